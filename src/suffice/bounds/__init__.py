@@ -1,0 +1,28 @@
+"""What is certain: from a tally to (upper success, lower cost) per arm."""
+
+from typing import Any
+
+from suffice.bounds.base import Bounds, LineBounds, Tally
+from suffice.bounds.hoeffding import Hoeffding, Paper
+from suffice.bounds.kl import KL
+from suffice.errors import InvalidArgument
+
+__all__ = ["KL", "Bounds", "Hoeffding", "LineBounds", "Paper", "Tally", "named_bounds"]
+
+NAMED: dict[str, type[LineBounds]] = {kind.name: kind for kind in (Hoeffding, KL, Paper)}
+AUTO = "kl"
+
+
+def named_bounds(bounds: Any) -> Bounds:
+    """Bounds by name, "auto" being the best that is proven, or a user's own object as it is."""
+    if isinstance(bounds, str):
+        kind = NAMED.get(AUTO if bounds == "auto" else bounds)
+        if kind is not None:
+            return kind()
+    elif not isinstance(bounds, type) and all(
+        callable(getattr(bounds, m, None)) for m in ("open", "update", "refresh")
+    ):
+        own: Bounds = bounds
+        return own
+    names = ", ".join(f'"{name}"' for name in ("auto", *NAMED))
+    raise InvalidArgument(f"bounds must be one of {names} or an object with open, update and refresh, got {bounds!r}")

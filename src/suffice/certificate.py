@@ -1,0 +1,201 @@
+"""The certificate: what was promised, whether it is so, and if not, which assumption broke and what to do."""
+
+import math
+from dataclasses import dataclass, field, replace
+
+from suffice.bounds.kl import kl_lower, kl_upper
+from suffice.checks import WHOLE, as_number
+from suffice.promise import CONFIDENCE, Counts, Promise
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """Where a promise stands. Reads well when printed.
+
+    `holds` says that the debt is within `debt_at_most`; `breach`, that an assumption about the boundary options was seen
+    to fail, whether or not it did harm; `feasible` is False once everything is known, with 99% confidence, to fail
+    more often than the target allows; `sound` is False only if suffice itself is wrong.
+    """
+
+    target: float
+    told: int
+    successes: float
+    rate: float | None
+    debt: float
+    debt_at_most: float
+    ahead_at_most: float
+    pending: int
+    forgiven: float
+    expired: int
+    revived: int
+    unaudited: int
+    everything_plays: int
+    everything_failures: int
+    everything_lost: int
+    everything_failure_at_least: float  # its failure rate, 99% sure at all times together
+    everything_failure_at_most: float
+    nothing_successes: float
+    breaches: int  # outcomes after which the debt was above its bound
+    holds: bool
+    breach: bool
+    feasible: bool
+    sound: bool
+    promise: Promise = field(repr=False)
+    counts: Counts = field(repr=False)
+
+    @staticmethod
+    def make(promise: Promise, counts: Counts, pending: int) -> "Certificate":
+        """The certificate for these counts, which are copied."""
+        least, most = _failure_rate(counts)
+        allowed = float(1 - promise.everything_success)
+        failed = counts.everything_failures > 0 if allowed == 0.0 else least > allowed
+        return Certificate(
+            target=float(promise.target),
+            told=counts.told,
+            successes=as_number(counts.successes),
+            rate=counts.successes / WHOLE / counts.told if counts.told else None,
+            debt=float(promise.debt(counts)),
+            debt_at_most=promise.debt_at_most(counts),
+            ahead_at_most=promise.ahead_at_most(counts),
+            pending=pending,
+            forgiven=counts.forgiven / (promise.target.denominator * WHOLE),
+            expired=counts.expired,
+            revived=counts.revived,
+            unaudited=counts.unaudited,
+            everything_plays=counts.everything_plays,
+            everything_failures=counts.everything_failures,
+            everything_lost=counts.everything_lost,
+            everything_failure_at_least=least,
+            everything_failure_at_most=most,
+            nothing_successes=as_number(counts.nothing_successes),
+            breaches=counts.breaches,
+            holds=promise.holds(counts),
+            breach=failed or counts.nothing_successes > 0,
+            feasible=least <= float(1 - promise.target),
+            sound=promise.sound(counts),
+            promise=promise,
+            counts=replace(counts),
+        )
+
+    def window(self, length: int) -> float:
+        """The most failures beyond the allowed ones that any window of so many outcomes can hold."""
+        return self.promise.window(self.counts, length)
+
+    def everyone(self) -> tuple[float, float] | None:
+        """About 95% sure: the success rate of all decisions, those that were not audited included.
+
+        None if nothing was left out or nothing was told. Assumes that a coin chose the audited ones before asking.
+        """
+        if self.rate is None or not self.unaudited:
+            return None
+        sample = self.told * (1.0 + self.told / self.unaudited)  # told/(1 − share audited): a finite population
+        z2 = 1.96**2
+        middle = (self.rate + z2 / (2 * sample)) / (1 + z2 / sample)
+        half = math.sqrt(z2 * (self.rate * (1 - self.rate) / sample + z2 / (4 * sample * sample))) / (1 + z2 / sample)
+        return max(0.0, middle - half), min(1.0, middle + half)
+
+    def __str__(self) -> str:
+        return "\n".join(self._lines())
+
+    def _lines(self) -> list[str]:
+        if not self.sound:
+            return [
+                f"BUG: the debt is {self.debt:.4g}, above {self.promise.debt_ceiling(self.counts):.4g}, which no behaviour "
+                "of the options can explain.",
+                "Please report it with the saved state; until then play everything.",
+            ]
+        return [self._standing(), *self._bounds(), *self._bookkeeping(), *self._evidence()]
+
+    def _standing(self) -> str:
+        if self.rate is None:
+            return f"Nothing told yet (target {percent(self.target)})."
+        said = f"{percent(self.rate)} of {self.told:,} succeeded (target {percent(self.target)})"
+        if not self.feasible:
+            return f"TARGET OUT OF REACH: {said}, and everything itself fails too often for it."
+        if not self.holds:
+            return f"BROKEN: {said}; behind by {self.debt:.4g}, where {self.debt_at_most:.4g} was promised at most."
+        if self.breaches:
+            return f"Kept now: {said}; it was behind by more than promised after {self.breaches:,} outcomes."
+        return f"Kept: {said}."
+
+    def _bounds(self) -> list[str]:
+        where = f"{self.debt:.4g} behind; ahead" if self.debt > 0 else f"{-self.debt:.4g} ahead"
+        sure = "" if self.promise.everything_success == 1 else f" ({percent(CONFIDENCE)} sure)"
+        limit = "no limit" if math.isinf(self.ahead_at_most) else f"at most {self.ahead_at_most:.4g}"
+        lines = [f"Never behind by more than {self.debt_at_most:.4g}{sure}; now {where} ({limit})."]
+        length = 500
+        allowed = (1.0 - self.target) * length
+        lines.append(
+            f"No {length} outcomes in a row so far hold more than {min(length, allowed + self.window(length)):.4g} failures "
+            f"({allowed:.4g} allowed)."
+        )
+        everyone = self.everyone()
+        if everyone is not None:
+            lines.append(
+                f"All {self.told + self.unaudited:,} decisions, audited or not: between {percent(everyone[0])} and "
+                f"{percent(everyone[1])} succeeded (95% sure, if a coin chose the audited ones)."
+            )
+        return lines
+
+    def _bookkeeping(self) -> list[str]:
+        parts = [
+            f"{self.pending:,} pending" if self.pending else "",
+            f"{self.expired:,} expired and counted as failures" if self.expired else "",
+            f"{self.revived:,} of those revived by a late success" if self.revived else "",
+            f"{self.forgiven:.4g} surplus successes forgiven" if self.forgiven else "",
+        ]
+        said = ", ".join(part for part in parts if part)
+        return [said[0].upper() + said[1:] + "."] if said else []
+
+    def _evidence(self) -> list[str]:
+        lines = []
+        if self.everything_failures:
+            lines.append(
+                f"Everything fell short in {self.everything_failures:,} of {self.everything_plays:,} plays; its failure "
+                f"rate is {percent(self.everything_failure_at_least)} to {percent(self.everything_failure_at_most)} "
+                f"({percent(CONFIDENCE)} sure)."
+            )
+            lines.append(self._advice())
+        if self.nothing_successes:
+            lines.append(
+                f"Nothing succeeded {self.nothing_successes:,} times, which it never should: successes may run further "
+                "ahead. If it is an option that can succeed, list it as one and leave nothing out of the menu."
+            )
+        return lines
+
+    def _advice(self) -> str:
+        if not self.feasible:
+            return (
+                f"What to do: no choice can reach {percent(self.target)}; lower the target below "
+                f"{percent(1.0 - self.everything_failure_at_least)}, or give the menu a better everything."
+            )
+        if not self.breach:
+            return "That is within what everything_success declares."
+        return (
+            "What to do: find out why everything failed; if that is its nature, declare it with everything_success="
+            f"{max(self.target, 1.0 - self.everything_failure_at_most):.3g} or so (above the target), and expect to pay more."
+            if 1.0 - self.everything_failure_at_most > self.target
+            else "What to do: find out why everything failed; a rate this high leaves the target little room."
+        )
+
+
+def _failure_rate(counts: Counts) -> tuple[float, float]:
+    """Bounds on everything's failure rate that may be watched continuously: the KL mixture, not Clopper–Pearson."""
+    plays = counts.everything_plays
+    if plays == 0:
+        return 0.0, 1.0
+    rate = 1.0 - counts.everything_successes / WHOLE / plays
+    level = math.log((plays + 1) / (1.0 - CONFIDENCE)) / plays
+    return max(0.0, kl_lower(rate, level)), kl_upper(rate, level)
+
+
+def percent(share: float) -> str:
+    """A share in percent, with as many digits as it takes to tell it from 100%.
+
+    >>> percent(0.9), percent(0.90312), percent(0.99999)
+    ('90%', '90.3%', '99.999%')
+    """
+    digits = 1
+    while digits < 6 and share < 1.0 and round(100.0 * share, digits) >= 100.0:
+        digits += 1
+    return f"{100.0 * share:.{digits}f}".rstrip("0").rstrip(".") + "%"

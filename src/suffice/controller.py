@@ -1,0 +1,311 @@
+"""What all controllers share: ask and tell around a promise, thread-safe, with late and lost outcomes.
+
+`Selector` adds a menu and a way to choose between the rails; `ThresholdSelector` adds a range.
+"""
+
+import copy
+import logging
+import os
+import secrets
+import threading
+import warnings
+import weakref
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from suffice.certificate import Certificate
+from suffice.checks import WHOLE, as_number, cost_told, flag, positive, success_units, whole
+from suffice.errors import AlreadyTold, InvalidArgument, SufficeWarning
+from suffice.ledger import Ledger
+from suffice.promise import EVERYTHING, NOTHING, Promise
+from suffice.records import UNAUDITED, Decision
+from suffice.saving import write_state
+
+log = logging.getLogger("suffice")
+log.addHandler(logging.NullHandler())
+
+
+class Controller(ABC):
+    """Ask what to do, tell how it went.
+
+    One lock guards all state, so any number of threads may ask and tell. A fork or a copy (pickle, `copy.deepcopy`) is a
+    second controller with the same history: from then on each keeps its own promise over what it is told.
+    """
+
+    def __init__(
+        self, promise: Promise, *, max_pending: int | None, expire_after: float | None, clock: Callable[[], float]
+    ) -> None:
+        self._promise = promise
+        self._max_pending = None if max_pending is None else whole("max_pending", max_pending)
+        self._expire_after = None if expire_after is None else float(positive("expire_after", expire_after))
+        if not callable(clock):
+            raise InvalidArgument(f"clock must be a function that returns seconds, got {clock!r}")
+        self._clock = clock
+        self._ledger = Ledger(promise, secrets.token_hex(8))
+        self._warning: str | None = None
+        self._lock = threading.Lock()
+        _guard(self)
+
+    # --- what a kind of controller adds
+
+    @abstractmethod
+    def _choose(self, rail: int, allowed: Any) -> tuple[int, Any]:
+        """The arm and the option to play at this rail."""
+
+    @abstractmethod
+    def _kind(self, arm: int) -> int:
+        """EVERYTHING or NOTHING for the boundary arms, PRICE for all others."""
+
+    def _allowed(self, available: Any) -> Any:
+        """Check `available` and put it in the form that `_choose` takes."""
+        if available is not None:
+            raise InvalidArgument(f"available must be left out for a {type(self).__name__}, got {available!r}")
+
+    def _check_cost(self, arm: int, cost: float | None) -> None:
+        """Refuse an outcome whose cost is needed and missing."""
+
+    def _learn(self, arm: int, success: float, cost: float | None, *, late: bool) -> None:
+        """Take in an outcome that is already counted. Whatever fails here, the count stands."""
+
+    def _opening(self, allowed: Any) -> tuple[int, Any] | None:
+        """An arm of the first round, which is played before the promise begins; None once it is over."""
+
+    # --- ask
+
+    def ask(self, *, available: Iterable[Any] | None = None, audit: bool = True) -> Decision:
+        """What to do now.
+
+        Args:
+            available: the interior options that can be played this once; the boundary options always can.
+            audit: False for a decision whose outcome will not be told: it is never pending and never counted. Decide
+                by a coin, before asking, which ones are audited.
+        """
+        allowed = self._allowed(available)
+        flag("audit", audit)
+        with self._lock:
+            now = self._give_up_overdue()
+            return self._ask(allowed, audit, now)
+
+    def ask_many(self, count: int, *, available: Iterable[Any] | None = None, audit: bool = True) -> list[Decision]:
+        """So many decisions at once, as if asked one after the other before any outcome came."""
+        count = whole("count", count, 0)
+        allowed = self._allowed(available)
+        flag("audit", audit)
+        with self._lock:
+            now = self._give_up_overdue()
+            return [self._ask(allowed, audit, now) for _ in range(count)]
+
+    def _ask(self, allowed: Any, audit: bool, now: float) -> Decision:
+        ledger, counts = self._ledger, self._ledger.counts
+        dual = self._promise.dual(counts)
+        opening = self._opening(allowed) if audit else None
+        if opening is not None:
+            arm, option = opening
+        else:
+            rail = self._promise.rail(counts)
+            if self._max_pending is not None and ledger.not_everything >= self._max_pending:
+                # Theory 4: everything, not just any boundary arm, or nothings without end would break the bound.
+                counts.forced += audit and rail == NOTHING
+                rail = EVERYTHING
+            arm, option = self._choose(rail, allowed)
+        if not audit:
+            counts.unaudited += 1
+            return Decision(UNAUDITED, arm, option, dual, ledger.key)
+        identity = ledger.issue(arm, self._kind(arm), now, counted=opening is None)
+        return Decision(identity, arm, option, dual, ledger.key)
+
+    # --- tell
+
+    def tell(self, decision: Decision | int, success: float, cost: float | None = None) -> None:
+        """How a decision went: a bool, or any number from 0 to 1. The cost only where it is not known beforehand.
+
+        An outcome for a decision that has expired amends it. Telling twice changes nothing and raises `AlreadyTold`.
+        """
+        units = success_units(success)
+        spent = None if cost is None else cost_told(cost)
+        with self._lock:
+            identity = self._ledger.identify(decision)
+            self._check_cost(self._ledger.entry(identity).arm, spent)
+            self._settle(identity, units, spent)
+        self._say_warning()
+
+    def tell_many(self, outcomes: Iterable[tuple[Any, ...]]) -> None:
+        """Tell many outcomes, each (decision, success) or (decision, success, cost): all of them, or none if one is bad."""
+        checked = [_outcome(item) for item in outcomes]
+        with self._lock:
+            settled: list[tuple[int, int, float | None]] = []
+            seen: set[int] = set()
+            for decision, units, spent in checked:
+                identity = self._ledger.identify(decision)
+                if identity in seen:
+                    raise AlreadyTold(f"decision {identity} stands twice in the same call; nothing of it was told")
+                seen.add(identity)
+                self._check_cost(self._ledger.entry(identity).arm, spent)
+                settled.append((identity, units, spent))
+            for identity, units, spent in settled:
+                self._settle(identity, units, spent)
+        self._say_warning()
+
+    def _settle(self, identity: int, units: int, cost: float | None) -> None:
+        arm = self._ledger.entry(identity).arm
+        late = self._ledger.settle(identity, units)
+        self._learn_safely(arm, units, cost, late=late)
+
+    def _learn_safely(self, arm: int, units: int, cost: float | None, *, late: bool) -> None:
+        try:
+            self._learn(arm, units / WHOLE, cost, late=late)
+        except Exception:
+            log.exception("learning from an outcome of arm %d failed; the outcome is counted all the same", arm)
+
+    def _warn_once(self, message: str) -> None:
+        """Keep the first warning of this controller, to be said when its state is settled and the lock open."""
+        if self._warning is None:
+            self._warning = message
+
+    def _say_warning(self) -> None:
+        if self._warning:
+            message, self._warning = self._warning, ""  # not None: once is enough
+            warnings.warn(message, SufficeWarning, stacklevel=3)
+
+    def expire(self, decision: Decision | int) -> None:
+        """Give up on a decision: it counts as a failure, until a late outcome amends it."""
+        with self._lock:
+            identity = self._ledger.identify(decision)
+            if identity in self._ledger.expired:
+                raise AlreadyTold(f"decision {identity} has expired before; expiring it again changes nothing")
+            self._give_up(identity)
+
+    def _give_up(self, identity: int) -> None:
+        arm = self._ledger.give_up(identity).arm
+        self._learn_safely(arm, 0, None, late=False)
+
+    def _give_up_overdue(self) -> float:
+        now = self._clock()
+        if self._expire_after is not None:
+            for identity in self._ledger.overdue(now - self._expire_after):
+                self._give_up(identity)
+        return now
+
+    # --- where things stand
+
+    @property
+    def target(self) -> float:
+        """The success rate to hold."""
+        return float(self._promise.target)
+
+    @property
+    def dual(self) -> float:
+        """The price now paid for one success."""
+        with self._lock:
+            return self._promise.dual(self._ledger.counts)
+
+    @property
+    def debt(self) -> float:
+        """Successes owed: target·told − successes; negative when ahead."""
+        with self._lock:
+            return float(self._promise.debt(self._ledger.counts))
+
+    @property
+    def told(self) -> int:
+        """Outcomes counted, expired decisions included."""
+        return self._ledger.counts.told
+
+    @property
+    def successes(self) -> float:
+        """The sum of successes told."""
+        return as_number(self._ledger.counts.successes)
+
+    @property
+    def pending(self) -> int:
+        """Decisions whose outcome has not been told."""
+        return len(self._ledger.pending)
+
+    def certificate(self) -> Certificate:
+        """What is promised, whether it is so, and if not, why and what to do."""
+        with self._lock:
+            self._give_up_overdue()
+            return Certificate.make(self._promise, self._ledger.counts, len(self._ledger.pending))
+
+    def __repr__(self) -> str:
+        return (
+            f"<{type(self).__name__} target={self.target:g} told={self.told:,} successes={self.successes:,} "
+            f"pending={self.pending:,}>"
+        )
+
+    # --- saving
+
+    def state(self) -> dict[str, Any]:
+        """Everything there is to this controller, in JSON's terms."""
+        with self._lock:
+            return {
+                "kind": type(self).__name__,
+                **self._state(),
+                "promise": self._promise.state(),
+                "max_pending": self._max_pending,
+                "expire_after": self._expire_after,
+                **self._ledger.state(),
+            }
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the state to a file. A crash in the middle leaves the file as it was before."""
+        write_state(path, self.state())
+
+    @abstractmethod
+    def _state(self) -> dict[str, Any]:
+        """What a kind of controller adds to the state."""
+
+    def _restore(self, state: dict[str, Any]) -> None:
+        self._ledger = Ledger.from_state(self._promise, state, self._kind)
+
+    # --- copies
+
+    def __getstate__(self) -> dict[str, Any]:
+        with self._lock:
+            # The values are pickled after the lock is released, so they are copied under it.
+            return {
+                name: value if callable(value) else copy.deepcopy(value)
+                for name, value in self.__dict__.items()
+                if name != "_lock"
+            }
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._lock = threading.Lock()
+        _guard(self)
+
+
+def _outcome(item: Any) -> tuple[Any, int, float | None]:
+    if not isinstance(item, tuple | list) or len(item) not in (2, 3):
+        raise InvalidArgument(f"outcomes must hold (decision, success) or (decision, success, cost), got {item!r}")
+    cost = item[2] if len(item) == 3 else None
+    return item[0], success_units(item[1]), None if cost is None else cost_told(cost)
+
+
+# A fork copies memory as it is at that instant. All controllers are locked while it happens, so that the child never
+# starts from one that is half changed, nor with a lock that nobody will open.
+_controllers: "weakref.WeakSet[Controller]" = weakref.WeakSet()
+_controllers_lock = threading.Lock()
+_held: list[threading.Lock] = []
+
+
+def _guard(controller: Controller) -> None:
+    with _controllers_lock:
+        _controllers.add(controller)
+
+
+def _before_fork() -> None:
+    _controllers_lock.acquire()
+    for controller in list(_controllers):
+        controller._lock.acquire()
+        _held.append(controller._lock)
+
+
+def _after_fork() -> None:
+    while _held:
+        _held.pop().release()
+    _controllers_lock.release()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)

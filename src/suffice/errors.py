@@ -1,0 +1,50 @@
+"""Everything that suffice raises. Each error is one sentence that names the argument, the rule and the value.
+
+::
+
+    SufficeError
+    ├── InvalidArgument (also a ValueError)   an argument breaks its rule; nothing was changed
+    ├── Infeasible (also a ValueError)        no mix of the arms reaches the target
+    ├── UnknownDecision (also a LookupError)  never asked here
+    │   └── ForeignDecision                   asked, but of another selector
+    ├── AlreadyTold                           settled before; telling twice changes nothing
+    └── StateError                            a state that cannot be read
+        └── NewerState                        written by a later version of suffice
+    SufficeWarning (a UserWarning)            something to look at that did no harm
+"""
+
+
+class SufficeError(Exception):
+    """The root of all errors of suffice."""
+
+
+class InvalidArgument(SufficeError, ValueError):
+    """An argument breaks its rule; nothing was changed."""
+
+
+class Infeasible(SufficeError, ValueError):
+    """No mix of the arms reaches the target."""
+
+
+class UnknownDecision(SufficeError, LookupError):
+    """The decision was never asked of this selector."""
+
+
+class ForeignDecision(UnknownDecision):
+    """The decision was asked of another selector."""
+
+
+class AlreadyTold(SufficeError):
+    """The decision was settled before; telling twice changes nothing."""
+
+
+class StateError(SufficeError):
+    """A saved state that cannot be read."""
+
+
+class NewerState(StateError):
+    """A state saved by a later version of suffice."""
+
+
+class SufficeWarning(UserWarning):
+    """Something to look at that did no harm."""

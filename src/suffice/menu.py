@@ -1,0 +1,432 @@
+"""Menus: what may be chosen. Interior options between *nothing* (if there is one) and *everything*.
+
+Arms are numbered nothing (if any), the options in order, everything. Constructors for common menus are class methods.
+"""
+
+import itertools
+import math
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from fractions import Fraction
+from typing import Any, Final, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from suffice.checks import exact, positive, whole
+from suffice.errors import InvalidArgument
+from suffice.options import ByPlace, count_cells, covers, key, plain, shaped, superset
+
+Floats = NDArray[np.float64]
+Contains = Literal["chain"] | Callable[[Any, Any], bool]
+
+
+class _LeftOut:
+    def __reduce__(self) -> str:
+        return "LEFT_OUT"  # a copy is the same one
+
+    def __repr__(self) -> str:
+        return "<left out>"
+
+
+LEFT_OUT: Final = _LeftOut()
+
+MOST_SUBSETS: Final = 1 << 16
+
+
+class Menu:
+    """Options to choose among, with what is known of them beforehand.
+
+    Args:
+        options: the interior options, a sequence; or a mapping from each option to its known cost.
+        everything: the option that always succeeds; it costs `max_cost`.
+        nothing: the option that costs nothing and never succeeds. Left out: there is no way to skip, and when ahead
+            the cheapest option is played.
+        costs: the known cost of each interior option, or None if costs are told with the outcomes.
+        max_cost: what everything costs; no option costs more.
+        everything_success: how often everything succeeds, for a best option that is good but not perfect.
+        contains: the containment order where there is one: "chain" if each option succeeds whenever an earlier one
+            does, or a function (a, b) that says whether a succeeds whenever b does.
+
+    >>> menu = Menu({"small": 0.1, "large": 0.4}, everything="ask a person", nothing="no answer")
+    >>> [menu.option(arm) for arm in range(menu.arms)]
+    ['no answer', 'small', 'large', 'ask a person']
+    """
+
+    __slots__ = (
+        "_arm_of",
+        "_recipe",
+        "arms",
+        "contains",
+        "costs",
+        "everything",
+        "everything_success",
+        "has_nothing",
+        "max_cost",
+        "nothing",
+        "options",
+    )
+
+    def __init__(
+        self,
+        options: Sequence[Any] | Mapping[Any, float],
+        *,
+        everything: Any,
+        nothing: Any = LEFT_OUT,
+        costs: Sequence[float] | Floats | None = None,
+        max_cost: float = 1.0,
+        everything_success: float | Fraction = 1.0,
+        contains: Contains | None = None,
+    ) -> None:
+        if isinstance(options, Mapping):
+            if costs is not None:
+                raise InvalidArgument("costs must be left out where options is a mapping that holds them")
+            costs = list(options.values())
+            options = list(options)
+        if isinstance(options, str | bytes) or not isinstance(options, Iterable):
+            raise InvalidArgument(f"options must be a sequence or a mapping of option to cost, got {options!r}")
+        self.options: tuple[Any, ...] = tuple(options)
+        self.everything = everything
+        self.nothing = nothing
+        self.has_nothing: bool = nothing is not LEFT_OUT
+        self.arms: int = len(self.options) + 1 + self.has_nothing
+        self.max_cost: float = float(positive("max_cost", max_cost))
+        self.everything_success = exact("everything_success", everything_success)
+        if not 0 < self.everything_success <= 1:
+            raise InvalidArgument(f"everything_success must lie above 0 and be at most 1, got {everything_success!r}")
+        self.costs: Floats | None = None if costs is None else self._known(costs)
+        if contains is not None and contains != "chain" and not callable(contains):
+            raise InvalidArgument(f'contains must be "chain", a function (a, b) -> bool or None, got {contains!r}')
+        self.contains: Contains | None = contains
+        self._arm_of: dict[Hashable, int] = {}
+        for arm in range(self.arms):
+            if self._arm_of.setdefault(key(self.option(arm)), arm) != arm:
+                raise InvalidArgument(f"options must differ, got {self.option(arm)!r} twice")
+        self._recipe: dict[str, Any] | None = None
+
+    def _known(self, costs: Any) -> Floats:
+        try:
+            known = np.array(costs, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise InvalidArgument(f"costs must be numbers, got {costs!r}") from None
+        if known.shape != (len(self.options),):
+            raise InvalidArgument(f"costs must hold one number per option, {len(self.options)}, got {known.shape}")
+        wrong = ~((known >= 0.0) & (known <= self.max_cost))
+        if wrong.any():
+            first = int(np.flatnonzero(wrong)[0])
+            raise InvalidArgument(
+                f"costs must lie between 0 and max_cost {self.max_cost:g}, "
+                f"got {float(known[first])!r} for option {self.options[first]!r}"
+            )
+        known.flags.writeable = False
+        return known
+
+    # --- arms and options
+
+    def is_boundary(self, arm: int) -> bool:
+        """Whether an arm is nothing or everything."""
+        return arm == self.arms - 1 or (self.has_nothing and arm == 0)
+
+    @property
+    def interior(self) -> slice:
+        """The arms between the boundary arms."""
+        return slice(int(self.has_nothing), self.arms - 1)
+
+    def option(self, arm: int) -> Any:
+        """The option that an arm number stands for."""
+        if arm == self.arms - 1:
+            return self.everything
+        if self.has_nothing:
+            return self.nothing if arm == 0 else self.options[arm - 1]
+        return self.options[arm]
+
+    def arm(self, option: Any) -> int:
+        """The arm number of an option."""
+        try:
+            return self._arm_of[key(option)]
+        except (KeyError, TypeError):
+            raise InvalidArgument(f"option must be one of the menu's, got {option!r}") from None
+
+    def nested(self, inner: int, outer: int) -> bool:
+        """Whether arm `outer` is known to succeed whenever arm `inner` does."""
+        if inner == outer or outer == self.arms - 1 or (self.has_nothing and inner == 0):
+            return True
+        if inner == self.arms - 1 or (self.has_nothing and outer == 0) or self.contains is None:
+            return False
+        if callable(self.contains):
+            return bool(self.contains(self.option(outer), self.option(inner)))
+        return inner < outer
+
+    def known_cost(self, arm: int) -> float | None:
+        """What an arm is known to cost; None if that is told."""
+        if arm == self.arms - 1:
+            return self.max_cost
+        if self.has_nothing and arm == 0:
+            return 0.0
+        return None if self.costs is None else float(self.costs[arm - self.has_nothing])
+
+    def __repr__(self) -> str:
+        kind = self._recipe["kind"] if self._recipe else "options"
+        return f"<Menu of {self.arms} arms ({kind}), {'costs told' if self.costs is None else 'costs known'}>"
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "Menu":
+        return self  # never changes
+
+    # --- saving
+
+    def recipe(self) -> dict[str, Any]:
+        """What it takes to build this menu again, in JSON's terms."""
+        if self._recipe is not None:
+            return self._recipe
+        if callable(self.contains):
+            raise InvalidArgument("contains must be None or 'chain' to be saved; a function cannot be written down")
+        return {
+            "kind": "options",
+            "options": [plain(option) for option in self.options],
+            "everything": plain(self.everything),
+            "nothing": [plain(self.nothing)] if self.has_nothing else [],
+            "costs": None if self.costs is None else self.costs.tolist(),
+            "max_cost": self.max_cost,
+            "everything_success": str(self.everything_success),
+            "contains": self.contains,
+        }
+
+    @classmethod
+    def from_recipe(cls, recipe: Mapping[str, Any]) -> "Menu":
+        """The menu that a recipe describes."""
+        arguments = dict(recipe)
+        kind = arguments.pop("kind")
+        arguments["everything_success"] = Fraction(arguments["everything_success"])
+        if kind == "options":
+            nothing = arguments.pop("nothing")
+            return cls(
+                [shaped(option) for option in arguments.pop("options")],
+                everything=shaped(arguments.pop("everything")),
+                nothing=shaped(nothing[0]) if nothing else LEFT_OUT,
+                **arguments,
+            )
+        if kind == "grid":
+            return cls.grid(**arguments.pop("axes"), **arguments)
+        if kind == "subsets":
+            arguments["everything"] = shaped(arguments["everything"])
+            arguments["prices"] = {name: Fraction(price) for name, price in arguments["prices"]}
+            if arguments["everything_cost"] is not None:
+                arguments["everything_cost"] = Fraction(arguments["everything_cost"])
+        if kind not in ("top_k", "thresholds", "intervals", "subsets"):
+            raise InvalidArgument(f"menu kind must be a known one, got {kind!r}")
+        menu: Menu = getattr(cls, kind)(**arguments)
+        return menu
+
+    def _made_by(self, kind: str, **arguments: Any) -> "Menu":
+        self._recipe = {"kind": kind, **arguments, "everything_success": str(self.everything_success)}
+        return self
+
+    # --- constructors
+
+    @classmethod
+    def top_k(
+        cls, ks: Iterable[int], classes: int, *, nothing: bool = True, everything_success: float | Fraction = 1.0
+    ) -> "Menu":
+        """Show the k best of so many classes. An option is k; it costs k/classes, known beforehand.
+
+        0 and `classes` are the boundary options and may be listed or not.
+
+        >>> Menu.top_k([5, 10, 20, 50], classes=100).option(1)
+        5
+        """
+        classes = whole("classes", classes, 2)
+        if isinstance(ks, str | bytes) or not isinstance(ks, Iterable):
+            raise InvalidArgument(f"ks must be whole numbers, got {ks!r}")
+        inner = sorted({whole("ks", k, 0) for k in ks} - {0, classes})
+        if inner and inner[-1] > classes:
+            raise InvalidArgument(f"ks must be at most the {classes} classes, got {inner[-1]}")
+        menu = cls(
+            inner,
+            everything=classes,
+            nothing=0 if nothing else LEFT_OUT,
+            costs=[k / classes for k in inner],
+            everything_success=everything_success,
+            contains="chain",
+        )
+        return menu._made_by("top_k", ks=inner, classes=classes, nothing=nothing)
+
+    @classmethod
+    def thresholds(
+        cls,
+        low: float,
+        high: float,
+        step: float | None = None,
+        horizon: int | None = None,
+        *,
+        costs: Sequence[float] | Callable[[float], float] | None = None,
+        max_cost: float = 1.0,
+        nothing: bool = True,
+        everything_success: float | Fraction = 1.0,
+    ) -> "Menu":
+        """A threshold on a grid: `low` is nothing, `high` is everything, and a higher one succeeds whenever a lower does.
+
+        Give the grid's step, or the horizon T and get the paper's T^-1/3 of the range. Costs are told, or known: a
+        number per option, or a function of the threshold.
+
+        >>> Menu.thresholds(0, 1, step=0.25).options
+        (0.25, 0.5, 0.75)
+        """
+        bottom, top = exact("low", low), exact("high", high)
+        if bottom >= top:
+            raise InvalidArgument(
+                f"low must be below high, got {low!r} and {high!r}: where less is more permissive, negate the scale"
+            )
+        cells = count_cells(top - bottom, step, horizon, root=3, even=False)
+        width = (top - bottom) / cells if step is None else exact("step", step)
+        inner = [float(bottom + width * i) for i in range(1, cells)]
+        if callable(costs):
+            costs = [costs(threshold) for threshold in inner]
+        menu = cls(
+            inner,
+            everything=float(top),
+            nothing=float(bottom) if nothing else LEFT_OUT,
+            costs=costs,
+            max_cost=max_cost,
+            everything_success=everything_success,
+            contains="chain",
+        )
+        known = None if menu.costs is None else menu.costs.tolist()
+        return menu._made_by(
+            "thresholds", low=float(bottom), high=float(top), step=None if step is None else float(step),
+            horizon=None if horizon is None else int(horizon), costs=known, max_cost=menu.max_cost, nothing=nothing,
+        )  # fmt: skip
+
+    @classmethod
+    def grid(
+        cls,
+        *,
+        costs: Sequence[float] | Callable[[dict[str, Any]], float] | None = None,
+        max_cost: float = 1.0,
+        nothing: bool = True,
+        everything_success: float | Fraction = 1.0,
+        **axes: Sequence[Any],
+    ) -> "Menu":
+        """Several thresholds at once, each axis listed from least to most permissive. An option is a dict.
+
+        Everything is the most permissive value on every axis; nothing is None.
+
+        >>> menu = Menu.grid(distance=[1, 5, 50], rating=[4.5, 0])
+        >>> menu.arms, menu.option(1), menu.everything
+        (7, {'distance': 1, 'rating': 4.5}, {'distance': 50, 'rating': 0})
+        """
+        if not axes:
+            raise InvalidArgument("grid must be given at least one axis, such as distance=[1, 5, 50]")
+        places: dict[str, dict[Any, int]] = {}
+        for name, values in axes.items():
+            if isinstance(values, str | bytes) or not isinstance(values, Iterable):
+                raise InvalidArgument(f"{name} must list its values from least to most permissive, got {values!r}")
+            listed = list(values)
+            places[name] = {value: place for place, value in enumerate(listed)}
+            if not listed or len(places[name]) != len(listed):
+                raise InvalidArgument(f"{name} must list at least one value and none twice, got {listed!r}")
+        points = [dict(zip(places, point, strict=True)) for point in itertools.product(*places.values())]
+        everything = points.pop()
+        if callable(costs):
+            costs = [costs(point) for point in points]
+
+        menu = cls(
+            points,
+            everything=everything,
+            nothing=None if nothing else LEFT_OUT,
+            costs=costs,
+            max_cost=max_cost,
+            everything_success=everything_success,
+            contains=ByPlace(places),
+        )
+        known = None if menu.costs is None else menu.costs.tolist()
+        listed_axes = {name: list(place) for name, place in places.items()}
+        return menu._made_by("grid", axes=listed_axes, costs=known, max_cost=menu.max_cost, nothing=nothing)
+
+    @classmethod
+    def intervals(
+        cls,
+        step: float | None = None,
+        horizon: int | None = None,
+        *,
+        nothing: bool = True,
+        everything_success: float | Fraction = 1.0,
+    ) -> "Menu":
+        """Closed intervals on [0, 1] between points of a grid. An option is (low, high); it costs its length, known.
+
+        Give the grid's step, which must divide 1, or the horizon T and get the paper's T^-1/4 (rounded down to divide 1).
+
+        >>> Menu.intervals(step=0.05).arms
+        211
+        """
+        cells = count_cells(Fraction(1), step, horizon, root=4, even=True)
+        points = [i / cells for i in range(cells + 1)]
+        pairs = [(i, j) for i in range(cells) for j in range(i + 1, cells + 1) if j - i < cells]
+        menu = cls(
+            [(points[i], points[j]) for i, j in pairs],
+            everything=(0.0, 1.0),
+            nothing=None if nothing else LEFT_OUT,
+            costs=[(j - i) / cells for i, j in pairs],
+            everything_success=everything_success,
+            contains=covers,
+        )
+        return menu._made_by(
+            "intervals", step=None if step is None else float(step),
+            horizon=None if horizon is None else int(horizon), nothing=nothing,
+        )  # fmt: skip
+
+    @classmethod
+    def subsets(
+        cls,
+        prices: Mapping[str, float],
+        *,
+        everything: Any = None,
+        everything_cost: float | None = None,
+        at_most: int | None = None,
+        nothing: bool = True,
+        everything_success: float | Fraction = 1.0,
+    ) -> "Menu":
+        """Which of some priced items to use: models, APIs, sensors. An option is a tuple of names; it costs their sum.
+
+        `everything` is what is sure to succeed, a person say, and `everything_cost` its price; both left out, it is all
+        items together. Subsets dearer than everything are left out. `at_most` limits how many items are used at once.
+
+        >>> Menu.subsets({"small": 1.0, "large": 4.0}, everything="a person", everything_cost=15.0).options
+        (('small',), ('large',), ('small', 'large'))
+        """
+        if not isinstance(prices, Mapping) or not prices:
+            raise InvalidArgument(f"prices must map at least one name to its price, got {prices!r}")
+        if (everything is None) != (everything_cost is None):
+            raise InvalidArgument("everything and everything_cost must be given together, or both left out")
+        names = tuple(prices)
+        exact_prices = {name: exact(f"price of {name!r}", price) for name, price in prices.items()}
+        for name, price in exact_prices.items():
+            if price < 0:
+                raise InvalidArgument(f"price of {name!r} must be at least 0, got {prices[name]!r}")
+        most = len(names) if at_most is None else min(whole("at_most", at_most), len(names))
+        if sum(math.comb(len(names), size) for size in range(1, most + 1)) > MOST_SUBSETS:
+            raise InvalidArgument(
+                f"prices must make at most {MOST_SUBSETS:,} subsets, got {len(names)} items: set at_most, "
+                "or list the subsets that matter with Menu({subset: cost, ...}, everything=...)"
+            )
+        subsets = [s for size in range(1, most + 1) for s in itertools.combinations(names, size)]
+        if everything is None:
+            everything, top = names, sum(exact_prices.values(), Fraction(0))
+            subsets = [subset for subset in subsets if subset != names]
+        else:
+            top = positive("everything_cost", everything_cost)
+        costs = {subset: sum((exact_prices[name] for name in subset), Fraction(0)) for subset in subsets}
+        kept = [subset for subset in subsets if costs[subset] <= top]
+        menu = cls(
+            kept,
+            everything=everything,
+            nothing=() if nothing else LEFT_OUT,
+            costs=[float(costs[subset]) for subset in kept],
+            max_cost=float(positive("everything_cost", top)),
+            everything_success=everything_success,
+            contains=superset,
+        )
+        given = everything_cost is not None
+        return menu._made_by(
+            "subsets", prices=[[name, str(price)] for name, price in exact_prices.items()],
+            everything=plain(everything) if given else None,
+            everything_cost=str(top) if given else None, at_most=at_most, nothing=nothing,
+        )  # fmt: skip

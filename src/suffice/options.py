@@ -1,0 +1,88 @@
+"""Options: how one is told from another, written down and read back, ordered by containment, or cut from a range."""
+
+import math
+from collections.abc import Hashable
+from fractions import Fraction
+from typing import Any
+
+from suffice.checks import positive, whole
+from suffice.errors import InvalidArgument
+
+
+class ByPlace:
+    """Containment on a grid: at least as permissive on every axis. A class, so that menus pickle."""
+
+    def __init__(self, places: dict[str, dict[Any, int]]) -> None:
+        self.places = places
+
+    def __call__(self, a: dict[str, Any], b: dict[str, Any]) -> bool:
+        return all(place[a[name]] >= place[b[name]] for name, place in self.places.items())
+
+
+def covers(a: tuple[float, float], b: tuple[float, float]) -> bool:
+    return a[0] <= b[0] and b[1] <= a[1]
+
+
+def superset(a: tuple[str, ...], b: tuple[str, ...]) -> bool:
+    return set(b) <= set(a)
+
+
+def count_cells(span: Fraction, step: Any, horizon: Any, *, root: int, even: bool) -> int:
+    """Into how many cells a range is cut, from a step or from the horizon: the least whole number >= T^(1/root)."""
+    if (step is None) == (horizon is None):
+        raise InvalidArgument("give step or horizon, one of them")
+    if horizon is not None:
+        horizon = whole("horizon", horizon)
+        cells = max(1, round(horizon ** (1.0 / root)) - 1)
+        while cells**root < horizon:
+            cells += 1
+        return cells
+    width = positive("step", step)
+    if width > span:
+        raise InvalidArgument(f"step must be at most the range {float(span):g}, got {step!r}")
+    cells = round(span / width)
+    # 1/3 as a float divides 1 as far as anyone can write it down.
+    if abs(cells * width - span) <= span / 10**9:
+        return cells
+    if even:
+        raise InvalidArgument(f"step must divide the range {float(span):g} evenly, got {step!r}")
+    return math.ceil(span / width)
+
+
+def key(option: Any) -> Hashable:
+    """Something hashable that stands for an option; dicts by their items, True and 1 apart."""
+    if isinstance(option, dict):
+        return ("dict", tuple(sorted((str(name), key(value)) for name, value in option.items())))
+    if isinstance(option, list):
+        return ("list", tuple(key(item) for item in option))
+    try:
+        hash(option)
+    except TypeError:
+        raise InvalidArgument(f"options must be hashable, or dicts or lists of such, got {option!r}") from None
+    return (isinstance(option, bool), option)
+
+
+def plain(option: Any) -> Any:
+    """An option in JSON's terms: tuples are marked, so that they come back as tuples."""
+    if option is None or isinstance(option, str | bool):
+        return option
+    if isinstance(option, int | float) and math.isfinite(option):
+        return option
+    if isinstance(option, tuple):
+        return {"tuple": [plain(item) for item in option]}
+    if isinstance(option, list):
+        return [plain(item) for item in option]
+    if isinstance(option, dict) and all(isinstance(name, str) for name in option):
+        return {"dict": {name: plain(value) for name, value in option.items()}}
+    raise InvalidArgument(f"options must be numbers, strings, tuples, lists or dicts to be saved, got {option!r}")
+
+
+def shaped(plain: Any) -> Any:
+    """The option that `_plain` wrote down."""
+    if isinstance(plain, dict) and "tuple" in plain:
+        return tuple(shaped(item) for item in plain["tuple"])
+    if isinstance(plain, dict):
+        return {name: shaped(value) for name, value in plain["dict"].items()}
+    if isinstance(plain, list):
+        return [shaped(item) for item in plain]
+    return plain

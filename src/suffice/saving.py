@@ -1,0 +1,87 @@
+"""State files: versioned JSON with a digest. A crash at any instant leaves the old file or the new one."""
+
+import hashlib
+import json
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+from suffice.errors import NewerState, StateError, SufficeError
+
+VERSION: Final = 1
+FORMAT: Final = "suffice"
+
+
+def write_state(path: str | os.PathLike[str], state: dict[str, Any]) -> None:
+    """Write beside the file, flush to the disk, then rename: the only step that others see is atomic."""
+    target = Path(path)
+    text = json.dumps({"format": FORMAT, "version": VERSION, "digest": _digest(state), "state": state}, allow_nan=False)
+    beside = target.with_name(f".{target.name}.{secrets.token_hex(6)}.tmp")
+    try:
+        with open(beside, "w", encoding="utf-8") as file:
+            file.write(text + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(beside, target)
+    except BaseException:
+        beside.unlink(missing_ok=True)
+        raise
+    _sync_folder(target.parent)
+
+
+def read_state(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """The state in a file, or a StateError that says what is wrong with it."""
+    raw = Path(path).read_bytes()
+    try:
+        document = json.loads(raw)
+    except (ValueError, RecursionError):
+        raise StateError(f"{path} is not a whole state file: it is cut short or damaged") from None
+    if not isinstance(document, dict) or document.get("format") != FORMAT:
+        raise StateError(f"{path} is not a state file of suffice")
+    version = document.get("version")
+    if type(version) is not int or version < 1:
+        raise StateError(f"{path} has no valid version, got {version!r}")
+    if version > VERSION:
+        raise NewerState(
+            f"{path} was written by a later suffice (format {version}, this one reads up to {VERSION}): upgrade suffice"
+        )
+    state = document.get("state")
+    if not isinstance(state, dict) or document.get("digest") != _digest(state):
+        raise StateError(f"{path} is damaged: its contents do not match their digest")
+    return state
+
+
+def _digest(state: dict[str, Any]) -> str:
+    text = json.dumps(state, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make the rename itself durable, where the system lets a folder be opened."""
+    try:
+        handle = os.open(folder, os.O_RDONLY)
+    except OSError:
+        return
+    try:
+        os.fsync(handle)
+    except OSError:
+        pass
+    finally:
+        os.close(handle)
+
+
+@contextmanager
+def reading(state: Any, kind: str) -> Iterator[None]:
+    """Whatever is wrong with a state while a controller is built from it becomes one StateError."""
+    found = state.get("kind") if isinstance(state, dict) else state
+    if found != kind:
+        raise StateError(f"the state must be one of a {kind}, got {found!r}")
+    try:
+        yield
+    except SufficeError as error:
+        raise StateError(f"the state does not describe a {kind}: {error}") from error
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, ArithmeticError) as error:
+        raise StateError(f"the state does not describe a {kind}: {type(error).__name__} {error}") from error

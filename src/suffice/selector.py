@@ -1,0 +1,314 @@
+"""The selector: choose among the options of a menu so that the target is held and little is paid.
+
+The way of the data: promise (everything, nothing, or a price) → chooser proposes an arm at that price → the world;
+then the outcome → counts, tally, bounds, chooser.
+"""
+
+import os
+import time
+from collections.abc import Callable, Iterable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from suffice.bounds import Bounds, Tally, named_bounds
+from suffice.checks import whole
+from suffice.choosers import Chooser, named_chooser
+from suffice.controller import Controller, log
+from suffice.errors import InvalidArgument
+from suffice.menu import Menu
+from suffice.promise import EVERYTHING, NOTHING, PRICE, Promise
+from suffice.records import Arm
+from suffice.saving import read_state, reading
+
+
+class Selector(Controller):
+    """Holds a success rate over the options of a menu, on every path, and pays little where the world allows it.
+
+    Args:
+        menu: what may be chosen.
+        target: the success rate to hold, strictly between 0 and 1; a float counts as the decimal it is written as.
+        horizon: how many outcomes there will be, if that is known. Without it the step decays.
+        slack: the most successes that may be banked; in no window do failures exceed the allowed ones by more than
+            slack + 1. Default sqrt(told), or sqrt(horizon).
+        step: how far one outcome moves the dual, instead of slack (step = cap/slack).
+        cap: the dual at which everything is played. Default max_cost/(everything_success − target).
+        start: "safe" (never behind), "cheap" (the paper's), or the dual to start from.
+        bounds: "auto", "kl", "hoeffding", "paper", or an object of your own.
+        chooser: "auto", "optimist", or an object of your own.
+        memory: "full", the whole history.
+        max_pending: at so many outstanding decisions other than everything, everything is handed out.
+        expire_after: seconds after which a decision that was not told counts as a failure.
+        clock: where the time of day comes from, in seconds.
+
+    >>> menu = Menu.top_k([5, 10, 20, 50], classes=100)
+    >>> selector = Selector(menu, target=0.9)
+    >>> decision = selector.ask()
+    >>> decision
+    Decision(id=0, arm=5, option=100)
+    >>> selector.tell(decision, success=True)
+    >>> print(selector.certificate())
+    Kept: 100% of 1 succeeded (target 90%).
+    Never behind by more than 0.9; now 0.1 ahead (at most 1.1).
+    No 500 outcomes in a row so far hold more than 52 failures (50 allowed).
+    """
+
+    def __init__(
+        self,
+        menu: Menu,
+        target: float | Fraction,
+        horizon: int | None = None,
+        *,
+        slack: float | None = None,
+        step: float | None = None,
+        cap: float | None = None,
+        start: str | float = "safe",
+        bounds: str | Bounds = "auto",
+        chooser: str | Chooser = "auto",
+        memory: str = "full",
+        max_pending: int | None = None,
+        expire_after: float | None = None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        if not isinstance(menu, Menu):
+            raise InvalidArgument(f"menu must be a Menu, got {menu!r}")
+        if memory != "full":
+            raise InvalidArgument(f'memory must be "full", got {memory!r}')
+        promise = Promise.make(
+            target,
+            horizon,
+            slack=slack,
+            step=step,
+            cap=cap,
+            start=start,
+            max_cost=menu.max_cost,
+            everything_success=menu.everything_success,
+            forgiving=not menu.has_nothing,
+        )
+        super().__init__(promise, max_pending=max_pending, expire_after=expire_after, clock=clock)
+        self._menu = menu
+        self._horizon = None if horizon is None else whole("horizon", horizon)
+        self._memory = memory
+        self._chooser = named_chooser(chooser)
+        self._bounds = named_bounds(bounds)
+        self._bounds.open(menu, self._horizon)
+        self._tally = Tally(menu.arms)
+        self._cost = 0.0
+        self._opened = menu.arms  # the first arm that the first round has not played; beyond the last: no first round
+        self._chooser_failed = False
+
+    @property
+    def menu(self) -> Menu:
+        """What may be chosen."""
+        return self._menu
+
+    @property
+    def bounds(self) -> str:
+        """The bounds in use: what "auto" became."""
+        return str(getattr(self._bounds, "name", type(self._bounds).__name__))
+
+    @property
+    def chooser(self) -> str:
+        """The chooser in use: what "auto" became."""
+        return str(getattr(self._chooser, "name", type(self._chooser).__name__))
+
+    @property
+    def cost(self) -> float:
+        """What was spent on all decisions settled so far, as far as it is known or was told."""
+        return self._cost
+
+    def arms(self) -> list[Arm]:
+        """A row per arm: how often it was played, how it did, and what is certain of it."""
+        with self._lock:
+            tally, told = self._tally, max(1, int(self._tally.plays.sum()))
+            return [
+                Arm(
+                    arm=arm,
+                    option=self._menu.option(arm),
+                    plays=plays,
+                    share=plays / told,
+                    success=float(tally.successes[arm]) / plays if plays else None,
+                    cost=self._mean_cost(arm),
+                    upper_success=float(self._bounds.upper[arm]),
+                    lower_cost=float(self._bounds.lower[arm]),
+                )
+                for arm, plays in enumerate(tally.plays.tolist())
+            ]
+
+    def _mean_cost(self, arm: int) -> float | None:
+        known = self._menu.known_cost(arm)
+        if known is not None or not self._tally.priced[arm]:
+            return known
+        return float(self._tally.costs[arm]) / int(self._tally.priced[arm])
+
+    # --- ask
+
+    def _kind(self, arm: int) -> int:
+        if arm == self._menu.arms - 1:
+            return EVERYTHING
+        return NOTHING if arm == 0 and self._menu.has_nothing else PRICE
+
+    def _allowed(self, available: Iterable[Any] | None) -> NDArray[np.bool_] | None:
+        if available is None:
+            return None
+        if isinstance(available, str | bytes) or not isinstance(available, Iterable):
+            raise InvalidArgument(f"available must list options of the menu, got {available!r}")
+        allowed = np.zeros(self._menu.arms, dtype=np.bool_)
+        allowed[-1] = True
+        if self._menu.has_nothing:
+            allowed[0] = True
+        for option in available:
+            allowed[self._menu.arm(option)] = True
+        return allowed
+
+    def _choose(self, rail: int, allowed: NDArray[np.bool_] | None) -> tuple[int, Any]:
+        if rail == EVERYTHING:
+            arm = self._menu.arms - 1
+        elif rail == NOTHING and self._menu.has_nothing:
+            arm = 0
+        else:
+            # Where there is no nothing, the cheapest option is played at the bottom: the price of a success is 0 there.
+            price = max(0.0, self._promise.dual(self._ledger.counts))
+            arm = self._propose(price, allowed)
+        return arm, self._menu.option(arm)
+
+    def _propose(self, price: float, allowed: NDArray[np.bool_] | None) -> int:
+        """The chooser's arm; everything if it has none to offer, which is dear and always safe."""
+        try:
+            proposed = self._chooser.choose(price, self._bounds, allowed)
+            arm = whole("arm", proposed, 0)
+            if arm >= self._menu.arms or not (allowed is None or allowed[arm]):
+                raise InvalidArgument(f"a chooser must propose an arm that may be played, got {proposed!r}")
+        except Exception:
+            if not self._chooser_failed:
+                log.exception("the chooser failed; everything is played in its place, now and whenever it fails again")
+            self._chooser_failed = True
+            return self._menu.arms - 1
+        return arm
+
+    def _opening(self, allowed: NDArray[np.bool_] | None) -> tuple[int, Any] | None:
+        while self._opened < self._menu.arms - 1:
+            arm = self._opened
+            self._opened += 1
+            if allowed is None or allowed[arm]:
+                return arm, self._menu.option(arm)
+        return None
+
+    # --- tell
+
+    def _check_cost(self, arm: int, cost: float | None) -> None:
+        if cost is None and self._menu.known_cost(arm) is None:
+            raise InvalidArgument(
+                f"cost must be told for option {self._menu.option(arm)!r}: the menu does not know what it costs"
+            )
+
+    def _learn(self, arm: int, success: float, cost: float | None, *, late: bool) -> None:
+        menu = self._menu
+        known = menu.known_cost(arm)
+        spent = cost if cost is not None else known
+        booked = known if late else None  # a known cost was noted when the decision expired
+        self._cost += (spent or 0.0) - (booked or 0.0)
+        learned = None if spent is None or booked is not None else min(spent, menu.max_cost)
+        self._tally.add(arm, success, learned, plays=0 if late else 1)
+        if spent is not None and spent > menu.max_cost:
+            self._warn_once(
+                f"option {menu.option(arm)!r} cost {spent:g}, above max_cost {menu.max_cost:g}: the record keeps it, "
+                "learning takes max_cost; set max_cost to what everything really costs"
+            )
+        self._bounds.update(self._tally, arm, self._ledger.counts.told)
+        learn = getattr(self._chooser, "learn", None)
+        if learn is not None:
+            learn(arm, success, learned)
+
+    # --- saving
+
+    def _state(self) -> dict[str, Any]:
+        tally = self._tally
+        return {
+            "menu": self._menu.recipe(),
+            "horizon": self._horizon,
+            "bounds": self.bounds,
+            "chooser": self.chooser,
+            "memory": self._memory,
+            "cost": self._cost,
+            "opened": self._opened,
+            "tally": [
+                [arm, *(column[arm].item() for column in (tally.plays, tally.successes, tally.priced, tally.costs))]
+                for arm in np.flatnonzero(tally.plays).tolist()
+            ],
+        }
+
+    @classmethod
+    def load(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        menu: Menu | None = None,
+        bounds: Bounds | None = None,
+        chooser: Chooser | None = None,
+        clock: Callable[[], float] = time.time,
+    ) -> "Selector":
+        """The selector that was saved, pending decisions included. Objects of your own must be passed again."""
+        return cls.from_state(read_state(path), menu=menu, bounds=bounds, chooser=chooser, clock=clock)
+
+    @classmethod
+    def from_state(
+        cls,
+        state: dict[str, Any],
+        *,
+        menu: Menu | None = None,
+        bounds: Bounds | None = None,
+        chooser: Chooser | None = None,
+        clock: Callable[[], float] = time.time,
+    ) -> "Selector":
+        """The selector that `state()` wrote down."""
+        with reading(state, cls.__name__):
+            promise = Promise.from_state(state["promise"])
+            selector = cls(
+                menu or Menu.from_recipe(state["menu"]),
+                promise.target,
+                state["horizon"],
+                bounds=bounds or state["bounds"],
+                chooser=chooser or state["chooser"],
+                memory=state["memory"],
+                max_pending=state["max_pending"],
+                expire_after=state["expire_after"],
+                clock=clock,
+            )
+            selector._promise = promise
+            selector._restore(state)
+        return selector
+
+    def _restore(self, state: dict[str, Any]) -> None:
+        super()._restore(state)
+        for arm, plays, successes, priced, costs in state["tally"]:
+            tally = self._tally
+            tally.plays[arm], tally.successes[arm] = whole("plays", plays, 0), successes
+            tally.priced[arm], tally.costs[arm] = whole("priced", priced, 0), costs
+        self._cost = float(state["cost"])
+        self._opened = whole("opened", state["opened"], 0)
+        self._bounds.refresh(self._tally, self._ledger.counts.told)
+
+
+def paper(menu: Menu, target: float | Fraction, horizon: int, step: float | None = None) -> Selector:
+    """The algorithm of the paper to the letter (its sections "Boundary-Rule Stabilized Primal-Dual ACI" and after).
+
+    The first round plays each interior option once; the promise, and so the certificate, begins after it. Then the dual
+    starts at 0 and moves by `step`, 1/sqrt(horizon) unless given; widths are sqrt(2 ln(nT)/plays), nothing is clipped.
+
+    >>> selector = paper(Menu.top_k([5, 10], classes=100), target=0.8, horizon=1000)
+    >>> [selector.ask().option for _ in range(3)]  # the first round, then nothing: the dual is 0
+    [5, 10, 0]
+    """
+    if not isinstance(menu, Menu):
+        raise InvalidArgument(f"menu must be a Menu, got {menu!r}")
+    if not menu.has_nothing:
+        raise InvalidArgument("menu must have a nothing: the paper's algorithm plays it where the dual is 0 or less")
+    if horizon is None:
+        raise InvalidArgument("horizon must be given: the paper's algorithm knows how many steps there will be")
+    moves = step if step is not None else 1.0 / float(whole("horizon", horizon)) ** 0.5
+    selector = Selector(menu, target, horizon, step=moves, start="cheap", bounds="paper", chooser="optimist")
+    selector._opened = 1
+    return selector
