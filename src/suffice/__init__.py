@@ -13,7 +13,33 @@ from suffice.errors import (
     UnknownDecision,
 )
 from suffice.menu import Menu
+from suffice.optimum import Optimum, optimum
 from suffice.records import Arm, Decision
 from suffice.selector import Selector, paper
+from suffice.simulate import Trace, simulate
+from suffice.threshold import ThresholdSelector
 
 __version__ = "0.1.0"
+
+__all__ = [
+    "AlreadyTold",
+    "Arm",
+    "Certificate",
+    "Decision",
+    "ForeignDecision",
+    "Infeasible",
+    "InvalidArgument",
+    "Menu",
+    "NewerState",
+    "Optimum",
+    "Selector",
+    "StateError",
+    "SufficeError",
+    "SufficeWarning",
+    "ThresholdSelector",
+    "Trace",
+    "UnknownDecision",
+    "optimum",
+    "paper",
+    "simulate",
+]

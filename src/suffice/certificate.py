@@ -119,10 +119,10 @@ class Certificate:
         return f"Kept: {said}."
 
     def _bounds(self) -> list[str]:
-        where = f"{self.debt:.4g} behind; ahead" if self.debt > 0 else f"{-self.debt:.4g} ahead"
+        where = "level" if self.debt == 0 else f"{abs(self.debt):.4g} {'behind' if self.debt > 0 else 'ahead'}"
         sure = "" if self.promise.everything_success == 1 else f" ({percent(CONFIDENCE)} sure)"
-        limit = "no limit" if math.isinf(self.ahead_at_most) else f"at most {self.ahead_at_most:.4g}"
-        lines = [f"Never behind by more than {self.debt_at_most:.4g}{sure}; now {where} ({limit})."]
+        limit = "" if math.isinf(self.ahead_at_most) else f", never ahead by more than {self.ahead_at_most:.4g}"
+        lines = [f"Never behind by more than {self.debt_at_most:.4g}{sure}{limit}; now {where}."]
         length = 500
         allowed = (1.0 - self.target) * length
         lines.append(

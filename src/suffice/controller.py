@@ -29,8 +29,8 @@ log.addHandler(logging.NullHandler())
 class Controller(ABC):
     """Ask what to do, tell how it went.
 
-    One lock guards all state, so any number of threads may ask and tell. A fork or a copy (pickle, `copy.deepcopy`) is a
-    second controller with the same history: from then on each keeps its own promise over what it is told.
+    One lock guards all state, so any number of threads may ask and tell. A fork or a copy (pickle, `copy.deepcopy`) is
+    a second controller with the same history: from then on each keeps its own promise over what it is told.
     """
 
     def __init__(
@@ -131,7 +131,7 @@ class Controller(ABC):
         self._say_warning()
 
     def tell_many(self, outcomes: Iterable[tuple[Any, ...]]) -> None:
-        """Tell many outcomes, each (decision, success) or (decision, success, cost): all of them, or none if one is bad."""
+        """Tell many outcomes, each (decision, success) or (decision, success, cost): all, or none if one is bad."""
         checked = [_outcome(item) for item in outcomes]
         with self._lock:
             settled: list[tuple[int, int, float | None]] = []

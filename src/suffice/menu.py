@@ -262,7 +262,7 @@ class Menu:
         nothing: bool = True,
         everything_success: float | Fraction = 1.0,
     ) -> "Menu":
-        """A threshold on a grid: `low` is nothing, `high` is everything, and a higher one succeeds whenever a lower does.
+        """A threshold on a grid: `low` is nothing, `high` everything, and a higher one succeeds whenever a lower does.
 
         Give the grid's step, or the horizon T and get the paper's T^-1/3 of the range. Costs are told, or known: a
         number per option, or a function of the threshold.
@@ -352,7 +352,8 @@ class Menu:
     ) -> "Menu":
         """Closed intervals on [0, 1] between points of a grid. An option is (low, high); it costs its length, known.
 
-        Give the grid's step, which must divide 1, or the horizon T and get the paper's T^-1/4 (rounded down to divide 1).
+        Give the grid's step, which must divide 1, or the horizon T and get the paper's T^-1/4 (or a bit less, so that it
+        divides 1).
 
         >>> Menu.intervals(step=0.05).arms
         211

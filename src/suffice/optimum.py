@@ -49,8 +49,10 @@ def optimum(success: ArrayLike, cost: ArrayLike, target: float | Fraction) -> Op
     if p.max() < phi:
         raise Infeasible(f"target {phi:g} is out of reach: the best arm succeeds {p.max():g} of the time")
     left = _best(c, -p)  # the cheapest arm, and of those the most successful
-    if p[left] >= phi:
-        return _single(p, c, left)
+    if p[left] > phi:
+        return Optimum(float(c[left]), _weights(p.size, {left: 1.0}), 0.0, 0.0)
+    if p[left] == phi:
+        return _corner(p, c, left)
     right = _best(np.where(p >= phi, -p, np.inf), c)  # the most successful, and of those the cheapest
     while True:
         slope = (c[right] - c[left]) / (p[right] - p[left])
@@ -65,22 +67,27 @@ def optimum(success: ArrayLike, cost: ArrayLike, target: float | Fraction) -> Op
         else:
             left = found
     if p[right] <= phi:
-        return _single(p, c, right)
+        return _corner(p, c, right)
     share = (phi - p[left]) / (p[right] - p[left])
-    weights = np.zeros(p.size)
-    weights[left], weights[right] = 1.0 - share, share
+    weights = _weights(p.size, {left: 1.0 - share, right: share})
     return Optimum(float(c[left] + share * (c[right] - c[left])), weights, float(slope), float(slope))
 
 
-def _single(p: Floats, c: Floats, arm: int) -> Optimum:
-    """One arm is optimal by itself: at a corner of the hull, or cheapest of all."""
-    weights = np.zeros(p.size)
-    weights[arm] = 1.0
+def _weights(arms: int, shares: dict[int, float]) -> Floats:
+    weights = np.zeros(arms)
+    for arm, share in shares.items():
+        weights[arm] = share
+    return weights
+
+
+def _corner(p: Floats, c: Floats, arm: int) -> Optimum:
+    """The arm at a corner of the hull that succeeds exactly as often as it must."""
     with np.errstate(divide="ignore", invalid="ignore"):
         slopes = (c - c[arm]) / (p - p[arm])
     after, before = slopes[p > p[arm]], slopes[p < p[arm]]
     ahead = max(0.0, float(before.max())) if before.size else 0.0
-    return Optimum(float(c[arm]), weights, max(0.0, float(after.min())) if after.size else ahead, ahead)
+    behind = max(0.0, float(after.min())) if after.size else ahead
+    return Optimum(float(c[arm]), _weights(p.size, {arm: 1.0}), behind, ahead)
 
 
 def _best(first: Floats, second: Floats) -> int:

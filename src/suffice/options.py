@@ -46,7 +46,7 @@ def count_cells(span: Fraction, step: Any, horizon: Any, *, root: int, even: boo
         return cells
     if even:
         raise InvalidArgument(f"step must divide the range {float(span):g} evenly, got {step!r}")
-    return math.ceil(span / width)
+    return int(math.ceil(span / width))
 
 
 def key(option: Any) -> Hashable:

@@ -51,7 +51,7 @@ class Selector(Controller):
     >>> selector.tell(decision, success=True)
     >>> print(selector.certificate())
     Kept: 100% of 1 succeeded (target 90%).
-    Never behind by more than 0.9; now 0.1 ahead (at most 1.1).
+    Never behind by more than 0.9, never ahead by more than 1.1; now 0.1 ahead.
     No 500 outcomes in a row so far hold more than 52 failures (50 allowed).
     """
 

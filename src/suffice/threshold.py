@@ -19,8 +19,8 @@ LOW, MIDDLE, HIGH = 0, 1, 2  # the arms: the ends, and all that lies between
 class ThresholdSelector(Controller):
     """Holds a success rate by moving one threshold: no menu, no costs, just the bit.
 
-    `high` always succeeds and is the dear end; `low` never does. The threshold is start + step·debt; only the value that
-    is handed out is clipped to [low, high], the state never. With the safe start it never falls behind.
+    `high` always succeeds and is the dear end; `low` never does. The threshold is start + step·debt; only the value
+    that is handed out is clipped to [low, high], the state never. With the safe start it never falls behind.
 
     Args:
         target: the success rate to hold, strictly between 0 and 1.

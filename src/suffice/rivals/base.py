@@ -32,8 +32,8 @@ class Rival(ABC):
     def _choose(self) -> int:
         """The arm to play now."""
 
-    def _learn(self, arm: int, success: float, cost: float) -> None:
-        """Take in an outcome."""
+    def _learn(self, arm: int, success: float, cost: float, *, counted: bool) -> None:
+        """Take in an outcome; `counted` is False for those of a first round."""
 
     @property
     def dual(self) -> float:
@@ -42,25 +42,27 @@ class Rival(ABC):
 
     def ask(self) -> Decision:
         """What to do now."""
+        counted = self._counted()
         arm = self._choose()
-        identity = self._ledger.issue(arm, PRICE, 0.0, counted=self._counted(arm))
+        identity = self._ledger.issue(arm, PRICE, 0.0, counted=counted)
         return Decision(identity, arm, self.menu.option(arm), self.dual, self._ledger.key)
 
-    def _counted(self, arm: int) -> bool:
-        """Whether a decision counts towards the target; those of a first round do not."""
+    def _counted(self) -> bool:
+        """Whether the decision to come counts towards the target; those of a first round do not."""
         return True
 
     def tell(self, decision: Decision | int, success: float, cost: float | None = None) -> None:
         """How it went."""
         units = success_units(success)
         identity = self._ledger.identify(decision)
-        arm = self._ledger.entry(identity).arm
+        entry = self._ledger.entry(identity)
+        arm = entry.arm
         spent = self.menu.known_cost(arm) if cost is None else cost_told(cost)
         if spent is None:
             raise InvalidArgument(f"cost must be told for option {self.menu.option(arm)!r}")
         self._ledger.settle(identity, units)
         self.cost += spent
-        self._learn(arm, units / WHOLE, min(spent, self.menu.max_cost))
+        self._learn(arm, units / WHOLE, min(spent, self.menu.max_cost), counted=entry.counted)
 
     @property
     def target(self) -> float:

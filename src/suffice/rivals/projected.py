@@ -39,19 +39,17 @@ class Projected(Rival):
     def dual(self) -> float:
         return self._dual
 
-    def _counted(self, arm: int) -> bool:
-        if self._opened < self.menu.arms - 1:
-            self._opened += 1
-            return False
-        return True
+    def _counted(self) -> bool:
+        return self._opened >= self.menu.arms - 1
 
     def _choose(self) -> int:
-        if self._opened < self.menu.arms - 1:
-            return self._opened
+        if not self._counted():
+            self._opened += 1
+            return self._opened - 1
         return self._chooser.choose(self._dual, self._bounds, None)
 
-    def _learn(self, arm: int, success: float, cost: float) -> None:
-        if self.told:
+    def _learn(self, arm: int, success: float, cost: float, *, counted: bool) -> None:
+        if counted:
             self._dual = min(max(self._dual + self._step * (self.target - success), 0.0), self._cap)
         self._tally.add(arm, success, cost)
         self._bounds.update(self._tally, arm, self.told)

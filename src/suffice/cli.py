@@ -1,0 +1,125 @@
+"""The command line. It only parses and prints; what it shows is computed elsewhere."""
+
+import json
+import sys
+from dataclasses import asdict
+from typing import Annotated
+
+from cyclopts import App, Parameter
+from rich.console import Console
+from rich.panel import Panel
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+from rich.text import Text
+
+import suffice
+from suffice import demo as demonstration
+from suffice.certificate import percent
+from suffice.checks import whole
+from suffice.errors import SufficeError
+
+app = App(
+    name="suffice",
+    version=suffice.__version__,
+    help="Hold a success rate at the least cost when all you ever see is whether it worked.",
+)
+
+
+@app.command
+def demo(
+    *,
+    target: float = 0.8,
+    easy: int = 20_000,
+    hard: int = 10_000,
+    window: int = 500,
+    seed: int = 0,
+    as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
+) -> None:
+    """How many labels to show? CIFAR-100 images, first easy, then hard, and four ways to choose.
+
+    Parameters
+    ----------
+    target
+        The success rate to hold.
+    easy
+        How many easy images come first (true label among the classifier's first five).
+    hard
+        How many hard ones follow (true label at rank 80 or beyond).
+    window
+        Length of the windows in which the worst success rate is looked for.
+    seed
+        Which images.
+    as_json
+        Print the numbers as JSON and nothing else.
+    """
+    console = Console(stderr=as_json)
+    if not as_json:
+        console.print(_story(target, easy, hard))
+    horizon = whole("easy", easy) + whole("hard", hard)
+    names = demonstration.methods(target, horizon)
+    with Progress(
+        TextColumn("{task.description:>24}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
+        console=console, transient=True,
+    ) as bars:  # fmt: skip
+        tasks = {name: bars.add_task(name, total=horizon) for name in names}
+        result = demonstration.run(
+            target, easy, hard, seed, window, lambda name, done: bars.update(tasks[name], completed=done)
+        )
+    if as_json:
+        numbers = {"rows": [asdict(row) for row in result.rows], "optimum": result.optimum}
+        sys.stdout.write(json.dumps(numbers, indent=2) + "\n")
+        return
+    console.print(_table(result, target, window))
+    console.print(Panel(Text(str(result.certificate)), title="suffice's certificate", title_align="left"))
+    console.print(Text(_moral(result), style="dim"))
+
+
+def _story(target: float, easy: int, hard: int) -> Text:
+    return Text(
+        "\nA classifier ranks 100 labels. We show the first k of 0, 5, 10, 20, 50 or 100 and learn only whether the true "
+        f"label was among them; showing k costs k/100. The goal: succeed {percent(target)} of the time and show little. "
+        f"{easy:,} easy images come first; then, unannounced, {hard:,} hard ones on which only showing everything works.\n"
+    )
+
+
+def _table(result: demonstration.Demo, target: float, window: int) -> Table:
+    table = Table(title=None, header_style="bold", box=None, padding=(0, 2, 0, 0))
+    table.add_column("method")
+    for heading in (
+        "success\nrate", "largest\ndebt", f"worst\n{window}", "mean\ncost", "of which\neasy", "\nhard",
+    ):  # fmt: skip
+        table.add_column(heading, justify="right")
+    for row in result.rows:
+        kept = row.largest_debt <= 1.0
+        table.add_row(
+            Text(row.name, style="bold" if row.name == "suffice" else ""),
+            percent(row.rate),
+            Text(f"{row.largest_debt:,.1f}", style="green" if kept else "red"),
+            percent(row.worst_window),
+            *(f"{cost:.3f}" for cost in (row.cost, row.easy_cost, row.hard_cost)),
+        )
+    table.add_row(*[""] * 7)
+    table.add_row(
+        Text("optimum (knows both phases)", style="dim"), percent(target), "", "",
+        *(f"{cost:.3f}" for cost in (result.optimum, result.easy_optimum, result.hard_optimum)),
+    )  # fmt: skip
+    return table
+
+
+def _moral(result: demonstration.Demo) -> str:
+    dearest = max(result.rows, key=lambda row: row.cost)
+    ours = result.rows[0]
+    return (
+        f"Debt: successes owed, at its worst. A cost below the optimum is bought with debt. suffice spent "
+        f"{percent(ours.cost / dearest.cost)} of what always showing everything costs.\n"
+        "Next: the ten lines in README.md, or --seed 1 for other images."
+    )
+
+
+def main() -> None:
+    """Run; an error of ours is one sentence, not a traceback."""
+    try:
+        app()
+    except SufficeError as error:
+        Console(stderr=True).print(Text(f"suffice: {error}", style="red"))
+        sys.exit(2)
