@@ -76,9 +76,10 @@ def demo(
 
 def _story(target: float, easy: int, hard: int) -> Text:
     return Text(
-        "\nA classifier ranks 100 labels. We show the first k of 0, 5, 10, 20, 50 or 100 and learn only whether the true "
-        f"label was among them; showing k costs k/100. The goal: succeed {percent(target)} of the time and show little. "
-        f"{easy:,} easy images come first; then, unannounced, {hard:,} hard ones on which only showing everything works.\n"
+        "\nA classifier ranks 100 labels. We show the first k of 0, 5, 10, 20, 50 or 100 and learn only whether the "
+        f"true label was among them; showing k costs k/100. The goal: succeed {percent(target)} of the time and show "
+        f"little. {easy:,} easy images come first; then, unannounced, {hard:,} hard ones on which only showing "
+        "everything works.\n"
     )
 
 
@@ -86,7 +87,7 @@ def _table(result: demonstration.Demo, target: float, window: int) -> Table:
     table = Table(title=None, header_style="bold", box=None, padding=(0, 2, 0, 0))
     table.add_column("method")
     for heading in (
-        "success\nrate", "largest\ndebt", f"worst\n{window}", "mean\ncost", "of which\neasy", "\nhard",
+        "success\nrate", "final\ndebt", "largest\ndebt", f"worst\n{window}", "mean\ncost", "of which\neasy", "\nhard",
     ):  # fmt: skip
         table.add_column(heading, justify="right")
     for row in result.rows:
@@ -94,13 +95,14 @@ def _table(result: demonstration.Demo, target: float, window: int) -> Table:
         table.add_row(
             Text(row.name, style="bold" if row.name == "suffice" else ""),
             percent(row.rate),
+            f"{row.debt:,.1f}",
             Text(f"{row.largest_debt:,.1f}", style="green" if kept else "red"),
             percent(row.worst_window),
             *(f"{cost:.3f}" for cost in (row.cost, row.easy_cost, row.hard_cost)),
         )
-    table.add_row(*[""] * 7)
+    table.add_row(*[""] * 8)
     table.add_row(
-        Text("optimum (knows both phases)", style="dim"), percent(target), "", "",
+        Text("optimum (knows both phases)", style="dim"), percent(target), "0.0", "", "",
         *(f"{cost:.3f}" for cost in (result.optimum, result.easy_optimum, result.hard_optimum)),
     )  # fmt: skip
     return table

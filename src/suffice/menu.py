@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from suffice.checks import exact, positive, whole
 from suffice.errors import InvalidArgument
-from suffice.options import ByPlace, count_cells, covers, key, plain, shaped, superset
+from suffice.options import ByPlace, check_number, count_cells, covers, key, plain, shaped, superset
 
 Floats = NDArray[np.float64]
 Contains = Literal["chain"] | Callable[[Any, Any], bool]
@@ -276,6 +276,7 @@ class Menu:
                 f"low must be below high, got {low!r} and {high!r}: where less is more permissive, negate the scale"
             )
         cells = count_cells(top - bottom, step, horizon, root=3, even=False)
+        check_number(cells)
         width = (top - bottom) / cells if step is None else exact("step", step)
         inner = [float(bottom + width * i) for i in range(1, cells)]
         if callable(costs):
@@ -323,6 +324,7 @@ class Menu:
             places[name] = {value: place for place, value in enumerate(listed)}
             if not listed or len(places[name]) != len(listed):
                 raise InvalidArgument(f"{name} must list at least one value and none twice, got {listed!r}")
+        check_number(math.prod(len(place) for place in places.values()))
         points = [dict(zip(places, point, strict=True)) for point in itertools.product(*places.values())]
         everything = points.pop()
         if callable(costs):
@@ -352,13 +354,14 @@ class Menu:
     ) -> "Menu":
         """Closed intervals on [0, 1] between points of a grid. An option is (low, high); it costs its length, known.
 
-        Give the grid's step, which must divide 1, or the horizon T and get the paper's T^-1/4 (or a bit less, so that it
-        divides 1).
+        Give the grid's step, which must divide 1, or the horizon T and get the paper's T^-1/4 (or a bit less, to divide
+        1).
 
         >>> Menu.intervals(step=0.05).arms
         211
         """
         cells = count_cells(Fraction(1), step, horizon, root=4, even=True)
+        check_number(cells * (cells + 1) // 2)
         points = [i / cells for i in range(cells + 1)]
         pairs = [(i, j) for i in range(cells) for j in range(i + 1, cells + 1) if j - i < cells]
         menu = cls(

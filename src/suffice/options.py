@@ -3,10 +3,12 @@
 import math
 from collections.abc import Hashable
 from fractions import Fraction
-from typing import Any
+from typing import Any, Final
 
 from suffice.checks import positive, whole
 from suffice.errors import InvalidArgument
+
+MOST_OPTIONS: Final = 5_000_000
 
 
 class ByPlace:
@@ -27,14 +29,20 @@ def superset(a: tuple[str, ...], b: tuple[str, ...]) -> bool:
     return set(b) <= set(a)
 
 
+def check_number(options: int) -> None:
+    """Refuse a menu that would not fit into memory before it is built."""
+    if options > MOST_OPTIONS:
+        raise InvalidArgument(f"a menu must have at most {MOST_OPTIONS:,} options, got {options:,}: take a coarser grid")
+
+
 def count_cells(span: Fraction, step: Any, horizon: Any, *, root: int, even: bool) -> int:
     """Into how many cells a range is cut, from a step or from the horizon: the least whole number >= T^(1/root)."""
     if (step is None) == (horizon is None):
         raise InvalidArgument("give step or horizon, one of them")
     if horizon is not None:
-        horizon = whole("horizon", horizon)
-        cells = max(1, round(horizon ** (1.0 / root)) - 1)
-        while cells**root < horizon:
+        steps = whole("horizon", horizon)
+        cells = max(1, round(float(steps) ** (1.0 / root)) - 1)
+        while cells**root < steps:
             cells += 1
         return cells
     width = positive("step", step)
@@ -46,7 +54,7 @@ def count_cells(span: Fraction, step: Any, horizon: Any, *, root: int, even: boo
         return cells
     if even:
         raise InvalidArgument(f"step must divide the range {float(span):g} evenly, got {step!r}")
-    return int(math.ceil(span / width))
+    return math.ceil(span / width)
 
 
 def key(option: Any) -> Hashable:

@@ -1,0 +1,94 @@
+"""An independent book of what was asked and told, in rational arithmetic, that checks every bound of the promise.
+
+It shares no code with suffice: debts, D, D' and windows are recomputed here from the events alone.
+"""
+
+import math
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+EVERYTHING, OTHER, NOTHING = "everything", "other", "nothing"
+ROOM = Fraction(1, 10**9)  # for slacks that are square roots
+
+
+@dataclass
+class Book:
+    target: Fraction
+    slack: float | None  # None: sqrt(told)
+    safe: Fraction  # where the dual starts, as a share of the cap: 1 is the safe start, 0 the paper's
+    has_nothing: bool
+    max_pending: int | None = None
+    out: dict[int, str] = field(default_factory=dict)
+    gone: dict[int, str] = field(default_factory=dict)  # expired
+    told: int = 0
+    successes: Fraction = Fraction(0)
+    booked: Fraction = Fraction(0)  # target·told − successes as first booked, late amendments left aside
+    least: Fraction = Fraction(0)  # the least `booked` so far, for windows
+    late: int = 1  # D
+    mirror: int = 1  # D'
+    lost: int = 0  # expired plays of everything
+    revived: int = 0
+    forced: int = 0
+
+    @property
+    def debt(self) -> Fraction:
+        return self.target * self.told - self.successes
+
+    def banked(self) -> Fraction:
+        return Fraction(self.slack if self.slack is not None else math.sqrt(max(1, self.told)))
+
+    def ask(self, identity: int, kind: str) -> None:
+        others = sum(other != EVERYTHING for other in self.out.values())
+        if kind != EVERYTHING:
+            self.late = max(self.late, 1 + others)
+        if kind != NOTHING:
+            self.mirror = max(self.mirror, 1 + sum(other != NOTHING for other in self.out.values()))
+        if self.max_pending is not None and others >= self.max_pending:
+            assert kind == EVERYTHING, "too many are outstanding: everything must be handed out"
+            at_bottom = -self.debt >= self.safe * self.banked() * (1 - Fraction(1, 2**39))
+            self.forced += self.has_nothing and at_bottom
+        self.out[identity] = kind
+
+    def tell(self, identity: int, success: Fraction) -> None:
+        if identity in self.gone:
+            self.lost -= self.gone.pop(identity) == EVERYTHING
+            self.successes += success
+            self.revived += success > 0
+        else:
+            del self.out[identity]
+            self._book(success)
+        self.check()
+
+    def expire(self, identity: int) -> None:
+        kind = self.gone[identity] = self.out.pop(identity)
+        self.lost += kind == EVERYTHING
+        self._book(Fraction(0))
+        self.check()
+
+    def _book(self, success: Fraction) -> None:
+        self.told += 1
+        self.successes += success
+        self.booked += self.target - success
+        self.least = min(self.least, self.booked)
+
+    def debt_at_most(self) -> Fraction:
+        return (1 - self.safe) * self.banked() + self.target * self.late + self.lost
+
+    def ahead_at_most(self) -> Fraction:
+        late = (1 - self.target) * (self.mirror + self.forced)
+        return self.safe * self.banked() + late + self.revived
+
+    def window_at_most(self) -> Fraction:
+        if self.has_nothing:
+            return self.debt_at_most() + self.ahead_at_most()
+        return self.debt_at_most() + self.safe * self.banked() + self.revived
+
+    def check(self) -> None:
+        assert self.debt <= self.debt_at_most() + ROOM, "behind by more than promised"
+        if self.late == 1 and self.lost == 0 and self.safe == 1:
+            assert self.successes >= self.target * (self.told - 1) - ROOM
+        if self.max_pending is not None and self.safe == 1:
+            assert self.debt <= self.target * self.max_pending + self.lost + ROOM
+        if self.has_nothing:
+            assert -self.debt <= self.ahead_at_most() + ROOM, "ahead by more than promised"
+        assert self.booked - self.least <= self.window_at_most() + ROOM, "a window holds too many failures"
