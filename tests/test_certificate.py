@@ -1,0 +1,228 @@
+"""Certificates when an assumption breaks: an everything that fails, a nothing that succeeds, lost outcomes, bugs."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import suffice
+from suffice import Menu, Selector
+from suffice.certificate import Certificate, percent
+from suffice.checks import WHOLE
+from suffice.promise import EVERYTHING, PRICE, Counts, Promise
+
+
+def run(
+    selector: Selector, steps: int, everything_rate: float, seed: int, other_rate: float = 0.0
+) -> list[Certificate]:
+    """Everything succeeds at this rate, all other options at the other; a certificate after every outcome."""
+    rng = np.random.default_rng(seed)
+    seen = []
+    for _ in range(steps):
+        decision = selector.ask()
+        rate = {"all": everything_rate, "none": 0.0}.get(decision.option, other_rate)
+        selector.tell(decision, bool(rng.random() < rate), 0.1)
+        seen.append(selector.certificate())
+    return seen
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("rate", [0.99, 0.95, 0.6, 0.0])
+def test_the_debt_stays_within_the_shortfall_of_everything(seed: int, rate: float) -> None:
+    """Theory 5: debt <= target + (failures − (1−target)·plays of everything since the debt was last negative)."""
+    menu = Menu({"a": 0.1}, everything="all", nothing="none")
+    selector = Selector(menu, 0.9)
+    rng = np.random.default_rng(seed)
+    shortfall = Fraction(0)
+    target = Fraction(9, 10)
+    debt = Fraction(0)
+    for _ in range(1500):
+        decision = selector.ask()
+        success = int(rng.random() < rate) if decision.option == "all" else int(rng.random() < 0.5)
+        success = 0 if decision.option == "none" else success
+        selector.tell(decision, success)
+        debt += target - success
+        if debt < 0:
+            shortfall = Fraction(0)
+        elif decision.option == "all":
+            shortfall += target - success
+        assert debt <= target + max(Fraction(0), shortfall)
+        assert selector.certificate().sound
+
+
+def test_a_failing_everything_is_named_with_evidence_and_advice() -> None:
+    menu = Menu({"a": 0.1}, everything="all", nothing="none")
+    seen = run(Selector(menu, 0.9), 2000, everything_rate=0.94, seed=1, other_rate=0.5)
+    assert not seen[0].breach
+    assert seen[0].holds
+    last = seen[-1]
+    assert last.breach
+    assert last.feasible
+    assert last.everything_failures > 0
+    assert last.everything_failure_at_least <= 0.06 <= last.everything_failure_at_most
+    assert any(not certificate.holds for certificate in seen)  # one failure at debt 0 is already too many
+    assert last.breaches == sum(not certificate.holds for certificate in seen)
+    text = str(last)
+    assert f"Everything fell short in {last.everything_failures} of {last.everything_plays:,} plays" in text
+    assert "99% sure" in text
+    assert "What to do" in text
+    assert "everything_success=" in text
+
+
+def test_an_infeasible_target_is_said_to_be_infeasible() -> None:
+    menu = Menu({"a": 0.1}, everything="all", nothing="none")
+    seen = run(Selector(menu, 0.9), 1500, everything_rate=0.8, seed=2, other_rate=0.5)
+    last = seen[-1]
+    assert not last.feasible
+    assert not last.holds
+    assert "TARGET OUT OF REACH" in str(last)
+    assert "lower the target below" in str(last)
+    assert last.sound
+
+
+def test_a_declared_imperfect_everything_keeps_its_bound() -> None:
+    """With everything_success declared the debt bound holds at all times together on at least 99% of the streams."""
+    menu = Menu({"a": 0.1}, everything="all", nothing="none", everything_success=0.97)
+    wrong = 0
+    largest = 0.0
+    for seed in range(100):
+        seen = run(Selector(menu, 0.9), 250, everything_rate=0.97, seed=seed, other_rate=0.3)
+        wrong += any(not certificate.holds for certificate in seen)
+        largest = max(largest, *(certificate.debt for certificate in seen))
+        assert all(certificate.sound for certificate in seen)
+    assert wrong <= 4  # 1% of 100 is 1; five or more has probability below 1% if the bound is just met
+    assert largest > 1.8  # the debt does pass what a perfect everything allows, so the bound is not idle
+
+
+def test_a_declared_rate_that_is_wrong_is_a_breach() -> None:
+    menu = Menu({"a": 0.1}, everything="all", nothing="none", everything_success=0.97)
+    kept = run(Selector(menu, 0.9), 3000, everything_rate=0.97, seed=3)[-1]
+    assert not kept.breach
+    assert "within what everything_success declares" in str(kept)
+    broken = run(Selector(menu, 0.9), 3000, everything_rate=0.91, seed=3)[-1]
+    assert broken.breach
+
+
+def test_the_failure_rate_interval_may_be_watched_continuously() -> None:
+    """On at most 1% of streams does the interval ever miss the truth; Clopper–Pearson missed on 14%."""
+    promise = Promise.make(0.5)
+    rng = np.random.default_rng(0)
+    wrong = 0
+    for _ in range(200):
+        counts = Counts()
+        for success in rng.random(400) < 0.9:
+            promise.record(counts, WHOLE * int(success), arm=EVERYTHING)
+            certificate = Certificate.make(promise, counts, 0)
+            if not certificate.everything_failure_at_least <= 0.1 <= certificate.everything_failure_at_most:
+                wrong += 1
+                break
+    assert wrong <= 6  # 1% of 200 is 2
+
+
+def test_a_graded_everything_above_the_target_is_no_breach() -> None:
+    selector = Selector(Menu(["a"], everything="all", nothing="none"), 0.9)
+    for _ in range(200):
+        decision = selector.ask()
+        selector.tell(decision, {"all": 0.95, "none": 0.0}.get(decision.option, 0.2), 0.1)
+    certificate = selector.certificate()
+    assert certificate.holds
+    assert not certificate.breach
+
+
+def test_a_success_of_nothing_is_reported() -> None:
+    selector = Selector(Menu(["a"], everything="all", nothing="none"), 0.2, slack=1)
+    for _ in range(50):
+        selector.tell(selector.ask(), True, 0.1)
+    certificate = selector.certificate()
+    assert certificate.breach
+    assert certificate.holds
+    assert certificate.nothing_successes > 0
+    assert "Nothing succeeded" in str(certificate)
+    assert -certificate.debt <= certificate.ahead_at_most + 1e-9
+
+
+def test_lost_plays_of_everything_are_no_breach() -> None:
+    selector = Selector(Menu(["a"], everything="all", nothing="none"), 0.9)
+    decisions = selector.ask_many(5)
+    assert {decision.option for decision in decisions} == {"all"}
+    for decision in decisions:
+        selector.expire(decision)
+    certificate = selector.certificate()
+    assert certificate.debt == pytest.approx(4.5)
+    assert certificate.everything_lost == 5
+    assert certificate.holds
+    assert not certificate.breach
+    assert certificate.sound
+    selector.tell(decisions[0], False)  # now it is known to have failed
+    certificate = selector.certificate()
+    assert certificate.breach
+    assert (certificate.everything_lost, certificate.everything_failures, certificate.revived) == (4, 1, 0)
+    selector.tell(decisions[1], True)
+    assert selector.certificate().revived == 1
+
+
+def test_a_bug_is_told_apart_from_a_breach() -> None:
+    """Counts that no run can produce: far behind although everything never failed."""
+    promise = Promise.make(0.9)
+    counts = Counts()
+    for _ in range(50):
+        promise.record(counts, 0, arm=PRICE)  # what the rails forbid: others played while behind
+    certificate = Certificate.make(promise, counts, 0)
+    assert not certificate.sound
+    assert not certificate.holds
+    assert str(certificate).startswith("BUG")
+    for _ in range(100):
+        promise.record(counts, 0, arm=EVERYTHING)
+    assert Certificate.make(promise, counts, 0).breach
+
+
+def test_unaudited_decisions_get_an_interval() -> None:
+    rng = np.random.default_rng(0)
+    menu = Menu({"a": 0.1}, everything="all", nothing="none")
+    covered = 0
+    for _ in range(60):
+        selector = Selector(menu, 0.8)
+        total = 0
+        for _ in range(1000):
+            audit = bool(rng.random() < 0.2)
+            decision = selector.ask(audit=audit)
+            success = {"all": 1, "none": 0}.get(decision.option, int(rng.random() < 0.6))
+            total += success
+            if audit:
+                selector.tell(decision, success)
+        certificate = selector.certificate()
+        everyone = certificate.everyone()
+        assert everyone is not None
+        assert certificate.told + certificate.unaudited == 1000
+        covered += everyone[0] <= total / 1000 <= everyone[1]
+        assert "audited or not" in str(certificate)
+    assert covered >= 52  # 95% of 60 is 57
+
+
+def test_a_fresh_certificate_reads_well() -> None:
+    certificate = Selector(Menu(["a"], everything="all"), 0.9).certificate()
+    assert str(certificate).startswith("Nothing told yet (target 90%).")
+    assert certificate.rate is None
+    assert certificate.everyone() is None
+    assert math.isinf(certificate.ahead_at_most)
+    with pytest.raises(suffice.InvalidArgument, match="length"):
+        certificate.window(0)
+
+
+def test_bookkeeping_is_said() -> None:
+    selector = Selector(Menu({"a": 0.1}, everything="all"), 0.5, slack=2)
+    for _ in range(30):
+        selector.tell(selector.ask(), True)
+    late = selector.ask()
+    selector.expire(late)
+    selector.tell(late, True)
+    selector.ask()
+    text = str(selector.certificate())
+    assert "1 pending, 1 expired and counted as failures, 1 of those revived by a late success" in text
+    assert "surplus successes forgiven" in text
+
+
+@pytest.mark.parametrize(("share", "text"), [(0.0, "0%"), (1.0, "100%"), (2 / 3, "66.7%"), (0.9999999, "99.99999%")])
+def test_percent(share: float, text: str) -> None:
+    assert percent(share) == text

@@ -1,0 +1,190 @@
+"""Break the promise's source in every small way and see that the attack notices: a check of the checks.
+
+Each mutant of promise.py is run through a short attack and a comparison with rational arithmetic. A mutant that
+survives must be listed here with the reason why it is harmless.
+"""
+
+import ast
+import copy
+import math
+import sys
+import types
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+from book import EVERYTHING as ALL
+from book import NOTHING as NONE
+from book import OTHER, Book
+
+from suffice import promise as original
+from suffice.checks import WHOLE
+
+SOURCE = Path(original.__file__).read_text()
+FLIP: dict[type[ast.cmpop], type[ast.cmpop]] = {
+    ast.GtE: ast.Gt, ast.Gt: ast.GtE, ast.LtE: ast.Lt, ast.Lt: ast.LtE, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
+}  # fmt: skip
+SWAP: dict[type[ast.operator], type[ast.operator]] = {
+    ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Add, ast.Div: ast.Mult, ast.FloorDiv: ast.Mult,
+}  # fmt: skip
+# What the guarantee rests on. The certificate's words and `make`'s checks of arguments have tests of their own.
+TARGETS = {"owed", "rail", "rails", "_units", "dual", "record", "amend", "_settle", "_everything", "_shortfall", "slack",
+           "debt_at_most", "debt_ceiling", "_banked", "window", "holds", "sound", "debt"}  # fmt: skip
+
+
+def sites(tree: ast.AST) -> list[tuple[str, int]]:
+    """Every place that can be mutated: (function, index among its nodes)."""
+    found = []
+    for function in ast.walk(tree):
+        if isinstance(function, ast.FunctionDef) and function.name in TARGETS:
+            for index, node in enumerate(ast.walk(function)):
+                compares = isinstance(node, ast.Compare) and type(node.ops[0]) in FLIP
+                counts = isinstance(node, ast.BinOp | ast.AugAssign) and type(node.op) in SWAP
+                if compares or counts or (isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub)):
+                    found.append((function.name, index))
+    return found
+
+
+def mutant(name: str, index: int) -> types.ModuleType:
+    tree = ast.parse(SOURCE)
+    for function in ast.walk(tree):
+        if isinstance(function, ast.FunctionDef) and function.name == name:
+            node = list(ast.walk(function))[index]
+            if isinstance(node, ast.Compare):
+                node.ops[0] = FLIP[type(node.ops[0])]()
+            elif isinstance(node, ast.BinOp | ast.AugAssign):
+                node.op = SWAP[type(node.op)]()
+            elif isinstance(node, ast.UnaryOp):
+                node.op = ast.UAdd()
+    module = types.ModuleType(f"mutant_{name}_{index}")
+    sys.modules[module.__name__] = module  # dataclasses look their module up
+    exec(compile(ast.fix_missing_locations(tree), module.__name__, "exec"), module.__dict__)
+    return module
+
+
+def attack(module: types.ModuleType) -> None:
+    """Late, lost and spiteful outcomes for several rules; every bound checked by the independent book."""
+    for case, (target, slack, safe, forgiving) in enumerate(
+        [
+            ("7/10", None, 1, False),
+            ("1/2", 6.0, 1, False),
+            ("9/10", 8.0, 1, True),
+            ("3/5", 5.0, 0, False),
+            ("1/3", 4.0, 0.5, False),
+        ]
+    ):
+        phi = Fraction(target)
+        cap = float(1 / (1 - phi))
+        promise = module.Promise.make(phi, slack=slack, start=safe * cap, forgiving=forgiving)
+        counts, book = module.Counts(), Book(phi, slack, Fraction(safe), not forgiving)
+        rng = np.random.default_rng(case)
+        out: list[tuple[int, int]] = []
+        gone: list[tuple[int, int]] = []
+        plays = failures = lost = 0
+        for step in range(700):
+            rail = promise.rail(counts)
+            bank = Fraction(slack) if slack is not None else Fraction(math.sqrt(max(1, book.told)))
+            tracked = book.debt + Fraction(counts.forgiven, phi.denominator * WHOLE)
+            dual = Fraction(safe) * Fraction(cap) + Fraction(cap) / bank * tracked
+            assert promise.dual(counts) == pytest.approx(float(dual), abs=1e-6)
+            expected = 1 if tracked >= (1 - Fraction(safe)) * bank else -1 if tracked <= -Fraction(safe) * bank else 0
+            if abs(tracked + Fraction(safe) * bank) > 1e-6 and abs(tracked - (1 - Fraction(safe)) * bank) > 1e-6:
+                assert rail == expected
+            if tracked == (1 - Fraction(safe)) * bank:
+                assert rail == 1
+            kind = {1: ALL, -1: OTHER if forgiving else NONE, 0: OTHER}[rail]
+            arm = {ALL: 1, OTHER: 0, NONE: -1}[kind]
+            # what the ledger notes at an ask
+            if arm != 1:
+                counts.missing = max(counts.missing, sum(other != 1 for _, other in out))
+            if arm != -1:
+                counts.missing_mirror = max(counts.missing_mirror, sum(other != -1 for _, other in out))
+            book.ask(step, kind)
+            out.append((step, arm))
+            wait = [1, 1, 1, 4][case % 4] if step < 350 else 6
+            while len(out) >= wait:
+                identity, arm = out.pop(int(rng.integers(len(out))))
+                if rng.random() < 0.03:
+                    promise.record(counts, 0, arm=arm, expired=True)
+                    book.expire(identity)
+                    lost += arm == 1
+                    gone.append((identity, arm))
+                else:
+                    half = {1: 2, -1: 0}.get(arm, int(rng.integers(0, 3)) if step % 200 > 60 else 2 * (step % 100 > 50))
+                    promise.record(counts, half * WHOLE // 2, arm=arm)
+                    book.tell(identity, Fraction(half, 2))
+                    plays += arm == 1
+            if gone and rng.random() < 0.05:
+                identity, arm = gone.pop()
+                promise.amend(counts, WHOLE if arm == 1 else 0, arm=arm)
+                book.tell(identity, Fraction(arm == 1))
+                plays += arm == 1
+                lost -= arm == 1
+            assert (counts.told, Fraction(counts.successes, WHOLE)) == (book.told, book.successes)
+            assert (counts.everything_plays, counts.everything_failures) == (plays, failures)
+            assert (counts.everything_lost, counts.revived) == (lost, book.revived)
+            assert promise.debt(counts) == book.debt
+            assert promise.debt_at_most(counts) == pytest.approx(float(book.debt_at_most()))
+            assert promise.window(counts, 10**9) == pytest.approx(float(book.window_at_most()))
+            assert promise.window(counts, 1) <= float(phi)
+            assert promise.holds(counts)
+            assert promise.sound(counts)
+            assert counts.breaches == 0
+            if forgiving:
+                assert tracked >= -bank - Fraction(1, 100)
+        broken_everything(module, phi)
+
+
+def broken_everything(module: types.ModuleType, phi: Fraction) -> None:
+    """Everything fails for a while: the ceiling still holds, and the breach is counted while it lasts."""
+    promise = module.Promise.make(phi)
+    counts = module.Counts()
+    debt, worst, breaches = Fraction(0), Fraction(0), 0
+    rng = np.random.default_rng(5)
+    for step in range(300):
+        rail = promise.rail(counts)
+        success = {1: int(step % 9 != 0), -1: 0}.get(rail, int(rng.random() < 0.5))
+        promise.record(counts, success * WHOLE, arm=rail)
+        debt += phi - success
+        if rail == 1:
+            worst = max(Fraction(0), worst + phi - success)
+        breaches += debt > phi
+        assert promise.debt(counts) == debt
+        assert debt <= phi + worst
+        assert promise.debt_ceiling(counts) == pytest.approx(float(phi + worst))
+        assert promise.holds(counts) == (debt <= phi)
+        assert promise.sound(counts)
+    assert counts.breaches == breaches
+    counts.nothing_successes = 2 * WHOLE
+    quiet = copy.replace(counts, nothing_successes=0) if hasattr(copy, "replace") else _without(counts)
+    assert promise.ahead_at_most(counts) == pytest.approx(promise.ahead_at_most(quiet) + 2)
+    counts.forced = 3
+    assert promise.ahead_at_most(counts) == pytest.approx(promise.ahead_at_most(quiet) + 2 + 3 * float(1 - phi))
+    hopeless = module.Counts(told=100, successes=0)
+    assert not promise.holds(hopeless)
+    assert not promise.sound(hopeless)
+
+
+def _without(counts: original.Counts) -> original.Counts:
+    plain = copy.copy(counts)
+    plain.nothing_successes = 0
+    return plain
+
+
+def test_the_original_survives() -> None:
+    attack(original)
+
+
+# Mutants that change nothing that anyone could see, with the reason.
+HARMLESS: dict[tuple[str, int], str] = {}
+
+
+@pytest.mark.parametrize(("name", "index"), sites(ast.parse(SOURCE)))
+def test_every_mutant_is_noticed(name: str, index: int) -> None:
+    module = mutant(name, index)
+    if (name, index) in HARMLESS:
+        attack(module)
+        return
+    with pytest.raises((AssertionError, ArithmeticError, TypeError, ValueError)):
+        attack(module)
