@@ -16,7 +16,7 @@ from typing import Any
 
 from suffice.certificate import Certificate
 from suffice.checks import WHOLE, as_number, cost_told, flag, positive, success_units, whole
-from suffice.errors import AlreadyTold, InvalidArgument, SufficeWarning
+from suffice.errors import AlreadyTold, InvalidArgument, SufficeWarning, shown
 from suffice.ledger import Ledger
 from suffice.promise import EVERYTHING, NOTHING, Promise
 from suffice.records import UNAUDITED, Decision
@@ -40,7 +40,7 @@ class Controller(ABC):
         self._max_pending = None if max_pending is None else whole("max_pending", max_pending)
         self._expire_after = None if expire_after is None else float(positive("expire_after", expire_after))
         if not callable(clock):
-            raise InvalidArgument(f"clock must be a function that returns seconds, got {clock!r}")
+            raise InvalidArgument(f"clock must be a function that returns seconds, got {shown(clock)}")
         self._clock = clock
         self._ledger = Ledger(promise, secrets.token_hex(8))
         self._warning: str | None = None
@@ -60,7 +60,7 @@ class Controller(ABC):
     def _allowed(self, available: Any) -> Any:
         """Check `available` and put it in the form that `_choose` takes."""
         if available is not None:
-            raise InvalidArgument(f"available must be left out for a {type(self).__name__}, got {available!r}")
+            raise InvalidArgument(f"available must be left out for a {type(self).__name__}, got {shown(available)}")
 
     def _check_cost(self, arm: int, cost: float | None) -> None:
         """Refuse an outcome whose cost is needed and missing."""
@@ -132,6 +132,8 @@ class Controller(ABC):
 
     def tell_many(self, outcomes: Iterable[tuple[Any, ...]]) -> None:
         """Tell many outcomes, each (decision, success) or (decision, success, cost): all, or none if one is bad."""
+        if not isinstance(outcomes, Iterable):
+            raise InvalidArgument(f"outcomes must be a sequence of (decision, success), got {shown(outcomes)}")
         checked = [_outcome(item) for item in outcomes]
         with self._lock:
             settled: list[tuple[int, int, float | None]] = []
@@ -277,7 +279,7 @@ class Controller(ABC):
 
 def _outcome(item: Any) -> tuple[Any, int, float | None]:
     if not isinstance(item, tuple | list) or len(item) not in (2, 3):
-        raise InvalidArgument(f"outcomes must hold (decision, success) or (decision, success, cost), got {item!r}")
+        raise InvalidArgument(f"outcomes must hold (decision, success) or (decision, success, cost), got {shown(item)}")
     cost = item[2] if len(item) == 3 else None
     return item[0], success_units(item[1]), None if cost is None else cost_told(cost)
 

@@ -48,3 +48,12 @@ class NewerState(StateError):
 
 class SufficeWarning(UserWarning):
     """Something to look at that did no harm."""
+
+
+def shown(value: object) -> str:
+    """A value as an error quotes it: never long, and never an error of its own."""
+    try:
+        text = repr(value)
+    except Exception:  # an int of ten thousand digits, or an object whose repr fails
+        return f"a {type(value).__name__}"
+    return text if len(text) <= 80 else text[:77] + "..."

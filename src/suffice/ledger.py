@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 from suffice.checks import WHOLE
-from suffice.errors import AlreadyTold, ForeignDecision, InvalidArgument, StateError, UnknownDecision
+from suffice.errors import AlreadyTold, ForeignDecision, InvalidArgument, StateError, UnknownDecision, shown
 from suffice.promise import EVERYTHING, NOTHING, Counts, Promise
 from suffice.records import UNAUDITED, Decision
 
@@ -67,7 +67,7 @@ class Ledger:
                 raise ForeignDecision(f"decision {decision.id} was asked of another selector")
             identity = decision.id
         elif isinstance(decision, bool) or not hasattr(decision, "__index__"):
-            raise InvalidArgument(f"decision must be a Decision or its id, got {decision!r}")
+            raise InvalidArgument(f"decision must be a Decision or its id, got {shown(decision)}")
         else:
             identity = int(decision)
         if identity in self.pending or identity in self.expired:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from suffice.checks import exact, positive, whole
-from suffice.errors import InvalidArgument
+from suffice.errors import InvalidArgument, shown
 from suffice.options import ByPlace, check_number, count_cells, covers, key, plain, shaped, superset
 
 Floats = NDArray[np.float64]
@@ -83,7 +83,7 @@ class Menu:
             costs = list(options.values())
             options = list(options)
         if isinstance(options, str | bytes) or not isinstance(options, Iterable):
-            raise InvalidArgument(f"options must be a sequence or a mapping of option to cost, got {options!r}")
+            raise InvalidArgument(f"options must be a sequence or a mapping of option to cost, got {shown(options)}")
         self.options: tuple[Any, ...] = tuple(options)
         self.everything = everything
         self.nothing = nothing
@@ -92,22 +92,24 @@ class Menu:
         self.max_cost: float = float(positive("max_cost", max_cost))
         self.everything_success = exact("everything_success", everything_success)
         if not 0 < self.everything_success <= 1:
-            raise InvalidArgument(f"everything_success must lie above 0 and be at most 1, got {everything_success!r}")
+            raise InvalidArgument(
+                f"everything_success must lie above 0 and be at most 1, got {shown(everything_success)}"
+            )
         self.costs: Floats | None = None if costs is None else self._known(costs)
         if contains is not None and contains != "chain" and not callable(contains):
-            raise InvalidArgument(f'contains must be "chain", a function (a, b) -> bool or None, got {contains!r}')
+            raise InvalidArgument(f'contains must be "chain", a function (a, b) -> bool or None, got {shown(contains)}')
         self.contains: Contains | None = contains
         self._arm_of: dict[Hashable, int] = {}
         for arm in range(self.arms):
             if self._arm_of.setdefault(key(self.option(arm)), arm) != arm:
-                raise InvalidArgument(f"options must differ, got {self.option(arm)!r} twice")
+                raise InvalidArgument(f"options must differ, got {shown(self.option(arm))} twice")
         self._recipe: dict[str, Any] | None = None
 
     def _known(self, costs: Any) -> Floats:
         try:
             known = np.array(costs, dtype=np.float64)
         except (TypeError, ValueError):
-            raise InvalidArgument(f"costs must be numbers, got {costs!r}") from None
+            raise InvalidArgument(f"costs must be numbers, got {shown(costs)}") from None
         if known.shape != (len(self.options),):
             raise InvalidArgument(f"costs must hold one number per option, {len(self.options)}, got {known.shape}")
         wrong = ~((known >= 0.0) & (known <= self.max_cost))
@@ -115,7 +117,7 @@ class Menu:
             first = int(np.flatnonzero(wrong)[0])
             raise InvalidArgument(
                 f"costs must lie between 0 and max_cost {self.max_cost:g}, "
-                f"got {float(known[first])!r} for option {self.options[first]!r}"
+                f"got {shown(float(known[first]))} for option {self.options[first]!r}"
             )
         known.flags.writeable = False
         return known
@@ -144,7 +146,7 @@ class Menu:
         try:
             return self._arm_of[key(option)]
         except (KeyError, TypeError):
-            raise InvalidArgument(f"option must be one of the menu's, got {option!r}") from None
+            raise InvalidArgument(f"option must be one of the menu's, got {shown(option)}") from None
 
     def nested(self, inner: int, outer: int) -> bool:
         """Whether arm `outer` is known to succeed whenever arm `inner` does."""
@@ -212,7 +214,7 @@ class Menu:
             if arguments["everything_cost"] is not None:
                 arguments["everything_cost"] = Fraction(arguments["everything_cost"])
         if kind not in ("top_k", "thresholds", "intervals", "subsets"):
-            raise InvalidArgument(f"menu kind must be a known one, got {kind!r}")
+            raise InvalidArgument(f"menu kind must be a known one, got {shown(kind)}")
         menu: Menu = getattr(cls, kind)(**arguments)
         return menu
 
@@ -235,7 +237,7 @@ class Menu:
         """
         classes = whole("classes", classes, 2)
         if isinstance(ks, str | bytes) or not isinstance(ks, Iterable):
-            raise InvalidArgument(f"ks must be whole numbers, got {ks!r}")
+            raise InvalidArgument(f"ks must be whole numbers, got {shown(ks)}")
         inner = sorted({whole("ks", k, 0) for k in ks} - {0, classes})
         if inner and inner[-1] > classes:
             raise InvalidArgument(f"ks must be at most the {classes} classes, got {inner[-1]}")
@@ -273,7 +275,7 @@ class Menu:
         bottom, top = exact("low", low), exact("high", high)
         if bottom >= top:
             raise InvalidArgument(
-                f"low must be below high, got {low!r} and {high!r}: where less is more permissive, negate the scale"
+                f"low must be below high, got {shown(low)} and {shown(high)}: where less is more permissive, negate the scale"
             )
         cells = count_cells(top - bottom, step, horizon, root=3, even=False)
         check_number(cells)
@@ -319,11 +321,11 @@ class Menu:
         places: dict[str, dict[Any, int]] = {}
         for name, values in axes.items():
             if isinstance(values, str | bytes) or not isinstance(values, Iterable):
-                raise InvalidArgument(f"{name} must list its values from least to most permissive, got {values!r}")
+                raise InvalidArgument(f"{name} must list its values from least to most permissive, got {shown(values)}")
             listed = list(values)
             places[name] = {value: place for place, value in enumerate(listed)}
             if not listed or len(places[name]) != len(listed):
-                raise InvalidArgument(f"{name} must list at least one value and none twice, got {listed!r}")
+                raise InvalidArgument(f"{name} must list at least one value and none twice, got {shown(listed)}")
         check_number(math.prod(len(place) for place in places.values()))
         points = [dict(zip(places, point, strict=True)) for point in itertools.product(*places.values())]
         everything = points.pop()
@@ -397,14 +399,14 @@ class Menu:
         (('small',), ('large',), ('small', 'large'))
         """
         if not isinstance(prices, Mapping) or not prices:
-            raise InvalidArgument(f"prices must map at least one name to its price, got {prices!r}")
+            raise InvalidArgument(f"prices must map at least one name to its price, got {shown(prices)}")
         if (everything is None) != (everything_cost is None):
             raise InvalidArgument("everything and everything_cost must be given together, or both left out")
         names = tuple(prices)
         exact_prices = {name: exact(f"price of {name!r}", price) for name, price in prices.items()}
         for name, price in exact_prices.items():
             if price < 0:
-                raise InvalidArgument(f"price of {name!r} must be at least 0, got {prices[name]!r}")
+                raise InvalidArgument(f"price of {name!r} must be at least 0, got {shown(prices[name])}")
         most = len(names) if at_most is None else min(whole("at_most", at_most), len(names))
         if sum(math.comb(len(names), size) for size in range(1, most + 1)) > MOST_SUBSETS:
             raise InvalidArgument(

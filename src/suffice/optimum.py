@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from suffice.checks import exact
-from suffice.errors import Infeasible, InvalidArgument
+from suffice.errors import Infeasible, InvalidArgument, shown
 
 Floats = NDArray[np.float64]
 
@@ -44,7 +44,7 @@ def optimum(success: ArrayLike, cost: ArrayLike, target: float | Fraction) -> Op
         raise InvalidArgument("success must lie between 0 and 1 for every arm")
     goal = exact("target", target)
     if not 0 <= goal <= 1:
-        raise InvalidArgument(f"target must lie between 0 and 1, got {target!r}")
+        raise InvalidArgument(f"target must lie between 0 and 1, got {shown(target)}")
     phi = float(goal)
     if p.max() < phi:
         raise Infeasible(f"target {phi:g} is out of reach: the best arm succeeds {p.max():g} of the time")
@@ -100,7 +100,7 @@ def _arms(name: str, values: Any) -> Floats:
     try:
         array = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
-        raise InvalidArgument(f"{name} must hold one number per arm, got {values!r}") from None
+        raise InvalidArgument(f"{name} must hold one number per arm, got {shown(values)}") from None
     if array.ndim != 1 or array.size == 0:
         raise InvalidArgument(f"{name} must hold one number per arm, got an array of shape {array.shape}")
     if not np.isfinite(array).all():

@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import Any, Final
 
 from suffice.checks import positive, whole
-from suffice.errors import InvalidArgument
+from suffice.errors import InvalidArgument, shown
 
 MOST_OPTIONS: Final = 5_000_000
 
@@ -32,7 +32,9 @@ def superset(a: tuple[str, ...], b: tuple[str, ...]) -> bool:
 def check_number(options: int) -> None:
     """Refuse a menu that would not fit into memory before it is built."""
     if options > MOST_OPTIONS:
-        raise InvalidArgument(f"a menu must have at most {MOST_OPTIONS:,} options, got {options:,}: take a coarser grid")
+        raise InvalidArgument(
+            f"a menu must have at most {MOST_OPTIONS:,} options, got {options:,}: take a coarser grid"
+        )
 
 
 def count_cells(span: Fraction, step: Any, horizon: Any, *, root: int, even: bool) -> int:
@@ -47,13 +49,13 @@ def count_cells(span: Fraction, step: Any, horizon: Any, *, root: int, even: boo
         return cells
     width = positive("step", step)
     if width > span:
-        raise InvalidArgument(f"step must be at most the range {float(span):g}, got {step!r}")
+        raise InvalidArgument(f"step must be at most the range {float(span):g}, got {shown(step)}")
     cells = round(span / width)
     # 1/3 as a float divides 1 as far as anyone can write it down.
     if abs(cells * width - span) <= span / 10**9:
         return cells
     if even:
-        raise InvalidArgument(f"step must divide the range {float(span):g} evenly, got {step!r}")
+        raise InvalidArgument(f"step must divide the range {float(span):g} evenly, got {shown(step)}")
     return math.ceil(span / width)
 
 
@@ -66,7 +68,7 @@ def key(option: Any) -> Hashable:
     try:
         hash(option)
     except TypeError:
-        raise InvalidArgument(f"options must be hashable, or dicts or lists of such, got {option!r}") from None
+        raise InvalidArgument(f"options must be hashable, or dicts or lists of such, got {shown(option)}") from None
     return (isinstance(option, bool), option)
 
 
@@ -82,7 +84,7 @@ def plain(option: Any) -> Any:
         return [plain(item) for item in option]
     if isinstance(option, dict) and all(isinstance(name, str) for name in option):
         return {"dict": {name: plain(value) for name, value in option.items()}}
-    raise InvalidArgument(f"options must be numbers, strings, tuples, lists or dicts to be saved, got {option!r}")
+    raise InvalidArgument(f"options must be numbers, strings, tuples, lists or dicts to be saved, got {shown(option)}")
 
 
 def shaped(plain: Any) -> Any:

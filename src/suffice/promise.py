@@ -21,7 +21,7 @@ from fractions import Fraction
 from typing import Any, Final
 
 from suffice.checks import WHOLE, as_number, exact, positive, whole
-from suffice.errors import InvalidArgument
+from suffice.errors import InvalidArgument, shown
 
 NOTHING: Final = -1
 PRICE: Final = 0
@@ -112,13 +112,15 @@ class Promise:
         """A promise from what a user writes; every argument is checked here."""
         phi = exact("target", target)
         if not 0 < phi < 1:
-            raise InvalidArgument(f"target must lie strictly between 0 and 1, got {target!r}")
+            raise InvalidArgument(f"target must lie strictly between 0 and 1, got {shown(target)}")
         best = exact("everything_success", everything_success)
         if not 0 < best <= 1:
-            raise InvalidArgument(f"everything_success must lie above 0 and be at most 1, got {everything_success!r}")
+            raise InvalidArgument(
+                f"everything_success must lie above 0 and be at most 1, got {shown(everything_success)}"
+            )
         if best <= phi:
             raise InvalidArgument(
-                f"everything_success must be above the target {target!r}, got {everything_success!r}: "
+                f"everything_success must be above the target {target!r}, got {shown(everything_success)}: "
                 "no way of choosing can succeed more often than the best option"
             )
         if horizon is not None:
@@ -299,10 +301,12 @@ def _start(start: Any, cap: float) -> float:
     if isinstance(start, str):
         if start in ("safe", "cheap"):
             return cap if start == "safe" else 0.0
-        raise InvalidArgument(f'start must be "safe", "cheap" or a number from 0 to the cap {cap:g}, got {start!r}')
+        raise InvalidArgument(
+            f'start must be "safe", "cheap" or a number from 0 to the cap {cap:g}, got {shown(start)}'
+        )
     value = float(exact("start", start))
     if not 0.0 <= value <= cap:
-        raise InvalidArgument(f"start must lie between 0 and the cap {cap:g}, got {start!r}")
+        raise InvalidArgument(f"start must lie between 0 and the cap {cap:g}, got {shown(start)}")
     return value
 
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
-from suffice.errors import NewerState, StateError, SufficeError
+from suffice.errors import NewerState, StateError, SufficeError, shown
 
 VERSION: Final = 1
 FORMAT: Final = "suffice"
@@ -43,7 +43,7 @@ def read_state(path: str | os.PathLike[str]) -> dict[str, Any]:
         raise StateError(f"{path} is not a state file of suffice")
     version = document.get("version")
     if type(version) is not int or version < 1:
-        raise StateError(f"{path} has no valid version, got {version!r}")
+        raise StateError(f"{path} has no valid version, got {shown(version)}")
     if version > VERSION:
         raise NewerState(
             f"{path} was written by a later suffice (format {version}, this one reads up to {VERSION}): upgrade suffice"
@@ -78,7 +78,7 @@ def reading(state: Any, kind: str) -> Iterator[None]:
     """Whatever is wrong with a state while a controller is built from it becomes one StateError."""
     found = state.get("kind") if isinstance(state, dict) else state
     if found != kind:
-        raise StateError(f"the state must be one of a {kind}, got {found!r}")
+        raise StateError(f"the state must be one of a {kind}, got {shown(found)}")
     try:
         yield
     except SufficeError as error:

@@ -17,7 +17,7 @@ from suffice.bounds import Bounds, Tally, named_bounds
 from suffice.checks import whole
 from suffice.choosers import Chooser, named_chooser
 from suffice.controller import Controller, log
-from suffice.errors import InvalidArgument
+from suffice.errors import InvalidArgument, shown
 from suffice.menu import Menu
 from suffice.promise import EVERYTHING, NOTHING, PRICE, Promise
 from suffice.records import Arm
@@ -73,9 +73,9 @@ class Selector(Controller):
         clock: Callable[[], float] = time.time,
     ) -> None:
         if not isinstance(menu, Menu):
-            raise InvalidArgument(f"menu must be a Menu, got {menu!r}")
+            raise InvalidArgument(f"menu must be a Menu, got {shown(menu)}")
         if memory != "full":
-            raise InvalidArgument(f'memory must be "full", got {memory!r}')
+            raise InvalidArgument(f'memory must be "full", got {shown(memory)}')
         promise = Promise.make(
             target,
             horizon,
@@ -154,7 +154,7 @@ class Selector(Controller):
         if available is None:
             return None
         if isinstance(available, str | bytes) or not isinstance(available, Iterable):
-            raise InvalidArgument(f"available must list options of the menu, got {available!r}")
+            raise InvalidArgument(f"available must list options of the menu, got {shown(available)}")
         allowed = np.zeros(self._menu.arms, dtype=np.bool_)
         allowed[-1] = True
         if self._menu.has_nothing:
@@ -180,7 +180,7 @@ class Selector(Controller):
             proposed = self._chooser.choose(price, self._bounds, allowed)
             arm = whole("arm", proposed, 0)
             if arm >= self._menu.arms or not (allowed is None or allowed[arm]):
-                raise InvalidArgument(f"a chooser must propose an arm that may be played, got {proposed!r}")
+                raise InvalidArgument(f"a chooser must propose an arm that may be played, got {shown(proposed)}")
         except Exception:
             if not self._chooser_failed:
                 log.exception("the chooser failed; everything is played in its place, now and whenever it fails again")
@@ -303,7 +303,7 @@ def paper(menu: Menu, target: float | Fraction, horizon: int, step: float | None
     [5, 10, 0]
     """
     if not isinstance(menu, Menu):
-        raise InvalidArgument(f"menu must be a Menu, got {menu!r}")
+        raise InvalidArgument(f"menu must be a Menu, got {shown(menu)}")
     if not menu.has_nothing:
         raise InvalidArgument("menu must have a nothing: the paper's algorithm plays it where the dual is 0 or less")
     if horizon is None:

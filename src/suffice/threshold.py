@@ -9,7 +9,7 @@ from typing import Any
 
 from suffice.checks import exact, flag, whole
 from suffice.controller import Controller
-from suffice.errors import InvalidArgument
+from suffice.errors import InvalidArgument, shown
 from suffice.promise import EVERYTHING, NOTHING, PRICE, Promise
 from suffice.saving import read_state, reading
 
@@ -59,12 +59,12 @@ class ThresholdSelector(Controller):
         bottom, top = exact("low", low), exact("high", high)
         if bottom >= top:
             raise InvalidArgument(
-                f"low must be below high, got {low!r} and {high!r}: where less is more permissive, negate the scale"
+                f"low must be below high, got {shown(low)} and {shown(high)}: where less is more permissive, negate the scale"
             )
         if not isinstance(start, str):
             place = exact("start", start)
             if not bottom <= place <= top:
-                raise InvalidArgument(f"start must lie between low {low!r} and high {high!r}, got {start!r}")
+                raise InvalidArgument(f"start must lie between low {low!r} and high {high!r}, got {shown(start)}")
             start = float(place - bottom)
         # The range takes the place of the cap, and the height above low that of the dual (theory 9).
         promise = Promise.make(

@@ -5,7 +5,7 @@ from typing import Any
 from suffice.bounds.base import Bounds, LineBounds, Tally
 from suffice.bounds.hoeffding import Hoeffding, Paper
 from suffice.bounds.kl import KL
-from suffice.errors import InvalidArgument
+from suffice.errors import InvalidArgument, shown
 
 __all__ = ["KL", "Bounds", "Hoeffding", "LineBounds", "Paper", "Tally", "named_bounds"]
 
@@ -25,4 +25,6 @@ def named_bounds(bounds: Any) -> Bounds:
         own: Bounds = bounds
         return own
     names = ", ".join(f'"{name}"' for name in ("auto", *NAMED))
-    raise InvalidArgument(f"bounds must be one of {names} or an object with open, update and refresh, got {bounds!r}")
+    raise InvalidArgument(
+        f"bounds must be one of {names} or an object with open, update and refresh, got {shown(bounds)}"
+    )

@@ -4,7 +4,7 @@ from typing import Any
 
 from suffice.choosers.base import Chooser
 from suffice.choosers.optimist import Optimist
-from suffice.errors import InvalidArgument
+from suffice.errors import InvalidArgument, shown
 
 __all__ = ["Chooser", "Optimist", "named_chooser"]
 
@@ -21,4 +21,4 @@ def named_chooser(chooser: Any) -> Chooser:
         own: Chooser = chooser
         return own
     names = ", ".join(f'"{name}"' for name in NAMED)
-    raise InvalidArgument(f"chooser must be one of {names} or an object with a method choose, got {chooser!r}")
+    raise InvalidArgument(f"chooser must be one of {names} or an object with a method choose, got {shown(chooser)}")

@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from typing import Any, ClassVar
 
 from suffice.checks import WHOLE, as_number, cost_told, exact, success_units
-from suffice.errors import InvalidArgument
+from suffice.errors import InvalidArgument, shown
 from suffice.ledger import Ledger
 from suffice.menu import Menu
 from suffice.promise import PRICE, Promise
@@ -21,7 +21,7 @@ class Rival(ABC):
 
     def __init__(self, menu: Menu, target: Any) -> None:
         if not isinstance(menu, Menu):
-            raise InvalidArgument(f"menu must be a Menu, got {menu!r}")
+            raise InvalidArgument(f"menu must be a Menu, got {shown(menu)}")
         # The promise serves to count only; nothing that a rival plays depends on it.
         self._promise = Promise.make(target, everything_success=menu.everything_success)
         self._ledger = Ledger(self._promise, key=f"{self.name}-{id(self)}")
@@ -90,5 +90,5 @@ def step_of(step: Any, horizon: int) -> float:
     """A step as given, or 1/sqrt(horizon)."""
     value = 1.0 / float(horizon) ** 0.5 if step is None else float(exact("step", step))
     if value <= 0.0:
-        raise InvalidArgument(f"step must be above 0, got {step!r}")
+        raise InvalidArgument(f"step must be above 0, got {shown(step)}")
     return value

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from suffice.errors import InvalidArgument
+from suffice.errors import InvalidArgument, shown
 from suffice.menu import Menu
 
 # How many of the 10,000 CIFAR-100 test images have their true label at rank 1, 2, ..., 100 under a pretrained VGG16.
@@ -32,11 +32,11 @@ class LabelRanks:
         if counts.ndim != 1 or not np.isfinite(counts).all() or (counts < 0).any():
             raise InvalidArgument("histogram must hold one count of at least 0 per rank")
         if menu.everything != counts.size:
-            raise InvalidArgument(f"menu must be a top_k menu of {counts.size} classes, got {menu!r}")
+            raise InvalidArgument(f"menu must be a top_k menu of {counts.size} classes, got {shown(menu)}")
         ranks = np.arange(1, counts.size + 1)
         counts[(ranks < least) | (ranks > (counts.size if most is None else most))] = 0.0
         if counts.sum() == 0:
-            raise InvalidArgument(f"least and most must leave a rank that occurs, got {least!r} and {most!r}")
+            raise InvalidArgument(f"least and most must leave a rank that occurs, got {shown(least)} and {shown(most)}")
         self.menu = menu
         self.frequency = counts / counts.sum()
         self.shown = np.array([menu.option(arm) for arm in range(menu.arms)])

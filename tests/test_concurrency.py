@@ -1,0 +1,150 @@
+"""Many threads, forks and copies."""
+
+import copy
+import os
+import pickle
+import random
+import sys
+import threading
+from fractions import Fraction
+
+import pytest
+
+from suffice import Decision, Menu, Selector, ThresholdSelector
+
+MENU = Menu({"a": 0.1, "b": 0.4}, everything="all", nothing="none")
+
+
+@pytest.fixture(autouse=True)
+def _switch_often() -> object:
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    yield
+    sys.setswitchinterval(before)
+
+
+@pytest.mark.parametrize("max_pending", [None, 3])
+def test_many_threads(max_pending: int | None) -> None:
+    """Eight threads ask, tell late, lose and amend: exact counts, and the promise with the certificate's own D."""
+    selector = Selector(MENU, 0.7, max_pending=max_pending)
+    told = [[0, 0] for _ in range(8)]
+    errors: list[Exception] = []
+
+    def work(mine: list[int], seed: int) -> None:
+        rng = random.Random(seed)
+        out: list[Decision] = []
+        try:
+            for _ in range(400):
+                out.append(selector.ask())
+                certificate = selector.certificate()
+                assert certificate.holds
+                while len(out) > rng.randint(0, 3):
+                    decision = out.pop(rng.randrange(len(out)))
+                    success = {"all": 1, "none": 0}.get(decision.option, rng.random() < 0.5)
+                    if rng.random() < 0.05 and decision.option != "all":
+                        selector.expire(decision)
+                    selector.tell(decision, success)
+                    mine[0] += 1
+                    mine[1] += success
+            for decision in out:
+                selector.tell(decision, decision.option == "all")
+                mine[0] += 1
+                mine[1] += decision.option == "all"
+        except Exception as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=work, args=(told[i], i)) for i in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not errors
+    certificate = selector.certificate()
+    assert (selector.told, selector.successes) == (sum(t[0] for t in told), sum(t[1] for t in told))
+    assert selector.told == 3200
+    assert selector.pending == 0
+    assert certificate.debt <= certificate.debt_at_most
+    assert certificate.breaches == 0
+    if max_pending is not None:
+        assert certificate.debt_at_most <= 0.7 * max_pending + 1e-9
+    assert certificate.debt == float(Fraction(7, 10) * selector.told - int(selector.successes))
+
+
+def test_ids_are_unique_across_threads() -> None:
+    selector = Selector(MENU, 0.7)
+    seen: list[int] = []
+
+    def work() -> None:
+        seen.extend([selector.ask().id for _ in range(500)])
+
+    threads = [threading.Thread(target=work) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(seen) == list(range(3000))
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda s: pickle.loads(pickle.dumps(s))], ids=["deepcopy", "pickle"])
+@pytest.mark.parametrize("kind", ["selector", "threshold"])
+def test_a_copy_has_the_same_history_and_a_life_of_its_own(copied: object, kind: str) -> None:
+    selector = Selector(MENU, 0.7) if kind == "selector" else ThresholdSelector(0.7, 0, 1)
+    selector.tell(selector.ask(), True)
+    pending = selector.ask()
+    other = copied(selector)  # type: ignore[operator]
+    assert other.state() == selector.state()
+    other.tell(pending, True)  # a decision that was out when the copy was made can be told to either
+    assert (other.told, selector.told) == (2, 1)
+    selector.tell(pending, False)
+    assert selector.ask().arm in range(4)
+
+
+def test_pickling_while_others_write() -> None:
+    selector = Selector(MENU, 0.7)
+    stop = threading.Event()
+
+    def work() -> None:
+        while not stop.is_set():
+            decision = selector.ask()
+            selector.tell(decision, decision.option == "all")
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    try:
+        for _ in range(100):
+            other = pickle.loads(pickle.dumps(selector))
+            assert other.told == sum(row.plays for row in other.arms())
+    finally:
+        stop.set()
+        thread.join()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # forking with threads is what is tested here
+def test_a_fork_starts_whole_and_unlocked() -> None:
+    """Fork again and again while another thread is busy: every child can use the selector at once."""
+    selector = Selector(MENU, 0.7)
+    stop = threading.Event()
+
+    def work() -> None:
+        while not stop.is_set():
+            decision = selector.ask()
+            selector.tell(decision, decision.option == "all")
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    try:
+        for _ in range(30):
+            child = os.fork()
+            if child == 0:
+                try:
+                    told = selector.told
+                    whole = told == sum(row.plays for row in selector.arms())
+                    selector.tell(selector.ask(), True)
+                    os._exit(0 if whole and selector.told == told + 1 else 1)
+                except BaseException:
+                    os._exit(2)
+            assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    finally:
+        stop.set()
+        thread.join()

@@ -1,0 +1,192 @@
+"""Menus: the five constructors, arms and options, containment, and recipes that build the same menu again."""
+
+import json
+import pickle
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+from suffice import InvalidArgument, Menu
+
+MENUS = {
+    "top_k": Menu.top_k([5, 10, 20, 50], classes=100),
+    "top_k without nothing": Menu.top_k([5, 10], classes=100, nothing=False),
+    "thresholds": Menu.thresholds(0, 2, step=0.25),
+    "thresholds with costs": Menu.thresholds(-1, 1, horizon=1000, costs=lambda x: (x + 1) / 2),
+    "grid": Menu.grid(distance=[1, 5, 50], rating=[4.5, 4.0, 0], costs=lambda o: o["distance"] / 50),
+    "intervals": Menu.intervals(step=0.05),
+    "intervals by horizon": Menu.intervals(horizon=10_000),
+    "subsets": Menu.subsets({"a": 0.1, "b": 0.2, "c": Fraction(1, 3)}, everything="a person", everything_cost=5),
+    "subsets of sensors": Menu.subsets({"a": 1, "b": 2}, everything_success=0.99, nothing=False),
+    "own": Menu({"x": 0.1, ("y", 2): 0.2}, everything={"all": [1, 2]}, nothing=None, contains="chain"),
+    "own, told": Menu([1, 2.5, "three"], everything="all", max_cost=7),
+}
+
+
+@pytest.mark.parametrize("menu", MENUS.values(), ids=MENUS.keys())
+class TestEveryMenu:
+    def test_arms_and_options_correspond(self, menu: Menu) -> None:
+        options = [menu.option(arm) for arm in range(menu.arms)]
+        assert [menu.arm(option) for option in options] == list(range(menu.arms))
+        assert options[-1] == menu.everything
+        assert options[menu.interior] == list(menu.options)
+        assert (options[0] == menu.nothing) == menu.has_nothing
+        assert [arm for arm in range(menu.arms) if menu.is_boundary(arm)] == [0] * menu.has_nothing + [menu.arms - 1]
+
+    def test_known_costs_lie_between_the_boundary_costs(self, menu: Menu) -> None:
+        assert menu.known_cost(menu.arms - 1) == menu.max_cost
+        if menu.has_nothing:
+            assert menu.known_cost(0) == 0.0
+        if menu.costs is not None:
+            assert ((menu.costs >= 0) & (menu.costs <= menu.max_cost)).all()
+
+    def test_containment_is_an_order_and_costs_respect_it(self, menu: Menu) -> None:
+        rng = np.random.default_rng(0)
+        for a, b, c in rng.integers(0, menu.arms, (300, 3)).tolist():
+            assert menu.nested(a, a)
+            assert menu.nested(a, menu.arms - 1)
+            if a != b and menu.nested(a, b):
+                assert not menu.nested(b, a)
+                cheap, dear = menu.known_cost(a), menu.known_cost(b)
+                assert cheap is None or dear is None or cheap <= dear
+                if menu.nested(b, c):
+                    assert menu.nested(a, c)
+
+    def test_the_recipe_builds_the_same_menu(self, menu: Menu) -> None:
+        again = Menu.from_recipe(json.loads(json.dumps(menu.recipe())))
+        assert [again.option(arm) for arm in range(again.arms)] == [menu.option(arm) for arm in range(menu.arms)]
+        assert again.recipe() == menu.recipe()
+        assert again.everything_success == menu.everything_success
+        assert (again.costs is None) == (menu.costs is None)
+        if menu.costs is not None and again.costs is not None:
+            assert (again.costs == menu.costs).all()
+
+    def test_menus_pickle(self, menu: Menu) -> None:
+        again = pickle.loads(pickle.dumps(menu))
+        assert again.recipe() == menu.recipe()
+        assert again.nested(0, menu.arms - 1)
+
+    def test_menus_read_well(self, menu: Menu) -> None:
+        assert repr(menu).startswith(f"<Menu of {menu.arms} arms (")
+
+
+def test_top_k() -> None:
+    menu = Menu.top_k([0, 50, 5, 100], classes=100)
+    assert (menu.nothing, menu.options, menu.everything) == (0, (5, 50), 100)
+    assert menu.known_cost(1) == 0.05
+    assert menu.nested(1, 2)
+    assert not menu.nested(2, 1)
+
+
+def test_thresholds() -> None:
+    assert Menu.thresholds(0, 1, horizon=1000).options == tuple(i / 10 for i in range(1, 10))
+    assert Menu.thresholds(0, 1, step=0.3).options == (0.3, 0.6, 0.9)
+    assert len(Menu.thresholds(10, 30, horizon=1_000_000).options) == 99
+    assert Menu.thresholds(0, 1, step=1 / 3).options == pytest.approx((1 / 3, 2 / 3))
+
+
+def test_grid() -> None:
+    menu = Menu.grid(distance=[1, 5, 50], rating=[4.5, 4.0, 0])
+    assert menu.arms == 10
+    assert menu.everything == {"distance": 50, "rating": 0}
+    near, far = menu.arm({"distance": 1, "rating": 4.0}), menu.arm({"rating": 4.0, "distance": 5})
+    fussy = menu.arm({"distance": 5, "rating": 4.5})
+    assert menu.nested(near, far)
+    assert not menu.nested(near, fussy)
+    assert not menu.nested(fussy, near)
+
+
+def test_intervals() -> None:
+    menu = Menu.intervals(step=0.25)
+    assert menu.arms == 11
+    assert menu.option(1) == (0.0, 0.25)
+    assert menu.everything == (0.0, 1.0)
+    assert menu.nothing is None
+    assert menu.known_cost(menu.arm((0.25, 0.75))) == 0.5
+    assert menu.nested(menu.arm((0.25, 0.5)), menu.arm((0.0, 0.5)))
+    assert Menu.intervals(horizon=10_000).arms == 10 * 11 // 2 + 1
+    assert Menu.intervals(horizon=10_001).arms == 11 * 12 // 2 + 1
+
+
+def test_subsets() -> None:
+    menu = Menu.subsets({"a": 0.1, "b": 0.2, "c": 0.4}, everything="a person", everything_cost=0.5)
+    assert menu.options == (("a",), ("b",), ("c",), ("a", "b"), ("a", "c"))  # dearer than the person: left out
+    assert menu.known_cost(menu.arm(("a", "b"))) == 0.3  # as written, not 0.30000000000000004
+    assert menu.nested(menu.arm(("a",)), menu.arm(("a", "c")))
+    assert Menu.subsets({"a": 1, "b": 2}).everything == ("a", "b")
+    assert Menu.subsets({"a": 1, "b": 2}).max_cost == 3
+    assert Menu.subsets(dict.fromkeys("abcd", 1), at_most=2, everything=0, everything_cost=9).arms == 12
+
+
+def test_own_containment_function() -> None:
+    menu = Menu(["a", "ab", "c"], everything="abc", contains=lambda a, b: set(b) <= set(a))
+    assert menu.nested(0, 1)
+    assert not menu.nested(0, 2)
+    with pytest.raises(InvalidArgument, match="a function cannot be written down"):
+        menu.recipe()
+
+
+def make(kind: str, *args: Any, **kwargs: Any) -> Menu:
+    return Menu(*args, **kwargs) if kind == "Menu" else getattr(Menu, kind)(*args, **kwargs)
+
+
+@pytest.mark.parametrize(
+    ("kind", "args", "kwargs", "said"),
+    [
+        ("Menu", [5], {"everything": 1}, "options must be a sequence or a mapping of option to cost, got 5"),
+        ("Menu", ["abc"], {"everything": 1}, "options must be a sequence"),
+        ("Menu", [["a", "a"]], {"everything": 1}, "options must differ, got 'a' twice"),
+        ("Menu", [["a"]], {"everything": "a"}, "options must differ, got 'a' twice"),
+        ("Menu", [["a"]], {"everything": 1, "costs": [1, 2]}, "costs must hold one number per option, 1, got"),
+        ("Menu", [["a"]], {"everything": 1, "costs": [-1]}, "costs must lie between 0 and max_cost 1, got -1.0"),
+        ("Menu", [["a"]], {"everything": 1, "costs": [2]}, "costs must lie between 0 and max_cost 1, got 2.0"),
+        ("Menu", [["a"]], {"everything": 1, "costs": [float("nan")]}, "costs must lie between"),
+        ("Menu", [["a"]], {"everything": 1, "costs": ["x"]}, "costs must be numbers"),
+        ("Menu", [{"a": 1}], {"everything": 1, "costs": [1]}, "costs must be left out"),
+        ("Menu", [["a"]], {"everything": 1, "max_cost": 0}, "max_cost must be above 0 and finite, got 0"),
+        ("Menu", [["a"]], {"everything": 1, "max_cost": float("inf")}, "max_cost must be finite, got inf"),
+        ("Menu", [["a"]], {"everything": 1, "max_cost": "1"}, "max_cost must be a number, got '1'"),
+        ("Menu", [["a"]], {"everything": 1, "everything_success": 0}, "everything_success must lie above 0"),
+        ("Menu", [["a"]], {"everything": 1, "everything_success": 1.1}, "everything_success must lie above 0"),
+        ("Menu", [["a"]], {"everything": 1, "contains": "tree"}, "contains must be"),
+        ("Menu", [[{1}]], {"everything": 1}, "options must be hashable"),
+        ("top_k", [[5], 1], {}, "classes must be at least 2, got 1"),
+        ("top_k", [[5.5], 10], {}, "ks must be a whole number, got 5.5"),
+        ("top_k", [[-1], 10], {}, "ks must be at least 0, got -1"),
+        ("top_k", [[11], 10], {}, "ks must be at most the 10 classes, got 11"),
+        ("top_k", [5, 10], {}, "ks must be whole numbers, got 5"),
+        ("thresholds", [1, 0], {"step": 0.1}, "low must be below high"),
+        ("thresholds", [0, 1], {}, "give step or horizon, one of them"),
+        ("thresholds", [0, 1], {"step": 0.1, "horizon": 10}, "give step or horizon"),
+        ("thresholds", [0, 1], {"step": 2}, "step must be at most the range 1, got 2"),
+        ("thresholds", [0, 1], {"step": -1}, "step must be above 0"),
+        ("thresholds", [0, 1], {"step": 1e-9}, "a menu must have at most 5,000,000 options"),
+        ("thresholds", [0, 1], {"horizon": 0}, "horizon must be at least 1, got 0"),
+        ("thresholds", [0, 1], {"horizon": 10.5}, "horizon must be a whole number"),
+        ("thresholds", ["a", 1], {"step": 1}, "low must be a number, got 'a'"),
+        ("grid", [], {}, "grid must be given at least one axis"),
+        ("grid", [], {"a": []}, "a must list at least one value"),
+        ("grid", [], {"a": [1, 1]}, "a must list at least one value and none twice"),
+        ("grid", [], {"a": 3}, "a must list its values"),
+        ("intervals", [], {"step": 0.3}, "step must divide the range 1 evenly, got 0.3"),
+        ("intervals", [], {"step": 1e-4}, "a menu must have at most 5,000,000 options"),
+        ("subsets", [{}], {}, "prices must map at least one name"),
+        ("subsets", [{"a": -1}], {}, "price of 'a' must be at least 0, got -1"),
+        ("subsets", [{"a": "x"}], {}, "price of 'a' must be a number"),
+        ("subsets", [{"a": 1}], {"everything": "p"}, "everything and everything_cost must be given together"),
+        ("subsets", [{str(i): 1 for i in range(30)}], {}, "prices must make at most 65,536 subsets, got 30 items"),
+        ("subsets", [{"a": 0}], {}, "everything_cost must be above 0"),
+    ],
+)  # fmt: skip
+def test_bad_menus(kind: str, args: list[Any], kwargs: dict[str, Any], said: str) -> None:
+    with pytest.raises(InvalidArgument) as error:
+        make(kind, *args, **kwargs)
+    assert str(error.value).startswith(said)
+    assert "\n" not in str(error.value)
+
+
+def test_an_unknown_option_is_named() -> None:
+    with pytest.raises(InvalidArgument, match="option must be one of the menu's, got 'z'"):
+        MENUS["own"].arm("z")

@@ -1,0 +1,227 @@
+"""State files: they come back whole, survive a crash at any instant, and say what is wrong with them."""
+
+import json
+import os
+import subprocess
+import sys
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import suffice
+from suffice import Menu, NewerState, Selector, StateError, ThresholdSelector, paper, saving
+
+DATA = Path(__file__).parent / "data"
+MENUS = {
+    "top_k": Menu.top_k([5, 10], classes=100),
+    "thresholds": Menu.thresholds(0, 1, step=0.25),
+    "grid": Menu.grid(distance=[1, 5], rating=[4, 0]),
+    "intervals": Menu.intervals(step=0.25),
+    "subsets": Menu.subsets({"a": 0.1, "b": 0.2}, everything="person", everything_cost=1.0),
+    "own": Menu(["x", ("y", 1)], everything={"all": True}, nothing=None),
+}
+
+
+def busy(selector: Selector | ThresholdSelector) -> Any:
+    """Some of everything: told, pending, expired, revived, unaudited."""
+    for k, decision in enumerate(selector.ask_many(12)):
+        if k % 4 == 0:
+            selector.expire(decision)
+        if k % 4 != 1:
+            selector.tell(decision, k % 3 > 0, 0.25)
+    selector.expire(1)
+    selector.ask(audit=False)
+    return selector
+
+
+@pytest.mark.parametrize("menu", MENUS.values(), ids=MENUS.keys())
+def test_every_menu_comes_back(menu: Menu, tmp_path: Path) -> None:
+    selector = busy(Selector(menu, Fraction(2, 3), slack=5, max_pending=50, expire_after=1e9, bounds="hoeffding"))
+    path = tmp_path / "state.json"
+    selector.save(path)
+    again = Selector.load(path)
+    assert again.state() == selector.state()
+    assert str(again.certificate()) == str(selector.certificate())
+    assert again.arms() == selector.arms()
+    assert again.bounds == "hoeffding"
+    pending = next(iter(selector._ledger.pending))
+    again.tell(pending, True, 0.1)
+    assert [p.name for p in tmp_path.iterdir()] == ["state.json"]
+
+
+def test_paper_and_threshold_come_back(tmp_path: Path) -> None:
+    selector = paper(MENUS["top_k"], 0.8, 100)
+    selector.ask()
+    selector.save(tmp_path / "paper.json")
+    again = Selector.load(tmp_path / "paper.json")
+    assert again.state() == selector.state()
+    assert again.ask().option == 10  # the first round goes on
+    scalar = busy(ThresholdSelector(0.9, 2, 7, start=3, step=0.1))
+    scalar.save(tmp_path / "scalar.json")
+    loaded = ThresholdSelector.load(tmp_path / "scalar.json")
+    assert loaded.state() == scalar.state()
+    assert loaded.threshold == scalar.threshold
+
+
+def test_objects_of_ones_own_are_passed_again(tmp_path: Path) -> None:
+    menu = Menu(["a", "b"], everything="all", contains=lambda a, b: a >= b)
+    with pytest.raises(suffice.InvalidArgument, match="contains must be None or 'chain' to be saved"):
+        Selector(menu, 0.9).save(tmp_path / "x.json")
+    odd = Menu([object()], everything="all")
+    with pytest.raises(
+        suffice.InvalidArgument, match="options must be numbers, strings, tuples, lists or dicts to be saved"
+    ):
+        Selector(odd, 0.9).save(tmp_path / "x.json")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("version", sorted(p.name for p in DATA.glob("selector-*.json")))
+def test_state_files_of_every_version_are_read(version: str) -> None:
+    selector = Selector.load(DATA / version)
+    assert selector.told == 9
+    assert selector.certificate().holds
+    assert selector.state()["menu"]["kind"] == "top_k"
+
+
+def test_there_is_a_state_file_of_this_version() -> None:
+    assert (DATA / f"selector-v{saving.VERSION}.json").exists()
+
+
+def saved(tmp_path: Path) -> tuple[Path, str]:
+    path = tmp_path / "state.json"
+    busy(Selector(MENUS["top_k"], 0.9)).save(path)
+    return path, path.read_text()
+
+
+def test_truncated_at_every_length(tmp_path: Path) -> None:
+    path, text = saved(tmp_path)
+    for length in range(0, len(text.rstrip()), 7):
+        path.write_text(text[:length])
+        with pytest.raises(StateError, match="is not a whole state file: it is cut short or damaged"):
+            Selector.load(path)
+
+
+def test_a_changed_digit_is_noticed(tmp_path: Path) -> None:
+    path, text = saved(tmp_path)
+    changed = 0
+    for place, char in enumerate(text):
+        if char.isdigit() and place > text.index('"state"'):
+            path.write_text(text[:place] + str((int(char) + 1) % 10) + text[place + 1 :])
+            with pytest.raises(StateError):
+                Selector.load(path)
+            changed += 1
+    assert changed > 50
+
+
+def test_foreign_and_newer_files(tmp_path: Path) -> None:
+    path, text = saved(tmp_path)
+    document = json.loads(text)
+    for content, error, said in [
+        ({"hello": 1}, StateError, "is not a state file of suffice"),
+        ([], StateError, "is not a state file of suffice"),
+        (
+            {**document, "version": 2},
+            NewerState,
+            "was written by a later suffice (format 2, this one reads up to 1): upgrade",
+        ),
+        ({**document, "version": "1"}, StateError, "has no valid version"),
+        ({**document, "state": []}, StateError, "is damaged"),
+    ]:
+        path.write_text(json.dumps(content))
+        with pytest.raises(error) as raised:
+            Selector.load(path)
+        assert said in str(raised.value)
+    path.write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(StateError):
+        Selector.load(path)
+    with pytest.raises(FileNotFoundError):
+        Selector.load(tmp_path / "none.json")
+    ThresholdSelector(0.9, 0, 1).save(path)
+    with pytest.raises(StateError, match="the state must be one of a Selector, got 'ThresholdSelector'"):
+        Selector.load(path)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"counts": {}},
+        {"counts": {"told": -1}},
+        {"counts": {"told": 3, "successes": 10**12}},
+        {"counts": {"told": 10**9}},
+        {"counts": {"told": 1.5}},
+        {"counts": {"unknown": 1}},
+        {"pending": [[10**6, 1, 0.0, True]]},
+        {"pending": [[0, 99, 0.0, True]]},
+        {"pending": [["0", 1, 0.0, True]]},
+        {"pending": 5},
+        {"tally": [[99, 1, 1.0, 1, 1.0]]},
+        {"tally": [[1, "x", 1.0, 1, 1.0]]},
+        {"tally": [[1, 1, 5.0, 1, 1.0]]},
+        {"promise": {}},
+        {"menu": {"kind": "from_recipe"}},
+        {"menu": {"kind": "mystery", "everything_success": "1"}},
+        {"bounds": "unheard of"},
+        {"next_id": None},
+        {"opened": -3},
+        {"cost": "much"},
+    ],
+    ids=str,
+)
+def test_a_state_that_contradicts_itself_is_refused(change: dict[str, Any]) -> None:
+    state = busy(Selector(MENUS["top_k"], 0.9)).state()
+    if change == {"counts": {}}:
+        change = {"counts": None}
+    elif "counts" in change:
+        change = {"counts": {**state["counts"], **change["counts"]}}
+    with pytest.raises(StateError, match="the state does not describe a Selector"):
+        Selector.from_state({**state, **change})
+
+
+def test_any_missing_field_is_refused() -> None:
+    state = busy(Selector(MENUS["top_k"], 0.9)).state()
+    for name in state:
+        with pytest.raises(StateError):
+            Selector.from_state({key: value for key, value in state.items() if key != name})
+
+
+def test_a_failed_save_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, text = saved(tmp_path)
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    for name in ("fsync", "replace"):
+        with monkeypatch.context() as patch:
+            patch.setattr(os, name, full)
+            with pytest.raises(OSError, match="No space left"):
+                Selector(MENUS["top_k"], 0.5).save(path)
+        assert path.read_text() == text
+        assert [p.name for p in tmp_path.iterdir()] == ["state.json"]
+
+
+CHILD = """
+import sys
+from suffice import Menu, Selector
+selector = Selector(Menu.top_k([5, 10], classes=100), 0.9)
+for _ in range(10**9):
+    selector.tell(selector.ask(), True)
+    selector.save(sys.argv[1])
+    print(selector.told, flush=True)
+"""
+
+
+def test_killed_while_saving(tmp_path: Path) -> None:
+    """kill -9 at a random moment: the file is whole, and holds at least what was acknowledged."""
+    path = tmp_path / "state.json"
+    for wait in range(6):
+        child = subprocess.Popen([sys.executable, "-c", CHILD, str(path)], stdout=subprocess.PIPE, text=True)
+        assert child.stdout is not None
+        acknowledged = 0
+        for _ in range(3 + 7 * wait):
+            acknowledged = int(child.stdout.readline())
+        child.kill()
+        child.wait()
+        child.stdout.close()
+        assert Selector.load(path).told >= acknowledged

@@ -1,0 +1,264 @@
+"""The selector: ask, tell, late and lost outcomes, costs, what is available, and that it learns."""
+
+import logging
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+import suffice
+from suffice import Menu, Selector, SufficeWarning, optimum, simulate
+from suffice.streams import LabelRanks
+
+MENU = Menu({"a": 0.1, "b": 0.4}, everything="all", nothing="none")
+TOLD = Menu(["a", "b"], everything="all", nothing="none", max_cost=2.0)
+
+
+def lead(selector: Selector, successes: int) -> None:
+    """Bank some successes."""
+    for _ in range(successes):
+        decision = selector.ask()
+        selector.tell(decision, decision.option != "none", 0.1)
+
+
+def test_the_first_decision_is_everything() -> None:
+    selector = Selector(MENU, 0.9)
+    decision = selector.ask()
+    assert (decision.id, decision.option, decision.dual) == (0, "all", pytest.approx(10.0))
+    assert repr(decision) == "Decision(id=0, arm=3, option='all')"
+    assert selector.pending == 1
+
+
+def test_outcomes_may_come_out_of_order() -> None:
+    selector = Selector(MENU, 0.5)
+    decisions = selector.ask_many(4)
+    for decision in reversed(decisions):
+        selector.tell(decision, True)
+    assert (selector.told, selector.successes, selector.pending, selector.debt) == (4, 4, 0, -2.0)
+
+
+def test_at_the_limit_everything_is_handed_out() -> None:
+    selector = Selector(MENU, 0.5, max_pending=2)
+    lead(selector, 30)
+    options = [decision.option for decision in selector.ask_many(6)]
+    assert options[2:] == ["all"] * 4
+    assert "all" not in options[:2]
+
+
+def test_the_ahead_bound_counts_what_the_limit_forced() -> None:
+    """At the bottom with too many outstanding, everything is handed out although nothing is due: surplus may grow."""
+    selector = Selector(MENU, 0.5, slack=2, max_pending=1)
+    while (decision := selector.ask()).option != "none":
+        selector.tell(decision, True)
+    for _ in range(50):
+        assert (decision := selector.ask()).option == "all"
+        selector.tell(decision, True)
+    certificate = selector.certificate()
+    assert -certificate.debt > 20
+    assert -certificate.debt <= certificate.ahead_at_most
+
+
+def test_expiry_by_the_clock_and_amendment() -> None:
+    now = [0.0]
+    selector = Selector(MENU, 0.5, expire_after=10, clock=lambda: now[0])
+    first = selector.ask()
+    now[0] = 9.0
+    second = selector.ask()
+    now[0] = 11.0
+    assert selector.pending == 2
+    selector.ask()
+    assert (selector.pending, selector.told, selector.successes) == (2, 1, 0)
+    before = selector.debt
+    selector.tell(first, True)
+    certificate = selector.certificate()
+    assert selector.debt == before - 1
+    assert (certificate.expired, certificate.revived, certificate.told) == (1, 1, 1)
+    with pytest.raises(suffice.AlreadyTold):
+        selector.tell(first, True)
+    selector.tell(second, True)
+    with pytest.raises(suffice.AlreadyTold):
+        selector.expire(second)
+
+
+def test_expired_decisions_are_learned_as_failures_and_amended() -> None:
+    selector = Selector(TOLD, 0.5)
+    lead(selector, 30)
+    decision = selector.ask()
+    before = selector.arms()[decision.arm]
+    cost = selector.cost
+    selector.expire(decision)
+    expired = selector.arms()[decision.arm]
+    assert expired.plays == before.plays + 1
+    assert selector.cost == cost
+    selector.tell(decision, True, 0.3)
+    amended = selector.arms()[decision.arm]
+    assert amended.plays == expired.plays
+    assert (amended.success or 0) > (expired.success or 0)
+    assert selector.cost == pytest.approx(cost + 0.3)
+
+
+def test_a_known_cost_is_booked_once_however_late_the_outcome() -> None:
+    selector = Selector(MENU, 0.5)
+    decision = selector.ask()
+    selector.expire(decision)
+    assert selector.cost == 1.0
+    selector.tell(decision, True)
+    assert selector.cost == 1.0
+    other = selector.ask()
+    selector.expire(other)
+    before = selector.cost
+    selector.tell(other, True, 0.25)  # what it really cost replaces what was known
+    assert selector.cost == pytest.approx(before - MENU.known_cost(other.arm) + 0.25)  # type: ignore[operator]
+
+
+def test_unaudited_decisions_are_never_pending_nor_counted() -> None:
+    selector = Selector(MENU, 0.5)
+    decision = selector.ask(audit=False)
+    assert decision.id == -1
+    assert (selector.pending, selector.told) == (0, 0)
+    with pytest.raises(suffice.InvalidArgument, match="audit=False"):
+        selector.tell(decision, True)
+    with pytest.raises(suffice.UnknownDecision):
+        selector.tell(-1, True)
+    assert selector.certificate().unaudited == 1
+
+
+def test_available_limits_the_options_but_not_the_boundaries() -> None:
+    selector = Selector(MENU, 0.5)
+    lead(selector, 30)
+    assert selector.ask(available=["b"]).option in ("b", "all", "none")
+    assert selector.ask(available=[]).option in ("all", "none")
+    assert Selector(MENU, 0.5).ask(available=[]).option == "all"
+
+
+def test_costs_above_everything_are_kept_clipped_and_warned_about_once() -> None:
+    selector = Selector(TOLD, 0.5)
+    decisions = selector.ask_many(3)
+    with pytest.warns(SufficeWarning, match="option 'all' cost 5, above max_cost 2"):
+        selector.tell(decisions[0], True, 5.0)
+    selector.tell(decisions[1], True, 7.0)  # a second warning would be an error here
+    assert selector.cost == 12.0
+    assert selector.successes == 2
+    assert selector._tally.costs[-1] == 4.0
+
+
+def test_without_nothing_the_cheapest_option_is_played_when_ahead() -> None:
+    selector = Selector(Menu({"a": 0.3, "b": 0.1}, everything="all"), 0.5, slack=3)
+    for _ in range(40):
+        selector.tell(selector.ask(), True)
+    assert selector.ask().option == "b"
+    certificate = selector.certificate()
+    assert certificate.forgiven > 0
+    assert math.isinf(certificate.ahead_at_most)
+
+
+def test_fractional_successes() -> None:
+    selector = Selector(MENU, 0.7)
+    for _ in range(10):
+        selector.tell(selector.ask(), 0.7)
+    assert selector.successes == 7
+    assert selector.debt == 0.0
+
+
+def test_arms_report() -> None:
+    selector = Selector(MENU, 0.5)
+    lead(selector, 20)
+    fresh = Selector(MENU, 0.5).arms()
+    assert [row.success for row in fresh] == [None] * 4
+    rows = selector.arms()
+    assert [row.option for row in rows] == ["none", "a", "b", "all"]
+    assert sum(row.plays for row in rows) == 20
+    assert sum(row.share for row in rows) == pytest.approx(1)
+    assert rows[3].success == 1.0
+    assert rows[1].cost == 0.1
+
+
+def test_a_failing_chooser_costs_money_and_nothing_else(caplog: pytest.LogCaptureFixture) -> None:
+    class Broken:
+        name = "broken"
+
+        def choose(self, price: float, bounds: Any, allowed: Any) -> int:
+            raise RuntimeError("no idea")
+
+    selector = Selector(MENU, 0.5, chooser=Broken())
+    with caplog.at_level(logging.ERROR, "suffice"):
+        for _ in range(10):
+            decision = selector.ask()
+            assert decision.option in ("all", "none")
+            selector.tell(decision, decision.option == "all")
+    assert [record.message for record in caplog.records] == [
+        "the chooser failed; everything is played in its place, now and whenever it fails again"
+    ]
+
+
+def test_a_chooser_of_ones_own_hears_the_outcomes() -> None:
+    class Mine:
+        name = "mine"
+
+        def __init__(self) -> None:
+            self.heard: list[tuple[int, float, float | None]] = []
+
+        def choose(self, price: float, bounds: Any, allowed: Any) -> int:
+            return 2
+
+        def learn(self, arm: int, success: float, cost: float | None) -> None:
+            self.heard.append((arm, success, cost))
+
+    mine = Mine()
+    selector = Selector(MENU, 0.5, chooser=mine)
+    lead(selector, 2)
+    assert mine.heard == [(3, 1.0, 0.1), (2, 1.0, 0.1)]
+    assert selector.chooser == "mine"
+
+
+def test_the_logger_is_silent_by_default(capfd: pytest.CaptureFixture[str]) -> None:
+    class Falls:
+        name = "falls"
+        upper = np.ones(4)
+        lower = np.zeros(4)
+
+        def open(self, menu: Menu, horizon: int | None) -> None: ...
+
+        def update(self, tally: Any, arm: int, told: int) -> None:
+            raise RuntimeError("fell")
+
+        def refresh(self, tally: Any, told: int) -> None: ...
+
+    selector = Selector(MENU, 0.5, bounds=Falls())
+    selector.tell(selector.ask(), True)
+    assert selector.successes == 1
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("bounds", ["kl", "hoeffding"])
+def test_it_learns_to_pay_little(bounds: str) -> None:
+    """On CIFAR-100 ranks the cost comes down towards the optimum, and the debt never passes the target."""
+    stream = LabelRanks.cifar100()
+    best = optimum(*stream.truth(), 0.95).cost
+    trace = simulate(Selector(stream.menu, 0.95, bounds=bounds), stream, 20_000, seed=1)
+    assert trace.largest_debt <= 0.95 + 1e-9
+    later = trace.costs[10_000:].mean()
+    assert best * 0.9 < later < best * (1.5 if bounds == "kl" else 4.0)
+
+
+def test_save_load_continues_with_the_same_arms(tmp_path: Any) -> None:
+    stream = LabelRanks.cifar100()
+    latents = stream.draw(np.random.default_rng(0), 600)
+    one = Selector(stream.menu, 0.9)
+    other = Selector(stream.menu, 0.9)
+    for step, latent in enumerate(latents):
+        if step % 37 == 0:
+            other.save(tmp_path / "state.json")
+            other = Selector.load(tmp_path / "state.json")
+        a, b = one.ask(), other.ask()
+        assert (a.id, a.arm, a.dual) == (b.id, b.arm, b.dual)
+        success, _ = stream.judge(latent, a.arm, a.dual)
+        one.tell(a, success)
+        other.tell(b, success)
+
+
+def test_repr() -> None:
+    selector = Selector(MENU, 0.5)
+    lead(selector, 2)
+    assert repr(selector) == "<Selector target=0.5 told=2 successes=2 pending=0>"
