@@ -4,6 +4,8 @@ import math
 from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
+from functools import partial
+from operator import methodcaller
 from typing import Any
 
 import numpy as np
@@ -34,7 +36,7 @@ def test_arguments_that_must_be_numbers(bad: Any) -> None:
     refused(lambda: Selector(KNOWN, bad), "target must be a number, got ")
     for name in ("slack", "step", "cap", "expire_after"):
         if bad is not None:
-            refused(lambda name=name: Selector(KNOWN, 0.9, **{name: bad}), f"{name} must be a number, got ")
+            refused(partial(Selector, KNOWN, 0.9, **{name: bad}), f"{name} must be a number, got ")
     refused(lambda: ThresholdSelector(0.9, bad, 1), "low must be a number, got ")
     refused(lambda: ThresholdSelector(0.9, 0, bad), "high must be a number, got ")
 
@@ -43,7 +45,7 @@ def test_arguments_that_must_be_numbers(bad: Any) -> None:
 def test_arguments_that_must_be_finite(bad: Any) -> None:
     refused(lambda: Selector(KNOWN, bad), "target must be finite, got ")
     for name in ("slack", "step", "cap", "expire_after"):
-        refused(lambda name=name: Selector(KNOWN, 0.9, **{name: bad}), f"{name} must be finite, got ")
+        refused(partial(Selector, KNOWN, 0.9, **{name: bad}), f"{name} must be finite, got ")
     refused(lambda: Selector(KNOWN, 0.9, start=bad), "start must be finite, got ")
     refused(lambda: ThresholdSelector(0.9, bad, 1), "low must be finite, got ")
     refused(lambda: ThresholdSelector(0.9, 0, 1, start=bad), "start must be finite, got ")
@@ -140,7 +142,7 @@ class TestTheStateStaysAsItWas:
         self.unchanged(kind, lambda s: s.tell(foreign, True, 0.1), suffice.ForeignDecision, said)
         for bad in ("4", None, 4.0, [4], True):
             said = "decision must be a Decision or its id, got "
-            self.unchanged(kind, lambda s, bad=bad: s.tell(bad, True, 0.1), InvalidArgument, said)
+            self.unchanged(kind, methodcaller("tell", bad, True, 0.1), InvalidArgument, said)
 
     def test_lists(self, kind: str) -> None:
         twice = [(4, True, 0.1), (4, True, 0.1)]
@@ -149,7 +151,7 @@ class TestTheStateStaysAsItWas:
         self.unchanged(kind, lambda s: s.tell_many(mixed), suffice.AlreadyTold, "decision 0 was settled before")
         for bad in (4, (4,), "ab"):
             said = "outcomes must hold (decision, success)"
-            self.unchanged(kind, lambda s, bad=bad: s.tell_many([bad]), InvalidArgument, said)
+            self.unchanged(kind, methodcaller("tell_many", [bad]), InvalidArgument, said)
         self.unchanged(kind, lambda s: s.tell_many(5), InvalidArgument, "outcomes must be a sequence")
         self.unchanged(kind, lambda s: s.ask_many(-1), InvalidArgument, "count must be at least 0, got -1")
 
@@ -160,10 +162,10 @@ class TestTheStateStaysAsItWas:
                 if bad != ["z"] or kind == "threshold"
                 else "option must be one of the menu's, got 'z'"
             )
-            self.unchanged(kind, lambda s, bad=bad: s.ask(available=bad), InvalidArgument, said)
+            self.unchanged(kind, methodcaller("ask", available=bad), InvalidArgument, said)
         for bad_flag in (1, None, "yes"):
             said = "audit must be True or False"
-            self.unchanged(kind, lambda s, bad=bad_flag: s.ask(audit=bad), InvalidArgument, said)
+            self.unchanged(kind, methodcaller("ask", audit=bad_flag), InvalidArgument, said)
 
 
 def test_a_missing_cost_keeps_the_decision_pending() -> None:

@@ -114,7 +114,7 @@ def test_the_mixture_threshold_covers_at_all_times(mean: float, graded: bool) ->
     delta, streams, length = 0.05, 2000, 500
     draws = rng.beta(mean, 1 - mean, (streams, length)) if graded else rng.random((streams, length)) < mean
     plays = np.arange(1, length + 1)
-    means = np.clip(np.cumsum(draws, axis=1) / plays, 1e-15, 1 - 1e-15)
+    means = np.clip(np.cumsum(draws.astype(float), axis=1) / plays, 1e-15, 1 - 1e-15)
     divergence = means * np.log(means / mean) + (1 - means) * np.log((1 - means) / (1 - mean))
     wrong = (plays * divergence > np.log((plays + 1) / delta)).any(axis=1).mean()
     assert wrong <= delta + 3 * math.sqrt(delta / streams)

@@ -87,7 +87,7 @@ class Attack(RuleBasedStateMachine):
     ) -> None:  # fmt: skip
         phi = Fraction(str(goal)) if isinstance(goal, float) else goal
         costs = np.linspace(0.01, 0.9, options) if known else None
-        boundary = {"nothing": "none"} if has_nothing else {}
+        boundary: dict[str, Any] = {"nothing": "none"} if has_nothing else {}
         self.menu = Menu([f"o{i}" for i in range(options)], everything="all", costs=costs, **boundary)
         cap = float(1 / (1 - phi))
         arguments: dict[str, Any] = {"start": start if isinstance(start, str) else start * cap}
@@ -303,7 +303,7 @@ def spiteful(rng: np.random.Generator, name: str, step: int, dual: float, cap: f
 @pytest.mark.parametrize("target", [0.01, 0.3, 0.7, Fraction(2, 3), 0.9, 0.99])
 @pytest.mark.parametrize(("has_nothing", "slack"), [(True, None), (False, None), (True, 7.5), (False, 7.5)])
 def test_never_behind_on_long_runs(adversary: str, target: Any, has_nothing: bool, slack: float | None) -> None:
-    boundary = {"nothing": "none"} if has_nothing else {}
+    boundary: dict[str, Any] = {"nothing": "none"} if has_nothing else {}
     menu = Menu({"a": 0.1, "b": 0.2, "c": 0.6}, everything="all", **boundary)
     selector = Selector(menu, target, slack=slack)
     phi = Fraction(str(target)) if isinstance(target, float) else target
@@ -346,10 +346,10 @@ def test_lies_are_told() -> None:
     """The attack is real: the lying bounds do reach the chooser."""
     menu = Menu({"a": 0.1, "b": 0.2}, everything="all", nothing="none")
     liar = Liar(0)
-    selector = Selector(menu, 0.5, bounds=liar)  # type: ignore[arg-type]
+    selector = Selector(menu, 0.5, bounds=liar)
     for _ in range(20):
         decision = selector.ask()
         selector.tell(decision, decision.option == "all")
     assert selector.bounds == "liar"
-    assert Optimist().choose(1.0, liar, None) in range(4)  # type: ignore[arg-type]
+    assert Optimist().choose(1.0, liar, None) in range(4)
     assert selector.told == 20

@@ -91,7 +91,7 @@ def test_there_is_a_state_file_of_this_version() -> None:
 
 def saved(tmp_path: Path) -> tuple[Path, str]:
     path = tmp_path / "state.json"
-    busy(Selector(MENUS["top_k"], 0.9)).save(path)
+    busy(Selector(MENUS["top_k"], 0.9, clock=lambda: 1000.0)).save(path)
     return path, path.read_text()
 
 

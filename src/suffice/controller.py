@@ -57,6 +57,10 @@ class Controller(ABC):
     def _kind(self, arm: int) -> int:
         """EVERYTHING or NOTHING for the boundary arms, PRICE for all others."""
 
+    @abstractmethod
+    def _arms(self) -> int:
+        """How many arms there are."""
+
     def _allowed(self, available: Any) -> Any:
         """Check `available` and put it in the form that `_choose` takes."""
         if available is not None:
@@ -258,7 +262,7 @@ class Controller(ABC):
         """What a kind of controller adds to the state."""
 
     def _restore(self, state: dict[str, Any]) -> None:
-        self._ledger = Ledger.from_state(self._promise, state, self._kind)
+        self._ledger = Ledger.from_state(self._promise, state, self._arms(), self._kind)
 
     # --- copies
 

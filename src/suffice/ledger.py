@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
-from suffice.checks import WHOLE
+from suffice.checks import WHOLE, flag
 from suffice.errors import AlreadyTold, ForeignDecision, InvalidArgument, StateError, UnknownDecision, shown
 from suffice.promise import EVERYTHING, NOTHING, Counts, Promise
 from suffice.records import UNAUDITED, Decision
@@ -25,6 +25,13 @@ class Entry:
 
 def _rows(entries: dict[int, Entry]) -> list[list[Any]]:
     return [[identity, entry.arm, entry.asked, entry.counted] for identity, entry in entries.items()]
+
+
+def _entry(row: list[Any], arms: int, kind: Callable[[int], int]) -> Entry:
+    _, arm, asked, counted = row
+    if type(arm) is not int or not 0 <= arm < arms:
+        raise StateError(f"an arm must be a whole number from 0 to {arms - 1}, got {shown(arm)}")
+    return Entry(arm, kind(arm), float(asked), flag("counted", counted))
 
 
 class Ledger:
@@ -124,15 +131,15 @@ class Ledger:
         }
 
     @staticmethod
-    def from_state(promise: Promise, state: dict[str, Any], kind: Callable[[int], int]) -> "Ledger":
+    def from_state(promise: Promise, state: dict[str, Any], arms: int, kind: Callable[[int], int]) -> "Ledger":
         """The ledger that `state` wrote down; raises StateError if the numbers contradict each other."""
         ledger = Ledger(promise, str(state["key"]))
         ledger.next_id = state["next_id"]
         ledger.counts = Counts(**state["counts"])
-        for identity, arm, asked, counted in state["pending"]:
-            ledger._add(identity, Entry(arm, kind(arm), asked, counted))
-        for identity, arm, asked, counted in state["expired"]:
-            ledger.expired[identity] = Entry(arm, kind(arm), asked, counted)
+        for row in state["pending"]:
+            ledger._add(row[0], _entry(row, arms, kind))
+        for row in state["expired"]:
+            ledger.expired[row[0]] = _entry(row, arms, kind)
         ledger._check()
         return ledger
 

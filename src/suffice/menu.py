@@ -382,7 +382,7 @@ class Menu:
     @classmethod
     def subsets(
         cls,
-        prices: Mapping[str, float],
+        prices: Mapping[str, float | Fraction],
         *,
         everything: Any = None,
         everything_cost: float | None = None,

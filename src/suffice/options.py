@@ -43,7 +43,7 @@ def count_cells(span: Fraction, step: Any, horizon: Any, *, root: int, even: boo
         raise InvalidArgument("give step or horizon, one of them")
     if horizon is not None:
         steps = whole("horizon", horizon)
-        cells = max(1, round(float(steps) ** (1.0 / root)) - 1)
+        cells: int = max(1, round(float(steps) ** (1.0 / root)) - 1)
         while cells**root < steps:
             cells += 1
         return cells

@@ -17,7 +17,7 @@ from suffice.bounds import Bounds, Tally, named_bounds
 from suffice.checks import whole
 from suffice.choosers import Chooser, named_chooser
 from suffice.controller import Controller, log
-from suffice.errors import InvalidArgument, shown
+from suffice.errors import InvalidArgument, StateError, shown
 from suffice.menu import Menu
 from suffice.promise import EVERYTHING, NOTHING, PRICE, Promise
 from suffice.records import Arm
@@ -144,6 +144,9 @@ class Selector(Controller):
         return float(self._tally.costs[arm]) / int(self._tally.priced[arm])
 
     # --- ask
+
+    def _arms(self) -> int:
+        return self._menu.arms
 
     def _kind(self, arm: int) -> int:
         if arm == self._menu.arms - 1:
@@ -283,10 +286,13 @@ class Selector(Controller):
 
     def _restore(self, state: dict[str, Any]) -> None:
         super()._restore(state)
+        tally = self._tally
         for arm, plays, successes, priced, costs in state["tally"]:
-            tally = self._tally
             tally.plays[arm], tally.successes[arm] = whole("plays", plays, 0), successes
             tally.priced[arm], tally.costs[arm] = whole("priced", priced, 0), costs
+        possible = (tally.successes >= 0) & (tally.successes <= tally.plays) & (tally.costs >= 0)
+        if not (possible & (tally.costs <= tally.plays * self._menu.max_cost * (1 + 1e-9))).all():
+            raise StateError("the tally holds sums that its plays cannot reach")
         self._cost = float(state["cost"])
         self._opened = whole("opened", state["opened"], 0)
         self._bounds.refresh(self._tally, self._ledger.counts.told)

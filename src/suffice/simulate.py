@@ -45,6 +45,7 @@ class Trace:
 
     @property
     def mean_cost(self) -> float:
+        """The cost per step."""
         return float(self.costs.mean())
 
     @property

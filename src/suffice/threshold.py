@@ -84,6 +84,9 @@ class ThresholdSelector(Controller):
         """The state itself: start + step·debt, never clipped."""
         return self._low + self.dual
 
+    def _arms(self) -> int:
+        return 3
+
     def _kind(self, arm: int) -> int:
         return {LOW: NOTHING, MIDDLE: PRICE, HIGH: EVERYTHING}[arm]
 
