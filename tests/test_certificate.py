@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import suffice
-from suffice import Menu, Selector
+from suffice import Menu, Selector, ThresholdSelector
 from suffice.certificate import Certificate, percent
 from suffice.checks import WHOLE
 from suffice.promise import EVERYTHING, PRICE, Counts, Promise
@@ -226,3 +226,55 @@ def test_bookkeeping_is_said() -> None:
 @pytest.mark.parametrize(("share", "text"), [(0.0, "0%"), (1.0, "100%"), (2 / 3, "66.7%"), (0.9999999, "99.99999%")])
 def test_percent(share: float, text: str) -> None:
     assert percent(share) == text
+
+
+def test_after_a_breach_the_windows_tell_the_truth() -> None:
+    """Everything fails 300 times in a row: no line of the certificate may claim what was not so."""
+    selector = Selector(Menu([], everything="all", nothing="none"), 0.9, slack=5)
+    successes = []
+    for step in range(3000):
+        decision = selector.ask()
+        successes.append(int(decision.option == "all" and not 100 <= step < 400))
+        selector.tell(decision, successes[-1])
+    certificate = selector.certificate()
+    sums = np.cumsum([0, *successes])
+    worst = 500 - int((sums[500:] - sums[:-500]).min())
+    assert worst <= 50 + certificate.window(500)
+    text = str(certificate)
+    assert "Promised: never behind by more than 0.9" in text
+    assert "BROKEN" in text
+
+
+def test_a_debt_beyond_the_declared_failures_is_a_breach() -> None:
+    menu = Menu([], everything="all", nothing="none", everything_success=0.95)
+    selector = Selector(menu, 0.9, slack=1)
+    for step in range(3000):
+        decision = selector.ask()
+        selector.tell(decision, decision.option == "all" and step < 2960)
+    certificate = selector.certificate()
+    assert not certificate.holds
+    assert certificate.breach
+    assert certificate.sound
+    assert "within what everything_success declares" not in str(certificate)
+
+
+def test_a_low_end_that_may_succeed_is_no_breach() -> None:
+    selector = ThresholdSelector(0.5, 0, 1, slack=1, low_fails=False)
+    for _ in range(50):
+        selector.tell(selector.ask(), True)
+    certificate = selector.certificate()
+    assert not certificate.breach
+    assert certificate.nothing_successes == 0
+    assert certificate.forgiven > 0
+
+
+def test_the_advice_is_usable() -> None:
+    """One failure in many plays: the declared rate that is advised lies below 1 and above the target."""
+    promise = Promise.make(0.99)
+    counts = Counts()
+    for play in range(20_000):
+        promise.record(counts, WHOLE * (play != 7), arm=EVERYTHING)
+    text = str(Certificate.make(promise, counts, 0))
+    advised = float(text.split("everything_success=")[1].split()[0])
+    assert 0.99 < advised < 1
+    assert "failure rate is 0% to 0%" not in text

@@ -20,6 +20,9 @@ MENUS = {
     "intervals by horizon": Menu.intervals(horizon=10_000),
     "subsets": Menu.subsets({"a": 0.1, "b": 0.2, "c": Fraction(1, 3)}, everything="a person", everything_cost=5),
     "subsets of sensors": Menu.subsets({"a": 1, "b": 2}, everything_success=0.99, nothing=False),
+    "fine thresholds": Menu.thresholds(Fraction(1, 3), Fraction(5, 7), step=Fraction(1, 21)),  # type: ignore[arg-type]
+    "grid of tuples": Menu.grid(a=[(1, 2), (3, 4)], b=np.arange(3)),  # type: ignore[arg-type]
+    "subsets of tuples": Menu.subsets({("a", 1): 1, ("b", 2): 2}, at_most=np.int64(1)),  # type: ignore[dict-item,arg-type]
     "own": Menu({"x": 0.1, ("y", 2): 0.2}, everything={"all": [1, 2]}, nothing=None, contains="chain"),
     "own, told": Menu([1, 2.5, "three"], everything="all", max_cost=7),
 }
@@ -124,7 +127,7 @@ def test_own_containment_function() -> None:
     menu = Menu(["a", "ab", "c"], everything="abc", contains=lambda a, b: set(b) <= set(a))
     assert menu.nested(0, 1)
     assert not menu.nested(0, 2)
-    with pytest.raises(InvalidArgument, match="a function cannot be written down"):
+    with pytest.raises(InvalidArgument, match="a function cannot"):
         menu.recipe()
 
 
@@ -145,7 +148,7 @@ def make(kind: str, *args: Any, **kwargs: Any) -> Menu:
         ("Menu", [["a"]], {"everything": 1, "costs": [float("nan")]}, "costs must lie between"),
         ("Menu", [["a"]], {"everything": 1, "costs": ["x"]}, "costs must be numbers"),
         ("Menu", [{"a": 1}], {"everything": 1, "costs": [1]}, "costs must be left out"),
-        ("Menu", [["a"]], {"everything": 1, "max_cost": 0}, "max_cost must be above 0 and finite, got 0"),
+        ("Menu", [["a"]], {"everything": 1, "max_cost": 0}, "max_cost must be above 0 (at least 1e-100), got 0"),
         ("Menu", [["a"]], {"everything": 1, "max_cost": float("inf")}, "max_cost must be finite, got inf"),
         ("Menu", [["a"]], {"everything": 1, "max_cost": "1"}, "max_cost must be a number, got '1'"),
         ("Menu", [["a"]], {"everything": 1, "everything_success": 0}, "everything_success must lie above 0"),
@@ -190,3 +193,12 @@ def test_bad_menus(kind: str, args: list[Any], kwargs: dict[str, Any], said: str
 def test_an_unknown_option_is_named() -> None:
     with pytest.raises(InvalidArgument, match="option must be one of the menu's, got 'z'"):
         MENUS["own"].arm("z")
+
+
+def test_what_is_handed_out_is_not_the_menu() -> None:
+    """A caller that changes a dict it was handed does not change what everything is."""
+    menu = Menu.grid(distance=[1, 5, 50], rating=[4.5, 0])
+    menu.option(menu.arms - 1)["distance"] = 1
+    menu.recipe()["options"].clear()
+    assert menu.option(menu.arms - 1) == {"distance": 50, "rating": 0}
+    assert len(menu.recipe()["options"]) == menu.arms

@@ -65,16 +65,56 @@ def test_paper_and_threshold_come_back(tmp_path: Path) -> None:
     assert loaded.threshold == scalar.threshold
 
 
-def test_objects_of_ones_own_are_passed_again(tmp_path: Path) -> None:
-    menu = Menu(["a", "b"], everything="all", contains=lambda a, b: a >= b)
-    with pytest.raises(suffice.InvalidArgument, match="contains must be None or 'chain' to be saved"):
-        Selector(menu, 0.9).save(tmp_path / "x.json")
-    odd = Menu([object()], everything="all")
-    with pytest.raises(
-        suffice.InvalidArgument, match="options must be numbers, strings, tuples, lists or dicts to be saved"
-    ):
-        Selector(odd, 0.9).save(tmp_path / "x.json")
-    assert not list(tmp_path.iterdir())
+@pytest.mark.parametrize(
+    "menu",
+    [
+        Menu(["a", "b"], everything="all", contains=lambda a, b: a >= b),
+        Menu([object(), "b"], everything="all", nothing=None),
+    ],
+    ids=["own order", "own options"],
+)
+def test_what_cannot_be_written_down_is_passed_again(menu: Menu, tmp_path: Path) -> None:
+    path = tmp_path / "state.json"
+    selector = busy(Selector(menu, 0.9))
+    selector.save(path)
+    with pytest.raises(StateError, match="its menu could not be written down"):
+        Selector.load(path)
+    assert Selector.load(path, menu=menu).state() == selector.state()
+    with pytest.raises(StateError, match="the menu that was passed is not the one that was saved"):
+        Selector.load(path, menu=Menu(["a"], everything="all"))
+
+
+def test_another_menu_is_refused(tmp_path: Path) -> None:
+    busy(Selector(MENUS["top_k"], 0.9)).save(tmp_path / "state.json")
+    with pytest.raises(StateError, match="the menu that was passed is not the one that was saved"):
+        Selector.load(tmp_path / "state.json", menu=Menu.top_k([5, 11], classes=100))
+    assert Selector.load(tmp_path / "state.json", menu=MENUS["top_k"]).told > 0
+
+
+def test_decisions_of_another_copy_are_foreign(tmp_path: Path) -> None:
+    """After a restore the same ids are issued again: the lost run's decisions must not pass for the new ones."""
+    selector = Selector(MENUS["top_k"], 0.9)
+    before = selector.ask()
+    selector.save(tmp_path / "state.json")
+    lost = selector.ask()
+    again = Selector.load(tmp_path / "state.json")
+    new = again.ask()
+    assert new.id == lost.id
+    with pytest.raises(suffice.ForeignDecision, match="or of another copy of this one"):
+        again.tell(lost, True)
+    again.tell(before, True)
+    again.tell(new, True)
+    again.save(tmp_path / "state.json")
+    third = Selector.load(tmp_path / "state.json")
+    newest = third.ask()
+    third.tell(newest, True)
+    with pytest.raises(suffice.AlreadyTold):
+        third.tell(new, True)
+
+
+def test_a_path_must_name_a_file() -> None:
+    with pytest.raises(suffice.InvalidArgument, match="path must name a file"):
+        Selector(MENUS["top_k"], 0.9).save("")
 
 
 @pytest.mark.parametrize("version", sorted(p.name for p in DATA.glob("selector-*.json")))
@@ -159,11 +199,28 @@ def test_foreign_and_newer_files(tmp_path: Path) -> None:
         {"tally": [[99, 1, 1.0, 1, 1.0]]},
         {"tally": [[1, "x", 1.0, 1, 1.0]]},
         {"tally": [[1, 1, 5.0, 1, 1.0]]},
-        {"promise": {}},
+        {"promise": None},
         {"menu": {"kind": "from_recipe"}},
+        {"promise": {"cap": 0}},
+        {"promise": {"cap": -1.0}},
+        {"promise": {"start": -1.0}},
+        {"promise": {"start": "x"}},
+        {"promise": {"fixed_slack": "x"}},
+        {"promise": {"fixed_slack": -5.0}},
+        {"promise": {"fixed_step": 0.0}},
+        {"promise": {"everything_success": "2"}},
+        {"promise": {"everything_success": "1/2"}},
+        {"promise": {"forgiving": "no"}},
+        {"pending": [[0, 1.0, 0.0, True]]},
+        {"pending": [[0, 1, None, True]]},
+        {"counts": {"excess": 10**400}},
+        {"counts": {"out": 7}},
+        {"tally": [[1, 1, float("nan"), 1, 1.0]]},
+        {"tally": [[-1, 1, 1.0, 1, 1.0]]},
+        {"cost": float("nan")},
         {"menu": {"kind": "mystery", "everything_success": "1"}},
         {"bounds": "unheard of"},
-        {"next_id": None},
+        {"counts": {"next_id": None}},
         {"opened": -3},
         {"cost": "much"},
     ],
@@ -173,8 +230,9 @@ def test_a_state_that_contradicts_itself_is_refused(change: dict[str, Any]) -> N
     state = busy(Selector(MENUS["top_k"], 0.9)).state()
     if change == {"counts": {}}:
         change = {"counts": None}
-    elif "counts" in change:
-        change = {"counts": {**state["counts"], **change["counts"]}}
+    for part in ("counts", "promise"):
+        if change.get(part):
+            change = {part: {**state[part], **change[part]}}
     with pytest.raises(StateError, match="the state does not describe a Selector"):
         Selector.from_state({**state, **change})
 

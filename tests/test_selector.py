@@ -1,5 +1,6 @@
 """The selector: ask, tell, late and lost outcomes, costs, what is available, and that it learns."""
 
+import copy
 import logging
 import math
 from typing import Any
@@ -8,7 +9,7 @@ import numpy as np
 import pytest
 
 import suffice
-from suffice import Menu, Selector, SufficeWarning, optimum, simulate
+from suffice import Menu, Selector, SufficeWarning, ledger, optimum, simulate
 from suffice.streams import LabelRanks
 
 MENU = Menu({"a": 0.1, "b": 0.4}, everything="all", nothing="none")
@@ -263,3 +264,39 @@ def test_repr() -> None:
     selector = Selector(MENU, 0.5)
     lead(selector, 2)
     assert repr(selector) == "<Selector target=0.5 told=2 successes=2 pending=0>"
+
+
+def test_a_clock_that_goes_back_does_not_stop_expiry() -> None:
+    now = [1000.0]
+    selector = Selector(MENU, 0.5, expire_after=10, clock=lambda: now[0])
+    selector.ask()
+    now[0] = 0.0
+    selector.ask()
+    now[0] = 500.0
+    selector.ask()
+    assert (selector.pending, selector.certificate().expired) == (1, 2)
+
+
+def test_a_copy_keeps_the_clock() -> None:
+    class Watch:
+        time = 0.0
+
+        def now(self) -> float:
+            return self.time
+
+    watch = Watch()
+    selector = Selector(MENU, 0.5, expire_after=10, clock=watch.now)
+    selector.ask()
+    twin = copy.deepcopy(selector)
+    watch.time = 20.0
+    assert (selector.certificate().expired, twin.certificate().expired) == (1, 1)
+
+
+def test_decisions_given_up_too_long_ago_are_said_to_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ledger, "REMEMBERED", 5)
+    selector = Selector(MENU, 0.5)
+    for decision in selector.ask_many(8):
+        selector.expire(decision)
+    selector.tell(7, True)
+    with pytest.raises(suffice.AlreadyTold, match="settled before or given up too long ago to amend"):
+        selector.tell(0, True)

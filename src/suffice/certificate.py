@@ -48,7 +48,9 @@ class Certificate:
         """The certificate for these counts, which are copied."""
         least, most = _failure_rate(counts)
         allowed = float(1 - promise.everything_success)
-        failed = counts.everything_failures > 0 if allowed == 0.0 else least > allowed
+        holds = promise.holds(counts)
+        # Where failures are declared, a debt beyond its 99% bound is as much evidence as the rate of failures itself.
+        failed = counts.everything_failures > 0 if allowed == 0.0 else least > allowed or not holds
         return Certificate(
             target=float(promise.target),
             told=counts.told,
@@ -69,7 +71,7 @@ class Certificate:
             everything_failure_at_most=most,
             nothing_successes=as_number(counts.nothing_successes),
             breaches=counts.breaches,
-            holds=promise.holds(counts),
+            holds=holds,
             breach=failed or counts.nothing_successes > 0,
             feasible=least <= float(1 - promise.target),
             sound=promise.sound(counts),
@@ -122,7 +124,8 @@ class Certificate:
         where = "level" if self.debt == 0 else f"{abs(self.debt):.4g} {'behind' if self.debt > 0 else 'ahead'}"
         sure = "" if self.promise.everything_success == 1 else f" ({percent(CONFIDENCE)} sure)"
         limit = "" if math.isinf(self.ahead_at_most) else f", never ahead by more than {self.ahead_at_most:.4g}"
-        lines = [f"Never behind by more than {self.debt_at_most:.4g}{sure}{limit}; now {where}."]
+        never = "Promised: never" if self.breaches else "Never"
+        lines = [f"{never} behind by more than {self.debt_at_most:.4g}{sure}{limit}; now {where}."]
         length = 500
         allowed = (1.0 - self.target) * length
         lines.append(
@@ -171,11 +174,13 @@ class Certificate:
             )
         if not self.breach:
             return "That is within what everything_success declares."
+        honest = 1.0 - self.everything_failure_at_most
+        if honest <= self.target:
+            return "What to do: find out why everything failed; a rate this high leaves the target little room."
+        digits = max(2, 1 - math.floor(math.log10(self.everything_failure_at_most)))
         return (
-            "What to do: find out why everything failed; if that is its nature, declare it with everything_success="
-            f"{max(self.target, 1.0 - self.everything_failure_at_most):.3g} or so (above the target), and expect to pay more."
-            if 1.0 - self.everything_failure_at_most > self.target
-            else "What to do: find out why everything failed; a rate this high leaves the target little room."
+            "What to do: find out why everything failed; if that is its nature, declare everything_success="
+            f"{math.floor(honest * 10**digits) / 10**digits:.{digits}f} or so, and expect to pay more."
         )
 
 
@@ -190,12 +195,12 @@ def _failure_rate(counts: Counts) -> tuple[float, float]:
 
 
 def percent(share: float) -> str:
-    """A share in percent, with as many digits as it takes to tell it from 100%.
+    """A share in percent, with as many digits as it takes to tell it from 0% and from 100%.
 
-    >>> percent(0.9), percent(0.90312), percent(0.99999)
-    ('90%', '90.3%', '99.999%')
+    >>> percent(0.9), percent(0.90312), percent(0.99999), percent(0.00002)
+    ('90%', '90.3%', '99.999%', '0.002%')
     """
     digits = 1
-    while digits < 6 and share < 1.0 and round(100.0 * share, digits) >= 100.0:
+    while digits < 14 and 0.0 < share < 1.0 and round(100.0 * share, digits) in (0.0, 100.0):
         digits += 1
     return f"{100.0 * share:.{digits}f}".rstrip("0").rstrip(".") + "%"

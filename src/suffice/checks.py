@@ -1,6 +1,5 @@
 """Reading numbers that a user wrote: exactly, or not at all. Standard library only."""
 
-import math
 from decimal import Decimal
 from fractions import Fraction
 from numbers import Rational, Real
@@ -9,6 +8,11 @@ from typing import Any, Final
 from suffice.errors import InvalidArgument, shown
 
 WHOLE: Final = 1_000_000_000  # one success, in the billionths that successes are counted in
+
+# Far beyond any use, and far enough inside the range of doubles that products and quotients of a few stay in it.
+LEAST: Final = Fraction(1, 10**100)
+MOST: Final = Fraction(10**100)
+FINEST: Final = 10**50  # the largest denominator of a target
 
 
 def exact(name: str, value: Any) -> Fraction:
@@ -20,32 +24,55 @@ def exact(name: str, value: Any) -> Fraction:
     if isinstance(value, bool) or not isinstance(value, Real | Decimal):
         raise InvalidArgument(f"{name} must be a number, got {shown(value)}")
     if isinstance(value, Rational):
-        return Fraction(int(value.numerator), int(value.denominator))
-    try:
-        return Fraction(str(value))  # str of a float is the shortest text that reads back as it
-    except ValueError:
-        raise InvalidArgument(f"{name} must be finite, got {shown(value)}") from None
+        number = Fraction(int(value.numerator), int(value.denominator))
+    elif isinstance(value, Decimal) and (not value.is_finite() or abs(value.adjusted()) > 400):
+        raise InvalidArgument(f"{name} must be finite, got {shown(value)}")
+    else:
+        try:
+            number = Fraction(str(value))  # str of a float is the shortest text that reads back as it
+        except ValueError:
+            raise InvalidArgument(f"{name} must be finite, got {shown(value)}") from None
+    if abs(number) > MOST:
+        raise InvalidArgument(f"{name} must be at most 1e100, got {shown(value)}")
+    return number
 
 
 def positive(name: str, value: Any) -> Fraction:
-    """A number above 0 that a double can hold."""
+    """A number above 0, and not so far from 1 that doubles lose it."""
     number = exact(name, value)
-    try:
-        sound = number > 0 and float(number) > 0.0
-    except OverflowError:
-        sound = False
-    if not sound:
-        raise InvalidArgument(f"{name} must be above 0 and finite, got {shown(value)}")
+    if number < LEAST:
+        raise InvalidArgument(f"{name} must be above 0 (at least 1e-100), got {shown(value)}")
     return number
+
+
+def rate(name: str, value: Any) -> Fraction:
+    """A share strictly between 0 and 1."""
+    number = exact(name, value)
+    if not 0 < number < 1:
+        raise InvalidArgument(f"{name} must lie strictly between 0 and 1, got {shown(value)}")
+    if number.denominator > FINEST:
+        raise InvalidArgument(f"{name} must have a denominator of at most 1e50, got {shown(value)}")
+    return number
+
+
+def best_rate(name: str, value: Any) -> Fraction:
+    """A share above 0 that may be 1."""
+    number = exact(name, value)
+    if not 0 < number <= 1:
+        raise InvalidArgument(f"{name} must lie above 0 and be at most 1, got {shown(value)}")
+    return number if number == 1 else rate(name, value)
 
 
 def whole(name: str, value: Any, least: int = 1) -> int:
     """A whole number of at least `least`; NumPy's integers count."""
     if isinstance(value, bool) or not isinstance(value, Rational) or value.denominator != 1:
         raise InvalidArgument(f"{name} must be a whole number, got {shown(value)}")
-    if value < least:
+    number = int(value.numerator)
+    if number < least:
         raise InvalidArgument(f"{name} must be at least {least}, got {shown(value)}")
-    return int(value.numerator)
+    if number > 10**18:
+        raise InvalidArgument(f"{name} must be at most 1e18, got {shown(value)}")
+    return number
 
 
 def flag(name: str, value: Any) -> bool:
@@ -66,22 +93,22 @@ def success_units(success: Any) -> int:
     if success is False:
         return 0
     # NumPy's bool is no Real; its name is all that the standard library knows of it.
-    if not isinstance(success, Real | Decimal) and type(success).__name__ not in ("bool", "bool_"):
+    if type(success).__name__ in ("bool", "bool_"):
+        return WHOLE if success else 0
+    if not isinstance(success, Real | Decimal):
         raise InvalidArgument(f"success must be a bool or a number from 0 to 1, got {shown(success)}")
-    value = float(success)
-    if not 0.0 <= value <= 1.0:
+    number = exact("success", success)
+    if not 0 <= number <= 1:
         raise InvalidArgument(f"success must lie between 0 and 1, got {shown(success)}")
-    return int(value * WHOLE)
+    return number.numerator * WHOLE // number.denominator
 
 
 def cost_told(cost: Any) -> float:
     """A cost that was told: finite and not negative."""
-    if isinstance(cost, bool) or not isinstance(cost, Real | Decimal):
-        raise InvalidArgument(f"cost must be a number, got {shown(cost)}")
-    value = float(cost)
-    if not (math.isfinite(value) and value >= 0.0):
-        raise InvalidArgument(f"cost must be finite and at least 0, got {shown(cost)}")
-    return value
+    number = exact("cost", cost)
+    if number < 0:
+        raise InvalidArgument(f"cost must be at least 0, got {shown(cost)}")
+    return float(number)
 
 
 def as_number(units: int) -> float:

@@ -5,13 +5,14 @@
 
 import copy
 import logging
+import math
 import os
-import secrets
 import threading
 import warnings
 import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
+from numbers import Real
 from typing import Any
 
 from suffice.certificate import Certificate
@@ -29,8 +30,9 @@ log.addHandler(logging.NullHandler())
 class Controller(ABC):
     """Ask what to do, tell how it went.
 
-    One lock guards all state, so any number of threads may ask and tell. A fork or a copy (pickle, `copy.deepcopy`) is
-    a second controller with the same history: from then on each keeps its own promise over what it is told.
+    One lock guards all state, so any number of threads may ask and tell; a signal handler may, too. A fork or a copy
+    (pickle, `copy.deepcopy`) is a second controller with the same history: from then on each keeps its own promise over
+    what it is told.
     """
 
     def __init__(
@@ -42,9 +44,10 @@ class Controller(ABC):
         if not callable(clock):
             raise InvalidArgument(f"clock must be a function that returns seconds, got {shown(clock)}")
         self._clock = clock
-        self._ledger = Ledger(promise, secrets.token_hex(8))
+        self._last_seen = -math.inf  # when the clock was last looked at
+        self._ledger = Ledger(promise)
         self._warning: str | None = None
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         _guard(self)
 
     # --- what a kind of controller adds
@@ -108,9 +111,9 @@ class Controller(ABC):
             arm, option = opening
         else:
             rail = self._promise.rail(counts)
-            if self._max_pending is not None and ledger.not_everything >= self._max_pending:
+            if self._max_pending is not None and counts.out >= self._max_pending:
                 # Theory 4: everything, not just any boundary arm, or nothings without end would break the bound.
-                counts.forced += audit and rail == NOTHING
+                counts.forced += audit and rail == NOTHING and not self._promise.forgiving
                 rail = EVERYTHING
             arm, option = self._choose(rail, allowed)
         if not audit:
@@ -188,10 +191,15 @@ class Controller(ABC):
 
     def _give_up_overdue(self) -> float:
         now = self._clock()
+        if isinstance(now, bool) or not isinstance(now, Real) or not math.isfinite(now):
+            raise InvalidArgument(f"clock must return seconds, got {shown(now)}")
+        if now < self._last_seen:
+            self._ledger.turn_back(float(now))
+        self._last_seen = float(now)
         if self._expire_after is not None:
             for identity in self._ledger.overdue(now - self._expire_after):
                 self._give_up(identity)
-        return now
+        return float(now)
 
     # --- where things stand
 
@@ -225,13 +233,13 @@ class Controller(ABC):
     @property
     def pending(self) -> int:
         """Decisions whose outcome has not been told."""
-        return len(self._ledger.pending)
+        return self._ledger.outstanding()
 
     def certificate(self) -> Certificate:
         """What is promised, whether it is so, and if not, why and what to do."""
         with self._lock:
             self._give_up_overdue()
-            return Certificate.make(self._promise, self._ledger.counts, len(self._ledger.pending))
+            return Certificate.make(self._promise, self._ledger.counts, self.pending)
 
     def __repr__(self) -> str:
         return (
@@ -277,8 +285,13 @@ class Controller(ABC):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         _guard(self)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "Controller":
+        twin = type(self).__new__(type(self))
+        twin.__setstate__(self.__getstate__())
+        return twin
 
 
 def _outcome(item: Any) -> tuple[Any, int, float | None]:
@@ -292,7 +305,7 @@ def _outcome(item: Any) -> tuple[Any, int, float | None]:
 # starts from one that is half changed, nor with a lock that nobody will open.
 _controllers: "weakref.WeakSet[Controller]" = weakref.WeakSet()
 _controllers_lock = threading.Lock()
-_held: list[threading.Lock] = []
+_held: list[Any] = []
 
 
 def _guard(controller: Controller) -> None:

@@ -3,6 +3,7 @@
 Arms are numbered nothing (if any), the options in order, everything. Constructors for common menus are class methods.
 """
 
+import copy
 import itertools
 import math
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
@@ -12,9 +13,20 @@ from typing import Any, Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from suffice.checks import exact, positive, whole
+from suffice.checks import best_rate, exact, flag, positive, whole
 from suffice.errors import InvalidArgument, shown
-from suffice.options import ByPlace, check_number, count_cells, covers, key, plain, shaped, superset
+from suffice.options import (
+    ByPlace,
+    check_number,
+    count_cells,
+    covers,
+    key,
+    plain,
+    read_order,
+    shaped,
+    superset,
+    write_order,
+)
 
 Floats = NDArray[np.float64]
 Contains = Literal["chain"] | Callable[[Any, Any], bool]
@@ -54,13 +66,13 @@ class Menu:
 
     __slots__ = (
         "_arm_of",
-        "_recipe",
         "arms",
         "contains",
         "costs",
         "everything",
         "everything_success",
         "has_nothing",
+        "kind",
         "max_cost",
         "nothing",
         "options",
@@ -90,11 +102,7 @@ class Menu:
         self.has_nothing: bool = nothing is not LEFT_OUT
         self.arms: int = len(self.options) + 1 + self.has_nothing
         self.max_cost: float = float(positive("max_cost", max_cost))
-        self.everything_success = exact("everything_success", everything_success)
-        if not 0 < self.everything_success <= 1:
-            raise InvalidArgument(
-                f"everything_success must lie above 0 and be at most 1, got {shown(everything_success)}"
-            )
+        self.everything_success = best_rate("everything_success", everything_success)
         self.costs: Floats | None = None if costs is None else self._known(costs)
         if contains is not None and contains != "chain" and not callable(contains):
             raise InvalidArgument(f'contains must be "chain", a function (a, b) -> bool or None, got {shown(contains)}')
@@ -103,12 +111,12 @@ class Menu:
         for arm in range(self.arms):
             if self._arm_of.setdefault(key(self.option(arm)), arm) != arm:
                 raise InvalidArgument(f"options must differ, got {shown(self.option(arm))} twice")
-        self._recipe: dict[str, Any] | None = None
+        self.kind = "options"  # which constructor made it
 
     def _known(self, costs: Any) -> Floats:
         try:
             known = np.array(costs, dtype=np.float64)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise InvalidArgument(f"costs must be numbers, got {shown(costs)}") from None
         if known.shape != (len(self.options),):
             raise InvalidArgument(f"costs must hold one number per option, {len(self.options)}, got {known.shape}")
@@ -136,10 +144,13 @@ class Menu:
     def option(self, arm: int) -> Any:
         """The option that an arm number stands for."""
         if arm == self.arms - 1:
-            return self.everything
-        if self.has_nothing:
-            return self.nothing if arm == 0 else self.options[arm - 1]
-        return self.options[arm]
+            option = self.everything
+        elif self.has_nothing:
+            option = self.nothing if arm == 0 else self.options[arm - 1]
+        else:
+            option = self.options[arm]
+        # Whoever is handed a dict may change it; the menu must not change with it.
+        return copy.deepcopy(option) if isinstance(option, dict | list) else option
 
     def arm(self, option: Any) -> int:
         """The arm number of an option."""
@@ -167,8 +178,7 @@ class Menu:
         return None if self.costs is None else float(self.costs[arm - self.has_nothing])
 
     def __repr__(self) -> str:
-        kind = self._recipe["kind"] if self._recipe else "options"
-        return f"<Menu of {self.arms} arms ({kind}), {'costs told' if self.costs is None else 'costs known'}>"
+        return f"<Menu of {self.arms} arms ({self.kind}), {'costs told' if self.costs is None else 'costs known'}>"
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "Menu":
         return self  # never changes
@@ -176,50 +186,40 @@ class Menu:
     # --- saving
 
     def recipe(self) -> dict[str, Any]:
-        """What it takes to build this menu again, in JSON's terms."""
-        if self._recipe is not None:
-            return self._recipe
-        if callable(self.contains):
-            raise InvalidArgument("contains must be None or 'chain' to be saved; a function cannot be written down")
+        """What it takes to build this menu again, in JSON's terms. Options are written out, but for intervals."""
+        common = {"kind": self.kind, "nothing": self.has_nothing, "everything_success": str(self.everything_success)}
+        if self.kind == "intervals":
+            return {**common, "cells": round(1.0 / self.options[0][1]) if self.options else 1}
         return {
-            "kind": "options",
-            "options": [plain(option) for option in self.options],
-            "everything": plain(self.everything),
-            "nothing": [plain(self.nothing)] if self.has_nothing else [],
+            **common,
+            "options": [plain(self.option(arm)) for arm in range(self.arms)],
             "costs": None if self.costs is None else self.costs.tolist(),
             "max_cost": self.max_cost,
-            "everything_success": str(self.everything_success),
-            "contains": self.contains,
+            "contains": write_order(self.contains),
         }
 
     @classmethod
     def from_recipe(cls, recipe: Mapping[str, Any]) -> "Menu":
         """The menu that a recipe describes."""
-        arguments = dict(recipe)
-        kind = arguments.pop("kind")
-        arguments["everything_success"] = Fraction(arguments["everything_success"])
-        if kind == "options":
-            nothing = arguments.pop("nothing")
-            return cls(
-                [shaped(option) for option in arguments.pop("options")],
-                everything=shaped(arguments.pop("everything")),
-                nothing=shaped(nothing[0]) if nothing else LEFT_OUT,
-                **arguments,
-            )
-        if kind == "grid":
-            return cls.grid(**arguments.pop("axes"), **arguments)
-        if kind == "subsets":
-            arguments["everything"] = shaped(arguments["everything"])
-            arguments["prices"] = {name: Fraction(price) for name, price in arguments["prices"]}
-            if arguments["everything_cost"] is not None:
-                arguments["everything_cost"] = Fraction(arguments["everything_cost"])
-        if kind not in ("top_k", "thresholds", "intervals", "subsets"):
-            raise InvalidArgument(f"menu kind must be a known one, got {shown(kind)}")
-        menu: Menu = getattr(cls, kind)(**arguments)
+        nothing, best = flag("nothing", recipe["nothing"]), Fraction(recipe["everything_success"])
+        if recipe["kind"] == "intervals":
+            cells = whole("cells", recipe["cells"])
+            return cls.intervals(step=Fraction(1, cells), nothing=nothing, everything_success=best)
+        options = [shaped(option) for option in recipe["options"]]
+        menu = cls(
+            options[int(nothing) : -1],
+            everything=options[-1],
+            nothing=options[0] if nothing else LEFT_OUT,
+            costs=recipe["costs"],
+            max_cost=recipe["max_cost"],
+            everything_success=best,
+            contains=read_order(recipe["contains"]),
+        )
+        menu.kind = str(recipe["kind"])
         return menu
 
-    def _made_by(self, kind: str, **arguments: Any) -> "Menu":
-        self._recipe = {"kind": kind, **arguments, "everything_success": str(self.everything_success)}
+    def _of_kind(self, kind: str) -> "Menu":
+        self.kind = kind
         return self
 
     # --- constructors
@@ -244,12 +244,12 @@ class Menu:
         menu = cls(
             inner,
             everything=classes,
-            nothing=0 if nothing else LEFT_OUT,
+            nothing=0 if flag("nothing", nothing) else LEFT_OUT,
             costs=[k / classes for k in inner],
             everything_success=everything_success,
             contains="chain",
         )
-        return menu._made_by("top_k", ks=inner, classes=classes, nothing=nothing)
+        return menu._of_kind("top_k")
 
     @classmethod
     def thresholds(
@@ -286,17 +286,13 @@ class Menu:
         menu = cls(
             inner,
             everything=float(top),
-            nothing=float(bottom) if nothing else LEFT_OUT,
+            nothing=float(bottom) if flag("nothing", nothing) else LEFT_OUT,
             costs=costs,
             max_cost=max_cost,
             everything_success=everything_success,
             contains="chain",
         )
-        known = None if menu.costs is None else menu.costs.tolist()
-        return menu._made_by(
-            "thresholds", low=float(bottom), high=float(top), step=None if step is None else float(step),
-            horizon=None if horizon is None else int(horizon), costs=known, max_cost=menu.max_cost, nothing=nothing,
-        )  # fmt: skip
+        return menu._of_kind("thresholds")
 
     @classmethod
     def grid(
@@ -323,11 +319,12 @@ class Menu:
             if isinstance(values, str | bytes) or not isinstance(values, Iterable):
                 raise InvalidArgument(f"{name} must list its values from least to most permissive, got {shown(values)}")
             listed = list(values)
-            places[name] = {value: place for place, value in enumerate(listed)}
+            axes[name] = listed
+            places[name] = {key(value): place for place, value in enumerate(listed)}
             if not listed or len(places[name]) != len(listed):
                 raise InvalidArgument(f"{name} must list at least one value and none twice, got {shown(listed)}")
         check_number(math.prod(len(place) for place in places.values()))
-        points = [dict(zip(places, point, strict=True)) for point in itertools.product(*places.values())]
+        points = [dict(zip(axes, point, strict=True)) for point in itertools.product(*axes.values())]
         everything = points.pop()
         if callable(costs):
             costs = [costs(point) for point in points]
@@ -335,20 +332,18 @@ class Menu:
         menu = cls(
             points,
             everything=everything,
-            nothing=None if nothing else LEFT_OUT,
+            nothing=None if flag("nothing", nothing) else LEFT_OUT,
             costs=costs,
             max_cost=max_cost,
             everything_success=everything_success,
-            contains=ByPlace(places),
+            contains=ByPlace(axes),
         )
-        known = None if menu.costs is None else menu.costs.tolist()
-        listed_axes = {name: list(place) for name, place in places.items()}
-        return menu._made_by("grid", axes=listed_axes, costs=known, max_cost=menu.max_cost, nothing=nothing)
+        return menu._of_kind("grid")
 
     @classmethod
     def intervals(
         cls,
-        step: float | None = None,
+        step: float | Fraction | None = None,
         horizon: int | None = None,
         *,
         nothing: bool = True,
@@ -369,15 +364,12 @@ class Menu:
         menu = cls(
             [(points[i], points[j]) for i, j in pairs],
             everything=(0.0, 1.0),
-            nothing=None if nothing else LEFT_OUT,
+            nothing=None if flag("nothing", nothing) else LEFT_OUT,
             costs=[(j - i) / cells for i, j in pairs],
             everything_success=everything_success,
             contains=covers,
         )
-        return menu._made_by(
-            "intervals", step=None if step is None else float(step),
-            horizon=None if horizon is None else int(horizon), nothing=nothing,
-        )  # fmt: skip
+        return menu._of_kind("intervals")
 
     @classmethod
     def subsets(
@@ -424,15 +416,10 @@ class Menu:
         menu = cls(
             kept,
             everything=everything,
-            nothing=() if nothing else LEFT_OUT,
+            nothing=() if flag("nothing", nothing) else LEFT_OUT,
             costs=[float(costs[subset]) for subset in kept],
             max_cost=float(positive("everything_cost", top)),
             everything_success=everything_success,
             contains=superset,
         )
-        given = everything_cost is not None
-        return menu._made_by(
-            "subsets", prices=[[name, str(price)] for name, price in exact_prices.items()],
-            everything=plain(everything) if given else None,
-            everything_cost=str(top) if given else None, at_most=at_most, nothing=nothing,
-        )  # fmt: skip
+        return menu._of_kind("subsets")

@@ -1,9 +1,11 @@
 """Options: how one is told from another, written down and read back, ordered by containment, or cut from a range."""
 
 import math
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, Final
+
+import numpy as np
 
 from suffice.checks import positive, whole
 from suffice.errors import InvalidArgument, shown
@@ -12,13 +14,14 @@ MOST_OPTIONS: Final = 5_000_000
 
 
 class ByPlace:
-    """Containment on a grid: at least as permissive on every axis. A class, so that menus pickle."""
+    """Containment on a grid: at least as permissive on every axis, each listed from least to most permissive."""
 
-    def __init__(self, places: dict[str, dict[Any, int]]) -> None:
-        self.places = places
+    def __init__(self, axes: Mapping[str, Sequence[Any]]) -> None:
+        self.axes = {name: list(values) for name, values in axes.items()}
+        self.places = {name: {key(value): place for place, value in enumerate(axis)} for name, axis in axes.items()}
 
     def __call__(self, a: dict[str, Any], b: dict[str, Any]) -> bool:
-        return all(place[a[name]] >= place[b[name]] for name, place in self.places.items())
+        return all(place[key(a[name])] >= place[key(b[name])] for name, place in self.places.items())
 
 
 def covers(a: tuple[float, float], b: tuple[float, float]) -> bool:
@@ -27,6 +30,24 @@ def covers(a: tuple[float, float], b: tuple[float, float]) -> bool:
 
 def superset(a: tuple[str, ...], b: tuple[str, ...]) -> bool:
     return set(b) <= set(a)
+
+
+def write_order(contains: Any) -> Any:
+    """A containment order in JSON's terms."""
+    if contains is None or contains == "chain":
+        return contains
+    if isinstance(contains, ByPlace):
+        return {name: [plain(value) for value in axis] for name, axis in contains.axes.items()}
+    if contains is superset:
+        return "subsets"
+    raise InvalidArgument("contains must be None or 'chain' to be written down; a function cannot")
+
+
+def read_order(written: Any) -> Any:
+    """The containment order that `write_order` wrote down."""
+    if isinstance(written, dict):
+        return ByPlace({name: [shaped(value) for value in axis] for name, axis in written.items()})
+    return superset if written == "subsets" else written
 
 
 def check_number(options: int) -> None:
@@ -62,7 +83,7 @@ def count_cells(span: Fraction, step: Any, horizon: Any, *, root: int, even: boo
 def key(option: Any) -> Hashable:
     """Something hashable that stands for an option; dicts by their items, True and 1 apart."""
     if isinstance(option, dict):
-        return ("dict", tuple(sorted((str(name), key(value)) for name, value in option.items())))
+        return ("dict", frozenset((key(name), key(value)) for name, value in option.items()))
     if isinstance(option, list):
         return ("list", tuple(key(item) for item in option))
     try:
@@ -74,6 +95,8 @@ def key(option: Any) -> Hashable:
 
 def plain(option: Any) -> Any:
     """An option in JSON's terms: tuples are marked, so that they come back as tuples."""
+    if isinstance(option, np.generic):
+        option = option.item()
     if option is None or isinstance(option, str | bool):
         return option
     if isinstance(option, int | float) and math.isfinite(option):

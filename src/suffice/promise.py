@@ -15,12 +15,13 @@ on rounding.
 With the safe start, top is 0 and bottom is −slack, where slack = cap/step: the most successes that may be banked.
 """
 
+import functools
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from typing import Any, Final
 
-from suffice.checks import WHOLE, as_number, exact, positive, whole
+from suffice.checks import WHOLE, as_number, best_rate, exact, flag, positive, rate, whole
 from suffice.errors import InvalidArgument, shown
 
 NOTHING: Final = -1
@@ -53,8 +54,8 @@ def rail(debt: int, top: int, bottom: int) -> int:
 class Counts:
     """What the promise has been told: sums, so that counts kept apart may be added, in any order.
 
-    `missing` and `missing_mirror` are maxima and `excess` a running one: each process keeps its own (the sum of several
-    processes' excesses is still an upper bound).
+    `missing` and `missing_mirror` are maxima and `excess` and `worst_excess` running ones: each process keeps its own
+    (the sum of several processes' excesses is still an upper bound).
     """
 
     told: int = 0  # outcomes told, expired decisions included
@@ -73,6 +74,7 @@ class Counts:
     missing: int = 0  # the most other decisions, everything excluded, outstanding when one (not everything) was asked
     missing_mirror: int = 0  # the same with nothing in the place of everything
     excess: int = 0  # worst recent shortfall of everything itself, in the units of `owed`
+    worst_excess: int = 0  # the largest it ever was
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,30 +112,22 @@ class Promise:
         forgiving: bool = False,
     ) -> "Promise":
         """A promise from what a user writes; every argument is checked here."""
-        phi = exact("target", target)
-        if not 0 < phi < 1:
-            raise InvalidArgument(f"target must lie strictly between 0 and 1, got {shown(target)}")
-        best = exact("everything_success", everything_success)
-        if not 0 < best <= 1:
-            raise InvalidArgument(
-                f"everything_success must lie above 0 and be at most 1, got {shown(everything_success)}"
-            )
+        phi = rate("target", target)
+        best = best_rate("everything_success", everything_success)
         if best <= phi:
             raise InvalidArgument(
-                f"everything_success must be above the target {target!r}, got {shown(everything_success)}: "
+                f"everything_success must be above the target {shown(target)}, got {shown(everything_success)}: "
                 "no way of choosing can succeed more often than the best option"
             )
-        if horizon is not None:
-            whole("horizon", horizon)
         if slack is not None and step is not None:
             raise InvalidArgument("give slack or step, not both: step = cap/slack")
-        limit = positive("cap", cap if cap is not None else positive("max_cost", max_cost) / (best - phi))
+        limit = positive("cap", cap) if cap is not None else positive("max_cost", max_cost) / (best - phi)
         if slack is not None:
             fixed: float | None = float(positive("slack", slack))
         elif step is not None:
-            fixed = float(positive("cap/step", limit / positive("step", step)))
+            fixed = float(limit / positive("step", step))
         else:
-            fixed = math.sqrt(horizon) if horizon is not None else None
+            fixed = None if horizon is None else math.sqrt(whole("horizon", horizon))
         return Promise(
             target=phi,
             cap=float(limit),
@@ -141,7 +135,7 @@ class Promise:
             fixed_step=None if step is None else float(step),
             start=_start(start, float(limit)),
             everything_success=best,
-            forgiving=forgiving,
+            forgiving=flag("forgiving", forgiving),
         )
 
     def state(self) -> dict[str, Any]:
@@ -150,9 +144,17 @@ class Promise:
 
     @staticmethod
     def from_state(state: dict[str, Any]) -> "Promise":
-        """The rules that `state` wrote down."""
-        target, best = Fraction(state["target"]), Fraction(state["everything_success"])
-        return Promise(**{**state, "target": target, "everything_success": best})
+        """The rules that `state` wrote down, checked like those that a user writes."""
+        made = Promise.make(
+            Fraction(state["target"]),
+            slack=state["fixed_slack"],
+            cap=state["cap"],
+            start=float(state["start"]),
+            everything_success=Fraction(state["everything_success"]),
+            forgiving=state["forgiving"],
+        )
+        step = state["fixed_step"]
+        return made if step is None else replace(made, fixed_step=float(positive("step", step)))
 
     # --- from counts to what may be played
 
@@ -172,7 +174,10 @@ class Promise:
 
     def _units(self, successes: float) -> int:
         numerator, denominator = successes.as_integer_ratio()  # exact, and no target is too fine for it
-        return numerator * self.target.denominator * WHOLE // denominator
+        return numerator * self._unit() // denominator
+
+    def _unit(self) -> int:
+        return self.target.denominator * WHOLE
 
     def owed(self, counts: Counts) -> int:
         """The true debt in exact units."""
@@ -180,7 +185,7 @@ class Promise:
 
     def debt(self, counts: Counts) -> Fraction:
         """Successes owed: target·told − successes, exactly."""
-        return Fraction(self.owed(counts), self.target.denominator * WHOLE)
+        return Fraction(self.owed(counts), self._unit())
 
     def rail(self, counts: Counts) -> int:
         """What must be played now: EVERYTHING, NOTHING, or anything at a PRICE."""
@@ -191,7 +196,7 @@ class Promise:
         """The price now paid for one success: start + step·debt, never projected."""
         tracked = self.owed(counts) + counts.forgiven
         # One division of integers, so the debt is the double nearest to the exact one.
-        return self.start + self.step(counts.told) * (tracked / (self.target.denominator * WHOLE))
+        return self.start + self.step(counts.told) * (tracked / self._unit())
 
     # --- from outcomes to counts
 
@@ -205,7 +210,6 @@ class Promise:
                 counts.everything_lost += 1
             else:
                 self._everything(counts, units)
-            counts.excess = max(0, counts.excess + self._shortfall(units))
         elif arm == NOTHING:
             counts.nothing_successes += units
         self._settle(counts)
@@ -224,7 +228,10 @@ class Promise:
     def _everything(self, counts: Counts, units: int) -> None:
         counts.everything_plays += 1
         counts.everything_successes += units
-        counts.everything_failures += self._shortfall(units) > 0
+        counts.excess = max(0, counts.excess + self._shortfall(units))
+        counts.worst_excess = max(counts.worst_excess, counts.excess)
+        # Short of the target by a whole billionth: less than that is the rounding of what was told.
+        counts.everything_failures += self._shortfall(units) >= self.target.denominator
 
     def _shortfall(self, units: int) -> int:
         return owed(1, units, self.target.numerator, self.target.denominator)
@@ -243,29 +250,41 @@ class Promise:
 
         top + target·D + X: with D−1 the most other decisions that were outstanding when one (not everything) was asked,
         and X lost plays of everything. If everything is known to fail sometimes, plus what its failures can add; then
-        the bound holds with 99% confidence, at all times together.
+        the bound holds with 99% confidence, at all times together, if when an outcome is told does not depend on what
+        it is.
         """
-        top = (1.0 - self.start / self.cap) * self.slack(counts.told)
-        late = float(self.target) * (1 + counts.missing)
-        return top + late + counts.everything_lost + self._luck(counts.everything_plays)
+        return self._bound(counts) / self._unit()
+
+    def _bound(self, counts: Counts) -> int:
+        return self._base(counts) + self._units(self._luck(counts.everything_plays))
+
+    def _base(self, counts: Counts) -> int:
+        """top + target·D + X in exact units."""
+        top = self._units((1.0 - self.start / self.cap) * self.slack(counts.told))
+        return top + self.target.numerator * WHOLE * (1 + counts.missing) + counts.everything_lost * self._unit()
 
     def debt_ceiling(self, counts: Counts) -> float:
-        """The bound that holds in every world, however everything behaves. A debt above it is a bug in suffice."""
-        top = (1.0 - self.start / self.cap) * self.slack(counts.told)
-        late = float(self.target) * (1 + counts.missing)
-        return top + late + counts.excess / (self.target.denominator * WHOLE)
+        """The bound that holds in every world, however everything behaves. A debt above it is a bug in suffice.
+
+        The last decision asked that was not everything saw a debt below top. What it did not know adds at most
+        target·D, lost plays of everything at most X, and what was told of everything since at most its worst recent
+        shortfall.
+        """
+        return (self._base(counts) + counts.excess) / self._unit()
 
     def ahead_at_most(self, counts: Counts) -> float:
         """The bound on how far successes may run ahead; infinite where there is no nothing to play."""
         return math.inf if self.forgiving else self._banked(counts)
 
     def window(self, counts: Counts, length: int) -> float:
-        """The most failures beyond the allowed ones in any window of so many outcomes: debt_at_most + what was banked.
+        """The most failures beyond the allowed ones in any window of so many outcomes: the largest debt + what was banked.
 
-        Forgiven surplus is written off for good, so windows stay bounded where there is no nothing.
+        Forgiven surplus is written off for good, so windows stay bounded where there is no nothing. Once everything has
+        failed, what its failures added at their worst is included.
         """
         whole("length", length)
-        return min(float(self.target) * length, self.debt_at_most(counts) + self._banked(counts))
+        largest = max(self._bound(counts), self._base(counts) + counts.worst_excess) / self._unit()
+        return min(float(self.target) * length, largest + self._banked(counts))
 
     def _banked(self, counts: Counts) -> float:
         bottom = self.start / self.cap * self.slack(counts.told) + counts.revived
@@ -275,13 +294,12 @@ class Promise:
         return bottom + late + as_number(counts.nothing_successes)
 
     def holds(self, counts: Counts) -> bool:
-        """Whether the debt is within `debt_at_most`."""
-        # Compared with room for the rounding of the bound, which is a float; the debt is exact.
-        return self.owed(counts) / (self.target.denominator * WHOLE) <= self.debt_at_most(counts) + 1e-9
+        """Whether the debt is within `debt_at_most`, exactly."""
+        return self.owed(counts) <= self._bound(counts)
 
     def sound(self, counts: Counts) -> bool:
         """Whether the debt is within `debt_ceiling`. False can only mean a bug in suffice or edited counts."""
-        return self.owed(counts) / (self.target.denominator * WHOLE) <= self.debt_ceiling(counts) + 1e-9
+        return self.owed(counts) <= self._base(counts) + counts.excess
 
     def _luck(self, plays: int) -> float:
         """With 99% confidence, what an everything that fails with probability 1 − everything_success adds to the debt.
@@ -290,11 +308,9 @@ class Promise:
         walk from any one play ever exceeds x with probability at most exp(−r·x). Giving play m the share
         1/(m(m+1)) of the 1% makes x = ln(m(m+1)/1%)/r hold for all plays and all times at once.
         """
-        fail = float(1 - self.everything_success)
-        if fail == 0.0 or plays == 0:
+        if self.everything_success == 1 or plays == 0:
             return 0.0
-        rate = _lundberg(float(self.target), fail)
-        return math.log(plays * (plays + 1) / (1.0 - CONFIDENCE)) / rate
+        return math.log(plays * (plays + 1) / (1.0 - CONFIDENCE)) / lundberg(self.target, 1 - self.everything_success)
 
 
 def _start(start: Any, cap: float) -> float:
@@ -310,11 +326,15 @@ def _start(start: Any, cap: float) -> float:
     return value
 
 
-def _lundberg(target: float, fail: float) -> float:
+@functools.cache
+def lundberg(target: Fraction, fail: Fraction) -> float:
     """The r > 0 at which fail·exp(r·target) + (1 − fail)·exp(−r·(1 − target)) = 1, from below, by bisection."""
+    up, down, failing = float(target), float(1 - target), float(fail)
 
     def above(r: float) -> bool:
-        return math.log(fail) + r * target > math.log1p(-(1.0 - fail) * math.exp(-r * (1.0 - target)))
+        # 1 − (1 − fail)·exp(−r·down), without cancellation
+        rest = -math.expm1(-r * down) + failing * math.exp(-r * down)
+        return math.log(failing) + r * up > math.log(rest)
 
     low, high = 0.0, 1.0
     while not above(high):

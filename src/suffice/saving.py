@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
-from suffice.errors import NewerState, StateError, SufficeError, shown
+from suffice.errors import InvalidArgument, NewerState, StateError, SufficeError, shown
 
 VERSION: Final = 1
 FORMAT: Final = "suffice"
@@ -18,6 +18,8 @@ FORMAT: Final = "suffice"
 def write_state(path: str | os.PathLike[str], state: dict[str, Any]) -> None:
     """Write beside the file, flush to the disk, then rename: the only step that others see is atomic."""
     target = Path(path)
+    if not target.name:
+        raise InvalidArgument(f"path must name a file, got {shown(path)}")
     text = json.dumps({"format": FORMAT, "version": VERSION, "digest": _digest(state), "state": state}, allow_nan=False)
     beside = target.with_name(f".{target.name}.{secrets.token_hex(6)}.tmp")
     try:
@@ -36,7 +38,7 @@ def read_state(path: str | os.PathLike[str]) -> dict[str, Any]:
     """The state in a file, or a StateError that says what is wrong with it."""
     raw = Path(path).read_bytes()
     try:
-        document = json.loads(raw)
+        document = json.loads(raw, parse_constant=_no_constant)
     except (ValueError, RecursionError):
         raise StateError(f"{path} is not a whole state file: it is cut short or damaged") from None
     if not isinstance(document, dict) or document.get("format") != FORMAT:
@@ -52,6 +54,10 @@ def read_state(path: str | os.PathLike[str]) -> dict[str, Any]:
     if not isinstance(state, dict) or document.get("digest") != _digest(state):
         raise StateError(f"{path} is damaged: its contents do not match their digest")
     return state
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(f"{name} is not JSON")
 
 
 def _digest(state: dict[str, Any]) -> str:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from suffice.bounds import Bounds, Tally, named_bounds
-from suffice.checks import whole
+from suffice.checks import cost_told, whole
 from suffice.choosers import Chooser, named_chooser
 from suffice.controller import Controller, log
 from suffice.errors import InvalidArgument, StateError, shown
@@ -227,10 +227,16 @@ class Selector(Controller):
 
     # --- saving
 
+    def _recipe(self) -> dict[str, Any]:
+        try:
+            return self._menu.recipe()
+        except InvalidArgument as error:  # options or an order of one's own: they must be passed again when loading
+            return {"kind": None, "why": str(error), "arms": self._menu.arms, "nothing": self._menu.has_nothing}
+
     def _state(self) -> dict[str, Any]:
         tally = self._tally
         return {
-            "menu": self._menu.recipe(),
+            "menu": self._recipe(),
             "horizon": self._horizon,
             "bounds": self.bounds,
             "chooser": self.chooser,
@@ -270,7 +276,7 @@ class Selector(Controller):
         with reading(state, cls.__name__):
             promise = Promise.from_state(state["promise"])
             selector = cls(
-                menu or Menu.from_recipe(state["menu"]),
+                _same_menu(menu, state["menu"]),
                 promise.target,
                 state["horizon"],
                 bounds=bounds or state["bounds"],
@@ -287,15 +293,31 @@ class Selector(Controller):
     def _restore(self, state: dict[str, Any]) -> None:
         super()._restore(state)
         tally = self._tally
-        for arm, plays, successes, priced, costs in state["tally"]:
+        for row, plays, successes, priced, costs in state["tally"]:
+            arm = whole("arm", row, 0)
             tally.plays[arm], tally.successes[arm] = whole("plays", plays, 0), successes
             tally.priced[arm], tally.costs[arm] = whole("priced", priced, 0), costs
         possible = (tally.successes >= 0) & (tally.successes <= tally.plays) & (tally.costs >= 0)
         if not (possible & (tally.costs <= tally.plays * self._menu.max_cost * (1 + 1e-9))).all():
             raise StateError("the tally holds sums that its plays cannot reach")
-        self._cost = float(state["cost"])
+        self._cost = cost_told(state["cost"])
         self._opened = whole("opened", state["opened"], 0)
         self._bounds.refresh(self._tally, self._ledger.counts.told)
+
+
+def _same_menu(given: Menu | None, recipe: dict[str, Any]) -> Menu:
+    """The menu that was saved; if one is passed, it must be the same as far as can be told."""
+    if given is None:
+        if recipe["kind"] is None:
+            raise StateError(f"its menu could not be written down ({recipe['why']}): pass it as menu=...")
+        return Menu.from_recipe(recipe)
+    if recipe["kind"] is None:
+        same = (given.arms, given.has_nothing) == (recipe["arms"], recipe["nothing"])
+    else:
+        same = given.recipe() == recipe
+    if not same:
+        raise StateError("the menu that was passed is not the one that was saved")
+    return given
 
 
 def paper(menu: Menu, target: float | Fraction, horizon: int, step: float | None = None) -> Selector:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
-from suffice.checks import exact, flag, whole
+from suffice.checks import exact, flag
 from suffice.controller import Controller
 from suffice.errors import InvalidArgument, shown
 from suffice.promise import EVERYTHING, NOTHING, PRICE, Promise
@@ -69,7 +69,7 @@ class ThresholdSelector(Controller):
         # The range takes the place of the cap, and the height above low that of the dual (theory 9).
         promise = Promise.make(
             target,
-            None if horizon is None else whole("horizon", horizon),
+            horizon,
             slack=slack,
             step=step,
             cap=top - bottom,
@@ -88,7 +88,9 @@ class ThresholdSelector(Controller):
         return 3
 
     def _kind(self, arm: int) -> int:
-        return {LOW: NOTHING, MIDDLE: PRICE, HIGH: EVERYTHING}[arm]
+        if arm == LOW and not self._promise.forgiving:
+            return NOTHING
+        return EVERYTHING if arm == HIGH else PRICE
 
     def _choose(self, rail: int, allowed: Any) -> tuple[int, Any]:
         if rail == EVERYTHING:

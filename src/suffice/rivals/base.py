@@ -24,7 +24,7 @@ class Rival(ABC):
             raise InvalidArgument(f"menu must be a Menu, got {shown(menu)}")
         # The promise serves to count only; nothing that a rival plays depends on it.
         self._promise = Promise.make(target, everything_success=menu.everything_success)
-        self._ledger = Ledger(self._promise, key=f"{self.name}-{id(self)}")
+        self._ledger = Ledger(self._promise)
         self.menu = menu
         self.cost = 0.0
 
@@ -83,7 +83,7 @@ class Rival(ABC):
 
     @property
     def pending(self) -> int:
-        return len(self._ledger.pending)
+        return self._ledger.outstanding()
 
 
 def step_of(step: Any, horizon: int) -> float:
