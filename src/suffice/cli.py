@@ -84,7 +84,7 @@ def _story(target: float, easy: int, hard: int) -> Text:
 
 
 def _table(result: demonstration.Demo, target: float, window: int) -> Table:
-    table = Table(title=None, header_style="bold", box=None, padding=(0, 2, 0, 0))
+    table = Table(title=None, header_style="bold", box=None, padding=(0, 1, 0, 0))
     table.add_column("method")
     for heading in (
         "success\nrate", "final\ndebt", "largest\ndebt", f"worst\n{window}", "mean\ncost", "of which\neasy", "\nhard",
@@ -95,14 +95,14 @@ def _table(result: demonstration.Demo, target: float, window: int) -> Table:
         table.add_row(
             Text(row.name, style="bold" if row.name == "suffice" else ""),
             percent(row.rate),
-            f"{row.debt:,.1f}",
+            f"{round(row.debt, 1) + 0.0:,.1f}",
             Text(f"{row.largest_debt:,.1f}", style="green" if kept else "red"),
             percent(row.worst_window),
             *(f"{cost:.3f}" for cost in (row.cost, row.easy_cost, row.hard_cost)),
         )
     table.add_row(*[""] * 8)
     table.add_row(
-        Text("optimum (knows both phases)", style="dim"), percent(target), "0.0", "", "",
+        Text("optimum, clairvoyant", style="dim"), percent(target), "0.0", "", "",
         *(f"{cost:.3f}" for cost in (result.optimum, result.easy_optimum, result.hard_optimum)),
     )  # fmt: skip
     return table

@@ -46,8 +46,8 @@ def methods(target: float, horizon: int) -> dict[str, Method]:
     menu = EASY.menu
     return {
         "suffice": Selector(menu, target),
-        "the paper's algorithm": paper(menu, target, horizon),
-        "projected baseline": Projected(menu, target, horizon),
+        "the paper": paper(menu, target, horizon),
+        "projected dual": Projected(menu, target, horizon),
         "always everything": AlwaysEverything(menu, target),
     }
 
