@@ -66,7 +66,7 @@ def test_numbers_that_must_be_positive(name: str, bad: Any) -> None:
     refused(lambda: Selector(KNOWN, 0.9, **{name: bad}), f"{name} must be above 0 (at least 1e-100), got ")
 
 
-@pytest.mark.parametrize("bad", [0, -5, 1.5, "10", math.nan, [10], True, Decimal(10)])
+@pytest.mark.parametrize("bad", [0, -5, 1.5, 1e300, "10", math.nan, [10], True, Decimal(10)])
 def test_counts(bad: Any) -> None:
     refused(lambda: Selector(KNOWN, 0.9, bad), "horizon must be ")
     refused(lambda: paper(KNOWN, 0.9, bad), "horizon must be ")
@@ -203,6 +203,7 @@ def test_streams_and_simulate() -> None:
     used = Selector(stream.menu, 0.9)
     used.ask()
     refused(lambda: simulate(used, stream, 10), "method must be a fresh one")
+    refused(lambda: simulate(Selector(KNOWN, 0.9), stream, 10), "method must have the stream's menu")
     refused(lambda: LabelRanks(KNOWN), "menu must be a top_k menu of 100 classes")
     refused(lambda: LabelRanks(stream.menu, [-1] * 100), "histogram must hold one count of at least 0 per rank")
     refused(lambda: LabelRanks(stream.menu, least=101), "least and most must leave a rank that occurs")

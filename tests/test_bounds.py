@@ -7,7 +7,7 @@ import pytest
 
 from suffice import InvalidArgument, Menu, Selector
 from suffice.bounds import NAMED, Bounds, Tally, named_bounds
-from suffice.bounds.kl import kl, kl_lower, kl_upper
+from suffice.kl import kl, kl_lower, kl_upper
 
 KNOWN = Menu({"a": 0.1, "b": 0.4}, everything="all", nothing="none")
 TOLD = Menu(["a", "b"], everything="all", nothing="none", max_cost=2.0)

@@ -152,6 +152,7 @@ def test_lost_plays_of_everything_are_no_breach() -> None:
     assert certificate.debt == pytest.approx(4.5)
     assert certificate.everything_lost == 5
     assert certificate.holds
+    assert str(certificate).startswith("NOT KNOWN: 0% of 5 succeeded")
     assert not certificate.breach
     assert certificate.sound
     selector.tell(decisions[0], False)  # now it is known to have failed

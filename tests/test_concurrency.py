@@ -10,6 +10,7 @@ from fractions import Fraction
 
 import pytest
 
+import suffice
 from suffice import Decision, Menu, Selector, ThresholdSelector
 
 MENU = Menu({"a": 0.1, "b": 0.4}, everything="all", nothing="none")
@@ -99,6 +100,36 @@ def test_a_copy_has_the_same_history_and_a_life_of_its_own(copied: object, kind:
     assert selector.ask().arm in range(4)
 
 
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda s: pickle.loads(pickle.dumps(s))], ids=["deepcopy", "pickle"])
+def test_copies_do_not_take_each_others_decisions(copied: object) -> None:
+    one = Selector(MENU, 0.7)
+    other = copied(one)  # type: ignore[operator]
+    mine, theirs = one.ask(), other.ask()
+    assert mine.id == theirs.id
+    with pytest.raises(suffice.ForeignDecision):
+        other.tell(mine, True)
+    other.tell(theirs, True)
+    one.tell(mine, True)
+
+
+def test_a_callable_chooser_is_copied_too() -> None:
+    class Model:
+        name = "model"
+        calls = 0
+
+        def __call__(self) -> None: ...
+
+        def choose(self, price: float, bounds: object, allowed: object) -> int:
+            self.calls += 1
+            return 1
+
+    model = Model()
+    twin = copy.deepcopy(Selector(MENU, 0.7, chooser=model))
+    twin.tell(twin.ask(), True)
+    twin.ask()
+    assert model.calls == 0
+
+
 def test_pickling_while_others_write() -> None:
     selector = Selector(MENU, 0.7)
     stop = threading.Event()
@@ -135,12 +166,15 @@ def test_a_fork_starts_whole_and_unlocked() -> None:
     thread.start()
     try:
         for _ in range(30):
+            key = selector._ledger.key
             child = os.fork()
             if child == 0:
                 try:
                     told = selector.told
                     whole = told == sum(row.plays for row in selector.arms())
-                    selector.tell(selector.ask(), True)
+                    decision = selector.ask()
+                    selector.tell(decision, True)
+                    whole = whole and decision.selector != key  # the parent would not take it for one of its own
                     os._exit(0 if whole and selector.told == told + 1 else 1)
                 except BaseException:
                     os._exit(2)

@@ -190,6 +190,19 @@ def test_bad_menus(kind: str, args: list[Any], kwargs: dict[str, Any], said: str
     assert "\n" not in str(error.value)
 
 
+def test_arms_out_of_range() -> None:
+    for arm in (-1, 6):
+        for call in (MENUS["top_k"].option, MENUS["top_k"].known_cost):
+            with pytest.raises(InvalidArgument, match="arm must be a number from 0 to 5"):
+                call(arm)
+
+
+def test_nothing_is_an_option_not_a_switch() -> None:
+    for bad in (True, False):
+        with pytest.raises(InvalidArgument, match="nothing must be an option of yours"):
+            Menu(["a"], everything="all", nothing=bad)
+
+
 def test_an_unknown_option_is_named() -> None:
     with pytest.raises(InvalidArgument, match="option must be one of the menu's, got 'z'"):
         MENUS["own"].arm("z")

@@ -12,6 +12,8 @@ import pytest
 
 import suffice
 from suffice import Menu, NewerState, Selector, StateError, ThresholdSelector, paper, saving
+from suffice.bounds import KL
+from suffice.choosers import Optimist
 
 DATA = Path(__file__).parent / "data"
 MENUS = {
@@ -82,6 +84,27 @@ def test_what_cannot_be_written_down_is_passed_again(menu: Menu, tmp_path: Path)
     assert Selector.load(path, menu=menu).state() == selector.state()
     with pytest.raises(StateError, match="the menu that was passed is not the one that was saved"):
         Selector.load(path, menu=Menu(["a"], everything="all"))
+
+
+def test_a_chooser_of_ones_own_is_not_swapped_for_ours(tmp_path: Path) -> None:
+    class Mine(Optimist):
+        def __len__(self) -> int:
+            return 0  # falsy, and still an object that was passed
+
+        def choose(self, price: float, bounds: Any, allowed: Any) -> int:
+            return 2
+
+    class Own(KL):
+        pass
+
+    selector = Selector(MENUS["top_k"], 0.9, chooser=Mine(), bounds=Own())
+    selector.save(tmp_path / "state.json")
+    with pytest.raises(StateError, match=r"saved with bounds of your own \(Own\): pass bounds="):
+        Selector.load(tmp_path / "state.json", chooser=Mine())
+    with pytest.raises(StateError, match=r"saved with chooser of your own \(Mine\): pass chooser="):
+        Selector.load(tmp_path / "state.json", bounds=Own())
+    again = Selector.load(tmp_path / "state.json", chooser=Mine(), bounds=Own())
+    assert type(again._chooser) is Mine
 
 
 def test_another_menu_is_refused(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import suffice
-from suffice import Menu, Selector, SufficeWarning, ledger, optimum, simulate
+from suffice import Menu, Selector, SufficeWarning, ThresholdSelector, ledger, optimum, simulate
 from suffice.streams import LabelRanks
 
 MENU = Menu({"a": 0.1, "b": 0.4}, everything="all", nothing="none")
@@ -184,11 +184,15 @@ def test_a_failing_chooser_costs_money_and_nothing_else(caplog: pytest.LogCaptur
             raise RuntimeError("no idea")
 
     selector = Selector(MENU, 0.5, chooser=Broken())
+    selector.tell(selector.ask(), True)
     with caplog.at_level(logging.ERROR, "suffice"):
+        decision = selector.ask()
+        with pytest.warns(SufficeWarning, match="the chooser failed, so everything is played: RuntimeError: no idea"):
+            selector.tell(decision, True)
         for _ in range(10):
             decision = selector.ask()
             assert decision.option in ("all", "none")
-            selector.tell(decision, decision.option == "all")
+            selector.tell(decision, decision.option == "all")  # said once is enough
     assert [record.message for record in caplog.records] == [
         "the chooser failed; everything is played in its place, now and whenever it fails again"
     ]
@@ -228,7 +232,10 @@ def test_the_logger_is_silent_by_default(capfd: pytest.CaptureFixture[str]) -> N
         def refresh(self, tally: Any, told: int) -> None: ...
 
     selector = Selector(MENU, 0.5, bounds=Falls())
-    selector.tell(selector.ask(), True)
+    with pytest.warns(
+        SufficeWarning, match="learning from an outcome failed, though it is counted: RuntimeError: fell"
+    ):
+        selector.tell(selector.ask(), True)
     assert selector.successes == 1
     assert capfd.readouterr() == ("", "")
 
@@ -300,3 +307,27 @@ def test_decisions_given_up_too_long_ago_are_said_to_be(monkeypatch: pytest.Monk
     selector.tell(7, True)
     with pytest.raises(suffice.AlreadyTold, match="settled before or given up too long ago to amend"):
         selector.tell(0, True)
+
+
+def test_decisions_say_whether_they_are_at_an_end() -> None:
+    selector = Selector(Menu.intervals(step=0.5), 0.5, slack=1)
+    first = selector.ask()
+    assert first.is_everything
+    assert not first.is_nothing
+    selector.tell(first, True)
+    decision = selector.ask()
+    while not decision.is_nothing:
+        selector.tell(decision, True)
+        decision = selector.ask()
+    assert decision.option is None
+
+
+def test_read_outs() -> None:
+    selector = Selector(MENU, 0.5)
+    assert (selector.rate, selector.mean_cost, selector.cost) == (None, None, 0.0)
+    lead(selector, 4)
+    assert selector.rate == selector.successes / 4
+    assert selector.mean_cost == selector.cost / 4
+    scalar = ThresholdSelector(0.5, 0, 1)
+    scalar.tell(scalar.ask(), True, 0.7)
+    assert (scalar.rate, scalar.cost) == (1.0, 0.7)

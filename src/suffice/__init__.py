@@ -1,5 +1,6 @@
 """Choose just enough: hold a success rate at the least cost when all you ever see is whether it worked."""
 
+from suffice import rivals, streams
 from suffice.certificate import Certificate
 from suffice.errors import (
     AlreadyTold,
@@ -41,5 +42,7 @@ __all__ = [
     "UnknownDecision",
     "optimum",
     "paper",
+    "rivals",
     "simulate",
+    "streams",
 ]

@@ -3,8 +3,8 @@
 import math
 from dataclasses import dataclass, field, replace
 
-from suffice.bounds.kl import kl_lower, kl_upper
 from suffice.checks import WHOLE, as_number
+from suffice.kl import kl_lower, kl_upper
 from suffice.promise import CONFIDENCE, Counts, Promise
 
 
@@ -114,6 +114,11 @@ class Certificate:
         said = f"{percent(self.rate)} of {self.told:,} succeeded (target {percent(self.target)})"
         if not self.feasible:
             return f"TARGET OUT OF REACH: {said}, and everything itself fails too often for it."
+        if self.holds and self.everything_lost and self.debt > self.debt_at_most - self.everything_lost:
+            return (
+                f"NOT KNOWN: {said}, counting as failures {self.everything_lost:,} plays of everything whose outcome was "
+                "never told; the promise holds if they succeeded. Look after the feedback."
+            )
         if not self.holds:
             return f"BROKEN: {said}; behind by {self.debt:.4g}, where {self.debt_at_most:.4g} was promised at most."
         if self.breaches:
@@ -127,11 +132,12 @@ class Certificate:
         never = "Promised: never" if self.breaches else "Never"
         lines = [f"{never} behind by more than {self.debt_at_most:.4g}{sure}{limit}; now {where}."]
         length = 500
-        allowed = (1.0 - self.target) * length
-        lines.append(
-            f"No {length} outcomes in a row so far hold more than {min(length, allowed + self.window(length)):.4g} failures "
-            f"({allowed:.4g} allowed)."
-        )
+        if self.told >= length:
+            allowed = (1.0 - self.target) * length
+            lines.append(
+                f"No {length} outcomes in a row so far hold more than {min(length, allowed + self.window(length)):.4g} "
+                f"failures ({allowed:.4g} allowed)."
+            )
         everyone = self.everyone()
         if everyone is not None:
             lines.append(

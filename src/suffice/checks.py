@@ -65,6 +65,8 @@ def best_rate(name: str, value: Any) -> Fraction:
 
 def whole(name: str, value: Any, least: int = 1) -> int:
     """A whole number of at least `least`; NumPy's integers count."""
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)  # 1e6 is how people write a million
     if isinstance(value, bool) or not isinstance(value, Rational) or value.denominator != 1:
         raise InvalidArgument(f"{name} must be a whole number, got {shown(value)}")
     number = int(value.numerator)

@@ -35,7 +35,7 @@ def demo(
     seed: int = 0,
     as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
 ) -> None:
-    """How many labels to show? CIFAR-100 images, first easy, then hard, and four ways to choose.
+    """How many labels to show? CIFAR-100 label ranks, first easy, then hard, and four ways to choose.
 
     Parameters
     ----------
@@ -48,15 +48,15 @@ def demo(
     window
         Length of the windows in which the worst success rate is looked for.
     seed
-        Which images.
+        Which draw of ranks.
     as_json
         Print the numbers as JSON and nothing else.
     """
     console = Console(stderr=as_json)
-    if not as_json:
-        console.print(_story(target, easy, hard))
     horizon = whole("easy", easy) + whole("hard", hard)
     names = demonstration.methods(target, horizon)
+    if not as_json:
+        console.print(_story(target, easy, hard))
     with Progress(
         TextColumn("{task.description:>24}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
         console=console, transient=True,
@@ -78,8 +78,8 @@ def _story(target: float, easy: int, hard: int) -> Text:
     return Text(
         "\nA classifier ranks 100 labels. We show the first k of 0, 5, 10, 20, 50 or 100 and learn only whether the "
         f"true label was among them; showing k costs k/100. The goal: succeed {percent(target)} of the time and show "
-        f"little. {easy:,} easy images come first; then, unannounced, {hard:,} hard ones on which only showing "
-        "everything works.\n"
+        f"little. The ranks are drawn from those of a real classifier on CIFAR-100: {easy:,} easy ones (rank 5 or better) "
+        f"come first; then, unannounced, {hard:,} hard ones (rank 80 or worse), where only showing everything works.\n"
     )
 
 
@@ -112,9 +112,9 @@ def _moral(result: demonstration.Demo) -> str:
     dearest = max(result.rows, key=lambda row: row.cost)
     ours = result.rows[0]
     return (
-        f"Debt: successes owed, at its worst. A cost below the optimum is bought with debt. suffice spent "
+        f"Debt: successes owed. A cost below the optimum is bought with debt. suffice spent "
         f"{percent(ours.cost / dearest.cost)} of what always showing everything costs.\n"
-        "Next: the ten lines in README.md, or --seed 1 for other images."
+        "Next: the ten lines in README.md, or --seed 1 for another draw."
     )
 
 

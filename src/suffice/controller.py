@@ -47,6 +47,7 @@ class Controller(ABC):
         self._last_seen = -math.inf  # when the clock was last looked at
         self._ledger = Ledger(promise)
         self._warning: str | None = None
+        self._cost = 0.0
         self._lock = threading.RLock()
         _guard(self)
 
@@ -74,6 +75,7 @@ class Controller(ABC):
 
     def _learn(self, arm: int, success: float, cost: float | None, *, late: bool) -> None:
         """Take in an outcome that is already counted. Whatever fails here, the count stands."""
+        self._cost += cost or 0.0
 
     def _opening(self, allowed: Any) -> tuple[int, Any] | None:
         """An arm of the first round, which is played before the promise begins; None once it is over."""
@@ -106,6 +108,7 @@ class Controller(ABC):
     def _ask(self, allowed: Any, audit: bool, now: float) -> Decision:
         ledger, counts = self._ledger, self._ledger.counts
         dual = self._promise.dual(counts)
+        forced = False
         opening = self._opening(allowed) if audit else None
         if opening is not None:
             arm, option = opening
@@ -113,14 +116,15 @@ class Controller(ABC):
             rail = self._promise.rail(counts)
             if self._max_pending is not None and counts.out >= self._max_pending:
                 # Theory 4: everything, not just any boundary arm, or nothings without end would break the bound.
-                counts.forced += audit and rail == NOTHING and not self._promise.forgiving
+                forced = rail == NOTHING and not self._promise.forgiving
                 rail = EVERYTHING
             arm, option = self._choose(rail, allowed)
         if not audit:
             counts.unaudited += 1
-            return Decision(UNAUDITED, arm, option, dual, ledger.key)
-        identity = ledger.issue(arm, self._kind(arm), now, counted=opening is None)
-        return Decision(identity, arm, option, dual, ledger.key)
+            return Decision(UNAUDITED, arm, option, self._kind(arm), dual, ledger.key)
+        kind = self._kind(arm)
+        identity = ledger.issue(arm, kind, now, counted=opening is None, forced=forced)
+        return Decision(identity, arm, option, kind, dual, ledger.key)
 
     # --- tell
 
@@ -164,8 +168,9 @@ class Controller(ABC):
     def _learn_safely(self, arm: int, units: int, cost: float | None, *, late: bool) -> None:
         try:
             self._learn(arm, units / WHOLE, cost, late=late)
-        except Exception:
+        except Exception as error:
             log.exception("learning from an outcome of arm %d failed; the outcome is counted all the same", arm)
+            self._warn_once(f"learning from an outcome failed, though it is counted: {type(error).__name__}: {error}")
 
     def _warn_once(self, message: str) -> None:
         """Keep the first warning of this controller, to be said when its state is settled and the lock open."""
@@ -173,6 +178,7 @@ class Controller(ABC):
             self._warning = message
 
     def _say_warning(self) -> None:
+        """Only ever after a tell: a warning that is turned into an error must not cost the caller a decision."""
         if self._warning:
             message, self._warning = self._warning, ""  # not None: once is enough
             warnings.warn(message, SufficeWarning, stacklevel=3)
@@ -235,6 +241,22 @@ class Controller(ABC):
         """Decisions whose outcome has not been told."""
         return self._ledger.outstanding()
 
+    @property
+    def rate(self) -> float | None:
+        """The share of outcomes that succeeded; None before the first."""
+        counts = self._ledger.counts
+        return counts.successes / WHOLE / counts.told if counts.told else None
+
+    @property
+    def cost(self) -> float:
+        """What was spent on all decisions settled so far, as far as it is known or was told."""
+        return self._cost
+
+    @property
+    def mean_cost(self) -> float | None:
+        """The cost per outcome; None before the first."""
+        return self._cost / self.told if self.told else None
+
     def certificate(self) -> Certificate:
         """What is promised, whether it is so, and if not, why and what to do."""
         with self._lock:
@@ -256,6 +278,7 @@ class Controller(ABC):
                 "kind": type(self).__name__,
                 **self._state(),
                 "promise": self._promise.state(),
+                "cost": self._cost,
                 "max_pending": self._max_pending,
                 "expire_after": self._expire_after,
                 **self._ledger.state(),
@@ -270,6 +293,7 @@ class Controller(ABC):
         """What a kind of controller adds to the state."""
 
     def _restore(self, state: dict[str, Any]) -> None:
+        self._cost = cost_told(state["cost"])
         self._ledger = Ledger.from_state(self._promise, state, self._arms(), self._kind)
 
     # --- copies
@@ -278,13 +302,14 @@ class Controller(ABC):
         with self._lock:
             # The values are pickled after the lock is released, so they are copied under it.
             return {
-                name: value if callable(value) else copy.deepcopy(value)
+                name: value if name == "_clock" else copy.deepcopy(value)
                 for name, value in self.__dict__.items()
                 if name != "_lock"
             }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
+        self._ledger.restored = True  # from here on its decisions are not those of the original
         self._lock = threading.RLock()
         _guard(self)
 
@@ -320,6 +345,12 @@ def _before_fork() -> None:
         _held.append(controller._lock)
 
 
+def _after_fork_in_child() -> None:
+    for controller in list(_controllers):
+        controller._ledger.restored = True
+    _after_fork()
+
+
 def _after_fork() -> None:
     while _held:
         _held.pop().release()
@@ -327,4 +358,4 @@ def _after_fork() -> None:
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)
+    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork_in_child)

@@ -60,14 +60,14 @@ class Ledger:
         """What marks the decisions that are issued now."""
         return self.keys[-1][1]
 
-    def issue(self, arm: int, kind: int, asked: float, *, counted: bool) -> int:
+    def issue(self, arm: int, kind: int, asked: float, *, counted: bool, forced: bool = False) -> int:
         """Note a decision as outstanding and return its id."""
         if self.restored:
             # Another copy of this ledger may issue the same ids from here on; its decisions must not pass for ours.
             self.keys.append((self.counts.next_id, secrets.token_hex(8)))
             self.restored = False
         identity = self.counts.next_id
-        book = replace(self.counts, next_id=identity + 1)
+        book = replace(self.counts, next_id=identity + 1, forced=self.counts.forced + forced)
         if counted:
             # Theory 4: D counts what a decision other than everything did not know when it was asked; D' mirrors it.
             if kind != EVERYTHING:

@@ -57,7 +57,8 @@ class Menu:
         max_cost: what everything costs; no option costs more.
         everything_success: how often everything succeeds, for a best option that is good but not perfect.
         contains: the containment order where there is one: "chain" if each option succeeds whenever an earlier one
-            does, or a function (a, b) that says whether a succeeds whenever b does.
+            does, or a function (a, b) that says whether a succeeds whenever b does. It is kept with the menu; the
+            bounds of this version learn each option by itself and make no use of it.
 
     >>> menu = Menu({"small": 0.1, "large": 0.4}, everything="ask a person", nothing="no answer")
     >>> [menu.option(arm) for arm in range(menu.arms)]
@@ -97,6 +98,8 @@ class Menu:
         if isinstance(options, str | bytes) or not isinstance(options, Iterable):
             raise InvalidArgument(f"options must be a sequence or a mapping of option to cost, got {shown(options)}")
         self.options: tuple[Any, ...] = tuple(options)
+        if isinstance(nothing, bool):
+            raise InvalidArgument(f"nothing must be an option of yours such as 'skip', or be left out, got {nothing!r}")
         self.everything = everything
         self.nothing = nothing
         self.has_nothing: bool = nothing is not LEFT_OUT
@@ -132,9 +135,15 @@ class Menu:
 
     # --- arms and options
 
+    def kind_of(self, arm: int) -> int:
+        """1 for everything, -1 for nothing, 0 for all between."""
+        if arm == self.arms - 1:
+            return 1
+        return -1 if arm == 0 and self.has_nothing else 0
+
     def is_boundary(self, arm: int) -> bool:
         """Whether an arm is nothing or everything."""
-        return arm == self.arms - 1 or (self.has_nothing and arm == 0)
+        return self.kind_of(arm) != 0
 
     @property
     def interior(self) -> slice:
@@ -143,6 +152,8 @@ class Menu:
 
     def option(self, arm: int) -> Any:
         """The option that an arm number stands for."""
+        if not 0 <= arm < self.arms:
+            raise InvalidArgument(f"arm must be a number from 0 to {self.arms - 1}, got {shown(arm)}")
         if arm == self.arms - 1:
             option = self.everything
         elif self.has_nothing:
@@ -171,6 +182,8 @@ class Menu:
 
     def known_cost(self, arm: int) -> float | None:
         """What an arm is known to cost; None if that is told."""
+        if not 0 <= arm < self.arms:
+            raise InvalidArgument(f"arm must be a number from 0 to {self.arms - 1}, got {shown(arm)}")
         if arm == self.arms - 1:
             return self.max_cost
         if self.has_nothing and arm == 0:

@@ -13,7 +13,7 @@ from suffice.errors import Infeasible, InvalidArgument, shown
 Floats = NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Optimum:
     """The cheapest mix: at most two arms have a weight.
 

@@ -111,7 +111,7 @@ def plain(option: Any) -> Any:
 
 
 def shaped(plain: Any) -> Any:
-    """The option that `_plain` wrote down."""
+    """The option that `plain` wrote down."""
     if isinstance(plain, dict) and "tuple" in plain:
         return tuple(shaped(item) for item in plain["tuple"])
     if isinstance(plain, dict):

@@ -11,8 +11,19 @@ class Decision:
     id: int  # UNAUDITED if it was asked with audit=False
     arm: int
     option: Any
+    kind: int = field(repr=False, compare=False, default=0)
     dual: float = field(repr=False, compare=False, default=0.0)  # the price of a success when it was asked
     selector: str = field(repr=False, default="")  # the key of the selector that was asked
+
+    @property
+    def is_everything(self) -> bool:
+        """Whether it is the menu's everything, the option that is sure to succeed."""
+        return self.kind == 1
+
+    @property
+    def is_nothing(self) -> bool:
+        """Whether it is the menu's nothing: skip this one."""
+        return self.kind == -1
 
 
 UNAUDITED = -1

@@ -13,13 +13,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from suffice.bounds import NAMED as NAMED_BOUNDS
 from suffice.bounds import Bounds, Tally, named_bounds
-from suffice.checks import cost_told, whole
+from suffice.checks import whole
+from suffice.choosers import NAMED as NAMED_CHOOSERS
 from suffice.choosers import Chooser, named_chooser
 from suffice.controller import Controller, log
 from suffice.errors import InvalidArgument, StateError, shown
 from suffice.menu import Menu
-from suffice.promise import EVERYTHING, NOTHING, PRICE, Promise
+from suffice.promise import EVERYTHING, NOTHING, Promise
 from suffice.records import Arm
 from suffice.saving import read_state, reading
 
@@ -52,7 +54,6 @@ class Selector(Controller):
     >>> print(selector.certificate())
     Kept: 100% of 1 succeeded (target 90%).
     Never behind by more than 0.9, never ahead by more than 1.1; now 0.1 ahead.
-    No 500 outcomes in a row so far hold more than 52 failures (50 allowed).
     """
 
     def __init__(
@@ -95,7 +96,6 @@ class Selector(Controller):
         self._bounds = named_bounds(bounds)
         self._bounds.open(menu, self._horizon)
         self._tally = Tally(menu.arms)
-        self._cost = 0.0
         self._opened = menu.arms  # the first arm that the first round has not played; beyond the last: no first round
         self._chooser_failed = False
 
@@ -113,11 +113,6 @@ class Selector(Controller):
     def chooser(self) -> str:
         """The chooser in use: what "auto" became."""
         return str(getattr(self._chooser, "name", type(self._chooser).__name__))
-
-    @property
-    def cost(self) -> float:
-        """What was spent on all decisions settled so far, as far as it is known or was told."""
-        return self._cost
 
     def arms(self) -> list[Arm]:
         """A row per arm: how often it was played, how it did, and what is certain of it."""
@@ -149,9 +144,7 @@ class Selector(Controller):
         return self._menu.arms
 
     def _kind(self, arm: int) -> int:
-        if arm == self._menu.arms - 1:
-            return EVERYTHING
-        return NOTHING if arm == 0 and self._menu.has_nothing else PRICE
+        return self._menu.kind_of(arm)
 
     def _allowed(self, available: Iterable[Any] | None) -> NDArray[np.bool_] | None:
         if available is None:
@@ -184,9 +177,10 @@ class Selector(Controller):
             arm = whole("arm", proposed, 0)
             if arm >= self._menu.arms or not (allowed is None or allowed[arm]):
                 raise InvalidArgument(f"a chooser must propose an arm that may be played, got {shown(proposed)}")
-        except Exception:
+        except Exception as error:
             if not self._chooser_failed:
                 log.exception("the chooser failed; everything is played in its place, now and whenever it fails again")
+                self._warn_once(f"the chooser failed, so everything is played: {type(error).__name__}: {error}")
             self._chooser_failed = True
             return self._menu.arms - 1
         return arm
@@ -238,10 +232,9 @@ class Selector(Controller):
         return {
             "menu": self._recipe(),
             "horizon": self._horizon,
-            "bounds": self.bounds,
-            "chooser": self.chooser,
+            "bounds": written_name(self._bounds, NAMED_BOUNDS),
+            "chooser": written_name(self._chooser, NAMED_CHOOSERS),
             "memory": self._memory,
-            "cost": self._cost,
             "opened": self._opened,
             "tally": [
                 [arm, *(column[arm].item() for column in (tally.plays, tally.successes, tally.priced, tally.costs))]
@@ -279,8 +272,8 @@ class Selector(Controller):
                 _same_menu(menu, state["menu"]),
                 promise.target,
                 state["horizon"],
-                bounds=bounds or state["bounds"],
-                chooser=chooser or state["chooser"],
+                bounds=_again("bounds", bounds, state["bounds"]),
+                chooser=_again("chooser", chooser, state["chooser"]),
                 memory=state["memory"],
                 max_pending=state["max_pending"],
                 expire_after=state["expire_after"],
@@ -300,9 +293,22 @@ class Selector(Controller):
         possible = (tally.successes >= 0) & (tally.successes <= tally.plays) & (tally.costs >= 0)
         if not (possible & (tally.costs <= tally.plays * self._menu.max_cost * (1 + 1e-9))).all():
             raise StateError("the tally holds sums that its plays cannot reach")
-        self._cost = cost_told(state["cost"])
         self._opened = whole("opened", state["opened"], 0)
         self._bounds.refresh(self._tally, self._ledger.counts.told)
+
+
+def written_name(thing: Any, named: dict[str, Any]) -> str | dict[str, str]:
+    """How bounds or a chooser are written down: by name if they are ours, else by the type that must be passed again."""
+    kind = type(thing)
+    return str(thing.name) if kind in named.values() else {"own": kind.__name__}
+
+
+def _again(what: str, given: Any, written: Any) -> Any:
+    if given is not None:
+        return given
+    if isinstance(written, dict):
+        raise StateError(f"it was saved with {what} of your own ({written.get('own')}): pass {what}=...")
+    return written
 
 
 def _same_menu(given: Menu | None, recipe: dict[str, Any]) -> Menu:

@@ -27,7 +27,7 @@ class Method(Protocol):
     def tell(self, decision: Decision, success: float, cost: float | None = None) -> None: ...
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Trace:
     """What happened, step by step; and the method as it was at the end."""
 
@@ -51,7 +51,8 @@ class Trace:
     @property
     def debts(self) -> Floats:
         """Successes owed after each step, the first round of a method included."""
-        return np.cumsum(self.target - self.successes)
+        steps = np.arange(1, self.successes.size + 1, dtype=np.float64)
+        return self.target * steps - np.cumsum(self.successes)
 
     @property
     def debt(self) -> float:
@@ -92,6 +93,9 @@ def simulate(
     horizon = whole("horizon", horizon)
     if getattr(method, "told", 0) or getattr(method, "pending", 0):
         raise InvalidArgument("method must be a fresh one, which has been asked nothing yet")
+    menu = getattr(method, "menu", None)
+    if menu is not None and menu is not stream.menu and menu.recipe() != stream.menu.recipe():
+        raise InvalidArgument("method must have the stream's menu: build it with stream.menu")
     method = copy.deepcopy(method)
     latents = stream.draw(np.random.default_rng(seed), horizon)
     arms = np.zeros(horizon, dtype=np.int64)

@@ -12,7 +12,20 @@ class Chooser(Protocol):
     """Proposes an arm at a price for success.
 
     `allowed` marks the arms that may be played now, or is None if all may. A proposal that is not an allowed arm, or an
-    exception, makes the selector play everything instead: dear, and safe.
+    exception, makes the selector play everything instead: dear, and safe. A chooser may also have a method
+    `learn(arm, success, cost)`, which is called after each outcome; the cost is None where nobody told it.
+
+    >>> import suffice
+    >>> class Second:
+    ...     name = "second"
+    ...
+    ...     def choose(self, price, bounds, allowed):
+    ...         return 2
+    >>> menu = suffice.Menu({"small": 0.1, "large": 0.4}, everything="a person", nothing="skip")
+    >>> selector = suffice.Selector(menu, target=0.8, chooser=Second())
+    >>> selector.tell(selector.ask(), success=True)  # everything first: the safe start
+    >>> selector.ask().option
+    'large'
     """
 
     name: str

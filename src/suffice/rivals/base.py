@@ -23,7 +23,7 @@ class Rival(ABC):
         if not isinstance(menu, Menu):
             raise InvalidArgument(f"menu must be a Menu, got {shown(menu)}")
         # The promise serves to count only; nothing that a rival plays depends on it.
-        self._promise = Promise.make(target, everything_success=menu.everything_success)
+        self._promise = Promise.make(target, max_cost=menu.max_cost, everything_success=menu.everything_success)
         self._ledger = Ledger(self._promise)
         self.menu = menu
         self.cost = 0.0
@@ -45,7 +45,7 @@ class Rival(ABC):
         counted = self._counted()
         arm = self._choose()
         identity = self._ledger.issue(arm, PRICE, 0.0, counted=counted)
-        return Decision(identity, arm, self.menu.option(arm), self.dual, self._ledger.key)
+        return Decision(identity, arm, self.menu.option(arm), self.menu.kind_of(arm), self.dual, self._ledger.key)
 
     def _counted(self) -> bool:
         """Whether the decision to come counts towards the target; those of a first round do not."""

@@ -27,7 +27,7 @@ class Projected(Rival):
             raise InvalidArgument("menu must have a nothing")
         horizon = whole("horizon", horizon)
         self._step = step_of(step, horizon)
-        self._cap = self._promise.cap * menu.max_cost if cap is None else float(cap)
+        self._cap = self._promise.cap if cap is None else float(cap)
         self._dual = 0.0
         self._opened = 1
         self._tally = Tally(menu.arms)

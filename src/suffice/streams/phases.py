@@ -16,7 +16,7 @@ class Phases:
             raise InvalidArgument("phases must hold at least one (stream, length)")
         self.phases = phases
         self.menu = phases[0][0].menu
-        if any(stream.menu.options != self.menu.options for stream, _ in phases):
+        if any(stream.menu.recipe() != self.menu.recipe() for stream, _ in phases):
             raise InvalidArgument("phases must share one menu")
 
     def draw(self, rng: np.random.Generator, count: int) -> list[tuple[Stream, Any]]:
