@@ -15,27 +15,28 @@ from hypothesis import given
 
 import suffice
 from suffice import promise as module
+from suffice.book import slack_of
 from suffice.checks import WHOLE, exact, success_units
 from suffice.promise import EVERYTHING, NOTHING, PRICE, Counts, Promise
 
 PACKAGE = Path(suffice.__file__).parent
 
 
-@pytest.mark.parametrize("name", ["promise.py", "checks.py", "errors.py", "kl.py", "certificate.py"])
+@pytest.mark.parametrize("name", ["promise.py", "book.py", "checks.py", "errors.py", "kl.py", "certificate.py"])
 def test_the_promise_rests_on_the_standard_library_alone(name: str) -> None:
     for node in ast.walk(ast.parse((PACKAGE / name).read_text())):
         modules = [node.module] if isinstance(node, ast.ImportFrom) else []
         modules += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
         for imported in modules:
             assert imported is not None
-            own = imported in ("suffice.checks", "suffice.errors", "suffice.kl", "suffice.promise")
+            own = imported in {f"suffice.{part}" for part in ("book", "checks", "errors", "kl", "promise")}
             assert own or imported.split(".")[0] in sys.stdlib_module_names, f"{name} imports {imported}"
 
 
 def test_the_promise_is_small() -> None:
-    lines = (PACKAGE / "promise.py").read_text().splitlines()
-    code = [line for line in lines if line.strip() and not line.strip().startswith("#")]
-    assert len(code) < 300
+    for name in ("promise.py", "book.py"):
+        lines = (PACKAGE / name).read_text().splitlines()
+        assert len(lines) < 300
 
 
 @pytest.mark.parametrize(
@@ -127,11 +128,14 @@ def test_slack_step_and_horizon_say_the_same() -> None:
     by_slack = Promise.make(0.75, slack=20)
     by_step = Promise.make(0.75, step=4 / 20)
     by_horizon = Promise.make(0.75, 400)
-    for told in (0, 1, 1000):
-        assert by_slack.rails(told) == by_step.rails(told) == by_horizon.rails(told)
-        assert by_slack.step(told) == pytest.approx(by_horizon.step(told))
-    assert Promise.make(0.75).slack(400) == 20
-    assert Promise.make(0.75).step(0) == Promise.make(0.75).step(1)
+    for told, successes in ((0, 0), (1, 1), (1000, 770), (1000, 760), (1000, 755)):
+        counts = Counts(told=told, successes=successes * WHOLE)
+        assert by_slack.rail(counts) == by_step.rail(counts) == by_horizon.rail(counts)
+        assert by_slack.dual(counts) == pytest.approx(by_step.dual(counts))
+        assert by_slack.dual(counts) == pytest.approx(by_horizon.dual(counts))
+    decaying = Promise.make(0.75)
+    assert slack_of(decaying.open(Counts(told=400))) == 20
+    assert slack_of(decaying.open(Counts())) == slack_of(decaying.open(Counts(told=1)))
 
 
 def test_the_default_cap() -> None:
@@ -205,3 +209,33 @@ def test_lundberg_root_is_a_root() -> None:
         r = module.lundberg(Fraction(str(target)), Fraction(str(fail)))
         assert r > 0
         assert fail * math.exp(r * target) + (1 - fail) * math.exp(-r * (1 - target)) == pytest.approx(1.0, abs=1e-9)
+
+
+@given(
+    target=st.fractions(Fraction(1, 1000), Fraction(999, 1000), max_denominator=10**6),
+    told=st.integers(0, 10**9),
+    near=st.integers(-3, 3),
+    parts=st.integers(0, WHOLE - 1),
+)
+def test_behind_is_decided_in_whole_numbers(target: Fraction, told: int, near: int, parts: int) -> None:
+    """Also for fractional successes, within a billionth of debt 0."""
+    wholes = int(target * told) + near
+    if not 0 <= wholes < told:
+        return
+    counts = Counts(told=told, successes=wholes * WHOLE + parts)
+    promise = Promise.make(target)
+    exactly = target * told - Fraction(counts.successes, WHOLE)
+    assert (promise.rail(counts) == EVERYTHING) == (exactly >= 0)
+    assert promise.debt(counts) == exactly
+    assert promise.dual(counts) == pytest.approx(
+        float(1 / (1 - target) * (1 + exactly / Fraction(math.sqrt(max(1, told)))))
+    )
+
+
+def test_a_book_and_its_counts_say_the_same() -> None:
+    counts = Counts(
+        told=5, successes=3 * WHOLE + 7, forgiven=0.5, everything_successes=1.5, settled=4, next_id=9, out=2
+    )
+    again = Counts()
+    again.read(Promise.make(0.7).open(counts))
+    assert again == counts

@@ -171,7 +171,10 @@ def test_a_changed_digit_is_noticed(tmp_path: Path) -> None:
     changed = 0
     for place, char in enumerate(text):
         if char.isdigit() and place > text.index('"state"'):
-            path.write_text(text[:place] + str((int(char) + 1) % 10) + text[place + 1 :])
+            damaged = text[:place] + str((int(char) + 1) % 10) + text[place + 1 :]
+            if json.loads(damaged) == json.loads(text):
+                continue  # the last digit of a double, which reads as the same one
+            path.write_text(damaged)
             with pytest.raises(StateError):
                 Selector.load(path)
             changed += 1

@@ -60,7 +60,7 @@ class Certificate:
             debt_at_most=promise.debt_at_most(counts),
             ahead_at_most=promise.ahead_at_most(counts),
             pending=pending,
-            forgiven=counts.forgiven / (promise.target.denominator * WHOLE),
+            forgiven=counts.forgiven,
             expired=counts.expired,
             revived=counts.revived,
             unaudited=counts.unaudited,
@@ -69,7 +69,7 @@ class Certificate:
             everything_lost=counts.everything_lost,
             everything_failure_at_least=least,
             everything_failure_at_most=most,
-            nothing_successes=as_number(counts.nothing_successes),
+            nothing_successes=counts.nothing_successes,
             breaches=counts.breaches,
             holds=holds,
             breach=failed or counts.nothing_successes > 0,
@@ -167,7 +167,7 @@ class Certificate:
             lines.append(self._advice())
         if self.nothing_successes:
             lines.append(
-                f"Nothing succeeded {self.nothing_successes:,} times, which it never should: successes may run further "
+                f"Nothing succeeded {self.nothing_successes:,.10g} times, which it never should: successes may run further "
                 "ahead. If it is an option that can succeed, list it as one and leave nothing out of the menu."
             )
         return lines
@@ -195,7 +195,7 @@ def _failure_rate(counts: Counts) -> tuple[float, float]:
     plays = counts.everything_plays
     if plays == 0:
         return 0.0, 1.0
-    rate = 1.0 - counts.everything_successes / WHOLE / plays
+    rate = 1.0 - counts.everything_successes / plays
     level = math.log((plays + 1) / (1.0 - CONFIDENCE)) / plays
     return max(0.0, kl_lower(rate, level)), kl_upper(rate, level)
 

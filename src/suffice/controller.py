@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable
 from numbers import Real
 from typing import Any
 
+from suffice.book import OUT, TOLD, dual_of, rail_of
 from suffice.certificate import Certificate
 from suffice.checks import WHOLE, as_number, cost_told, flag, positive, success_units, whole
 from suffice.errors import AlreadyTold, InvalidArgument, SufficeWarning, shown
@@ -106,21 +107,21 @@ class Controller(ABC):
             return [self._ask(allowed, audit, now) for _ in range(count)]
 
     def _ask(self, allowed: Any, audit: bool, now: float) -> Decision:
-        ledger, counts = self._ledger, self._ledger.counts
-        dual = self._promise.dual(counts)
+        ledger, book = self._ledger, self._ledger.book
+        dual = dual_of(book)
         forced = False
         opening = self._opening(allowed) if audit else None
         if opening is not None:
             arm, option = opening
         else:
-            rail = self._promise.rail(counts)
-            if self._max_pending is not None and counts.out >= self._max_pending:
+            rail = rail_of(book)
+            if self._max_pending is not None and book[OUT] >= self._max_pending:
                 # Theory 4: everything, not just any boundary arm, or nothings without end would break the bound.
                 forced = rail == NOTHING and not self._promise.forgiving
                 rail = EVERYTHING
             arm, option = self._choose(rail, allowed)
         if not audit:
-            counts.unaudited += 1
+            ledger.skip()
             return Decision(UNAUDITED, arm, option, self._kind(arm), dual, ledger.key)
         kind = self._kind(arm)
         identity = ledger.issue(arm, kind, now, counted=opening is None, forced=forced)
@@ -218,7 +219,7 @@ class Controller(ABC):
     def dual(self) -> float:
         """The price now paid for one success."""
         with self._lock:
-            return self._promise.dual(self._ledger.counts)
+            return dual_of(self._ledger.book)
 
     @property
     def debt(self) -> float:
@@ -229,7 +230,7 @@ class Controller(ABC):
     @property
     def told(self) -> int:
         """Outcomes counted, expired decisions included."""
-        return self._ledger.counts.told
+        return int(self._ledger.book[TOLD])
 
     @property
     def successes(self) -> float:

@@ -1,20 +1,33 @@
 """The ledger: which decisions are out, which came back, which were given up. No locks, no choices.
 
 An interrupt (Ctrl-C, a signal handler that raises) may strike between any two lines. So every change is made on a copy
-of the counts, which also says what the next id is and which decision was settled last, and takes effect by one
+of the book, which also says what the next id is and which decision was settled last, and takes effect by one
 assignment: before it nothing has happened, after it all has, and what is left to do is to sweep up.
 """
 
 import math
 import secrets
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any, Final
 
+from suffice.book import (
+    EVERYTHING,
+    EXPIRED,
+    NEXT_ID,
+    NOTHING,
+    SETTLED,
+    UNAUDITED,
+    amend_of,
+    ask_of,
+    back_of,
+    record_of,
+)
 from suffice.checks import WHOLE, flag
 from suffice.errors import AlreadyTold, ForeignDecision, InvalidArgument, StateError, UnknownDecision, shown
-from suffice.promise import EVERYTHING, NOTHING, Counts, Promise
-from suffice.records import UNAUDITED, Decision
+from suffice.promise import Counts, Promise
+from suffice.records import UNAUDITED as NO_ID
+from suffice.records import Decision
 
 # Expired decisions are remembered so that a late outcome can amend them. The oldest are let go beyond this many.
 REMEMBERED: Final = 100_000
@@ -30,28 +43,25 @@ class Entry:
     counted: bool  # False in the paper's first round
 
 
-@dataclass(slots=True)
-class Book(Counts):
-    """The counts, with what must change in the same instant."""
-
-    next_id: int = 0  # the first id not yet issued
-    settled: int = -1  # the decision settled last: no longer out, though its entry may still wait to be swept up
-    out: int = 0  # decisions outstanding, other than everything (and of a first round)
-    out_mirror: int = 0  # the same, other than nothing
-
-
 class Ledger:
-    """Issues ids in order, settles each decision once, and keeps the promise's counts."""
+    """Issues ids in order, settles each decision once, and keeps the promise's book."""
 
-    __slots__ = ("counts", "expired", "keys", "pending", "promise", "restored")
+    __slots__ = ("book", "expired", "keys", "pending", "promise", "restored")
 
     def __init__(self, promise: Promise) -> None:
         self.promise = promise
-        self.counts = Book()
+        self.book = promise.open()
         self.pending: dict[int, Entry] = {}  # in the order of asking
         self.expired: dict[int, Entry] = {}  # in the order of expiring
         self.keys: list[tuple[int, str]] = [(0, secrets.token_hex(8))]  # (first id, key): a key per run of ids
         self.restored = False
+
+    @property
+    def counts(self) -> Counts:
+        """The counts of the book as they are now."""
+        counts = Counts()
+        counts.read(self.book)
+        return counts
 
     # --- out
 
@@ -64,40 +74,36 @@ class Ledger:
         """Note a decision as outstanding and return its id."""
         if self.restored:
             # Another copy of this ledger may issue the same ids from here on; its decisions must not pass for ours.
-            self.keys.append((self.counts.next_id, secrets.token_hex(8)))
+            self.keys.append((self.book[NEXT_ID], secrets.token_hex(8)))
             self.restored = False
-        identity = self.counts.next_id
-        book = replace(self.counts, next_id=identity + 1, forced=self.counts.forced + forced)
+        book = self.book.copy()
+        identity: int = book[NEXT_ID]
+        book[NEXT_ID] = identity + 1
         if counted:
-            # Theory 4: D counts what a decision other than everything did not know when it was asked; D' mirrors it.
-            if kind != EVERYTHING:
-                book.missing = max(book.missing, book.out)
-                book.out += 1
-            if kind != NOTHING:
-                book.missing_mirror = max(book.missing_mirror, book.out_mirror)
-                book.out_mirror += 1
+            ask_of(book, kind, forced)
         self.pending[identity] = Entry(arm, kind, asked, counted)
-        self.counts = book
+        self.book = book
         return identity
+
+    def skip(self) -> None:
+        """Note a decision that will not be judged."""
+        self.book[UNAUDITED] += 1
 
     def outstanding(self) -> int:
         """How many decisions are out."""
-        return len(self.pending) - sum(not self._valid(identity) for identity in self._unswept())
+        # An interrupt may have left entries behind: settled already, or not yet issued.
+        return len(self.pending) - (self.book[SETTLED] in self.pending) - (self.book[NEXT_ID] in self.pending)
 
     def _valid(self, identity: int) -> bool:
-        return identity != self.counts.settled and identity < self.counts.next_id
-
-    def _unswept(self) -> list[int]:
-        """Entries that an interrupt may have left behind: settled already, or not yet issued."""
-        return [identity for identity in (self.counts.settled, self.counts.next_id) if identity in self.pending]
+        return bool(identity != self.book[SETTLED] and identity < self.book[NEXT_ID])
 
     def identify(self, decision: Any) -> int:
         """The id of a decision of this ledger, pending or expired; raises if there is nothing left to tell."""
         identity = self._own(decision) if isinstance(decision, Decision) else _id(decision)
         if self._valid(identity) and (identity in self.pending or identity in self.expired):
             return identity
-        if 0 <= identity < self.counts.next_id:
-            late = " or given up too long ago to amend" if self.counts.expired > REMEMBERED else ""
+        if 0 <= identity < self.book[NEXT_ID]:
+            late = " or given up too long ago to amend" if self.book[EXPIRED] > REMEMBERED else ""
             raise AlreadyTold(f"decision {identity} was settled before{late}; telling it again changes nothing")
         raise UnknownDecision(f"decision {shown(identity)} was never asked of this selector")
 
@@ -107,7 +113,7 @@ class Ledger:
             raise ForeignDecision(
                 f"decision {decision.id} was asked of another selector, or of another copy of this one"
             )
-        if decision.id == UNAUDITED:
+        if decision.id == NO_ID:
             raise InvalidArgument("decision was asked with audit=False, so its outcome is not counted")
         return decision.id
 
@@ -136,38 +142,38 @@ class Ledger:
         """Count the outcome of an identified decision. True if it had expired and is now amended."""
         late = identity in self.expired
         entry = self.entry(identity)
-        book = self._settling(identity, entry, out=not late)
+        book = self._settling(identity)
         if entry.counted and late:
-            self.promise.amend(book, units, arm=entry.kind)
+            amend_of(book, entry.kind, units)
         elif entry.counted:
-            self.promise.record(book, units, arm=entry.kind)
-        self.counts = book
+            back_of(book, entry.kind)
+            record_of(book, entry.kind, units, False)
+        self.book = book
         (self.expired if late else self.pending).pop(identity, None)
         return late
 
     def give_up(self, identity: int) -> Entry:
         """Count a pending decision as a failure because no outcome came; a late one may still amend it."""
         entry = self.pending[identity]
-        book = self._settling(identity, entry, out=True)
+        book = self._settling(identity)
         if entry.counted:
-            self.promise.record(book, 0, arm=entry.kind, expired=True)
-        self.counts = book
+            back_of(book, entry.kind)
+            record_of(book, entry.kind, 0, True)
+        self.book = book
         del self.pending[identity]
         self.expired[identity] = entry
-        book.settled = -1  # it may yet be amended
+        book[SETTLED] = -1  # it may yet be amended
         if len(self.expired) > REMEMBERED:
             del self.expired[next(iter(self.expired))]
         return entry
 
-    def _settling(self, identity: int, entry: Entry, *, out: bool) -> Book:
-        """A copy of the counts in which this decision is no longer out."""
+    def _settling(self, identity: int) -> list[Any]:
+        """A copy of the book in which this decision is the one settled last."""
         # What an interrupt may have left behind.
-        self.pending.pop(self.counts.settled, None)
-        self.expired.pop(self.counts.settled, None)
-        book = replace(self.counts, settled=identity)
-        if out and entry.counted:
-            book.out -= entry.kind != EVERYTHING
-            book.out_mirror -= entry.kind != NOTHING
+        self.pending.pop(int(self.book[SETTLED]), None)
+        self.expired.pop(int(self.book[SETTLED]), None)
+        book = self.book.copy()
+        book[SETTLED] = identity
         return book
 
     # --- saving
@@ -192,19 +198,20 @@ class Ledger:
     def from_state(promise: Promise, state: dict[str, Any], arms: int, kind: Callable[[int], int]) -> "Ledger":
         """The ledger that `state` wrote down; raises StateError if the numbers contradict each other."""
         ledger = Ledger(promise)
-        ledger.counts = Book(**state["counts"])
         ledger.pending = {row[0]: _entry(row, arms, kind) for row in state["pending"]}
         ledger.expired = {row[0]: _entry(row, arms, kind) for row in state["expired"]}
         ledger.keys = [(int(first), str(key)) for first, key in state["keys"]]
         ledger.restored = True
-        ledger._check(len(state["pending"]) + len(state["expired"]))
+        counts = Counts(**state["counts"])
+        ledger._check(counts, len(state["pending"]) + len(state["expired"]))
+        ledger.book = promise.open(counts)
         return ledger
 
-    def _check(self, rows: int) -> None:
-        counts = self.counts
-        numbers = [counts.settled + 1, *asdict(replace(counts, settled=0)).values()]
-        if not all(type(number) is int and 0 <= number < 10**100 for number in numbers) or counts.told > 10**18:
-            raise StateError("the counts must be whole numbers of at least 0, and not astronomical")
+    def _check(self, counts: Counts, rows: int) -> None:
+        for name, value in {**asdict(counts), "settled": counts.settled + 1}.items():
+            kind = type(getattr(Counts(), name))
+            if type(value) is not kind or not 0 <= value <= 10**30:
+                raise StateError(f"{name} must be a number of at least 0 and not astronomical, got {shown(value)}")
         identities = [*self.pending, *self.expired]
         counted = [entry.kind for entry in self.pending.values() if entry.counted]
         if (
@@ -213,7 +220,7 @@ class Ledger:
             or not self.keys
             or counts.successes > counts.told * WHOLE
             or counts.told + len(self.pending) > counts.next_id
-            or counts.everything_successes > counts.everything_plays * WHOLE
+            or counts.everything_successes > counts.everything_plays
             or counts.expired > counts.told
             or counts.out != sum(kind != EVERYTHING for kind in counted)
             or counts.out_mirror != sum(kind != NOTHING for kind in counted)
@@ -225,7 +232,7 @@ def _id(decision: Any) -> int:
     try:
         if isinstance(decision, bool):
             raise TypeError
-        return decision.__index__() if not isinstance(decision, int) else decision
+        return int(decision.__index__()) if not isinstance(decision, int) else decision
     except (AttributeError, TypeError):
         raise InvalidArgument(f"decision must be a Decision or its id, got {shown(decision)}") from None
 

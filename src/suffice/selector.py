@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from suffice.book import EVERYTHING, NOTHING, dual_of
 from suffice.bounds import NAMED as NAMED_BOUNDS
 from suffice.bounds import Bounds, Tally, named_bounds
 from suffice.checks import whole
@@ -21,7 +22,7 @@ from suffice.choosers import Chooser, named_chooser
 from suffice.controller import Controller, log
 from suffice.errors import InvalidArgument, StateError, shown
 from suffice.menu import Menu
-from suffice.promise import EVERYTHING, NOTHING, Promise
+from suffice.promise import Promise
 from suffice.records import Arm
 from suffice.saving import read_state, reading
 
@@ -166,7 +167,7 @@ class Selector(Controller):
             arm = 0
         else:
             # Where there is no nothing, the cheapest option is played at the bottom: the price of a success is 0 there.
-            price = max(0.0, self._promise.dual(self._ledger.counts))
+            price = max(0.0, dual_of(self._ledger.book))
             arm = self._propose(price, allowed)
         return arm, self._menu.option(arm)
 
@@ -214,7 +215,7 @@ class Selector(Controller):
                 f"option {menu.option(arm)!r} cost {spent:g}, above max_cost {menu.max_cost:g}: the record keeps it, "
                 "learning takes max_cost; set max_cost to what everything really costs"
             )
-        self._bounds.update(self._tally, arm, self._ledger.counts.told)
+        self._bounds.update(self._tally, arm, self.told)
         learn = getattr(self._chooser, "learn", None)
         if learn is not None:
             learn(arm, success, learned)
@@ -294,7 +295,7 @@ class Selector(Controller):
         if not (possible & (tally.costs <= tally.plays * self._menu.max_cost * (1 + 1e-9))).all():
             raise StateError("the tally holds sums that its plays cannot reach")
         self._opened = whole("opened", state["opened"], 0)
-        self._bounds.refresh(self._tally, self._ledger.counts.told)
+        self._bounds.refresh(self._tally, self.told)
 
 
 def written_name(thing: Any, named: dict[str, Any]) -> str | dict[str, str]:

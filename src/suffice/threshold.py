@@ -7,6 +7,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
+from suffice.book import dual_of
 from suffice.checks import exact, flag
 from suffice.controller import Controller
 from suffice.errors import InvalidArgument, shown
@@ -97,7 +98,7 @@ class ThresholdSelector(Controller):
             return HIGH, self._high
         if rail == NOTHING:
             return LOW, self._low
-        value = self._low + self._promise.dual(self._ledger.counts)
+        value = self._low + dual_of(self._ledger.book)
         # Rounding must not hand out an end of the range in the name of the middle: the ends are the rails' alone.
         inside = min(max(value, math.nextafter(self._low, math.inf)), math.nextafter(self._high, -math.inf))
         return MIDDLE, inside

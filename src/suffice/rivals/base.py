@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar
 
+from suffice.book import TOLD
 from suffice.checks import WHOLE, as_number, cost_told, exact, success_units
 from suffice.errors import InvalidArgument, shown
 from suffice.ledger import Ledger
@@ -75,7 +76,7 @@ class Rival(ABC):
 
     @property
     def told(self) -> int:
-        return self._ledger.counts.told
+        return int(self._ledger.book[TOLD])
 
     @property
     def successes(self) -> float:
