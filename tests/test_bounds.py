@@ -135,6 +135,8 @@ def test_selector_bounds_cover_on_almost_every_stream(name: str, horizon: int | 
             arm = decision.arm
             spent = cost[arm] * (rng.random() * 2 if arm in (1, 2) else 1.0)
             selector.tell(decision, float(rng.random() < truth[arm]), spent)
-            missed = missed or bool((selector._bounds.upper < truth).any() or (selector._bounds.lower > cost).any())
+            missed = missed or bool(
+                (selector._learner.columns()[4] < truth).any() or (selector._learner.columns()[5] > cost).any()
+            )
         wrong += missed
     assert wrong <= 1

@@ -104,7 +104,7 @@ def test_a_chooser_of_ones_own_is_not_swapped_for_ours(tmp_path: Path) -> None:
     with pytest.raises(StateError, match=r"saved with chooser of your own \(Mine\): pass chooser="):
         Selector.load(tmp_path / "state.json", bounds=Own())
     again = Selector.load(tmp_path / "state.json", chooser=Mine(), bounds=Own())
-    assert type(again._chooser) is Mine
+    assert type(again._learner.chooser) is Mine
 
 
 def test_another_menu_is_refused(tmp_path: Path) -> None:

@@ -142,7 +142,7 @@ def test_costs_above_everything_are_kept_clipped_and_warned_about_once() -> None
     selector.tell(decisions[1], True, 7.0)  # a second warning would be an error here
     assert selector.cost == 12.0
     assert selector.successes == 2
-    assert selector._tally.costs[-1] == 4.0
+    assert selector._learner.columns()[3][-1] == 4.0
 
 
 def test_without_nothing_the_cheapest_option_is_played_when_ahead() -> None:

@@ -21,7 +21,7 @@ from suffice.checks import WHOLE, as_number, cost_told, flag, positive, success_
 from suffice.errors import AlreadyTold, InvalidArgument, SufficeWarning, shown
 from suffice.ledger import Ledger
 from suffice.promise import EVERYTHING, NOTHING, Promise
-from suffice.records import UNAUDITED, Decision
+from suffice.records import UNAUDITED, Decision, decide
 from suffice.saving import write_state
 
 log = logging.getLogger("suffice")
@@ -122,10 +122,10 @@ class Controller(ABC):
             arm, option = self._choose(rail, allowed)
         if not audit:
             ledger.skip()
-            return Decision(UNAUDITED, arm, option, self._kind(arm), dual, ledger.key)
+            return decide(UNAUDITED, arm, option, self._kind(arm), dual, ledger.key)
         kind = self._kind(arm)
         identity = ledger.issue(arm, kind, now, counted=opening is None, forced=forced)
-        return Decision(identity, arm, option, kind, dual, ledger.key)
+        return decide(identity, arm, option, kind, dual, ledger.key)
 
     # --- tell
 

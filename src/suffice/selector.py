@@ -15,12 +15,14 @@ from numpy.typing import NDArray
 
 from suffice.book import EVERYTHING, NOTHING, dual_of
 from suffice.bounds import NAMED as NAMED_BOUNDS
-from suffice.bounds import Bounds, Tally, named_bounds
+from suffice.bounds import Bounds
 from suffice.checks import whole
 from suffice.choosers import NAMED as NAMED_CHOOSERS
-from suffice.choosers import Chooser, named_chooser
+from suffice.choosers import Chooser
 from suffice.controller import Controller, log
 from suffice.errors import InvalidArgument, StateError, shown
+from suffice.kernels.step import price_of
+from suffice.learner import make_learner
 from suffice.menu import Menu
 from suffice.promise import Promise
 from suffice.records import Arm
@@ -93,10 +95,7 @@ class Selector(Controller):
         self._menu = menu
         self._horizon = None if horizon is None else whole("horizon", horizon)
         self._memory = memory
-        self._chooser = named_chooser(chooser)
-        self._bounds = named_bounds(bounds)
-        self._bounds.open(menu, self._horizon)
-        self._tally = Tally(menu.arms)
+        self._learner = make_learner(menu, bounds, chooser, self._horizon, promise.cap)
         self._opened = menu.arms  # the first arm that the first round has not played; beyond the last: no first round
         self._chooser_failed = False
 
@@ -108,36 +107,35 @@ class Selector(Controller):
     @property
     def bounds(self) -> str:
         """The bounds in use: what "auto" became."""
-        return str(getattr(self._bounds, "name", type(self._bounds).__name__))
+        return str(getattr(self._learner.bounds, "name", type(self._learner.bounds).__name__))
 
     @property
     def chooser(self) -> str:
         """The chooser in use: what "auto" became."""
-        return str(getattr(self._chooser, "name", type(self._chooser).__name__))
+        return str(getattr(self._learner.chooser, "name", type(self._learner.chooser).__name__))
 
     def arms(self) -> list[Arm]:
         """A row per arm: how often it was played, how it did, and what is certain of it."""
         with self._lock:
-            tally, told = self._tally, max(1, int(self._tally.plays.sum()))
+            plays, successes, priced, costs, upper, lower = self._learner.columns()
+            told = max(1, int(plays.sum()))
             return [
                 Arm(
                     arm=arm,
                     option=self._menu.option(arm),
-                    plays=plays,
-                    share=plays / told,
-                    success=float(tally.successes[arm]) / plays if plays else None,
-                    cost=self._mean_cost(arm),
-                    upper_success=float(self._bounds.upper[arm]),
-                    lower_cost=float(self._bounds.lower[arm]),
+                    plays=int(plays[arm]),
+                    share=float(plays[arm]) / told,
+                    success=float(successes[arm] / plays[arm]) if plays[arm] else None,
+                    cost=self._mean_cost(arm, float(costs[arm]), float(priced[arm])),
+                    upper_success=float(upper[arm]),
+                    lower_cost=float(lower[arm]),
                 )
-                for arm, plays in enumerate(tally.plays.tolist())
+                for arm in range(self._menu.arms)
             ]
 
-    def _mean_cost(self, arm: int) -> float | None:
+    def _mean_cost(self, arm: int, costs: float, priced: float) -> float | None:
         known = self._menu.known_cost(arm)
-        if known is not None or not self._tally.priced[arm]:
-            return known
-        return float(self._tally.costs[arm]) / int(self._tally.priced[arm])
+        return known if known is not None or not priced else costs / priced
 
     # --- ask
 
@@ -174,17 +172,13 @@ class Selector(Controller):
     def _propose(self, price: float, allowed: NDArray[np.bool_] | None) -> int:
         """The chooser's arm; everything if it has none to offer, which is dear and always safe."""
         try:
-            proposed = self._chooser.choose(price, self._bounds, allowed)
-            arm = whole("arm", proposed, 0)
-            if arm >= self._menu.arms or not (allowed is None or allowed[arm]):
-                raise InvalidArgument(f"a chooser must propose an arm that may be played, got {shown(proposed)}")
+            return self._learner.propose(price, allowed)
         except Exception as error:
             if not self._chooser_failed:
                 log.exception("the chooser failed; everything is played in its place, now and whenever it fails again")
                 self._warn_once(f"the chooser failed, so everything is played: {type(error).__name__}: {error}")
             self._chooser_failed = True
             return self._menu.arms - 1
-        return arm
 
     def _opening(self, allowed: NDArray[np.bool_] | None) -> tuple[int, Any] | None:
         while self._opened < self._menu.arms - 1:
@@ -209,16 +203,12 @@ class Selector(Controller):
         booked = known if late else None  # a known cost was noted when the decision expired
         self._cost += (spent or 0.0) - (booked or 0.0)
         learned = None if spent is None or booked is not None else min(spent, menu.max_cost)
-        self._tally.add(arm, success, learned, plays=0 if late else 1)
         if spent is not None and spent > menu.max_cost:
             self._warn_once(
                 f"option {menu.option(arm)!r} cost {spent:g}, above max_cost {menu.max_cost:g}: the record keeps it, "
                 "learning takes max_cost; set max_cost to what everything really costs"
             )
-        self._bounds.update(self._tally, arm, self.told)
-        learn = getattr(self._chooser, "learn", None)
-        if learn is not None:
-            learn(arm, success, learned)
+        self._learner.learn(arm, success, learned, 0 if late else 1, self.told, price_of(self._ledger.book))
 
     # --- saving
 
@@ -229,18 +219,14 @@ class Selector(Controller):
             return {"kind": None, "why": str(error), "arms": self._menu.arms, "nothing": self._menu.has_nothing}
 
     def _state(self) -> dict[str, Any]:
-        tally = self._tally
         return {
             "menu": self._recipe(),
             "horizon": self._horizon,
-            "bounds": written_name(self._bounds, NAMED_BOUNDS),
-            "chooser": written_name(self._chooser, NAMED_CHOOSERS),
+            "bounds": written_name(self._learner.bounds, NAMED_BOUNDS),
+            "chooser": written_name(self._learner.chooser, NAMED_CHOOSERS),
             "memory": self._memory,
             "opened": self._opened,
-            "tally": [
-                [arm, *(column[arm].item() for column in (tally.plays, tally.successes, tally.priced, tally.costs))]
-                for arm in np.flatnonzero(tally.plays).tolist()
-            ],
+            "tally": self._learner.rows(),
         }
 
     @classmethod
@@ -286,16 +272,8 @@ class Selector(Controller):
 
     def _restore(self, state: dict[str, Any]) -> None:
         super()._restore(state)
-        tally = self._tally
-        for row, plays, successes, priced, costs in state["tally"]:
-            arm = whole("arm", row, 0)
-            tally.plays[arm], tally.successes[arm] = whole("plays", plays, 0), successes
-            tally.priced[arm], tally.costs[arm] = whole("priced", priced, 0), costs
-        possible = (tally.successes >= 0) & (tally.successes <= tally.plays) & (tally.costs >= 0)
-        if not (possible & (tally.costs <= tally.plays * self._menu.max_cost * (1 + 1e-9))).all():
-            raise StateError("the tally holds sums that its plays cannot reach")
+        self._learner.fill(state["tally"], self.told, price_of(self._ledger.book))
         self._opened = whole("opened", state["opened"], 0)
-        self._bounds.refresh(self._tally, self.told)
 
 
 def written_name(thing: Any, named: dict[str, Any]) -> str | dict[str, str]:

@@ -8,6 +8,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from suffice.kernels.lines import KL, PAPER, epoch_of, level_of, lower_of, upper_of
 from suffice.menu import Menu
 
 Floats = NDArray[np.float64]
@@ -63,10 +64,11 @@ class LineBounds:
     """
 
     name = ""
+    code = KL
 
     def open(self, menu: Menu, horizon: int | None) -> None:
         self.menu = menu
-        self.horizon = horizon
+        self.horizon = horizon or 0
         self.upper: Floats = np.ones(menu.arms)
         self.lower: Floats = np.zeros(menu.arms)
         if menu.costs is not None:
@@ -90,30 +92,11 @@ class LineBounds:
                 self._line(tally, arm)
 
     def _enter(self, step: int) -> None:
-        self.last, end = epoch(step, self.horizon)
-        self._threshold(self.menu.arms, end)
-
-    def _threshold(self, arms: int, end: int) -> None:
-        """Set what an epoch that ends at this time needs, for so many arms."""
-        raise NotImplementedError
+        self.last, end = epoch_of(step, self.horizon)
+        self.level = level_of(self.code, self.menu.arms, end)
 
     def _line(self, tally: Tally, arm: int) -> None:
-        """Recompute `upper` and `lower` of an interior arm that was played."""
-        raise NotImplementedError
-
-
-def epoch(step: int, horizon: int | None) -> tuple[int, int]:
-    """The last step of the epoch that holds this step (the first is 1), and the end E that its thresholds are set for.
-
-    With a horizon the first epoch lasts until it; otherwise epoch k holds 2^k <= step < 2^(k+1) (theory 7).
-
-    >>> epoch(5, None), epoch(5, 1000), epoch(1001, 1000)
-    ((7, 8), (1000, 1000), (2000, 2000))
-    """
-    if horizon is None:
-        end = 1 << step.bit_length()
-        return end - 1, end
-    end = horizon
-    while end < step:
-        end *= 2
-    return end, end
+        self.upper[arm] = upper_of(self.code, float(tally.successes[arm]), int(tally.plays[arm]), self.level)
+        if self.menu.costs is None or self.code == PAPER:
+            told, count = float(tally.costs[arm]), int(tally.priced[arm])
+            self.lower[arm] = lower_of(self.code, told, count, self.menu.max_cost, self.level)

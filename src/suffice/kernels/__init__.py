@@ -1,0 +1,1 @@
+"""Every function that is compiled: the envelope, the step, and the loops that drive it."""

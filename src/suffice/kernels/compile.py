@@ -1,0 +1,72 @@
+"""One door to Numba. A function's compiled twin is made from the function itself and the functions it calls.
+
+The plain functions stay what they are and can be called beside their twins; both give the same numbers: no fast-math, no
+contraction, the same libm underneath. Nothing here imports Numba before a twin is asked for.
+"""
+
+import hashlib
+import importlib.util
+import os
+import sys
+import types
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+PACKAGE = Path(__file__).parent.parent
+# What compiled code is made from. A change in any of it makes a new cache, so that no stale code is ever run.
+SOURCES = ("book.py", "checks.py", "kl.py", "bounds", "kernels", "streams")
+
+_twins: dict[Callable[..., Any], Any] = {}
+
+
+def available() -> bool:
+    """Whether functions can be compiled here: the extra `fast` is installed and not switched off."""
+    return importlib.util.find_spec("numba") is not None and not os.environ.get("SUFFICE_NO_COMPILE")
+
+
+def fast(function: Callable[..., Any]) -> Any:
+    """The compiled twin of a function; the function itself where there is no compiler."""
+    if not available():
+        return function
+    twin = _twins.get(function)
+    return _make(function) if twin is None else twin
+
+
+def _make(function: Callable[..., Any]) -> Any:
+    import numba
+
+    if not _twins:
+        _say_once()
+    names: dict[str, Any] = dict(function.__globals__)
+    copy = types.FunctionType(function.__code__, names, function.__name__, function.__defaults__, function.__closure__)
+    copy.__module__, copy.__qualname__ = function.__module__, function.__qualname__
+    # Numba decides where to cache when it decorates; other libraries keep the place that they chose.
+    settings: Any = numba.config
+    before, settings.CACHE_DIR = settings.CACHE_DIR, str(_cache())
+    try:
+        twin = numba.njit(cache=True, error_model="numpy", nogil=True)(copy)
+    finally:
+        settings.CACHE_DIR = before
+    _twins[function] = twin
+    for name in function.__code__.co_names:
+        called = function.__globals__.get(name)
+        if isinstance(called, types.FunctionType) and called.__module__.startswith("suffice"):
+            names[name] = fast(called)  # looked up when the twin is first called, so it may call itself
+    return twin
+
+
+def _cache() -> Path:
+    """A folder for this state of the sources, in the user's cache."""
+    digest = hashlib.sha256()
+    for name in SOURCES:
+        place = PACKAGE / name
+        for file in sorted(place.rglob("*.py")) if place.is_dir() else [place]:
+            digest.update(file.read_bytes())
+    root = os.environ.get("NUMBA_CACHE_DIR") or os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    return Path(root) / "suffice" / digest.hexdigest()[:16]
+
+
+def _say_once() -> None:
+    if sys.stderr.isatty() and not _cache().exists():
+        print("suffice: compiling, a few seconds, only the first time", file=sys.stderr)

@@ -1,0 +1,195 @@
+"""The envelope: which of many lines is lowest at the current price, kept instead of searched for.
+
+Every arm is a line in the price: score(price) = cost − price·success. A tournament tree over the arms, leaves sorted by
+slope, keeps at each node the winner of its subtree and the interval of prices on which that winner is certain.
+
+Everything lies in one flat sequence of floats, `tree`; node v starts at `base + WIDTH·v`, its children are 2v and 2v+1,
+and the leaves are v = size .. 2·size − 1. The functions take a list as well as an array: they run as they are, or
+compiled by `kernels.compile.fast`.
+
+Invariants (checked by `check`):
+
+1. A leaf holds its arm's line, or a line that never wins if it stands for no arm, and is certain everywhere.
+2. Inside [LOW, HIGH] of a node the winner of its subtree, by the very expression that a plain scan uses and with ties
+   to the smaller arm number, is the arm and the line that the node holds.
+3. LEAST and MOST are the extreme slopes (successes) in the subtree.
+
+Certificates only decide when not to look: a winner is always chosen by comparing scores as a plain scan would.
+"""
+
+from typing import Any
+
+COST, SUCCESS, LOW, HIGH, LEAST, MOST, ARM = range(7)
+WIDTH = 8  # floats per node: a cache line
+
+INFINITY = float("inf")
+
+
+def leaf_count(arms: int) -> int:
+    """The least power of two that holds so many leaves."""
+    size = 1
+    while size < arms:
+        size *= 2
+    return size
+
+
+def set_leaf(tree: Any, node: int, cost: float, success: float, arm: float) -> None:
+    tree[node + COST] = cost
+    tree[node + SUCCESS] = success
+    tree[node + LOW] = -INFINITY
+    tree[node + HIGH] = INFINITY
+    tree[node + LEAST] = success
+    tree[node + MOST] = success
+    tree[node + ARM] = arm
+
+
+def cut(
+    cost: float,
+    success: float,
+    other_cost: float,
+    other_success: float,
+    low: float,
+    high: float,
+    price: float,
+    margin: float,
+) -> tuple[float, float]:
+    """Narrow [low, high] to where the first line is surely below the second, which it is at this price.
+
+    The crossing is moved inwards by a margin that exceeds the rounding of scores. Lines of equal slope never cross, but
+    if their costs differ by rounding alone their scores may tie: then nothing is sure beyond this price.
+    """
+    rise = other_success - success
+    gap = other_cost - cost
+    if rise > 0.0:
+        high = min(high, (gap - margin) / rise)
+    elif rise < 0.0:
+        low = max(low, (gap - margin) / rise)
+    elif gap != 0.0 and gap <= margin:
+        return price, price
+    if price < low or price > high:
+        return price, price
+    return low, high
+
+
+def combine(tree: Any, node: int, left: int, right: int, price: float, margin: float) -> None:
+    """Let two children that are certain at this price meet; the parent holds the winner and where it is certain."""
+    a = tree[left + COST] - price * tree[left + SUCCESS]
+    b = tree[right + COST] - price * tree[right + SUCCESS]
+    first = a < b or (a == b and tree[left + ARM] < tree[right + ARM])
+    winner, loser = (left, right) if first else (right, left)
+    low = max(tree[left + LOW], tree[right + LOW])
+    high = min(tree[left + HIGH], tree[right + HIGH])
+    cost, success = tree[winner + COST], tree[winner + SUCCESS]
+    low, high = cut(cost, success, tree[loser + COST], tree[loser + SUCCESS], low, high, price, margin)
+    tree[node + COST] = cost
+    tree[node + SUCCESS] = success
+    tree[node + LOW] = low
+    tree[node + HIGH] = high
+    tree[node + ARM] = tree[winner + ARM]
+
+
+def wins_unseen(tree: Any, node: int, known: int, unsure: int, price: float, margin: float) -> bool:
+    """Try to settle a node without looking into an unsure child: True if the known child wins anyway.
+
+    A subtree's minimum is concave in the price. Beyond its certain interval it lies above the line through its last
+    certain value with the subtree's extreme slope. If even that line loses, so does the subtree.
+    """
+    if price > tree[unsure + HIGH]:
+        edge, success = tree[unsure + HIGH], tree[unsure + MOST]
+    else:
+        edge, success = tree[unsure + LOW], tree[unsure + LEAST]
+    cost = tree[unsure + COST] - edge * tree[unsure + SUCCESS] + edge * success
+    if not tree[known + COST] - price * tree[known + SUCCESS] < cost - price * success - margin:
+        return False
+    low, high = tree[known + LOW], tree[known + HIGH]
+    if price > tree[unsure + HIGH]:
+        low = max(low, edge)
+    else:
+        high = min(high, edge)
+    low, high = cut(tree[known + COST], tree[known + SUCCESS], cost, success, low, high, price, margin)
+    tree[node + COST] = tree[known + COST]
+    tree[node + SUCCESS] = tree[known + SUCCESS]
+    tree[node + LOW] = low
+    tree[node + HIGH] = high
+    tree[node + ARM] = tree[known + ARM]
+    return True
+
+
+def certain(tree: Any, node: int, price: float) -> bool:
+    return bool(tree[node + LOW] <= price <= tree[node + HIGH])
+
+
+def repair(tree: Any, base: int, v: int, price: float, margin: float) -> None:
+    """Make node v certain at this price, looking into as few of its descendants as possible."""
+    node = base + WIDTH * v
+    if tree[node + LOW] <= price <= tree[node + HIGH]:
+        return
+    left, right = base + WIDTH * (2 * v), base + WIDTH * (2 * v + 1)
+    sure_left, sure_right = certain(tree, left, price), certain(tree, right, price)
+    if not sure_left and not sure_right:
+        repair(tree, base, 2 * v, price, margin)
+        sure_left = True
+    if not sure_left:
+        if wins_unseen(tree, node, right, left, price, margin):
+            return
+        repair(tree, base, 2 * v, price, margin)
+    elif not sure_right:
+        if wins_unseen(tree, node, left, right, price, margin):
+            return
+        repair(tree, base, 2 * v + 1, price, margin)
+    combine(tree, node, left, right, price, margin)
+
+
+def update(
+    tree: Any, base: int, size: int, place: int, cost: float, success: float, price: float, margin: float
+) -> None:
+    """Change the line of the leaf at this place, and walk up to the root, settling each node at this price."""
+    v = size + place
+    node = base + WIDTH * v
+    set_leaf(tree, node, cost, success, tree[node + ARM])
+    while v > 1:
+        sibling = base + WIDTH * (v ^ 1)
+        child = base + WIDTH * v
+        v = v // 2
+        node = base + WIDTH * v
+        tree[node + LEAST] = min(tree[child + LEAST], tree[sibling + LEAST])
+        tree[node + MOST] = max(tree[child + MOST], tree[sibling + MOST])
+        if not certain(tree, sibling, price):
+            if wins_unseen(tree, node, child, sibling, price, margin):
+                continue
+            repair(tree, base, (sibling - base) // WIDTH, price, margin)
+        combine(tree, node, child, sibling, price, margin)
+
+
+def lowest(tree: Any, base: int, price: float, margin: float) -> int:
+    """The arm whose line is lowest at this price, ties to the smallest arm number."""
+    repair(tree, base, 1, price, margin)
+    return int(tree[base + WIDTH + ARM])
+
+
+def settle_all(tree: Any, base: int, size: int, price: float, margin: float) -> None:
+    """Settle every node above the leaves at this price, from the bottom up."""
+    for v in range(size - 1, 0, -1):
+        node, left = base + WIDTH * v, base + WIDTH * 2 * v
+        right = left + WIDTH
+        tree[node + LEAST] = min(tree[left + LEAST], tree[right + LEAST])
+        tree[node + MOST] = max(tree[left + MOST], tree[right + MOST])
+        combine(tree, node, left, right, price, margin)
+
+
+def check(tree: Any, base: int, size: int, prices: Any) -> None:
+    """Raise AssertionError if an invariant of the tree does not hold; for tests."""
+    for v in range(2 * size - 1, 0, -1):
+        node = base + WIDTH * v
+        first, last = v, v
+        while first < size:
+            first, last = 2 * first, 2 * last + 1
+        leaves = [base + WIDTH * leaf for leaf in range(first, last + 1)]
+        slopes = [tree[leaf + SUCCESS] for leaf in leaves]
+        if (tree[node + LEAST], tree[node + MOST]) != (min(slopes), max(slopes)):
+            raise AssertionError(f"the extreme slopes of node {v} are wrong")
+        for price in prices:
+            if tree[node + LOW] <= price <= tree[node + HIGH]:
+                scores = [(tree[leaf + COST] - price * tree[leaf + SUCCESS], tree[leaf + ARM]) for leaf in leaves]
+                if min(scores)[1] != tree[node + ARM]:
+                    raise AssertionError(f"node {v} is certain of the wrong arm at {price}")

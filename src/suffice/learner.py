@@ -1,0 +1,157 @@
+"""What is learned of the arms, and which one is proposed: in flat memory for our own bounds, by objects for a user's.
+
+Whatever goes wrong here costs money: the promise is kept elsewhere.
+"""
+
+import math
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from suffice.bounds import NAMED, Bounds, LineBounds, Tally, named_bounds
+from suffice.checks import whole
+from suffice.choosers import Chooser, Optimist, named_chooser
+from suffice.errors import InvalidArgument, StateError, shown
+from suffice.kernels import arms as flat
+from suffice.kernels.compile import available, fast
+from suffice.kernels.envelope import leaf_count
+from suffice.menu import Menu
+
+Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+
+class Learner(ABC):
+    """Takes in outcomes and proposes an arm at a price."""
+
+    menu: Menu
+    bounds: Any
+    chooser: Any
+
+    @abstractmethod
+    def propose(self, price: float, allowed: Mask | None) -> int:
+        """The arm to play at this price."""
+
+    @abstractmethod
+    def learn(self, arm: int, success: float, cost: float | None, plays: int, told: int, price: float) -> None:
+        """Take in an outcome: `plays` is 0 for what came late, `told` and `price` are those after it."""
+
+    @abstractmethod
+    def columns(self) -> tuple[Floats, Floats, Floats, Floats, Floats, Floats]:
+        """Per arm: plays, successes, priced, costs, upper success, lower cost."""
+
+    @abstractmethod
+    def fill(self, rows: list[list[Any]], told: int, price: float) -> None:
+        """Take over a tally that was saved."""
+
+    def rows(self) -> list[list[float]]:
+        """The tally of every arm that was played, in JSON's terms."""
+        plays, successes, priced, costs, _, _ = self.columns()
+        return [
+            [arm, int(plays[arm]), float(successes[arm]), int(priced[arm]), float(costs[arm])]
+            for arm in np.flatnonzero(plays).tolist()
+        ]
+
+    def _check(self) -> None:
+        plays, successes, _, costs, _, _ = self.columns()
+        possible = (successes >= 0) & (successes <= plays) & (costs >= 0)
+        if not (possible & (costs <= plays * self.menu.max_cost * (1 + 1e-9))).all():
+            raise StateError("the tally holds sums that its plays cannot reach")
+
+
+class FlatLearner(Learner):
+    """Our own bounds and the optimist, in one flat sequence that compiled code can work on.
+
+    Small menus live in a list and never need the compiler; larger ones in an array, compiled where that is possible.
+    """
+
+    def __init__(self, menu: Menu, bounds: LineBounds, chooser: Optimist, horizon: int | None, cap: float) -> None:
+        self.menu, self.bounds, self.chooser = menu, bounds, chooser
+        self.compiled = menu.arms > flat.SMALL and available()
+        size = leaf_count(menu.arms) if menu.arms > flat.SMALL else 0
+        length = flat.length(menu.arms, size)
+        self.arms: Any = np.zeros(length) if self.compiled else [0.0] * length
+        self.arms[flat.ARMS], self.arms[flat.SIZE] = menu.arms, size
+        costs = menu.costs if menu.costs is not None else np.zeros(0)
+        self.twin(flat.lay_out)(
+            self.arms, costs if self.compiled else costs.tolist(), bounds.code, menu.max_cost,
+            float(menu.everything_success), menu.has_nothing, horizon or 0, cap,
+        )  # fmt: skip
+
+    def twin(self, function: Any) -> Any:
+        """A kernel as this learner runs it: compiled, or as it is."""
+        return fast(function) if self.compiled else function
+
+    def propose(self, price: float, allowed: Mask | None) -> int:
+        if allowed is None:
+            return int(self.twin(flat.cheapest)(self.arms, price))
+        _, _, _, _, upper, lower = self.columns()
+        return int(np.where(allowed, lower - price * upper, np.inf).argmin())
+
+    def learn(self, arm: int, success: float, cost: float | None, plays: int, told: int, price: float) -> None:
+        spent = math.nan if cost is None else cost
+        self.twin(flat.learn)(self.arms, arm, success, spent, plays, told, price)
+
+    def columns(self) -> tuple[Floats, Floats, Floats, Floats, Floats, Floats]:
+        count = self.menu.arms
+        cells = np.asarray(self.arms[flat.HEAD : flat.HEAD + 6 * count], dtype=np.float64).reshape(6, count)
+        return cells[0], cells[1], cells[2], cells[3], cells[4], cells[5]
+
+    def fill(self, rows: list[list[Any]], told: int, price: float) -> None:
+        for arm, plays, successes, priced, costs in rows:
+            if not 0 <= whole("arm", arm, 0) < self.menu.arms:
+                raise StateError(f"an arm must be a number from 0 to {self.menu.arms - 1}, got {shown(arm)}")
+            sums = (whole("plays", plays, 0), float(successes), whole("priced", priced, 0), float(costs))
+            for block, value in enumerate(sums):
+                self.arms[flat.HEAD + block * self.menu.arms + arm] = float(value)
+            if not self.menu.is_boundary(arm) and plays:
+                self.arms[flat.UNSEEN] -= 1
+        self._check()
+        self.twin(flat.refresh)(self.arms, told, price)
+
+
+class OwnLearner(Learner):
+    """Bounds or a chooser of a user's own."""
+
+    def __init__(self, menu: Menu, bounds: Bounds, chooser: Chooser, horizon: int | None) -> None:
+        self.menu, self.bounds, self.chooser = menu, bounds, chooser
+        bounds.open(menu, horizon)
+        self.tally = Tally(menu.arms)
+
+    def propose(self, price: float, allowed: Mask | None) -> int:
+        proposed = self.chooser.choose(price, self.bounds, allowed)
+        arm = whole("arm", proposed, 0)
+        if arm >= self.menu.arms or not (allowed is None or allowed[arm]):
+            raise InvalidArgument(f"a chooser must propose an arm that may be played, got {shown(proposed)}")
+        return arm
+
+    def learn(self, arm: int, success: float, cost: float | None, plays: int, told: int, price: float) -> None:
+        self.tally.add(arm, success, cost, plays=plays)
+        self.bounds.update(self.tally, arm, told)
+        heard = getattr(self.chooser, "learn", None)
+        if heard is not None:
+            heard(arm, success, cost)
+
+    def columns(self) -> tuple[Floats, Floats, Floats, Floats, Floats, Floats]:
+        tally = self.tally
+        plays, priced = tally.plays.astype(np.float64), tally.priced.astype(np.float64)
+        return plays, tally.successes, priced, tally.costs, self.bounds.upper, self.bounds.lower
+
+    def fill(self, rows: list[list[Any]], told: int, price: float) -> None:
+        tally = self.tally
+        for row, plays, successes, priced, costs in rows:
+            arm = whole("arm", row, 0)
+            tally.plays[arm], tally.successes[arm] = whole("plays", plays, 0), successes
+            tally.priced[arm], tally.costs[arm] = whole("priced", priced, 0), costs
+        self._check()
+        self.bounds.refresh(tally, told)
+
+
+def make_learner(menu: Menu, bounds: Any, chooser: Any, horizon: int | None, cap: float) -> Learner:
+    """The learner for these bounds and this chooser, given by name or as objects."""
+    found, proposer = named_bounds(bounds), named_chooser(chooser)
+    if type(found) in NAMED.values() and type(proposer) is Optimist:
+        return FlatLearner(menu, found, proposer, horizon, cap)  # type: ignore[arg-type]
+    return OwnLearner(menu, found, proposer, horizon)
