@@ -140,7 +140,8 @@ class Controller(ABC):
             identity = self._ledger.identify(decision)
             self._check_cost(self._ledger.entry(identity).arm, spent)
             self._settle(identity, units, spent)
-        self._say_warning()
+        if self._warning:
+            self._say_warning()
 
     def tell_many(self, outcomes: Iterable[tuple[Any, ...]]) -> None:
         """Tell many outcomes, each (decision, success) or (decision, success, cost): all, or none if one is bad."""

@@ -8,8 +8,8 @@ assignment: before it nothing has happened, after it all has, and what is left t
 import math
 import secrets
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
-from typing import Any, Final
+from dataclasses import asdict
+from typing import Any, Final, NamedTuple
 
 from suffice.book import (
     EVERYTHING,
@@ -33,8 +33,7 @@ from suffice.records import Decision
 REMEMBERED: Final = 100_000
 
 
-@dataclass(slots=True)
-class Entry:
+class Entry(NamedTuple):
     """A decision that is out, or was given up."""
 
     arm: int
@@ -46,14 +45,15 @@ class Entry:
 class Ledger:
     """Issues ids in order, settles each decision once, and keeps the promise's book."""
 
-    __slots__ = ("book", "expired", "keys", "pending", "promise", "restored")
+    __slots__ = ("book", "expired", "key", "keys", "pending", "promise", "restored")
 
     def __init__(self, promise: Promise) -> None:
         self.promise = promise
         self.book = promise.open()
         self.pending: dict[int, Entry] = {}  # in the order of asking
         self.expired: dict[int, Entry] = {}  # in the order of expiring
-        self.keys: list[tuple[int, str]] = [(0, secrets.token_hex(8))]  # (first id, key): a key per run of ids
+        self.key = secrets.token_hex(8)  # what marks the decisions that are issued now
+        self.keys: list[tuple[int, str]] = [(0, self.key)]  # (first id, key): a key per run of ids
         self.restored = False
 
     @property
@@ -65,19 +65,21 @@ class Ledger:
 
     # --- out
 
-    @property
-    def key(self) -> str:
-        """What marks the decisions that are issued now."""
-        return self.keys[-1][1]
+    def renew(self) -> None:
+        """A key of its own for a ledger that was copied or restored.
+
+        Another copy of it may issue the same ids from here on; its decisions must not pass for ours.
+        """
+        self.key = secrets.token_hex(8)
+        self.keys.append((int(self.book[NEXT_ID]), self.key))
+        self.restored = False
 
     def issue(self, arm: int, kind: int, asked: float, *, counted: bool, forced: bool = False) -> int:
         """Note a decision as outstanding and return its id."""
         if self.restored:
-            # Another copy of this ledger may issue the same ids from here on; its decisions must not pass for ours.
-            self.keys.append((self.book[NEXT_ID], secrets.token_hex(8)))
-            self.restored = False
+            self.renew()
         book = self.book.copy()
-        identity: int = book[NEXT_ID]
+        identity = int(book[NEXT_ID])
         book[NEXT_ID] = identity + 1
         if counted:
             ask_of(book, kind, forced)
@@ -133,8 +135,9 @@ class Ledger:
 
     def turn_back(self, now: float) -> None:
         """The clock went back: nothing that is out can have been asked later than now."""
-        for entry in self.pending.values():
-            entry.asked = min(entry.asked, now)
+        self.pending = {
+            identity: entry._replace(asked=min(entry.asked, now)) for identity, entry in self.pending.items()
+        }
 
     # --- back
 
@@ -201,6 +204,7 @@ class Ledger:
         ledger.pending = {row[0]: _entry(row, arms, kind) for row in state["pending"]}
         ledger.expired = {row[0]: _entry(row, arms, kind) for row in state["expired"]}
         ledger.keys = [(int(first), str(key)) for first, key in state["keys"]]
+        ledger.key = ledger.keys[-1][1]
         ledger.restored = True
         counts = Counts(**state["counts"])
         ledger._check(counts, len(state["pending"]) + len(state["expired"]))

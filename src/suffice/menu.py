@@ -66,6 +66,7 @@ class Menu:
     """
 
     __slots__ = (
+        "_all",
         "_arm_of",
         "arms",
         "contains",
@@ -110,6 +111,7 @@ class Menu:
         if contains is not None and contains != "chain" and not callable(contains):
             raise InvalidArgument(f'contains must be "chain", a function (a, b) -> bool or None, got {shown(contains)}')
         self.contains: Contains | None = contains
+        self._all = (*([nothing] if self.has_nothing else []), *self.options, everything)
         self._arm_of: dict[Hashable, int] = {}
         for arm in range(self.arms):
             if self._arm_of.setdefault(key(self.option(arm)), arm) != arm:
@@ -154,12 +156,7 @@ class Menu:
         """The option that an arm number stands for."""
         if not 0 <= arm < self.arms:
             raise InvalidArgument(f"arm must be a number from 0 to {self.arms - 1}, got {shown(arm)}")
-        if arm == self.arms - 1:
-            option = self.everything
-        elif self.has_nothing:
-            option = self.nothing if arm == 0 else self.options[arm - 1]
-        else:
-            option = self.options[arm]
+        option = self._all[arm]
         # Whoever is handed a dict may change it; the menu must not change with it.
         return copy.deepcopy(option) if isinstance(option, dict | list) else option
 

@@ -4,6 +4,7 @@ The way of the data: promise (everything, nothing, or a price) → chooser propo
 then the outcome → counts, tally, bounds, chooser.
 """
 
+import math
 import os
 import time
 from collections.abc import Callable, Iterable
@@ -13,19 +14,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from suffice.book import EVERYTHING, NOTHING, dual_of
+from suffice.book import EVERYTHING, NOTHING, SETTLED, dual_of
 from suffice.bounds import NAMED as NAMED_BOUNDS
 from suffice.bounds import Bounds
-from suffice.checks import whole
+from suffice.checks import WHOLE, success_units, whole
 from suffice.choosers import NAMED as NAMED_CHOOSERS
 from suffice.choosers import Chooser
 from suffice.controller import Controller, log
 from suffice.errors import InvalidArgument, StateError, shown
-from suffice.kernels.step import price_of
-from suffice.learner import make_learner
+from suffice.kernels.step import ask_step, price_of, tell_step
+from suffice.learner import FlatLearner, make_learner
+from suffice.ledger import Entry
 from suffice.menu import Menu
 from suffice.promise import Promise
-from suffice.records import Arm
+from suffice.records import Arm, Decision, decide
 from suffice.saving import read_state, reading
 
 
@@ -97,7 +99,21 @@ class Selector(Controller):
         self._memory = memory
         self._learner = make_learner(menu, bounds, chooser, self._horizon, promise.cap)
         self._opened = menu.arms  # the first arm that the first round has not played; beyond the last: no first round
+        self._flat = isinstance(self._learner, FlatLearner)
+        self._set_up()
         self._chooser_failed = False
+
+    def _set_up(self) -> None:
+        """What the short way through ask and tell needs at hand."""
+        menu, learner = self._menu, self._learner
+        if not isinstance(learner, FlatLearner):
+            return
+        if learner.compiled:
+            self._ledger.book = np.array(self._ledger.book, dtype=np.float64)  # type: ignore[assignment]
+        self._ask_step, self._tell_step = learner.twin(ask_step), learner.twin(tell_step)
+        self._limit = math.inf if self._max_pending is None else float(self._max_pending)
+        self._kinds = [menu.kind_of(arm) for arm in range(menu.arms)]
+        self._known = [menu.known_cost(arm) for arm in range(menu.arms)]
 
     @property
     def menu(self) -> Menu:
@@ -138,6 +154,61 @@ class Selector(Controller):
         return known if known is not None or not priced else costs / priced
 
     # --- ask
+
+    def ask(self, *, available: Iterable[Any] | None = None, audit: bool = True) -> Decision:
+        """What to do now.
+
+        Args:
+            available: the interior options that can be played this once; the boundary options always can.
+            audit: False for a decision whose outcome will not be told: it is never pending and never counted. Decide
+                by a coin, before asking, which ones are audited.
+        """
+        # The short way: one kernel call between a copy of the book and its return.
+        if not self._flat or available is not None or audit is not True or self._opened < self._menu.arms - 1:
+            return super().ask(available=available, audit=audit)
+        with self._lock:
+            ledger = self._ledger
+            now = self._give_up_overdue() if self._expire_after is not None else 0.0
+            if ledger.restored:
+                ledger.renew()
+            book = ledger.book.copy()
+            identity, arm, dual = self._ask_step(book, self._learner.arms, self._limit)  # type: ignore[attr-defined]
+            kind = self._kinds[arm]
+            ledger.pending[identity] = Entry(arm, kind, now, True)
+            ledger.book = book
+            return decide(identity, arm, self._menu.option(arm), kind, dual, ledger.key)
+
+    def tell(self, decision: Decision | int, success: float, cost: float | None = None) -> None:
+        """How a decision went: a bool, or any number from 0 to 1. The cost only where it is not known beforehand.
+
+        An outcome for a decision that has expired amends it. Telling twice changes nothing and raises `AlreadyTold`.
+        """
+        if not self._tell_shortly(decision, success, cost):
+            super().tell(decision, success, cost)
+
+    def _tell_shortly(self, decision: Any, success: Any, cost: Any) -> bool:
+        """The short way for the usual case: our own decision, still out, a bit, and a cost that needs no second look."""
+        ledger = self._ledger
+        if not self._flat or type(decision) is not Decision or decision.selector != ledger.key:
+            return False
+        units = WHOLE if success is True else 0 if success is False else success_units(success)
+        identity, arm = decision.id, decision.arm
+        spent = self._known[arm] if cost is None else cost
+        if type(spent) is not float or not 0.0 <= spent <= self._menu.max_cost:
+            return False
+        with self._lock:
+            entry = ledger.pending.get(identity)
+            if entry is None or not entry.counted or identity == ledger.book[SETTLED]:
+                return False
+            book = ledger.book.copy()
+            try:
+                self._tell_step(book, self._learner.arms, identity, arm, units, spent)  # type: ignore[attr-defined]
+            except Exception:  # learning failed: the long way counts first and learns as well as it can
+                return False
+            ledger.book = book
+            del ledger.pending[identity]
+            self._cost += spent
+        return True
 
     def _arms(self) -> int:
         return self._menu.arms
@@ -272,6 +343,7 @@ class Selector(Controller):
 
     def _restore(self, state: dict[str, Any]) -> None:
         super()._restore(state)
+        self._set_up()
         self._learner.fill(state["tally"], self.told, price_of(self._ledger.book))
         self._opened = whole("opened", state["opened"], 0)
 

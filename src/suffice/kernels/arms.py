@@ -98,6 +98,8 @@ def learn(arms: Any, arm: int, success: float, cost: float, plays: int, told: in
     """Take in an outcome; `cost` is NaN where nobody told it, `plays` 0 for what came late, `told` and `price` are new."""
     if plays > 0 and arms[cell(arms, PLAYS, arm)] == 0.0 and interior(arms, arm):
         arms[UNSEEN] -= 1
+        if arms[KIND] == PAPER and arms[UNSEEN] == 0.0:
+            arms[SORT] = 0.0  # all lines are finite now: build the tree that was left alone so far
     arms[cell(arms, PLAYS, arm)] += plays
     arms[cell(arms, SUCCESSES, arm)] += success
     if not math.isnan(cost):

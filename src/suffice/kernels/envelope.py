@@ -120,24 +120,29 @@ def certain(tree: Any, node: int, price: float) -> bool:
 
 
 def repair(tree: Any, base: int, v: int, price: float, margin: float) -> None:
-    """Make node v certain at this price, looking into as few of its descendants as possible."""
-    node = base + WIDTH * v
-    if tree[node + LOW] <= price <= tree[node + HIGH]:
-        return
-    left, right = base + WIDTH * (2 * v), base + WIDTH * (2 * v + 1)
-    sure_left, sure_right = certain(tree, left, price), certain(tree, right, price)
-    if not sure_left and not sure_right:
-        repair(tree, base, 2 * v, price, margin)
-        sure_left = True
-    if not sure_left:
-        if wins_unseen(tree, node, right, left, price, margin):
+    """Make node v certain at this price, looking into as few of its descendants as possible.
+
+    Goes down to an unsure child that may win and comes back up when it is sure. (No recursion: Numba cannot cache it.)
+    """
+    u = v
+    while True:
+        node = base + WIDTH * u
+        if not certain(tree, node, price):
+            left = base + WIDTH * (2 * u)
+            right = left + WIDTH
+            sure_left, sure_right = certain(tree, left, price), certain(tree, right, price)
+            if sure_left and sure_right:
+                combine(tree, node, left, right, price, margin)
+            elif sure_left:
+                if not wins_unseen(tree, node, left, right, price, margin):
+                    u = 2 * u + 1
+                    continue
+            elif not sure_right or not wins_unseen(tree, node, right, left, price, margin):
+                u = 2 * u
+                continue
+        if u == v:
             return
-        repair(tree, base, 2 * v, price, margin)
-    elif not sure_right:
-        if wins_unseen(tree, node, left, right, price, margin):
-            return
-        repair(tree, base, 2 * v + 1, price, margin)
-    combine(tree, node, left, right, price, margin)
+        u = u // 2
 
 
 def update(

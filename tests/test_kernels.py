@@ -1,0 +1,251 @@
+"""The kernels: the same arms as a plain scan, always; compiled, uncompiled and by objects; and the tree's invariants."""
+
+import math
+import os
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+
+from suffice import Menu, Selector, bounds
+from suffice.choosers import Optimist
+from suffice.kernels import arms as flat
+from suffice.kernels import envelope, lines
+from suffice.kernels.arms import cheapest as flat_cheapest
+from suffice.kernels.arms import learn as flat_learn
+from suffice.kernels.arms import scan
+from suffice.kernels.compile import available, fast
+from suffice.kernels.envelope import lowest, update
+from suffice.learner import FlatLearner, OwnLearner
+
+needs_compiler = pytest.mark.skipif(not available(), reason="the extra `fast` is not installed")
+
+
+def fresh(
+    count: int, kind: int, known: bool, seed: int, *, compiled: bool, tree: bool = True, twins: bool = False
+) -> Any:
+    """Arms of a random menu; with twins, many arms share a cost."""
+    rng = np.random.default_rng(seed)
+    size = envelope.leaf_count(count) if tree else 0
+    length = flat.length(count, size)
+    cells: Any = np.zeros(length) if compiled else [0.0] * length
+    cells[flat.ARMS], cells[flat.SIZE] = count, size
+    costs = np.sort(rng.random(count - 2)) if known else np.zeros(0)
+    if twins and known:
+        costs = np.round(costs, 1)
+    lay_out = fast(flat.lay_out) if compiled else flat.lay_out
+    lay_out(cells, costs if compiled else costs.tolist(), kind, 1.0, 1.0, True, 0, 5.0)
+    return cells
+
+
+def contest(arms: Any, truth: Any, draws: Any, step: float) -> int:
+    """Play the lowest line at a wandering price, and compare the tree with a scan at every step."""
+    price, differences = 2.5, 0
+    for told in range(len(draws)):
+        arm = flat_cheapest(arms, price)
+        if arm != scan(arms, price):
+            differences += 1
+        success = 1.0 if draws[told] < truth[arm] else 0.0
+        price = min(max(price + step * (0.8 - success), 1e-3), 4.999)
+        flat_learn(arms, arm, success, draws[told] * truth[arm], 1, told + 1, price)
+    return differences
+
+
+SIZES = [2, 3, 5, 8, 65, 211, 1276, 5051, 20_000, 125_251]
+
+
+def steps_for(count: int, budget: int) -> int:
+    return min(60_000, max(500, budget // count))
+
+
+def run_contest(count: int, kind: int, known: bool, twins: bool, step: float, budget: int) -> int:
+    arms = fresh(count, kind, known, seed=count, compiled=True, twins=twins)
+    rng = np.random.default_rng(count + 1)
+    truth = np.concatenate([[0.0], np.sort(rng.random(count - 2)), [1.0]])
+    if twins:
+        truth = np.round(truth, 1)
+    draws = rng.random(steps_for(count, budget))
+    differences = int(fast(contest)(arms, truth, draws, step))
+    assert differences == 0
+    return len(draws)
+
+
+@needs_compiler
+@pytest.mark.parametrize("kind", [lines.KL, lines.HOEFFDING])
+@pytest.mark.parametrize("known", [True, False])
+def test_the_tree_chooses_what_a_scan_chooses(kind: int, known: bool) -> None:
+    """Every size, duplicate arms and massive ties (where costs are told all lines are equal at first), two step sizes."""
+    compared = sum(
+        run_contest(count, kind, known, twins, step, budget=12_000_000)
+        for count in SIZES
+        for twins in (False, True)
+        for step in (0.5, 0.003)
+    )
+    assert compared > 500_000
+
+
+@pytest.mark.long
+@needs_compiler
+def test_fifty_million_steps() -> None:
+    compared = 0
+    for round_ in range(40):
+        for count in SIZES:
+            for kind in (lines.KL, lines.HOEFFDING):
+                for known in (True, False):
+                    compared += run_contest(count, kind, known, round_ % 2 == 1, 0.5 / (1 + round_), 400_000_000)
+    assert compared >= 50_000_000
+
+
+@pytest.mark.parametrize("count", [5, 30, 211])
+@pytest.mark.parametrize("known", [True, False])
+def test_the_invariants_hold(count: int, known: bool) -> None:
+    """After every hundredth outcome the tree is checked node by node, at its own price and at others."""
+    arms = fresh(count, lines.KL, known, seed=1, compiled=False)
+    rng = np.random.default_rng(2)
+    truth = np.concatenate([[0.0], np.sort(rng.random(count - 2)), [1.0]])
+    price = 2.5
+    for told in range(1, 1201):
+        arm = flat.cheapest(arms, price)
+        assert arm == flat.scan(arms, price)
+        success = float(rng.random() < truth[arm])
+        price = min(max(price + 0.02 * (0.8 - success), 1e-3), 4.999)
+        flat.learn(arms, arm, success, float(rng.random()), 1, told, price)
+        if told % 100 == 0:
+            prices = [price, *np.linspace(0, 5, 41), *rng.uniform(0, 5, 40)]
+            envelope.check(arms, flat.HEAD + flat.BLOCKS * count, int(arms[flat.SIZE]), prices)
+
+
+def test_the_checker_notices_a_wrong_tree() -> None:
+    arms = fresh(30, lines.KL, True, seed=1, compiled=False)
+    base = flat.HEAD + flat.BLOCKS * 30
+    arms[base + envelope.WIDTH * 5 + envelope.ARM] = 29.0
+    with pytest.raises(AssertionError, match="node 5 is certain of the wrong arm"):
+        envelope.check(arms, base, 32, [2.5])
+    arms = fresh(30, lines.KL, True, seed=1, compiled=False)
+    arms[base + envelope.WIDTH * 3 + envelope.MOST] = 7.0
+    with pytest.raises(AssertionError, match="extreme slopes of node 3"):
+        envelope.check(arms, base, 32, [2.5])
+
+
+def test_nearly_equal_lines() -> None:
+    """Slopes and costs that differ in their last bits, where certificates are most in danger of being too wide."""
+    rng = np.random.default_rng(3)
+    for trial in range(60):
+        count, size = 16, 16
+        tree = [0.0] * (2 * envelope.WIDTH * size)
+        costs = [0.5 + float(rng.integers(-4, 5)) * 2.0**-52 for _ in range(count)]
+        slopes = [0.7 + float(rng.integers(-4, 5)) * 2.0 ** -int(rng.choice([20, 40, 52])) for _ in range(count)]
+        order = sorted(range(count), key=lambda arm: slopes[arm])
+        for place, arm in enumerate(order):
+            envelope.set_leaf(tree, envelope.WIDTH * (size + place), costs[arm], slopes[arm], arm)
+        margin = 2.0**-48 * 6.0
+        envelope.settle_all(tree, 0, size, 1.0, margin)
+        for _ in range(200):
+            price = float(rng.uniform(0, 5)) if rng.random() < 0.5 else 1.0 + float(rng.integers(-9, 10)) * 2.0**-50
+            scores = [(costs[arm] - price * slopes[arm], arm) for arm in range(count)]
+            assert lowest(tree, 0, price, margin) == min(scores)[1], trial
+            arm = int(rng.integers(count))
+            slopes[arm] += float(rng.integers(-2, 3)) * 2.0**-52
+            update(tree, 0, size, order.index(arm), costs[arm], slopes[arm], price, margin)
+
+
+def test_sorting() -> None:
+    rng = np.random.default_rng(0)
+    for count in (1, 2, 3, 17, 100):
+        keys = np.round(rng.random(count), 1).tolist()
+        cells = [0.0] * (2 * count) + keys
+        flat.sort_by(cells, 0, count, 2 * count, count)
+        assert [int(c) for c in cells[:count]] == sorted(range(count), key=lambda k: keys[k])
+
+
+class Kl(bounds.KL):
+    """The same bounds as objects: a subclass is a user's own."""
+
+
+class Hoeffding(bounds.Hoeffding):
+    pass
+
+
+class Paper(bounds.Paper):
+    pass
+
+
+MENUS = {
+    "small, known": Menu({i: (i + 1) / 12 for i in range(10)}, everything="all", nothing="none"),
+    "small, told": Menu(range(10), everything="all", max_cost=3.0),
+    "large, known": Menu.intervals(step=0.05),
+    "large, told": Menu(range(150), everything="all", nothing="none"),
+    "large, no nothing": Menu.top_k(range(1, 120), classes=120, nothing=False),
+}
+
+
+@pytest.mark.parametrize("menu", MENUS.values(), ids=MENUS.keys())
+@pytest.mark.parametrize("kind", ["kl", "hoeffding", "paper"])
+@pytest.mark.parametrize("horizon", [None, 1500])
+def test_compiled_uncompiled_and_objects_play_the_same_arms(menu: Menu, kind: str, horizon: int | None) -> None:
+    """Also with outcomes that come late, expire and are amended, across several epochs and the end of the horizon."""
+    own = {"kl": Kl, "hoeffding": Hoeffding, "paper": Paper}[kind]()
+    contestants = [
+        Selector(menu, 0.8, horizon, bounds=kind),
+        Selector(menu, 0.8, horizon, bounds=own, chooser=Optimist()),
+    ]
+    plain = Selector(menu, 0.8, horizon, bounds=kind)
+    learner = plain._learner
+    assert isinstance(learner, FlatLearner)
+    learner.arms, learner.compiled = list(map(float, learner.arms)), False
+    plain._set_up()
+    plain._ledger.book = [*map(float, plain._ledger.book)]
+    contestants.append(plain)
+    assert isinstance(contestants[1]._learner, OwnLearner)
+    rng = np.random.default_rng(0)
+    truth = np.concatenate([[0.0] * menu.has_nothing, np.sort(rng.random(len(menu.options))), [1.0]])
+    out: list[list[Any]] = []
+    for step in range(1800):
+        decisions = [selector.ask() for selector in contestants]
+        assert len({(decision.arm, decision.dual) for decision in decisions}) == 1, f"step {step}"
+        out.append(decisions)
+        while len(out) > (0 if step % 300 < 200 else 4):
+            late = out.pop(int(rng.integers(len(out))))
+            success, cost = bool(rng.random() < truth[late[0].arm]), float(rng.random())
+            known = menu.known_cost(late[0].arm)
+            for selector, decision in zip(contestants, late, strict=True):
+                if step % 97 == 0:
+                    selector.expire(decision)
+                selector.tell(decision, success, cost if known is None else None)
+    assert len({selector.told for selector in contestants}) == 1
+    states = [selector.state() for selector in contestants]
+    assert states[0]["counts"] == states[1]["counts"] == states[2]["counts"]
+    assert states[0]["tally"] == states[1]["tally"] == states[2]["tally"]
+
+
+def test_without_the_compiler_the_same_arms() -> None:
+    """A process in which compiling is switched off plays what this one plays."""
+    code = (
+        "import random, suffice; random.seed(3); s = suffice.Selector(suffice.Menu.intervals(step=0.1), 0.8)\n"
+        "for _ in range(800):\n    d = s.ask(); s.tell(d, random.random() < 0.2 + 0.8 * s.menu.known_cost(d.arm)); "
+        "print(d.arm, d.dual)"
+    )
+    runs = [
+        subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True, env={**os.environ, **switch}
+        ).stdout
+        for switch in ({}, {"SUFFICE_NO_COMPILE": "1"})
+    ]
+    assert runs[0] == runs[1]
+    assert len(set(runs[0].split())) > 20
+
+
+def test_small_menus_need_no_compiler() -> None:
+    code = (
+        "import sys, suffice; s = suffice.Selector(suffice.Menu.top_k([5, 10], classes=100), 0.9); "
+        "s.tell(s.ask(), True); s.ask(); print('numba' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
+
+
+def test_unplayed_lines_of_the_paper_are_infinite_and_scanned() -> None:
+    arms = fresh(100, lines.PAPER, False, seed=0, compiled=False)
+    assert flat.cheapest(arms, 1.0) == 1
+    assert math.isinf(arms[flat.cell(arms, flat.UPPER, 1)])
