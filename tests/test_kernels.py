@@ -1,5 +1,6 @@
 """The kernels: the same arms as a plain scan, always; compiled, uncompiled and by objects; and the tree's invariants."""
 
+import copy
 import math
 import os
 import subprocess
@@ -203,6 +204,8 @@ def test_compiled_uncompiled_and_objects_play_the_same_arms(menu: Menu, kind: st
     truth = np.concatenate([[0.0] * menu.has_nothing, np.sort(rng.random(len(menu.options))), [1.0]])
     out: list[list[Any]] = []
     for step in range(1800):
+        if step == 900:
+            contestants = [copy.deepcopy(selector) for selector in contestants]
         decisions = [selector.ask() for selector in contestants]
         assert len({(decision.arm, decision.dual) for decision in decisions}) == 1, f"step {step}"
         out.append(decisions)

@@ -1,10 +1,19 @@
 """The simulator: the same step as ask and tell, the same world for every method, and what a trace says."""
 
+import importlib
+import tracemalloc
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
-from suffice import Selector, ThresholdSelector, Trace, paper, simulate
-from suffice.streams import LabelRanks, Trap
+from suffice import Selector, ThresholdSelector, Trace, paper, replicate, simulate, summarize
+from suffice.kernels import step as kernel
+from suffice.kernels.compile import available, fast
+from suffice.rivals import AlwaysEverything
+from suffice.streams import LabelRanks, Phases, Stream, Trap
+
+module = importlib.import_module("suffice.simulate")  # the name `suffice.simulate` is the function
 
 
 @pytest.mark.parametrize("name", ["auto", "paper"])
@@ -37,8 +46,11 @@ def test_the_numbers_of_a_trace() -> None:
 
 def test_progress_is_reported() -> None:
     seen: list[int] = []
-    simulate(Selector(Trap().menu, 0.5), Trap(), 600, progress=seen.append)
+    simulate(AlwaysEverything(Trap().menu, 0.5), Trap(), 600, progress=seen.append)
     assert seen == [256, 512, 600]
+    compiled: list[int] = []
+    simulate(Selector(Trap().menu, 0.5), Trap(), 70_000, progress=compiled.append)
+    assert compiled[-1] == 70_000
 
 
 def test_a_threshold_can_be_simulated() -> None:
@@ -53,6 +65,84 @@ def test_a_threshold_can_be_simulated() -> None:
         def judge(self, latent: float, arm: int, dual: float) -> tuple[float, float]:
             return float(arm == 2 or (arm == 1 and dual > latent)), dual
 
-    trace = simulate(ThresholdSelector(0.8, 0, 1), Scores(), 3000)
+    trace = simulate(ThresholdSelector(0.8, 0, 1), Scores(), 3000)  # type: ignore[arg-type]  # it need not know the time
     assert trace.largest_debt <= 0.8
     assert trace.rate == pytest.approx(0.8, abs=0.03)
+
+
+STREAMS: dict[str, Stream] = {
+    "ranks": LabelRanks.cifar100(),
+    "many ranks": LabelRanks.cifar100(tuple(range(1, 100))),
+    "trap": Trap(),
+    "phases": Phases(
+        (LabelRanks.cifar100(most=5), 700), (LabelRanks.cifar100(least=80), 300), (LabelRanks.cifar100(), 500)
+    ),
+}
+
+
+@pytest.mark.parametrize("stream", STREAMS.values(), ids=STREAMS.keys())
+@pytest.mark.parametrize("kind", ["kl", "hoeffding", "paper's"])
+def test_compiled_runs_take_the_steps_of_ask_and_tell(
+    stream: Stream, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In several blocks, through a first round, and with the method left in the same state."""
+    monkeypatch.setattr(module, "BLOCK", 400)
+    fresh = paper(stream.menu, 0.8, 1700) if kind == "paper's" else Selector(stream.menu, 0.8, bounds=kind)
+    compiled = simulate(fresh, stream, 1700, seed=2)
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "available", lambda: False)
+        asked = simulate(fresh, stream, 1700, seed=2)
+    for name in ("arms", "successes", "costs", "duals"):
+        assert (getattr(compiled, name) == getattr(asked, name)).all(), name
+    states = [trace.method.state() for trace in (compiled, asked)]
+    assert states[0]["counts"] == states[1]["counts"]
+    assert states[0]["tally"] == states[1]["tally"]
+    assert states[0]["opened"] == states[1]["opened"]
+    one, other = compiled.method.ask(), asked.method.ask()
+    assert (one.id, one.arm, one.dual) == (other.id, other.arm, other.dual)
+
+
+def test_a_summary_says_what_the_trace_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "BLOCK", 300)
+    stream = STREAMS["phases"]
+    for method in (Selector(stream.menu, 0.9), AlwaysEverything(stream.menu, 0.9)):
+        trace = simulate(method, stream, 1000, seed=1)
+        summary = summarize(method, stream, 1000, seed=1)
+        assert summary.rate == pytest.approx(trace.rate)
+        assert summary.mean_cost == pytest.approx(trace.mean_cost)
+        assert summary.debt == pytest.approx(trace.debt)
+        assert summary.largest_debt == pytest.approx(trace.largest_debt)
+        assert list(summary.plays) == np.bincount(trace.arms, minlength=stream.menu.arms).tolist()
+
+
+def test_replicas_are_what_single_runs_are() -> None:
+    stream = STREAMS["ranks"]
+    method = Selector(stream.menu, 0.9)
+    together = replicate(method, stream, 3000, seeds=[5, 1, 9], workers=2)
+    assert together == [summarize(method, stream, 3000, seed) for seed in (5, 1, 9)]
+    assert len({run.cost for run in together}) == 3
+    assert method.told == 0
+
+
+def test_the_memory_of_a_summary_does_not_grow() -> None:
+    stream = STREAMS["ranks"]
+    peaks = []
+    for horizon in (200_000, 2_000_000):
+        tracemalloc.start()
+        summarize(Selector(stream.menu, 0.9), stream, horizon)
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[1] < 1.2 * peaks[0]
+    assert peaks[1] < 2_000_000 * 8
+
+
+def test_nothing_is_compiled_again_for_another_size_or_stream() -> None:
+    """One signature per kernel, whatever the menu, the stream or the numbers in it."""
+    if not available():
+        pytest.skip("the extra `fast` is not installed")
+    simulate(Selector(STREAMS["ranks"].menu, 0.9), STREAMS["ranks"], 50)
+    before = len(fast(kernel.play).signatures)
+    for stream in STREAMS.values():
+        for target in (0.5, Fraction(2, 3)):
+            simulate(Selector(stream.menu, target, slack=3), stream, 50)
+    assert len(fast(kernel.play).signatures) == before == 1

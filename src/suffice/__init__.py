@@ -13,11 +13,13 @@ from suffice.errors import (
     SufficeWarning,
     UnknownDecision,
 )
+from suffice.fleet import Fleet
+from suffice.kernels.warm import warmup
 from suffice.menu import Menu
 from suffice.optimum import Optimum, optimum
 from suffice.records import Arm, Decision
 from suffice.selector import Selector, paper
-from suffice.simulate import Trace, simulate
+from suffice.simulate import Summary, Trace, replicate, simulate, summarize
 from suffice.threshold import ThresholdSelector
 
 __version__ = "0.1.0"
@@ -27,6 +29,7 @@ __all__ = [
     "Arm",
     "Certificate",
     "Decision",
+    "Fleet",
     "ForeignDecision",
     "Infeasible",
     "InvalidArgument",
@@ -37,12 +40,16 @@ __all__ = [
     "StateError",
     "SufficeError",
     "SufficeWarning",
+    "Summary",
     "ThresholdSelector",
     "Trace",
     "UnknownDecision",
     "optimum",
     "paper",
+    "replicate",
     "rivals",
     "simulate",
     "streams",
+    "summarize",
+    "warmup",
 ]

@@ -13,7 +13,7 @@ import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from numbers import Real
-from typing import Any
+from typing import Any, ClassVar
 
 from suffice.book import OUT, TOLD, dual_of, rail_of
 from suffice.certificate import Certificate
@@ -53,6 +53,11 @@ class Controller(ABC):
         _guard(self)
 
     # --- what a kind of controller adds
+
+    _derived: ClassVar[frozenset[str]] = frozenset({"_lock"})  # what a copy makes anew, in `_set_up`
+
+    def _set_up(self) -> None:
+        """Make what follows from the rest of the state."""
 
     @abstractmethod
     def _choose(self, rail: int, allowed: Any) -> tuple[int, Any]:
@@ -138,7 +143,7 @@ class Controller(ABC):
         spent = None if cost is None else cost_told(cost)
         with self._lock:
             identity = self._ledger.identify(decision)
-            self._check_cost(self._ledger.entry(identity).arm, spent)
+            self._check_cost(self._ledger.entry(identity)[0], spent)
             self._settle(identity, units, spent)
         if self._warning:
             self._say_warning()
@@ -156,14 +161,14 @@ class Controller(ABC):
                 if identity in seen:
                     raise AlreadyTold(f"decision {identity} stands twice in the same call; nothing of it was told")
                 seen.add(identity)
-                self._check_cost(self._ledger.entry(identity).arm, spent)
+                self._check_cost(self._ledger.entry(identity)[0], spent)
                 settled.append((identity, units, spent))
             for identity, units, spent in settled:
                 self._settle(identity, units, spent)
         self._say_warning()
 
     def _settle(self, identity: int, units: int, cost: float | None) -> None:
-        arm = self._ledger.entry(identity).arm
+        arm = self._ledger.entry(identity)[0]
         late = self._ledger.settle(identity, units)
         self._learn_safely(arm, units, cost, late=late)
 
@@ -194,7 +199,7 @@ class Controller(ABC):
             self._give_up(identity)
 
     def _give_up(self, identity: int) -> None:
-        arm = self._ledger.give_up(identity).arm
+        arm = self._ledger.give_up(identity)
         self._learn_safely(arm, 0, None, late=False)
 
     def _give_up_overdue(self) -> float:
@@ -263,6 +268,7 @@ class Controller(ABC):
         """What is promised, whether it is so, and if not, why and what to do."""
         with self._lock:
             self._give_up_overdue()
+            self._ledger.heal()
             return Certificate.make(self._promise, self._ledger.counts, self.pending)
 
     def __repr__(self) -> str:
@@ -306,13 +312,14 @@ class Controller(ABC):
             return {
                 name: value if name == "_clock" else copy.deepcopy(value)
                 for name, value in self.__dict__.items()
-                if name != "_lock"
+                if name not in self._derived
             }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._ledger.restored = True  # from here on its decisions are not those of the original
         self._lock = threading.RLock()
+        self._set_up()
         _guard(self)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "Controller":

@@ -15,7 +15,7 @@ from suffice.checks import whole
 from suffice.choosers import Chooser, Optimist, named_chooser
 from suffice.errors import InvalidArgument, StateError, shown
 from suffice.kernels import arms as flat
-from suffice.kernels.compile import available, fast
+from suffice.kernels.compile import available, fast, warm
 from suffice.kernels.envelope import leaf_count
 from suffice.menu import Menu
 
@@ -64,12 +64,13 @@ class Learner(ABC):
 class FlatLearner(Learner):
     """Our own bounds and the optimist, in one flat sequence that compiled code can work on.
 
-    Small menus live in a list and never need the compiler; larger ones in an array, compiled where that is possible.
+    Larger menus live in an array and are compiled where that is possible. Small ones live in a list and never need the
+    compiler, so that the first ask is instant; once it has been started, as by `suffice.warmup()`, they use it too.
     """
 
     def __init__(self, menu: Menu, bounds: LineBounds, chooser: Optimist, horizon: int | None, cap: float) -> None:
         self.menu, self.bounds, self.chooser = menu, bounds, chooser
-        self.compiled = menu.arms > flat.SMALL and available()
+        self.compiled = (menu.arms > flat.SMALL or warm()) and available()
         size = leaf_count(menu.arms) if menu.arms > flat.SMALL else 0
         length = flat.length(menu.arms, size)
         self.arms: Any = np.zeros(length) if self.compiled else [0.0] * length
@@ -79,6 +80,10 @@ class FlatLearner(Learner):
             self.arms, costs if self.compiled else costs.tolist(), bounds.code, menu.max_cost,
             float(menu.everything_success), menu.has_nothing, horizon or 0, cap,
         )  # fmt: skip
+
+    def compile(self) -> None:
+        """Move from the list to an array that compiled code can work on."""
+        self.arms, self.compiled = np.array(self.arms, dtype=np.float64), True
 
     def twin(self, function: Any) -> Any:
         """A kernel as this learner runs it: compiled, or as it is."""

@@ -1,27 +1,31 @@
 """The ledger: which decisions are out, which came back, which were given up. No locks, no choices.
 
-An interrupt (Ctrl-C, a signal handler that raises) may strike between any two lines. So every change is made on a copy
-of the book, which also says what the next id is and which decision was settled last, and takes effect by one
-assignment: before it nothing has happened, after it all has, and what is left to do is to sweep up.
+An interrupt (Ctrl-C, a signal handler that raises) may strike between any two lines. So every change to the book is made
+on a copy that is then put in its place, or by one call of compiled code. The book itself says which decision was settled
+last and what the next id is: an outcome that it knows is never counted again, and an ask that it knows but that was never
+handed out is taken back.
 """
 
 import math
 import secrets
 from collections.abc import Callable
 from dataclasses import asdict
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from suffice.book import (
+    ASKED,
     EVERYTHING,
     EXPIRED,
     NEXT_ID,
     NOTHING,
     SETTLED,
     UNAUDITED,
+    UNCOUNTED,
     amend_of,
     ask_of,
     back_of,
     record_of,
+    unask_of,
 )
 from suffice.checks import WHOLE, flag
 from suffice.errors import AlreadyTold, ForeignDecision, InvalidArgument, StateError, UnknownDecision, shown
@@ -33,23 +37,20 @@ from suffice.records import Decision
 REMEMBERED: Final = 100_000
 
 
-class Entry(NamedTuple):
-    """A decision that is out, or was given up."""
-
-    arm: int
-    kind: int  # EVERYTHING, NOTHING or PRICE
-    asked: float  # when, by the controller's clock
-    counted: bool  # False in the paper's first round
+# A decision that is out, or was given up: its arm, its kind (EVERYTHING, NOTHING or PRICE), when it was asked by the
+# controller's clock, and whether it counts (not in the paper's first round). A plain tuple: asks are made of little else.
+Entry = tuple[int, int, float, bool]
 
 
 class Ledger:
     """Issues ids in order, settles each decision once, and keeps the promise's book."""
 
-    __slots__ = ("book", "expired", "key", "keys", "pending", "promise", "restored")
+    __slots__ = ("book", "expired", "key", "keys", "next_id", "pending", "promise", "restored")
 
     def __init__(self, promise: Promise) -> None:
         self.promise = promise
-        self.book = promise.open()
+        self.book: Any = promise.open()
+        self.next_id = 0  # the first id that was not yet handed out
         self.pending: dict[int, Entry] = {}  # in the order of asking
         self.expired: dict[int, Entry] = {}  # in the order of expiring
         self.key = secrets.token_hex(8)  # what marks the decisions that are issued now
@@ -71,21 +72,30 @@ class Ledger:
         Another copy of it may issue the same ids from here on; its decisions must not pass for ours.
         """
         self.key = secrets.token_hex(8)
-        self.keys.append((int(self.book[NEXT_ID]), self.key))
+        self.keys.append((self.next_id, self.key))
         self.restored = False
 
     def issue(self, arm: int, kind: int, asked: float, *, counted: bool, forced: bool = False) -> int:
         """Note a decision as outstanding and return its id."""
         if self.restored:
             self.renew()
-        book = self.book.copy()
-        identity = int(book[NEXT_ID])
+        self.heal()
+        book, identity = self.book.copy(), self.next_id
         book[NEXT_ID] = identity + 1
+        book[ASKED] = UNCOUNTED
         if counted:
             ask_of(book, kind, forced)
-        self.pending[identity] = Entry(arm, kind, asked, counted)
+        self.pending[identity] = (arm, kind, asked, counted)
         self.book = book
+        self.next_id = identity + 1
         return identity
+
+    def heal(self) -> None:
+        """Take back an ask that an interrupt kept from being handed out."""
+        if self.book[NEXT_ID] > self.next_id:
+            book = self.book.copy()
+            unask_of(book)
+            self.book = book
 
     def skip(self) -> None:
         """Note a decision that will not be judged."""
@@ -94,17 +104,17 @@ class Ledger:
     def outstanding(self) -> int:
         """How many decisions are out."""
         # An interrupt may have left entries behind: settled already, or not yet issued.
-        return len(self.pending) - (self.book[SETTLED] in self.pending) - (self.book[NEXT_ID] in self.pending)
+        return len(self.pending) - (self.book[SETTLED] in self.pending) - (self.next_id in self.pending)
 
     def _valid(self, identity: int) -> bool:
-        return bool(identity != self.book[SETTLED] and identity < self.book[NEXT_ID])
+        return bool(identity != self.book[SETTLED] and identity < self.next_id)
 
     def identify(self, decision: Any) -> int:
         """The id of a decision of this ledger, pending or expired; raises if there is nothing left to tell."""
         identity = self._own(decision) if isinstance(decision, Decision) else _id(decision)
         if self._valid(identity) and (identity in self.pending or identity in self.expired):
             return identity
-        if 0 <= identity < self.book[NEXT_ID]:
+        if 0 <= identity < self.next_id:
             late = " or given up too long ago to amend" if self.book[EXPIRED] > REMEMBERED else ""
             raise AlreadyTold(f"decision {identity} was settled before{late}; telling it again changes nothing")
         raise UnknownDecision(f"decision {shown(identity)} was never asked of this selector")
@@ -126,8 +136,8 @@ class Ledger:
     def overdue(self, before: float) -> list[int]:
         """Pending decisions asked before this time, oldest first. Stops at the first that was not."""
         found = []
-        for identity, entry in self.pending.items():
-            if entry.asked >= before:
+        for identity, (_, _, asked, _) in self.pending.items():
+            if asked >= before:
                 break
             if self._valid(identity):
                 found.append(identity)
@@ -136,7 +146,8 @@ class Ledger:
     def turn_back(self, now: float) -> None:
         """The clock went back: nothing that is out can have been asked later than now."""
         self.pending = {
-            identity: entry._replace(asked=min(entry.asked, now)) for identity, entry in self.pending.items()
+            identity: (arm, kind, min(asked, now), counted)
+            for identity, (arm, kind, asked, counted) in self.pending.items()
         }
 
     # --- back
@@ -144,33 +155,34 @@ class Ledger:
     def settle(self, identity: int, units: int) -> bool:
         """Count the outcome of an identified decision. True if it had expired and is now amended."""
         late = identity in self.expired
-        entry = self.entry(identity)
+        _, kind, _, counted = self.entry(identity)
         book = self._settling(identity)
-        if entry.counted and late:
-            amend_of(book, entry.kind, units)
-        elif entry.counted:
-            back_of(book, entry.kind)
-            record_of(book, entry.kind, units, False)
+        if counted and late:
+            amend_of(book, kind, units)
+        elif counted:
+            back_of(book, kind)
+            record_of(book, kind, units, False)
         self.book = book
         (self.expired if late else self.pending).pop(identity, None)
         return late
 
-    def give_up(self, identity: int) -> Entry:
-        """Count a pending decision as a failure because no outcome came; a late one may still amend it."""
+    def give_up(self, identity: int) -> int:
+        """Count a pending decision as a failure because no outcome came; a late one may still amend it. Its arm."""
         entry = self.pending[identity]
+        arm, kind, _, counted = entry
         book = self._settling(identity)
-        if entry.counted:
-            back_of(book, entry.kind)
-            record_of(book, entry.kind, 0, True)
+        if counted:
+            back_of(book, kind)
+            record_of(book, kind, 0, True)
         self.book = book
         del self.pending[identity]
         self.expired[identity] = entry
         book[SETTLED] = -1  # it may yet be amended
         if len(self.expired) > REMEMBERED:
             del self.expired[next(iter(self.expired))]
-        return entry
+        return arm
 
-    def _settling(self, identity: int) -> list[Any]:
+    def _settling(self, identity: int) -> Any:
         """A copy of the book in which this decision is the one settled last."""
         # What an interrupt may have left behind.
         self.pending.pop(int(self.book[SETTLED]), None)
@@ -183,6 +195,7 @@ class Ledger:
 
     def state(self) -> dict[str, Any]:
         """The ledger in JSON's terms."""
+        self.heal()
         return {
             "keys": [list(pair) for pair in self.keys],
             "counts": asdict(self.counts),
@@ -192,8 +205,8 @@ class Ledger:
 
     def _rows(self, entries: dict[int, Entry]) -> list[list[Any]]:
         return [
-            [identity, entry.arm, entry.asked, entry.counted]
-            for identity, entry in entries.items()
+            [identity, arm, asked, counted]
+            for identity, (arm, _, asked, counted) in entries.items()
             if self._valid(identity)
         ]
 
@@ -207,17 +220,17 @@ class Ledger:
         ledger.key = ledger.keys[-1][1]
         ledger.restored = True
         counts = Counts(**state["counts"])
+        ledger.next_id = counts.next_id
         ledger._check(counts, len(state["pending"]) + len(state["expired"]))
         ledger.book = promise.open(counts)
         return ledger
 
     def _check(self, counts: Counts, rows: int) -> None:
         for name, value in {**asdict(counts), "settled": counts.settled + 1}.items():
-            kind = type(getattr(Counts(), name))
-            if type(value) is not kind or not 0 <= value <= 10**30:
+            if type(value) is not type(getattr(Counts(), name)) or not 0 <= value <= 10**30:
                 raise StateError(f"{name} must be a number of at least 0 and not astronomical, got {shown(value)}")
         identities = [*self.pending, *self.expired]
-        counted = [entry.kind for entry in self.pending.values() if entry.counted]
+        kinds = [kind for _, kind, _, counted in self.pending.values() if counted]
         if (
             len(set(identities)) != rows
             or not all(type(identity) is int and 0 <= identity < counts.next_id for identity in identities)
@@ -226,8 +239,8 @@ class Ledger:
             or counts.told + len(self.pending) > counts.next_id
             or counts.everything_successes > counts.everything_plays
             or counts.expired > counts.told
-            or counts.out != sum(kind != EVERYTHING for kind in counted)
-            or counts.out_mirror != sum(kind != NOTHING for kind in counted)
+            or counts.out != sum(kind != EVERYTHING for kind in kinds)
+            or counts.out_mirror != sum(kind != NOTHING for kind in kinds)
         ):
             raise StateError("the counts contradict each other")
 
@@ -247,4 +260,4 @@ def _entry(row: list[Any], arms: int, kind: Callable[[int], int]) -> Entry:
         raise StateError(f"an arm must be a whole number from 0 to {arms - 1}, got {shown(arm)}")
     if not math.isfinite(asked):
         raise StateError(f"the time of an ask must be finite, got {shown(asked)}")
-    return Entry(arm, kind(arm), float(asked), flag("counted", counted))
+    return arm, kind(arm), float(asked), flag("counted", counted)

@@ -160,6 +160,10 @@ class Menu:
         # Whoever is handed a dict may change it; the menu must not change with it.
         return copy.deepcopy(option) if isinstance(option, dict | list) else option
 
+    def immutable(self) -> tuple[Any, ...] | None:
+        """All options by arm, if none of them is a dict or a list that must be copied before it is handed out."""
+        return None if any(isinstance(option, dict | list) for option in self._all) else self._all
+
     def arm(self, option: Any) -> int:
         """The arm number of an option."""
         try:

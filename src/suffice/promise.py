@@ -175,7 +175,7 @@ class Promise:
         values = [getattr(told, name) for name in COUNTS]
         where = COUNTS.index("successes")
         values[where : where + 1] = divmod(told.successes, WHOLE)
-        return rules + values
+        return [*rules, *values, 0]
 
     def record(self, counts: Counts, units: int, *, arm: int, expired: bool = False) -> None:
         """Count one outcome. `arm` is EVERYTHING or NOTHING for the boundary options and PRICE for all others."""

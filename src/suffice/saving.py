@@ -16,15 +16,20 @@ FORMAT: Final = "suffice"
 
 
 def write_state(path: str | os.PathLike[str], state: dict[str, Any]) -> None:
-    """Write beside the file, flush to the disk, then rename: the only step that others see is atomic."""
+    """Write a state, with its version and digest."""
+    text = json.dumps({"format": FORMAT, "version": VERSION, "digest": _digest(state), "state": state}, allow_nan=False)
+    write_bytes(path, (text + "\n").encode())
+
+
+def write_bytes(path: str | os.PathLike[str], content: bytes | memoryview) -> None:
+    """Write a file so that a crash at any instant leaves the old one or the new one."""
     target = Path(path)
     if not target.name:
         raise InvalidArgument(f"path must name a file, got {shown(path)}")
-    text = json.dumps({"format": FORMAT, "version": VERSION, "digest": _digest(state), "state": state}, allow_nan=False)
     beside = target.with_name(f".{target.name}.{secrets.token_hex(6)}.tmp")
     try:
-        with open(beside, "w", encoding="utf-8") as file:
-            file.write(text + "\n")
+        with open(beside, "wb") as file:
+            file.write(content)
             file.flush()
             os.fsync(file.fileno())
         os.replace(beside, target)

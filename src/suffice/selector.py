@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from suffice.book import EVERYTHING, NOTHING, SETTLED, dual_of
+from suffice.book import EVERYTHING, NOTHING, dual_of
 from suffice.bounds import NAMED as NAMED_BOUNDS
 from suffice.bounds import Bounds
 from suffice.checks import WHOLE, success_units, whole
@@ -24,7 +24,7 @@ from suffice.controller import Controller, log
 from suffice.errors import InvalidArgument, StateError, shown
 from suffice.kernels.step import ask_step, price_of, tell_step
 from suffice.learner import FlatLearner, make_learner
-from suffice.ledger import Entry
+from suffice.ledger import Ledger
 from suffice.menu import Menu
 from suffice.promise import Promise
 from suffice.records import Arm, Decision, decide
@@ -103,17 +103,27 @@ class Selector(Controller):
         self._set_up()
         self._chooser_failed = False
 
+    _derived = Controller._derived | {"_ask_step", "_tell_step", "_cells", "_options", "_kinds", "_known"}
+
     def _set_up(self) -> None:
         """What the short way through ask and tell needs at hand."""
         menu, learner = self._menu, self._learner
         if not isinstance(learner, FlatLearner):
             return
         if learner.compiled:
-            self._ledger.book = np.array(self._ledger.book, dtype=np.float64)  # type: ignore[assignment]
+            self._ledger.book = np.array(self._ledger.book, dtype=np.float64)
         self._ask_step, self._tell_step = learner.twin(ask_step), learner.twin(tell_step)
         self._limit = math.inf if self._max_pending is None else float(self._max_pending)
+        self._cells, self._in_place, self._most = learner.arms, learner.compiled, menu.max_cost
+        self._options = menu.immutable()
         self._kinds = [menu.kind_of(arm) for arm in range(menu.arms)]
         self._known = [menu.known_cost(arm) for arm in range(menu.arms)]
+
+    def _compile(self) -> None:
+        """Move to compiled code, for a run that is worth it."""
+        if isinstance(self._learner, FlatLearner) and not self._learner.compiled:
+            self._learner.compile()
+            self._set_up()
 
     @property
     def menu(self) -> Menu:
@@ -163,7 +173,7 @@ class Selector(Controller):
             audit: False for a decision whose outcome will not be told: it is never pending and never counted. Decide
                 by a coin, before asking, which ones are audited.
         """
-        # The short way: one kernel call between a copy of the book and its return.
+        # The short way: one kernel call, and the decision noted.
         if not self._flat or available is not None or audit is not True or self._opened < self._menu.arms - 1:
             return super().ask(available=available, audit=audit)
         with self._lock:
@@ -171,43 +181,45 @@ class Selector(Controller):
             now = self._give_up_overdue() if self._expire_after is not None else 0.0
             if ledger.restored:
                 ledger.renew()
-            book = ledger.book.copy()
-            identity, arm, dual = self._ask_step(book, self._learner.arms, self._limit)  # type: ignore[attr-defined]
+            book = ledger.book if self._in_place else ledger.book.copy()
+            identity, arm, dual = self._ask_step(book, self._cells, self._limit, ledger.next_id)
             kind = self._kinds[arm]
-            ledger.pending[identity] = Entry(arm, kind, now, True)
+            ledger.pending[identity] = (arm, kind, now, True)
             ledger.book = book
-            return decide(identity, arm, self._menu.option(arm), kind, dual, ledger.key)
+            ledger.next_id = identity + 1
+            option = self._options[arm] if self._options is not None else self._menu.option(arm)
+            return decide(identity, arm, option, kind, dual, ledger.key)
 
     def tell(self, decision: Decision | int, success: float, cost: float | None = None) -> None:
         """How a decision went: a bool, or any number from 0 to 1. The cost only where it is not known beforehand.
 
         An outcome for a decision that has expired amends it. Telling twice changes nothing and raises `AlreadyTold`.
         """
-        if not self._tell_shortly(decision, success, cost):
-            super().tell(decision, success, cost)
-
-    def _tell_shortly(self, decision: Any, success: Any, cost: Any) -> bool:
-        """The short way for the usual case: our own decision, still out, a bit, and a cost that needs no second look."""
+        # The short way for the usual case: our own decision, still out, a bit, and a cost that needs no second look.
         ledger = self._ledger
-        if not self._flat or type(decision) is not Decision or decision.selector != ledger.key:
+        if self._flat and type(decision) is Decision and decision.selector == ledger.key:
+            units = WHOLE if success is True else 0 if success is False else success_units(success)
+            arm = decision.arm
+            spent = self._known[arm] if cost is None else cost
+            if type(spent) is float and 0.0 <= spent <= self._most:
+                with self._lock:
+                    if self._tell_shortly(ledger, decision.id, arm, units, spent):
+                        return
+        super().tell(decision, success, cost)
+
+    def _tell_shortly(self, ledger: Ledger, identity: int, arm: int, units: int, spent: float) -> bool:
+        entry = ledger.pending.get(identity)
+        if entry is None or not entry[3]:
             return False
-        units = WHOLE if success is True else 0 if success is False else success_units(success)
-        identity, arm = decision.id, decision.arm
-        spent = self._known[arm] if cost is None else cost
-        if type(spent) is not float or not 0.0 <= spent <= self._menu.max_cost:
+        book = ledger.book if self._in_place else ledger.book.copy()
+        try:
+            if not self._tell_step(book, self._cells, identity, arm, units, spent):
+                return False
+        except Exception:  # learning failed: the long way counts first and learns as well as it can
             return False
-        with self._lock:
-            entry = ledger.pending.get(identity)
-            if entry is None or not entry.counted or identity == ledger.book[SETTLED]:
-                return False
-            book = ledger.book.copy()
-            try:
-                self._tell_step(book, self._learner.arms, identity, arm, units, spent)  # type: ignore[attr-defined]
-            except Exception:  # learning failed: the long way counts first and learns as well as it can
-                return False
-            ledger.book = book
-            del ledger.pending[identity]
-            self._cost += spent
+        ledger.book = book
+        del ledger.pending[identity]
+        self._cost += spent
         return True
 
     def _arms(self) -> int:

@@ -1,7 +1,14 @@
-"""The simulator: the loop of ask and tell with a stream for the world, and the trace it leaves."""
+"""The simulator: the loop of ask and tell with a stream for the world, and the trace it leaves.
+
+A selector with our own bounds on a stream that can say its windows runs in compiled code; everything else in a plain loop
+over ask and tell. Both take the same steps.
+"""
 
 import copy
-from collections.abc import Callable
+import inspect
+import os
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -10,10 +17,16 @@ from numpy.typing import NDArray
 
 from suffice.checks import whole
 from suffice.errors import InvalidArgument
+from suffice.kernels import step as kernel
+from suffice.kernels.compile import available, fast
+from suffice.learner import FlatLearner
 from suffice.records import Decision
-from suffice.streams.base import Stream
+from suffice.selector import Selector
+from suffice.streams.base import Stream, Windows
 
 Floats = NDArray[np.float64]
+
+BLOCK = 1 << 16  # steps whose latents are in memory at once
 
 
 class Method(Protocol):
@@ -71,6 +84,49 @@ class Trace:
         return float((sums[length:] - sums[:-length]).min() / length)
 
 
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What a run came to, without its steps: the memory it takes does not grow with the horizon."""
+
+    target: float
+    steps: int
+    successes: float
+    cost: float
+    largest_debt: float
+    plays: tuple[int, ...]  # per arm
+    seed: int
+    method: Any = field(repr=False, compare=False)
+
+    @property
+    def rate(self) -> float:
+        """The share of successes."""
+        return self.successes / self.steps
+
+    @property
+    def mean_cost(self) -> float:
+        """The cost per step."""
+        return self.cost / self.steps
+
+    @property
+    def debt(self) -> float:
+        """Successes owed at the end."""
+        return self.target * self.steps - self.successes
+
+
+@dataclass(slots=True)
+class _Block:
+    """Some steps of a run."""
+
+    arms: NDArray[np.int64]
+    successes: Floats
+    costs: Floats
+    duals: Floats
+
+    @staticmethod
+    def empty(count: int) -> "_Block":
+        return _Block(np.zeros(count, dtype=np.int64), np.zeros(count), np.zeros(count), np.zeros(count))
+
+
 def simulate(
     method: Method, stream: Stream, horizon: int, seed: int = 0, *, progress: Callable[[int], None] | None = None
 ) -> Trace:
@@ -90,23 +146,117 @@ def simulate(
     >>> bool(trace.largest_debt <= 0.9)
     True
     """
+    horizon, twin = _checked(method, stream, horizon)
+    whole_run = _Block.empty(horizon)
+    for start, block in _blocks(twin, stream, horizon, seed, progress):
+        end = start + block.arms.size
+        whole_run.arms[start:end] = block.arms
+        whole_run.successes[start:end] = block.successes
+        whole_run.costs[start:end] = block.costs
+        whole_run.duals[start:end] = block.duals
+    return Trace(method.target, whole_run.arms, whole_run.successes, whole_run.costs, whole_run.duals, twin)
+
+
+def summarize(
+    method: Method, stream: Stream, horizon: int, seed: int = 0, *, progress: Callable[[int], None] | None = None
+) -> Summary:
+    """Like `simulate`, in constant memory: a billion steps do not need a billion numbers."""
+    horizon, twin = _checked(method, stream, horizon)
+    target = method.target
+    successes = cost = 0.0
+    largest = -np.inf
+    plays = np.zeros(stream.menu.arms, dtype=np.int64)
+    for start, block in _blocks(twin, stream, horizon, seed, progress):
+        steps = np.arange(start + 1, start + block.arms.size + 1, dtype=np.float64)
+        debts = target * steps - (successes + np.cumsum(block.successes))
+        largest = max(largest, float(debts.max()))
+        successes += float(block.successes.sum())
+        cost += float(block.costs.sum())
+        plays += np.bincount(block.arms, minlength=plays.size)[: plays.size]
+    return Summary(target, horizon, successes, cost, largest, tuple(plays.tolist()), seed, twin)
+
+
+def replicate(
+    method: Method, stream: Stream, horizon: int, seeds: Iterable[int], *, workers: int | None = None
+) -> list[Summary]:
+    """A summary per seed, in parallel across cores where the run is compiled, in the order of the seeds.
+
+    >>> from suffice.streams import LabelRanks
+    >>> import suffice
+    >>> stream = LabelRanks.cifar100()
+    >>> runs = replicate(suffice.Selector(stream.menu, target=0.9), stream, 1000, seeds=range(3))
+    >>> [run.seed for run in runs], max(run.largest_debt for run in runs) <= 0.9
+    ([0, 1, 2], True)
+    """
+    with ThreadPoolExecutor(max_workers=workers or os.cpu_count()) as pool:
+        return list(pool.map(lambda seed: summarize(method, stream, horizon, seed), seeds))
+
+
+def _checked(method: Method, stream: Stream, horizon: int) -> tuple[int, Any]:
     horizon = whole("horizon", horizon)
     if getattr(method, "told", 0) or getattr(method, "pending", 0):
         raise InvalidArgument("method must be a fresh one, which has been asked nothing yet")
     menu = getattr(method, "menu", None)
     if menu is not None and menu is not stream.menu and menu.recipe() != stream.menu.recipe():
         raise InvalidArgument("method must have the stream's menu: build it with stream.menu")
-    method = copy.deepcopy(method)
-    latents = stream.draw(np.random.default_rng(seed), horizon)
-    arms = np.zeros(horizon, dtype=np.int64)
-    successes, costs, duals = np.zeros(horizon), np.zeros(horizon), np.zeros(horizon)
-    for step in range(horizon):
+    return horizon, copy.deepcopy(method)
+
+
+def _blocks(
+    method: Any, stream: Stream, horizon: int, seed: int, progress: Callable[[int], None] | None
+) -> Iterator[tuple[int, _Block]]:
+    """The run in blocks: latents are drawn block by block from one generator, and forgotten."""
+    rng = np.random.default_rng(seed)
+    windows = _windows(method, stream)
+    timed = len(inspect.signature(stream.draw).parameters) > 2  # a stream that does not care for the time may say so
+    for start in range(0, horizon, BLOCK):
+        count = min(BLOCK, horizon - start)
+        latents = stream.draw(rng, count, start) if timed else stream.draw(rng, count)
+        if windows is None:
+            yield start, _by_asking(method, stream, latents, start, progress)
+        else:
+            yield start, _by_kernel(method, windows, latents)
+        if progress is not None:
+            progress(start + len(latents))
+
+
+def _windows(method: Any, stream: Stream) -> Windows | None:
+    """What the compiled loop needs, if this method and this stream can go through it."""
+    windows = getattr(stream, "windows", None)
+    if (
+        windows is None
+        or type(method) is not Selector
+        or not isinstance(method._learner, FlatLearner)
+        or not available()
+    ):
+        return None
+    method._compile()
+    found: Windows = windows()
+    return found
+
+
+def _by_kernel(method: Selector, windows: Windows, latents: Any) -> _Block:
+    block = _Block.empty(len(latents))
+    with method._lock:
+        opening = method._opened if method._opened < method.menu.arms - 1 else 0
+        world = np.asarray(latents, dtype=np.float64)
+        run = (block.arms, block.successes, block.costs, block.duals)
+        played = fast(kernel.play)(method._ledger.book, method._cells, world, *windows, *run, opening)
+        if opening:
+            method._opened = int(played)
+        method._ledger.next_id += len(latents)
+        method._cost += float(block.costs.sum())
+    return block
+
+
+def _by_asking(method: Any, stream: Stream, latents: Any, start: int, progress: Callable[[int], None] | None) -> _Block:
+    block = _Block.empty(len(latents))
+    for step, latent in enumerate(latents):
         decision = method.ask()
-        success, cost = stream.judge(latents[step], decision.arm, decision.dual)
+        success, cost = stream.judge(latent, decision.arm, decision.dual)
         method.tell(decision, success, cost)
-        arms[step], successes[step], costs[step], duals[step] = decision.arm, success, cost, decision.dual
+        block.arms[step], block.successes[step] = decision.arm, success
+        block.costs[step], block.duals[step] = cost, decision.dual
         if progress is not None and step % 256 == 255:
-            progress(step + 1)
-    if progress is not None:
-        progress(horizon)
-    return Trace(method.target, arms, successes, costs, duals, method)
+            progress(start + step + 1)
+    return block

@@ -25,6 +25,11 @@ def available() -> bool:
     return importlib.util.find_spec("numba") is not None and not os.environ.get("SUFFICE_NO_COMPILE")
 
 
+def warm() -> bool:
+    """Whether this process has compiled anything yet: then calling a kernel is cheaper than not to."""
+    return bool(_twins) and available()
+
+
 def fast(function: Callable[..., Any]) -> Any:
     """The compiled twin of a function; the function itself where there is no compiler."""
     if not available():

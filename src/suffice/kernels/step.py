@@ -17,9 +17,10 @@ from suffice.book import (
     dual_of,
     rail_of,
     record_of,
+    unask_of,
 )
 from suffice.checks import WHOLE
-from suffice.kernels.arms import ARMS, HAS_NOTHING, cheapest, learn
+from suffice.kernels.arms import ARMS, HAS_NOTHING, cheapest, lay_out, learn
 
 
 def choose(book: Any, arms: Any) -> int:
@@ -60,22 +61,45 @@ def amend(book: Any, arms: Any, arm: int, units: int, cost: float) -> None:
 
 
 def play(
-    book: Any, arms: Any, latents: Any, low: Any, high: Any, costs: Any, played: Any, succeeded: Any, duals: Any
-) -> None:
-    """Whole steps against a stream in which an arm succeeds where the latent lies in its window."""
+    book: Any, arms: Any, latents: Any, low: Any, high: Any, costs: Any,
+    played: Any, succeeded: Any, spent: Any, duals: Any, opening: int,
+) -> int:  # fmt: skip
+    """Whole steps against a stream in which an arm succeeds where the latent lies in its window.
+
+    `opening` is the next arm of a first round, 0 where there is none; what comes back is the one after the last played.
+    """
+    first_round = opening > 0
+    last = int(arms[ARMS]) - 1
     for step in range(len(latents)):
-        arm = choose(book, arms)
         duals[step] = dual_of(book)
-        kind = kind_of(arms, arm)
-        ask_of(book, kind, False)
+        opens = first_round and opening < last
+        if opens:
+            arm = opening
+            opening += 1
+        else:
+            arm = choose(book, arms)
+            ask_of(book, kind_of(arms, arm), False)
+        identity = book[NEXT_ID]
+        book[NEXT_ID] = identity + 1.0
         success = low[arm] <= latents[step] <= high[arm]
-        count(book, arms, arm, WHOLE if success else 0, costs[arm], False)
+        book[SETTLED] = identity
+        if opens:
+            learn(arms, arm, 1.0 if success else 0.0, costs[arm], 1, int(book[TOLD]), price_of(book))
+        else:
+            count(book, arms, arm, WHOLE if success else 0, costs[arm], False)
         played[step] = arm
         succeeded[step] = 1.0 if success else 0.0
+        spent[step] = costs[arm]
+    return opening
 
 
-def ask_step(book: Any, arms: Any, limit: float) -> tuple[int, int, float]:
-    """Decide, and note the decision as outstanding. At `limit` outstanding decisions everything is handed out."""
+def ask_step(book: Any, arms: Any, limit: float, expected: int) -> tuple[int, int, float]:
+    """Decide, and note the decision as outstanding. At `limit` outstanding decisions everything is handed out.
+
+    `expected` is the id that the caller expects: if the book is ahead of it, the last decision was never handed out.
+    """
+    if book[NEXT_ID] > expected:
+        unask_of(book)
     dual = dual_of(book)
     forced = False
     if book[OUT] >= limit:
@@ -90,7 +114,43 @@ def ask_step(book: Any, arms: Any, limit: float) -> tuple[int, int, float]:
     return identity, arm, dual
 
 
-def tell_step(book: Any, arms: Any, identity: int, arm: int, units: int, cost: float) -> None:
-    """Settle an outstanding decision."""
+def tell_step(book: Any, arms: Any, identity: int, arm: int, units: int, cost: float) -> bool:
+    """Settle an outstanding decision; False if it is the one that was settled last."""
+    if book[SETTLED] == identity:
+        return False
     book[SETTLED] = identity
     count(book, arms, arm, units, cost, False)
+    return True
+
+
+def ask_fleet(books: Any, arms: Any, out: Any, which: Any, result: Any) -> int:
+    """A decision for each selector listed; stops at one that has a decision out, and says how far it came."""
+    for place in range(len(which)):
+        one = which[place]
+        if out[one] >= 0:
+            return place
+        book, cells = books[one], arms[one]
+        arm = choose(book, cells)
+        ask_of(book, kind_of(cells, arm), False)
+        out[one] = arm
+        result[place] = arm
+    return len(which)
+
+
+def tell_fleet(books: Any, arms: Any, out: Any, which: Any, units: Any, costs: Any, expired: bool) -> int:
+    """Settle the decision of each selector listed; stops at one that has none out, and says how far it came."""
+    for place in range(len(which)):
+        one = which[place]
+        if out[one] < 0:
+            return place
+        count(books[one], arms[one], int(out[one]), int(units[place]), costs[place], expired)
+        out[one] = -1
+    return len(which)
+
+
+def lay_out_fleet(
+    arms: Any, costs: Any, kind: int, most: float, best: float, has_nothing: bool, horizon: int, cap: float
+) -> None:
+    """Fill in fresh arms for every selector of a fleet, whose number of arms is in place."""
+    for one in range(len(arms)):
+        lay_out(arms[one], costs, kind, most, best, has_nothing, horizon, cap)

@@ -56,14 +56,13 @@ class Rival(ABC):
         """How it went."""
         units = success_units(success)
         identity = self._ledger.identify(decision)
-        entry = self._ledger.entry(identity)
-        arm = entry.arm
+        arm, _, _, counted = self._ledger.entry(identity)
         spent = self.menu.known_cost(arm) if cost is None else cost_told(cost)
         if spent is None:
             raise InvalidArgument(f"cost must be told for option {self.menu.option(arm)!r}")
         self._ledger.settle(identity, units)
         self.cost += spent
-        self._learn(arm, units / WHOLE, min(spent, self.menu.max_cost), counted=entry.counted)
+        self._learn(arm, units / WHOLE, min(spent, self.menu.max_cost), counted=counted)
 
     @property
     def target(self) -> float:

@@ -1,22 +1,51 @@
 """What a stream is: a world that judges the arm played in each step and shows nothing else."""
 
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from suffice.menu import Menu
+
+Floats = NDArray[np.float64]
+
+
+class Windows(NamedTuple):
+    """A stream in which an arm succeeds where the latent lies in its window: one window and one cost per arm."""
+
+    low: Floats
+    high: Floats
+    costs: Floats
 
 
 class Stream(Protocol):
     """Where outcomes come from.
 
-    `draw` fixes the world for so many steps before anything is played, so that methods can be compared on the same one.
-    `judge` says how an arm does in one step; a hostile stream may look at the dual.
+    `draw` fixes the world for some steps before anything is played, so that methods can be compared on the same one; a
+    long run draws it block by block, `start` being the first step of the block. `judge` says how an arm does in one
+    step; a hostile stream may look at the dual. A stream may also have a method `windows()`, see `Windows`; then whole
+    runs on it are compiled.
+
+    >>> import suffice
+    >>> class Coins:
+    ...     '''The more is spent, the more often it works.'''
+    ...
+    ...     menu = suffice.Menu({"a": 0.2, "b": 0.6}, everything="all", nothing="none")
+    ...
+    ...     def draw(self, rng, count, start=0):
+    ...         return rng.random(count)
+    ...
+    ...     def judge(self, latent, arm, dual):
+    ...         cost = self.menu.known_cost(arm)
+    ...         return latent < cost, cost
+    >>> trace = suffice.simulate(suffice.Selector(Coins.menu, target=0.5), Coins(), horizon=500)
+    >>> bool(trace.largest_debt <= 0.5)
+    True
     """
 
     menu: Menu
 
-    def draw(self, rng: np.random.Generator, count: int) -> Any:
+    def draw(self, rng: np.random.Generator, count: int, start: int = 0) -> Any:
         """One latent per step, in something that can be indexed."""
         ...
 

@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from suffice.errors import InvalidArgument, shown
 from suffice.menu import Menu
+from suffice.streams.base import Windows
 
 # How many of the 10,000 CIFAR-100 test images have their true label at rank 1, 2, ..., 100 under a pretrained VGG16.
 # Classifier outputs: dblalock/bolt at e7726a4 (MPL-2.0). Images: A. Krizhevsky, Learning multiple layers of features
@@ -46,12 +47,15 @@ class LabelRanks:
         """CIFAR-100 under a pretrained VGG16, with the paper's menu."""
         return LabelRanks(Menu.top_k(ks, classes=100), least=least, most=most)
 
-    def draw(self, rng: np.random.Generator, count: int) -> NDArray[np.int64]:
+    def draw(self, rng: np.random.Generator, count: int, start: int = 0) -> NDArray[np.int64]:
         return rng.choice(self.frequency.size, size=count, p=self.frequency) + 1
 
     def judge(self, latent: Any, arm: int, dual: float) -> tuple[float, float]:
         shown = self.shown[arm]
         return float(latent <= shown), float(shown / self.frequency.size)
+
+    def windows(self) -> Windows:
+        return Windows(np.zeros(self.menu.arms), self.shown.astype(np.float64), self.shown / self.frequency.size)
 
     def truth(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """The exact success probability and cost of every arm."""

@@ -1,0 +1,253 @@
+"""Many independent selectors of one menu in arrays: one controller per city, customer or query class."""
+
+import io
+import json
+import os
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from suffice.book import TOLD, debt_of, dual_of
+from suffice.bounds import NAMED, LineBounds, named_bounds
+from suffice.certificate import Certificate
+from suffice.checks import WHOLE, whole
+from suffice.errors import InvalidArgument, NewerState, StateError, shown
+from suffice.kernels import arms as flat
+from suffice.kernels import step as kernel
+from suffice.kernels.compile import available, fast
+from suffice.kernels.envelope import leaf_count
+from suffice.menu import Menu
+from suffice.promise import Counts, Promise
+from suffice.saving import FORMAT, VERSION, write_bytes
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+class Fleet:
+    """So many selectors, each with its own promise, stepped together.
+
+    Each has at most one decision out: `ask` some of them, `tell` some of them, in any order. The arms are those that as
+    many single `Selector`s would play.
+
+    Args:
+        menu, target, horizon, slack, step, cap, start, bounds: as for `Selector`, the same for all.
+        size: how many.
+
+    >>> import numpy as np
+    >>> menu = Menu.top_k([5, 10, 20, 50], classes=100)
+    >>> fleet = Fleet(menu, target=0.9, size=1000)
+    >>> arms = fleet.ask([3, 1, 4])
+    >>> [menu.option(arm) for arm in arms]
+    [100, 100, 100]
+    >>> fleet.tell([4, 3], successes=[True, True])
+    >>> fleet.told.sum(), fleet.pending
+    (np.int64(2), 1)
+    """
+
+    def __init__(
+        self,
+        menu: Menu,
+        target: float | Fraction,
+        size: int,
+        horizon: int | None = None,
+        *,
+        slack: float | None = None,
+        step: float | None = None,
+        cap: float | None = None,
+        start: str | float = "safe",
+        bounds: str = "auto",
+    ) -> None:
+        if not isinstance(menu, Menu):
+            raise InvalidArgument(f"menu must be a Menu, got {shown(menu)}")
+        self._promise = Promise.make(
+            target, horizon, slack=slack, step=step, cap=cap, start=start, max_cost=menu.max_cost,
+            everything_success=menu.everything_success, forgiving=not menu.has_nothing,
+        )  # fmt: skip
+        found = named_bounds(bounds)
+        if not isinstance(found, LineBounds) or type(found) not in NAMED.values() or found.name == "paper":
+            raise InvalidArgument(f'bounds must be "auto", "kl" or "hoeffding" for a fleet, got {shown(bounds)}')
+        self._menu = menu
+        self._bounds = found.name
+        self._horizon = None if horizon is None else whole("horizon", horizon)
+        count = whole("size", size)
+        leaves = leaf_count(menu.arms) if menu.arms > flat.SMALL else 0
+        self._books: Floats = np.tile(np.array(self._promise.open(), dtype=np.float64), (count, 1))
+        self._arms: Floats = np.zeros((count, flat.length(menu.arms, leaves)))
+        self._arms[:, flat.ARMS], self._arms[:, flat.SIZE] = menu.arms, leaves
+        self._out: Ints = np.full(count, -1, dtype=np.int64)
+        known = [menu.known_cost(arm) for arm in range(menu.arms)]
+        self._known: Floats = np.array([np.nan if cost is None else cost for cost in known])
+        costs = menu.costs if menu.costs is not None else np.zeros(0)
+        _run(kernel.lay_out_fleet)(
+            self._arms, costs, found.code, menu.max_cost, float(menu.everything_success), menu.has_nothing,
+            self._horizon or 0, self._promise.cap,
+        )  # fmt: skip
+
+    # --- ask and tell
+
+    def ask(self, which: ArrayLike | None = None) -> Ints:
+        """The arm that each selector listed plays now; all of them if none is listed. Each must have none out."""
+        listed = self._listed(which)
+        busy = np.flatnonzero(self._out[listed] >= 0)
+        if busy.size:
+            raise InvalidArgument(
+                f"which must list selectors with no decision out, got {int(listed[busy[0]])}: tell it first"
+            )
+        if np.unique(listed).size != listed.size:
+            raise InvalidArgument("which must list each selector once")
+        result = np.zeros(listed.size, dtype=np.int64)
+        _run(kernel.ask_fleet)(self._books, self._arms, self._out, listed, result)
+        return result
+
+    def tell(self, which: ArrayLike | None, successes: ArrayLike, costs: ArrayLike | None = None) -> None:
+        """How the decisions of the selectors listed went. All are told, or none if one is bad."""
+        listed = self._waiting(which)
+        units = _units(successes, listed.size)
+        spent = self._known[self._out[listed]]
+        if costs is not None:
+            told = _numbers("costs", costs, listed.size)
+            if not (np.isfinite(told) & (told >= 0)).all():
+                raise InvalidArgument("costs must be finite and at least 0")
+            spent = np.where(np.isnan(spent), told, spent)
+        if np.isnan(spent).any():
+            raise InvalidArgument("costs must be told: the menu does not know what its options cost")
+        spent = np.minimum(spent, self._menu.max_cost)
+        _run(kernel.tell_fleet)(self._books, self._arms, self._out, listed, units, spent, False)
+
+    def expire(self, which: ArrayLike) -> None:
+        """Give up on the decisions of the selectors listed: they count as failures."""
+        listed = self._waiting(which)
+        spent = self._known[self._out[listed]]
+        _run(kernel.tell_fleet)(
+            self._books, self._arms, self._out, listed, np.zeros(listed.size, np.int64), spent, True
+        )
+
+    def _listed(self, which: ArrayLike | None) -> Ints:
+        if which is None:
+            return np.arange(len(self), dtype=np.int64)
+        listed = np.asarray(which)
+        if listed.ndim != 1 or (listed.size and listed.dtype.kind not in "iu"):
+            raise InvalidArgument(f"which must list selectors by number, got {shown(which)}")
+        listed = listed.astype(np.int64)
+        if listed.size and not (int(listed.min()) >= 0 and int(listed.max()) < len(self)):
+            raise InvalidArgument(f"which must list numbers from 0 to {len(self) - 1}, got {shown(which)}")
+        return listed
+
+    def _waiting(self, which: ArrayLike | None) -> Ints:
+        listed = self._listed(which)
+        idle = np.flatnonzero(self._out[listed] < 0)
+        if idle.size:
+            raise InvalidArgument(
+                f"which must list selectors with a decision out, got {int(listed[idle[0]])}: ask it first"
+            )
+        if np.unique(listed).size != listed.size:
+            raise InvalidArgument("which must list each selector once")
+        return listed
+
+    # --- where things stand
+
+    def __len__(self) -> int:
+        return len(self._out)
+
+    @property
+    def menu(self) -> Menu:
+        """What may be chosen."""
+        return self._menu
+
+    @property
+    def told(self) -> Ints:
+        """Outcomes counted, per selector."""
+        return self._books[:, TOLD].astype(np.int64)
+
+    @property
+    def debts(self) -> Floats:
+        """Successes owed, per selector."""
+        return np.array([debt_of(book) for book in self._books.tolist()])
+
+    @property
+    def duals(self) -> Floats:
+        """The price of a success, per selector."""
+        return np.array([dual_of(book) for book in self._books.tolist()])
+
+    @property
+    def pending(self) -> int:
+        """How many selectors have a decision out."""
+        return int((self._out >= 0).sum())
+
+    @property
+    def nbytes(self) -> int:
+        """The memory that the state takes."""
+        return self._books.nbytes + self._arms.nbytes + self._out.nbytes
+
+    def certificate(self, one: int) -> Certificate:
+        """The certificate of one selector."""
+        index = int(self._listed([one])[0])
+        counts = Counts()
+        counts.read(self._books[index])
+        return Certificate.make(self._promise, counts, int(self._out[index] >= 0))
+
+    def __repr__(self) -> str:
+        return f"<Fleet of {len(self):,} selectors, {self._menu.arms} arms, target={float(self._promise.target):g}>"
+
+    # --- saving
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the whole fleet as one NumPy file (.npz). A crash in the middle leaves the file as it was before."""
+        about = {
+            "format": FORMAT, "version": VERSION, "kind": "Fleet", "menu": self._menu.recipe(), "bounds": self._bounds,
+            "horizon": self._horizon, "promise": self._promise.state(),
+        }  # fmt: skip
+        buffer = io.BytesIO()
+        np.savez(buffer, about=np.array(json.dumps(about)), books=self._books, arms=self._arms, out=self._out)
+        write_bytes(path, buffer.getbuffer())
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> "Fleet":
+        """The fleet that was saved."""
+        try:
+            with open(path, "rb") as handle, np.load(handle, allow_pickle=False) as file:
+                about = json.loads(str(file["about"]))
+                if about["version"] > VERSION:
+                    raise NewerState(f"{path} was written by a later suffice: upgrade suffice")
+                fleet = cls(
+                    Menu.from_recipe(about["menu"]), Fraction(about["promise"]["target"]), len(file["out"]),
+                    about["horizon"], bounds=about["bounds"],
+                )  # fmt: skip
+                fleet._promise = Promise.from_state(about["promise"])
+                for name in ("books", "arms", "out"):
+                    old, new = getattr(fleet, f"_{name}"), file[name]
+                    if old.shape != new.shape or old.dtype != new.dtype:
+                        raise StateError(f"{path} does not fit its own menu")
+                    old[:] = new
+        except FileNotFoundError:
+            raise
+        except StateError:
+            raise
+        except Exception as error:
+            raise StateError(f"{path} is not a fleet that can be read: {type(error).__name__} {error}") from error
+        return fleet
+
+
+def _run(function: Any) -> Any:
+    return fast(function) if available() else function
+
+
+def _numbers(name: str, values: Any, count: int) -> Floats:
+    try:
+        array = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidArgument(f"{name} must hold one number per selector listed, got {shown(values)}") from None
+    if array.shape != (count,):
+        raise InvalidArgument(f"{name} must hold {count} numbers, one per selector listed, got shape {array.shape}")
+    return array
+
+
+def _units(successes: Any, count: int) -> Ints:
+    array = _numbers("successes", successes, count)
+    if not ((array >= 0.0) & (array <= 1.0)).all():
+        raise InvalidArgument("successes must lie between 0 and 1")
+    # In billionths, rounded down; the millionth of one makes 0.0157 the number it is written as.
+    return np.floor(array * WHOLE + 1e-6).astype(np.int64)
