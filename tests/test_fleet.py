@@ -132,7 +132,7 @@ def test_bad_input_leaves_the_fleet_as_it_was() -> None:
     before = (fleet._books.copy(), fleet._arms.copy(), fleet._out.copy())
     calls: list[tuple[Any, str]] = [
         (lambda: fleet.ask([1]), "which must list selectors with no decision out, got 1"),
-        (lambda: fleet.ask([0, 0]), "which must list each selector once"),
+        (lambda: fleet.ask([0, 0]), "which must list each selector once, got 0 twice"),
         (lambda: fleet.ask([4]), "which must list numbers from 0 to 3"),
         (lambda: fleet.ask([-1]), "which must list numbers from 0 to 3"),
         (lambda: fleet.ask([0.5]), "which must list selectors by number"),

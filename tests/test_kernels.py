@@ -196,8 +196,9 @@ def test_compiled_uncompiled_and_objects_play_the_same_arms(menu: Menu, kind: st
     learner = plain._learner
     assert isinstance(learner, FlatLearner)
     learner.arms, learner.compiled = list(map(float, learner.arms)), False
-    plain._set_up()
     plain._ledger.book = [*map(float, plain._ledger.book)]
+    plain._set_up()
+    assert plain._packed is None
     contestants.append(plain)
     assert isinstance(contestants[1]._learner, OwnLearner)
     rng = np.random.default_rng(0)

@@ -39,6 +39,7 @@ BREACHES, FORCED, MISSING, MISSING_MIRROR, EXCESS, WORST_EXCESS = range(20, 26)
 NEXT_ID, SETTLED, OUT, OUT_MIRROR = range(26, 30)
 CELLS: Final = 30
 ASKED: Final = CELLS  # the kind of the decision asked last, so that an ask can be taken back
+LENGTH: Final = CELLS + 1
 UNCOUNTED: Final = 2  # what stands there after one of a first round
 
 

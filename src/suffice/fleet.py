@@ -78,6 +78,7 @@ class Fleet:
         self._arms: Floats = np.zeros((count, flat.length(menu.arms, leaves)))
         self._arms[:, flat.ARMS], self._arms[:, flat.SIZE] = menu.arms, leaves
         self._out: Ints = np.full(count, -1, dtype=np.int64)
+        self._marks = np.zeros(count, dtype=np.uint8)
         known = [menu.known_cost(arm) for arm in range(menu.arms)]
         self._known: Floats = np.array([np.nan if cost is None else cost for cost in known])
         costs = menu.costs if menu.costs is not None else np.zeros(0)
@@ -91,13 +92,9 @@ class Fleet:
     def ask(self, which: ArrayLike | None = None) -> Ints:
         """The arm that each selector listed plays now; all of them if none is listed. Each must have none out."""
         listed = self._listed(which)
-        busy = np.flatnonzero(self._out[listed] >= 0)
-        if busy.size:
-            raise InvalidArgument(
-                f"which must list selectors with no decision out, got {int(listed[busy[0]])}: tell it first"
-            )
-        if np.unique(listed).size != listed.size:
-            raise InvalidArgument("which must list each selector once")
+        wrong = self._first_wrong(listed, waiting=False)
+        if wrong is not None:
+            raise InvalidArgument(f"which must list selectors with no decision out, got {wrong}: tell it first")
         result = np.zeros(listed.size, dtype=np.int64)
         _run(kernel.ask_fleet)(self._books, self._arms, self._out, listed, result)
         return result
@@ -138,14 +135,17 @@ class Fleet:
 
     def _waiting(self, which: ArrayLike | None) -> Ints:
         listed = self._listed(which)
-        idle = np.flatnonzero(self._out[listed] < 0)
-        if idle.size:
-            raise InvalidArgument(
-                f"which must list selectors with a decision out, got {int(listed[idle[0]])}: ask it first"
-            )
-        if np.unique(listed).size != listed.size:
-            raise InvalidArgument("which must list each selector once")
+        wrong = self._first_wrong(listed, waiting=True)
+        if wrong is not None:
+            raise InvalidArgument(f"which must list selectors with a decision out, got {wrong}: ask it first")
         return listed
+
+    def _first_wrong(self, listed: Ints, *, waiting: bool) -> int | None:
+        """The first selector listed that is not as wanted; raises if one is listed twice."""
+        twice, place = _run(kernel.check_fleet)(self._out, listed, self._marks, waiting)
+        if twice:
+            raise InvalidArgument(f"which must list each selector once, got {int(listed[place])} twice")
+        return int(listed[place]) if place < listed.size else None
 
     # --- where things stand
 

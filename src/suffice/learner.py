@@ -27,6 +27,7 @@ class Learner(ABC):
     """Takes in outcomes and proposes an arm at a price."""
 
     menu: Menu
+    arms: Any  # the flat memory, where there is one
     bounds: Any
     chooser: Any
 

@@ -86,16 +86,23 @@ class Ledger:
         if counted:
             ask_of(book, kind, forced)
         self.pending[identity] = (arm, kind, asked, counted)
-        self.book = book
+        self._put(book)
         self.next_id = identity + 1
         return identity
+
+    def _put(self, book: Any) -> None:
+        """Put a changed copy in the book's place, at once."""
+        if isinstance(self.book, list):
+            self.book = book
+        else:
+            self.book[:] = book  # an array is part of a larger one, which compiled code works on
 
     def heal(self) -> None:
         """Take back an ask that an interrupt kept from being handed out."""
         if self.book[NEXT_ID] > self.next_id:
             book = self.book.copy()
             unask_of(book)
-            self.book = book
+            self._put(book)
 
     def skip(self) -> None:
         """Note a decision that will not be judged."""
@@ -162,7 +169,7 @@ class Ledger:
         elif counted:
             back_of(book, kind)
             record_of(book, kind, units, False)
-        self.book = book
+        self._put(book)
         (self.expired if late else self.pending).pop(identity, None)
         return late
 
@@ -174,10 +181,10 @@ class Ledger:
         if counted:
             back_of(book, kind)
             record_of(book, kind, 0, True)
-        self.book = book
+        self._put(book)
         del self.pending[identity]
         self.expired[identity] = entry
-        book[SETTLED] = -1  # it may yet be amended
+        self.book[SETTLED] = -1  # it may yet be amended
         if len(self.expired) > REMEMBERED:
             del self.expired[next(iter(self.expired))]
         return arm

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from suffice.book import EVERYTHING, NOTHING, dual_of
+from suffice.book import EVERYTHING, LENGTH, NOTHING, dual_of
 from suffice.bounds import NAMED as NAMED_BOUNDS
 from suffice.bounds import Bounds
 from suffice.checks import WHOLE, success_units, whole
@@ -22,9 +22,9 @@ from suffice.choosers import NAMED as NAMED_CHOOSERS
 from suffice.choosers import Chooser
 from suffice.controller import Controller, log
 from suffice.errors import InvalidArgument, StateError, shown
-from suffice.kernels.step import ask_step, price_of, tell_step
+from suffice.kernels.compile import fast
+from suffice.kernels.step import ask_packed, ask_step, price_of, tell_packed, tell_step
 from suffice.learner import FlatLearner, make_learner
-from suffice.ledger import Ledger
 from suffice.menu import Menu
 from suffice.promise import Promise
 from suffice.records import Arm, Decision, decide
@@ -99,25 +99,25 @@ class Selector(Controller):
         self._memory = memory
         self._learner = make_learner(menu, bounds, chooser, self._horizon, promise.cap)
         self._opened = menu.arms  # the first arm that the first round has not played; beyond the last: no first round
-        self._flat = isinstance(self._learner, FlatLearner)
         self._set_up()
         self._chooser_failed = False
 
-    _derived = Controller._derived | {"_ask_step", "_tell_step", "_cells", "_options", "_kinds", "_known"}
+    _derived = Controller._derived | {"_packed", "_ask_packed", "_tell_packed", "_options", "_kinds", "_known"}
 
     def _set_up(self) -> None:
         """What the short way through ask and tell needs at hand."""
         menu, learner = self._menu, self._learner
-        if not isinstance(learner, FlatLearner):
-            return
-        if learner.compiled:
-            self._ledger.book = np.array(self._ledger.book, dtype=np.float64)
-        self._ask_step, self._tell_step = learner.twin(ask_step), learner.twin(tell_step)
-        self._limit = math.inf if self._max_pending is None else float(self._max_pending)
-        self._cells, self._in_place, self._most = learner.arms, learner.compiled, menu.max_cost
+        self._packed: Any = None
+        self._short = isinstance(learner, FlatLearner)
         self._options = menu.immutable()
         self._kinds = [menu.kind_of(arm) for arm in range(menu.arms)]
         self._known = [menu.known_cost(arm) for arm in range(menu.arms)]
+        self._limit = math.inf if self._max_pending is None else float(self._max_pending)
+        if isinstance(learner, FlatLearner) and learner.compiled:
+            # One array for the book and the arms, of which both are views: what one way writes the other reads.
+            self._packed = np.concatenate([np.array(self._ledger.book, dtype=np.float64), learner.arms])
+            self._ledger.book, learner.arms = self._packed[:LENGTH], self._packed[LENGTH:]
+            self._ask_packed, self._tell_packed = fast(ask_packed), fast(tell_packed)
 
     def _compile(self) -> None:
         """Move to compiled code, for a run that is worth it."""
@@ -173,19 +173,25 @@ class Selector(Controller):
             audit: False for a decision whose outcome will not be told: it is never pending and never counted. Decide
                 by a coin, before asking, which ones are audited.
         """
-        # The short way: one kernel call, and the decision noted.
-        if not self._flat or available is not None or audit is not True or self._opened < self._menu.arms - 1:
+        # The short way: one kernel call, which either happens or does not, and the decision noted.
+        if not self._short or available is not None or audit is not True or self._opened < self._menu.arms - 1:
             return super().ask(available=available, audit=audit)
         with self._lock:
-            ledger = self._ledger
             now = self._give_up_overdue() if self._expire_after is not None else 0.0
+            ledger = self._ledger
             if ledger.restored:
                 ledger.renew()
-            book = ledger.book if self._in_place else ledger.book.copy()
-            identity, arm, dual = self._ask_step(book, self._cells, self._limit, ledger.next_id)
+            identity = ledger.next_id
+            if self._packed is not None:
+                arm, dual = self._ask_packed(self._packed, self._limit, identity)
+                book = None
+            else:
+                book = ledger.book.copy()
+                arm, dual = ask_step(book, self._learner.arms, self._limit, identity)
             kind = self._kinds[arm]
             ledger.pending[identity] = (arm, kind, now, True)
-            ledger.book = book
+            if book is not None:
+                ledger.book = book
             ledger.next_id = identity + 1
             option = self._options[arm] if self._options is not None else self._menu.option(arm)
             return decide(identity, arm, option, kind, dual, ledger.key)
@@ -195,31 +201,30 @@ class Selector(Controller):
 
         An outcome for a decision that has expired amends it. Telling twice changes nothing and raises `AlreadyTold`.
         """
-        # The short way for the usual case: our own decision, still out, a bit, and a cost that needs no second look.
+        # The short way for the usual case: our own decision, still out, and a cost that needs no second look.
         ledger = self._ledger
-        if self._flat and type(decision) is Decision and decision.selector == ledger.key:
+        if self._short and type(decision) is Decision and decision.selector == ledger.key:
             units = WHOLE if success is True else 0 if success is False else success_units(success)
             arm = decision.arm
             spent = self._known[arm] if cost is None else cost
-            if type(spent) is float and 0.0 <= spent <= self._most:
+            if type(spent) is float and 0.0 <= spent <= self._menu.max_cost:
+                identity, pending = decision.id, ledger.pending
                 with self._lock:
-                    if self._tell_shortly(ledger, decision.id, arm, units, spent):
+                    out = identity in pending and pending[identity][3]
+                    if out and self._tell_step(identity, arm, units, spent):
+                        del pending[identity]
+                        self._cost += spent
                         return
         super().tell(decision, success, cost)
 
-    def _tell_shortly(self, ledger: Ledger, identity: int, arm: int, units: int, spent: float) -> bool:
-        entry = ledger.pending.get(identity)
-        if entry is None or not entry[3]:
-            return False
-        book = ledger.book if self._in_place else ledger.book.copy()
-        try:
-            if not self._tell_step(book, self._cells, identity, arm, units, spent):
-                return False
-        except Exception:  # learning failed: the long way counts first and learns as well as it can
+    def _tell_step(self, identity: int, arm: int, units: int, spent: float) -> bool:
+        if self._packed is not None:
+            return bool(self._tell_packed(self._packed, identity, arm, units, spent))
+        ledger = self._ledger
+        book = ledger.book.copy()
+        if not tell_step(book, self._learner.arms, identity, arm, units, spent):
             return False
         ledger.book = book
-        del ledger.pending[identity]
-        self._cost += spent
         return True
 
     def _arms(self) -> int:

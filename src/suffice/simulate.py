@@ -241,7 +241,7 @@ def _by_kernel(method: Selector, windows: Windows, latents: Any) -> _Block:
         opening = method._opened if method._opened < method.menu.arms - 1 else 0
         world = np.asarray(latents, dtype=np.float64)
         run = (block.arms, block.successes, block.costs, block.duals)
-        played = fast(kernel.play)(method._ledger.book, method._cells, world, *windows, *run, opening)
+        played = fast(kernel.play)(method._ledger.book, method._learner.arms, world, *windows, *run, opening)
         if opening:
             method._opened = int(played)
         method._ledger.next_id += len(latents)

@@ -5,6 +5,7 @@ from typing import Any
 from suffice.book import (
     CAP,
     EVERYTHING,
+    LENGTH,
     NEXT_ID,
     NOTHING,
     OUT,
@@ -93,7 +94,7 @@ def play(
     return opening
 
 
-def ask_step(book: Any, arms: Any, limit: float, expected: int) -> tuple[int, int, float]:
+def ask_step(book: Any, arms: Any, limit: float, expected: int) -> tuple[int, float]:
     """Decide, and note the decision as outstanding. At `limit` outstanding decisions everything is handed out.
 
     `expected` is the id that the caller expects: if the book is ahead of it, the last decision was never handed out.
@@ -109,9 +110,8 @@ def ask_step(book: Any, arms: Any, limit: float, expected: int) -> tuple[int, in
     else:
         arm = choose(book, arms)
     ask_of(book, kind_of(arms, arm), forced)
-    identity = int(book[NEXT_ID])
-    book[NEXT_ID] = identity + 1
-    return identity, arm, dual
+    book[NEXT_ID] += 1
+    return arm, dual
 
 
 def tell_step(book: Any, arms: Any, identity: int, arm: int, units: int, cost: float) -> bool:
@@ -121,6 +121,32 @@ def tell_step(book: Any, arms: Any, identity: int, arm: int, units: int, cost: f
     book[SETTLED] = identity
     count(book, arms, arm, units, cost, False)
     return True
+
+
+def ask_packed(cells: Any, limit: float, expected: int) -> tuple[int, float]:
+    """`ask_step` for a book and its arms in one array: each array that is handed over costs time."""
+    return ask_step(cells[:LENGTH], cells[LENGTH:], limit, expected)
+
+
+def tell_packed(cells: Any, identity: int, arm: int, units: int, cost: float) -> bool:
+    """`tell_step` for a book and its arms in one array."""
+    return tell_step(cells[:LENGTH], cells[LENGTH:], identity, arm, units, cost)
+
+
+def check_fleet(out: Any, which: Any, marks: Any, waiting: bool) -> tuple[bool, int]:
+    """The place of the first selector listed twice (True), or else of the first that does not wait, or waits, as wanted."""
+    twice, wrong = False, len(which)
+    for place in range(len(which)):
+        one = which[place]
+        if marks[one] != 0:
+            twice, wrong = True, place
+            break
+        marks[one] = 1
+        if wrong == len(which) and (out[one] >= 0) != waiting:
+            wrong = place
+    for place in range(len(which)):
+        marks[which[place]] = 0
+    return twice, wrong
 
 
 def ask_fleet(books: Any, arms: Any, out: Any, which: Any, result: Any) -> int:
