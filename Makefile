@@ -6,12 +6,13 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 
-.PHONY: help demo test test-long lint clean
+.PHONY: help demo test test-long bench lint clean
 
 help:
 	@echo "make demo       see it work: a real stream, four methods, one table"
 	@echo "make test       ruff, mypy --strict, pytest with doctests"
 	@echo "make test-long  the full-length variants of the tests"
+	@echo "make bench      time per decision beside NumPy, River, MABWiser, Vowpal Wabbit, PyBandits and MAPIE"
 	@echo "make clean      remove .venv and caches"
 
 demo: $(VENV)/cli.stamp
@@ -22,6 +23,13 @@ test: lint
 
 test-long: $(VENV)/dev.stamp
 	$(BIN)/python -m pytest -n auto -q -m long
+
+# Peers are installed one by one: one that cannot be is reported as such, and the others are measured.
+PEERS := river mabwiser vowpalwabbit pybandits mapie
+
+bench: $(VENV)/bench.stamp
+	@for peer in $(PEERS); do $(PIP) $$peer >/dev/null 2>&1 || echo "could not install $$peer"; done
+	$(BIN)/python -m benchmarks
 
 lint: $(VENV)/dev.stamp
 	$(BIN)/ruff check .

@@ -115,12 +115,12 @@ def test_the_invariants_hold(count: int, known: bool) -> None:
         flat.learn(arms, arm, success, float(rng.random()), 1, told, price)
         if told % 100 == 0:
             prices = [price, *np.linspace(0, 5, 41), *rng.uniform(0, 5, 40)]
-            envelope.check(arms, flat.HEAD + flat.BLOCKS * count, int(arms[flat.SIZE]), prices)
+            envelope.check(arms, flat.HEAD + flat.STRIDE * count, int(arms[flat.SIZE]), prices)
 
 
 def test_the_checker_notices_a_wrong_tree() -> None:
     arms = fresh(30, lines.KL, True, seed=1, compiled=False)
-    base = flat.HEAD + flat.BLOCKS * 30
+    base = flat.HEAD + flat.STRIDE * 30
     arms[base + envelope.WIDTH * 5 + envelope.ARM] = 29.0
     with pytest.raises(AssertionError, match="node 5 is certain of the wrong arm"):
         envelope.check(arms, base, 32, [2.5])
@@ -157,7 +157,7 @@ def test_sorting() -> None:
     for count in (1, 2, 3, 17, 100):
         keys = np.round(rng.random(count), 1).tolist()
         cells = [0.0] * (2 * count) + keys
-        flat.sort_by(cells, 0, count, 2 * count, count)
+        flat.sort_by(cells, 0, count, 2 * count, 1, count)
         assert [int(c) for c in cells[:count]] == sorted(range(count), key=lambda k: keys[k])
 
 
@@ -252,4 +252,4 @@ def test_small_menus_need_no_compiler() -> None:
 def test_unplayed_lines_of_the_paper_are_infinite_and_scanned() -> None:
     arms = fresh(100, lines.PAPER, False, seed=0, compiled=False)
     assert flat.cheapest(arms, 1.0) == 1
-    assert math.isinf(arms[flat.cell(arms, flat.UPPER, 1)])
+    assert math.isinf(arms[flat.cell(flat.UPPER, 1)])

@@ -102,16 +102,17 @@ class FlatLearner(Learner):
 
     def columns(self) -> tuple[Floats, Floats, Floats, Floats, Floats, Floats]:
         count = self.menu.arms
-        cells = np.asarray(self.arms[flat.HEAD : flat.HEAD + 6 * count], dtype=np.float64).reshape(6, count)
-        return cells[0], cells[1], cells[2], cells[3], cells[4], cells[5]
+        rows = np.asarray(self.arms[flat.HEAD : flat.HEAD + flat.STRIDE * count], dtype=np.float64)
+        columns = rows.reshape(count, flat.STRIDE).T
+        return columns[0], columns[1], columns[2], columns[3], columns[4], columns[5]
 
     def fill(self, rows: list[list[Any]], told: int, price: float) -> None:
         for arm, plays, successes, priced, costs in rows:
             if not 0 <= whole("arm", arm, 0) < self.menu.arms:
                 raise StateError(f"an arm must be a number from 0 to {self.menu.arms - 1}, got {shown(arm)}")
             sums = (whole("plays", plays, 0), float(successes), whole("priced", priced, 0), float(costs))
-            for block, value in enumerate(sums):
-                self.arms[flat.HEAD + block * self.menu.arms + arm] = float(value)
+            for column, value in enumerate(sums):
+                self.arms[flat.cell(column, arm)] = float(value)
             if not self.menu.is_boundary(arm) and plays:
                 self.arms[flat.UNSEEN] -= 1
         self._check()

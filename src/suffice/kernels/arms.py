@@ -1,7 +1,7 @@
 """The arms: tallies, lines and the envelope in one flat sequence of floats, and what a step does to them.
 
-Layout: a head of HEAD cells, then blocks of one cell per arm (PLAYS ... PLACE), then the nodes of the tree. A menu of
-up to SMALL arms has no tree and is scanned. The functions take a list as well as an array.
+Layout: a head of HEAD cells, then a row of STRIDE cells per arm (PLAYS ... PLACE; one row is one cache line), then the
+nodes of the tree. A menu of up to SMALL arms has no tree and is scanned. The functions take a list as well as an array.
 """
 
 import math
@@ -13,18 +13,18 @@ from suffice.kernels.lines import PAPER, epoch_of, level_of, lower_of, upper_of
 ARMS, SIZE, KIND, MOST, KNOWN, LEVEL, LAST, HORIZON, MARGIN, SORT, HAS_NOTHING, SPENT, UNSEEN, CEILING = range(14)
 HEAD = 16
 PLAYS, SUCCESSES, PRICED, COSTS, UPPER, LOWER, PLACE = range(7)
-BLOCKS = 7
+STRIDE = 8
 SMALL = 64  # scanning so few lines is faster than keeping a tree
 
 
-def cell(arms: Any, block: int, arm: int) -> int:
-    """Where an arm's number lies in a block."""
-    return HEAD + block * int(arms[ARMS]) + arm
+def cell(column: int, arm: int) -> int:
+    """Where one of an arm's numbers lies."""
+    return HEAD + STRIDE * arm + column
 
 
 def length(count: int, size: int) -> int:
     """How many cells so many arms take, with a tree of so many leaves (0: none)."""
-    return HEAD + BLOCKS * count + 2 * WIDTH * size
+    return HEAD + STRIDE * count + 2 * WIDTH * size
 
 
 def lay_out(
@@ -37,16 +37,16 @@ def lay_out(
     arms[KNOWN] = 1.0 if len(costs) > 0 else 0.0
     arms[UNSEEN] = count - 1 - first
     for arm in range(count):
-        arms[cell(arms, UPPER, arm)] = math.inf if kind == PAPER else 1.0
-        arms[cell(arms, LOWER, arm)] = -math.inf if kind == PAPER else 0.0
+        arms[cell(UPPER, arm)] = math.inf if kind == PAPER else 1.0
+        arms[cell(LOWER, arm)] = -math.inf if kind == PAPER else 0.0
     if len(costs) > 0 and kind != PAPER:
         for place in range(len(costs)):
-            arms[cell(arms, LOWER, first + place)] = costs[place]
+            arms[cell(LOWER, first + place)] = costs[place]
     if has_nothing:
-        arms[cell(arms, UPPER, 0)] = 0.0
-        arms[cell(arms, LOWER, 0)] = 0.0
-    arms[cell(arms, UPPER, count - 1)] = best
-    arms[cell(arms, LOWER, count - 1)] = most
+        arms[cell(UPPER, 0)] = 0.0
+        arms[cell(LOWER, 0)] = 0.0
+    arms[cell(UPPER, count - 1)] = best
+    arms[cell(LOWER, count - 1)] = most
     enter(arms, 1)
     rebuild(arms, 0, cap)
 
@@ -67,20 +67,20 @@ def interior(arms: Any, arm: int) -> bool:
 def redraw(arms: Any, arm: int) -> None:
     """Recompute the line of an interior arm that was played."""
     kind, level = int(arms[KIND]), arms[LEVEL]
-    plays = arms[cell(arms, PLAYS, arm)]
-    arms[cell(arms, UPPER, arm)] = upper_of(kind, arms[cell(arms, SUCCESSES, arm)], plays, level)
+    plays = arms[cell(PLAYS, arm)]
+    arms[cell(UPPER, arm)] = upper_of(kind, arms[cell(SUCCESSES, arm)], plays, level)
     if arms[KNOWN] == 0.0 or kind == PAPER:
-        told, count = arms[cell(arms, COSTS, arm)], arms[cell(arms, PRICED, arm)]
-        arms[cell(arms, LOWER, arm)] = lower_of(kind, told, count, arms[MOST], level)
+        told, count = arms[cell(COSTS, arm)], arms[cell(PRICED, arm)]
+        arms[cell(LOWER, arm)] = lower_of(kind, told, count, arms[MOST], level)
 
 
 def scan(arms: Any, price: float) -> int:
     """The lowest line by looking at all, ties to the smallest arm number."""
     count = int(arms[ARMS])
-    upper, lower = cell(arms, UPPER, 0), cell(arms, LOWER, 0)
+    upper, lower = cell(UPPER, 0), cell(LOWER, 0)
     best, found = math.inf, count - 1
     for arm in range(count):
-        score = arms[lower + arm] - price * arms[upper + arm]
+        score = arms[lower + STRIDE * arm] - price * arms[upper + STRIDE * arm]
         if score < best:
             best, found = score, arm
     return found
@@ -91,20 +91,20 @@ def cheapest(arms: Any, price: float) -> int:
     # Lines of arms that were never played are infinite in the paper's bounds; a tree cannot compare those.
     if arms[SIZE] == 0.0 or (arms[KIND] == PAPER and arms[UNSEEN] > 0.0):
         return scan(arms, price)
-    return lowest(arms, HEAD + BLOCKS * int(arms[ARMS]), price, arms[MARGIN])
+    return lowest(arms, HEAD + STRIDE * int(arms[ARMS]), price, arms[MARGIN])
 
 
 def learn(arms: Any, arm: int, success: float, cost: float, plays: int, told: int, price: float) -> None:
     """Take in an outcome; `cost` is NaN where nobody told it, `plays` 0 for what came late, `told` and `price` are new."""
-    if plays > 0 and arms[cell(arms, PLAYS, arm)] == 0.0 and interior(arms, arm):
+    if plays > 0 and arms[cell(PLAYS, arm)] == 0.0 and interior(arms, arm):
         arms[UNSEEN] -= 1
         if arms[KIND] == PAPER and arms[UNSEEN] == 0.0:
             arms[SORT] = 0.0  # all lines are finite now: build the tree that was left alone so far
-    arms[cell(arms, PLAYS, arm)] += plays
-    arms[cell(arms, SUCCESSES, arm)] += success
+    arms[cell(PLAYS, arm)] += plays
+    arms[cell(SUCCESSES, arm)] += success
     if not math.isnan(cost):
-        arms[cell(arms, PRICED, arm)] += 1
-        arms[cell(arms, COSTS, arm)] += cost
+        arms[cell(PRICED, arm)] += 1
+        arms[cell(COSTS, arm)] += cost
     if told + 1 > arms[LAST]:
         refresh(arms, told, price)
     elif interior(arms, arm):
@@ -119,8 +119,8 @@ def _lift(arms: Any, arm: int, told: int, price: float) -> None:
     if told >= arms[SORT]:
         rebuild(arms, told, price)
         return
-    upper, lower = arms[cell(arms, UPPER, arm)], arms[cell(arms, LOWER, arm)]
-    base, place = HEAD + BLOCKS * int(arms[ARMS]), int(arms[cell(arms, PLACE, arm)])
+    upper, lower = arms[cell(UPPER, arm)], arms[cell(LOWER, arm)]
+    base, place = HEAD + STRIDE * int(arms[ARMS]), int(arms[cell(PLACE, arm)])
     update(arms, base, int(arms[SIZE]), place, lower, upper, price, arms[MARGIN])
 
 
@@ -128,7 +128,7 @@ def refresh(arms: Any, told: int, price: float) -> None:
     """Begin the epoch of the next step: recompute every line and build the tree anew."""
     enter(arms, told + 1)
     for arm in range(int(arms[HAS_NOTHING]), int(arms[ARMS]) - 1):
-        if arms[cell(arms, PLAYS, arm)] > 0.0:
+        if arms[cell(PLAYS, arm)] > 0.0:
             redraw(arms, arm)
     rebuild(arms, told, price)
 
@@ -139,26 +139,26 @@ def rebuild(arms: Any, told: int, price: float) -> None:
     Near-equal lines that are out of order would meet again and again; sorting at times that double keeps them apart.
     """
     count, size = int(arms[ARMS]), int(arms[SIZE])
-    arms[SORT] = max(4.0 * count, 2.0 * told)
+    arms[SORT] = max(4.0 * count, 2.0 * told + 2.0)  # just after the next epoch begins, which sorts anyway
     if size == 0:
         return
-    base = HEAD + BLOCKS * count
+    base = HEAD + STRIDE * count
     # The order is worked out in the cells of the inner nodes, which are about to be overwritten: room for 8·size.
-    sort_by(arms, base, base + 2 * size, cell(arms, UPPER, 0), count)
+    sort_by(arms, base, base + 2 * size, cell(UPPER, 0), STRIDE, count)
     for place in range(count):
         arm = int(arms[base + place])
-        arms[cell(arms, PLACE, arm)] = place
+        arms[cell(PLACE, arm)] = place
     for arm in range(count):
-        place = int(arms[cell(arms, PLACE, arm)])
+        place = int(arms[cell(PLACE, arm)])
         node = base + WIDTH * (size + place)
-        set_leaf(arms, node, arms[cell(arms, LOWER, arm)], arms[cell(arms, UPPER, arm)], arm)
+        set_leaf(arms, node, arms[cell(LOWER, arm)], arms[cell(UPPER, arm)], arm)
     for place in range(count, size):
         set_leaf(arms, base + WIDTH * (size + place), math.inf, 0.0, count + place)
     settle_all(arms, base, size, price, arms[MARGIN])
 
 
-def sort_by(cells: Any, out: int, room: int, keys: int, count: int) -> None:
-    """Write 0 .. count−1 at `out`, ordered by the cells at `keys`; `room` is scratch. A merge sort: stable, no recursion."""
+def sort_by(cells: Any, out: int, room: int, keys: int, stride: int, count: int) -> None:
+    """Write 0 .. count−1 at `out`, ordered by every stride-th cell from `keys`, by a merge sort; `room` is scratch."""
     for place in range(count):
         cells[out + place] = place
     source, target = out, room
@@ -166,7 +166,7 @@ def sort_by(cells: Any, out: int, room: int, keys: int, count: int) -> None:
     while run < count:
         for left in range(0, count, 2 * run):
             middle, right = min(left + run, count), min(left + 2 * run, count)
-            _merge(cells, source, target, keys, left, middle, right)
+            _merge(cells, source, target, keys, stride, left, middle, right)
         source, target = target, source
         run *= 2
     if source != out:
@@ -174,11 +174,12 @@ def sort_by(cells: Any, out: int, room: int, keys: int, count: int) -> None:
             cells[out + place] = cells[source + place]
 
 
-def _merge(cells: Any, source: int, target: int, keys: int, left: int, middle: int, right: int) -> None:
+def _merge(cells: Any, source: int, target: int, keys: int, stride: int, left: int, middle: int, right: int) -> None:
     i, j = left, middle
     for place in range(left, right):
         take_left = j >= right or (
-            i < middle and cells[keys + int(cells[source + i])] <= cells[keys + int(cells[source + j])]
+            i < middle
+            and cells[keys + stride * int(cells[source + i])] <= cells[keys + stride * int(cells[source + j])]
         )
         if take_left:
             cells[target + place] = cells[source + i]

@@ -1,0 +1,48 @@
+"""Before anything is timed: the plain NumPy version chooses what suffice chooses, or the comparison means nothing."""
+
+import math
+
+import numpy as np
+
+import suffice
+from benchmarks.plain import PlainNumpy
+from benchmarks.world import TARGET, World, menu_of
+
+SIZES = (3, 20, 210, 1_000)  # few arms are played often, so that their bounds, not only their costs, decide
+STEPS = 2_500
+
+
+class Disagreement(RuntimeError):
+    """The two versions chose differently."""
+
+
+def check() -> str:
+    """Run both on the same outcomes; raise at the first difference, else say in a sentence what was compared."""
+    for bounds in ("hoeffding", "kl"):
+        for n in SIZES:
+            _compare(n, bounds)
+    sizes = ", ".join(str(n) for n in SIZES)
+    return (
+        f"Plain NumPy and suffice chose the same arm at the same dual in each of {STEPS:,} steps, and ended with the "
+        f"same bounds, for n = {sizes} and both kinds of bounds."
+    )
+
+
+def _compare(n: int, bounds: str) -> None:
+    world = World(n, seed=n)
+    selector = suffice.Selector(menu_of(n), TARGET, bounds=bounds)
+    plain = PlainNumpy(World(n).costs, TARGET, bounds)
+    for step in range(STEPS):
+        decision = selector.ask()
+        arm = plain.ask()
+        if decision.arm != arm or not math.isclose(decision.dual, plain.dual(), rel_tol=1e-12, abs_tol=1e-12):
+            raise Disagreement(
+                f"{bounds}, n = {n}, step {step}: suffice chose arm {decision.arm} at dual {decision.dual!r}, "
+                f"plain NumPy arm {arm} at dual {plain.dual()!r}; nothing is timed until they agree"
+            )
+        success = world.judge(arm)
+        selector.tell(decision, success)
+        plain.tell(arm, success)
+    ours = [row.upper_success for row in selector.arms()]
+    if not np.allclose(ours, plain.upper, rtol=0.0, atol=1e-9):
+        raise Disagreement(f"{bounds}, n = {n}: the upper bounds differ after {STEPS:,} steps; nothing is timed")

@@ -1,0 +1,235 @@
+"""Who is timed. One small class each, with one interface: `setup(n)`, then `step()` again and again.
+
+The first line of each docstring says what feedback is used and whether a rate is held; the report quotes it.
+Peers are imported in `setup`, so that one that is missing is reported and the others run.
+"""
+
+import math
+import random
+import time
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar
+
+import suffice
+from benchmarks.plain import PlainNumpy
+from benchmarks.world import CAP, SEED, TARGET, World, menu_of
+
+WARM_STEPS = 5_000
+WARM_SECONDS = 3.0
+MOSTLY = 0.8  # of the last asks before timing begins must be interior
+
+
+class Contestant(ABC):
+    """One way to decide."""
+
+    name: ClassVar[str]  # for --only
+    label: ClassVar[str]  # in tables and in the figure
+    package: ClassVar[str]  # the distribution whose version is reported
+
+    @abstractmethod
+    def setup(self, n: int) -> None:
+        """Get ready to decide among n arms; not timed."""
+
+    @abstractmethod
+    def step(self) -> None:
+        """One decision and its outcome."""
+
+    def note(self) -> str:
+        """What the report should say of the steps since setup."""
+        return ""
+
+
+class Holder(Contestant):
+    """Shared by suffice and plain NumPy: warming up, and the share of asks that are interior.
+
+    On a rail there is nothing to choose, and a decision there is cheap. So that this does not flatter anyone, timing
+    starts when most asks are interior, and the share that was interior is reported.
+    """
+
+    bounds: ClassVar[str]
+    steps: int
+    interior: int
+
+    def warm_up(self, n: int) -> None:
+        least = min(5 * n, WARM_STEPS)
+        end = time.process_time() + WARM_SECONDS
+        done, share = 0, 0.0
+        while (done < least or share < MOSTLY) and time.process_time() < end:
+            self.steps = self.interior = 0
+            for _ in range(250):
+                self.step()
+            done, share = done + 250, self.interior / self.steps
+        self.steps = self.interior = 0
+
+    def note(self) -> str:
+        return f"{self.interior / max(1, self.steps):.0%}"
+
+
+class Suffice(Holder):
+    package = "suffice"
+
+    def setup(self, n: int) -> None:
+        self.world = World(n)
+        self.selector = suffice.Selector(menu_of(n), TARGET, bounds=self.bounds)
+        self.warm_up(n)
+
+    def step(self) -> None:
+        decision = self.selector.ask()
+        self.steps += 1
+        self.interior += 0.0 < decision.dual < CAP
+        self.selector.tell(decision, self.world.judge(decision.arm))
+
+
+class SufficeKL(Suffice):
+    """ours, default bounds: success or failure of the arm played, known costs; holds the rate on every path."""
+
+    name, label, bounds = "suffice-kl", "suffice (kl)", "kl"
+
+
+class SufficeHoeffding(Suffice):
+    """ours, simpler bounds: success or failure of the arm played, known costs; holds the rate on every path."""
+
+    name, label, bounds = "suffice-hoeffding", "suffice (hoeffding)", "hoeffding"
+
+
+class Plain(Holder):
+    package = "numpy"
+
+    def setup(self, n: int) -> None:
+        self.world = World(n)
+        self.plain = PlainNumpy(self.world.costs, TARGET, self.bounds)
+        self.warm_up(n)
+
+    def step(self) -> None:
+        plain = self.plain
+        arm = plain.ask()
+        self.steps += 1
+        self.interior += -plain.told < plain.debt * abs(plain.debt) / plain.denominator**2 < 0
+        plain.tell(arm, self.world.judge(arm))
+
+
+class PlainKL(Plain):
+    """the same algorithm by hand: success or failure of the arm played, known costs; holds the rate, no services."""
+
+    name, label, bounds = "numpy-kl", "plain NumPy (kl)", "kl"
+
+
+class PlainHoeffding(Plain):
+    """the same algorithm by hand: success or failure of the arm played, known costs; holds the rate, no services."""
+
+    name, label, bounds = "numpy-hoeffding", "plain NumPy (hoeffding)", "hoeffding"
+
+
+class River(Contestant):
+    """bandit.UCB, pull + update: the reward of the arm played; knows no costs, holds no rate."""
+
+    name, label, package = "river", "River UCB", "river"
+
+    def setup(self, n: int) -> None:
+        from river import bandit
+
+        self.world = World(n)
+        self.arms = list(range(n))
+        self.policy = bandit.UCB(delta=1, seed=SEED)
+        for arm in self.arms:  # one outcome each, as its first n pulls would be
+            self.policy.update(arm, self.world.judge(arm))
+
+    def step(self) -> None:
+        arm = self.policy.pull(self.arms)
+        self.policy.update(arm, self.world.judge(arm))
+
+
+class MABWiser(Contestant):
+    """MAB with UCB1, predict + partial_fit of one row: the reward of the arm played; knows no costs, holds no rate."""
+
+    name, label, package = "mabwiser", "MABWiser UCB1", "mabwiser"
+
+    def setup(self, n: int) -> None:
+        from mabwiser.mab import MAB, LearningPolicy
+
+        self.world = World(n)
+        arms = list(range(n))
+        self.mab = MAB(arms, LearningPolicy.UCB1(alpha=1.0), seed=SEED)
+        self.mab.fit(arms, [int(self.world.judge(arm)) for arm in arms])
+
+    def step(self) -> None:
+        arm = self.mab.predict()
+        self.mab.partial_fit([arm], [int(self.world.judge(arm))])
+
+
+class VowpalWabbit(Contestant):
+    """--cb_explore, predict + draw + learn: the loss and probability of the arm played; holds no rate."""
+
+    name, label, package = "vowpalwabbit", "Vowpal Wabbit", "vowpalwabbit"
+
+    def setup(self, n: int) -> None:
+        import vowpalwabbit
+
+        self.world = World(n)
+        self.arms = range(n)
+        self.random = random.Random(SEED)
+        bits = max(18, math.ceil(math.log2(4 * n)))  # room for each arm's weights without collisions
+        self.vw = vowpalwabbit.Workspace(f"--cb_explore {n} -b {bits} --quiet")
+
+    def step(self) -> None:
+        chances = self.vw.predict("| x")
+        # predict returns a distribution; drawing from it is left to the caller, so it is part of the decision.
+        arm = self.random.choices(self.arms, chances)[0]
+        self.vw.learn(f"{arm + 1}:{int(not self.world.judge(arm))}:{chances[arm]} | x")
+
+
+class PyBandits(Contestant):
+    """SmabBernoulli (Thompson), predict + update: the reward of the arm played; knows no costs, holds no rate."""
+
+    name, label, package = "pybandits", "PyBandits", "pybandits"
+
+    def setup(self, n: int) -> None:
+        from pybandits.smab import SmabBernoulli
+
+        self.world = World(n)
+        self.bandit: Any = SmabBernoulli.cold_start(action_ids={str(arm) for arm in range(n)})
+
+    def step(self) -> None:
+        actions, _ = self.bandit.predict(n_samples=1)
+        self.bandit.update(actions=actions, rewards=[int(self.world.judge(int(actions[0])))])
+
+
+class MAPIE(Contestant):
+    """TimeSeriesRegressor, adapt_conformal_inference: the true value, so full feedback; has no arms; holds coverage.
+
+    n is the number of calibration scores. The step makes its interval itself, so only this one call is timed; the model
+    beneath is a constant, so that nothing but MAPIE's own work is measured.
+    """
+
+    name, label, package = "mapie", "MAPIE ACI (n scores)", "MAPIE"
+
+    def setup(self, n: int) -> None:
+        import numpy as np
+        from mapie.regression import TimeSeriesRegressor
+        from sklearn.dummy import DummyRegressor
+
+        rng = np.random.default_rng(SEED)
+        inputs, values = np.zeros((n, 1)), rng.standard_normal(n)
+        model = DummyRegressor(strategy="constant", constant=0.0).fit(inputs, values)
+        self.mapie = TimeSeriesRegressor(model, method="aci", cv="prefit").fit(inputs, values)
+        self.input = np.zeros((1, 1))
+        self.values = rng.standard_normal((4096, 1))
+        self.steps = 0
+
+    def step(self) -> None:
+        value = self.values[self.steps % 4096]
+        self.steps += 1
+        self.mapie.adapt_conformal_inference(self.input, value, gamma=0.01, confidence_level=TARGET)
+
+
+CONTESTANTS: tuple[type[Contestant], ...] = (
+    SufficeKL,
+    SufficeHoeffding,
+    PlainKL,
+    PlainHoeffding,
+    River,
+    MABWiser,
+    VowpalWabbit,
+    PyBandits,
+    MAPIE,
+)

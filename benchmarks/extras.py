@@ -1,0 +1,230 @@
+"""What is timed as a whole: importing, compiling, creating, simulating, a fleet. Each row is what, value, remark."""
+
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import suffice
+from benchmarks.measure import Plan, why
+from benchmarks.world import SEED, TARGET, World
+from suffice.kernels import arms as flat
+from suffice.streams import Windows
+
+Row = tuple[str, str, str]
+_by_kernel = sys.modules["suffice.simulate"]._by_kernel  # the name `suffice.simulate` is the function
+now = time.process_time
+
+FLEET, FLEET_ARMS, LOOP = 1_000_000, 8, 1_000
+ROUNDS, TIMED = 40, 10  # one decision of every selector each; the last ones are timed, as the first play everything
+
+
+def extras(plan: Plan, say: Callable[[str], None]) -> list[Row]:
+    """All rows."""
+    rows: list[Row] = []
+    for part in (_imports, _compiling, _simulating, _many_arms, _fleet):
+        say(part.__name__.strip("_"))
+        try:
+            rows += part(plan)
+        except Exception as error:
+            rows.append((part.__name__.strip("_"), "failed", why(error)))
+    return rows
+
+
+# --- importing and compiling, each in a process of its own
+
+
+def _fresh(code: str, repeats: int, **environment: str) -> float:
+    """The median CPU time in seconds that a statement takes in a fresh process, which has imported nothing."""
+    script = f"import time; start = time.process_time(); {code}; print(time.process_time() - start)"
+    times = []
+    for _ in range(repeats):
+        done = subprocess.run(
+            [sys.executable, "-c", script], capture_output=True, text=True, env={**os.environ, **environment}
+        )
+        if done.returncode:
+            raise RuntimeError(done.stderr.strip().splitlines()[-1])
+        times.append(float(done.stdout))
+    return statistics.median(times)
+
+
+def _imports(plan: Plan) -> list[Row]:
+    alone = _fresh("import numpy", plan.repeats)
+    ours = _fresh("import suffice", plan.repeats)
+    return [("`import suffice`", f"{ours * 1e3:.0f} ms", f"fresh process; `import numpy` alone {alone * 1e3:.0f} ms")]
+
+
+def _compiling(plan: Plan) -> list[Row]:
+    if getattr(suffice, "warmup", None) is None:
+        return [("`suffice.warmup()`", "–", "this version of suffice compiles nothing")]
+    code = "import suffice; start = time.process_time(); suffice.warmup()"
+    with tempfile.TemporaryDirectory() as cache:  # a cache of its own: what was compiled before must not count
+        first = _fresh(code, 1, NUMBA_CACHE_DIR=cache)
+        later = _fresh(code, plan.repeats, NUMBA_CACHE_DIR=cache)
+    return [("`suffice.warmup()`", f"{first:.2f} s", f"first on a machine; {later:.2f} s in later processes")]
+
+
+# --- creating
+
+
+def creation(plan: Plan) -> list[Row]:
+    """Per size: seconds to create a menu, and a selector on it."""
+    rows: list[Row] = []
+    for n in plan.sizes:
+        repeats = plan.repeats if n <= 10_000 else 1
+        costs, menus, selectors = World(n).costs, [], []
+        for _ in range(repeats):
+            start = now()
+            menu = suffice.Menu(range(1, n - 1), everything=n - 1, nothing=0, costs=costs)
+            middle = now()
+            suffice.Selector(menu, TARGET)
+            menus.append(middle - start)
+            selectors.append(now() - middle)
+        rows.append((f"{n:,}", _span(statistics.median(menus)), _span(statistics.median(selectors))))
+    return rows
+
+
+def _span(seconds: float) -> str:
+    return f"{seconds * 1e3:.3g} ms" if seconds < 1.0 else f"{seconds:.2f} s"
+
+
+# --- simulating
+
+
+class Coverage:
+    """Intervals with ends on a grid of so many cells: success if the interval covers a Beta(2, 5) draw."""
+
+    def __init__(self, cells: int = 20) -> None:
+        self.menu = suffice.Menu.intervals(step=1 / cells)
+        ends = [self.menu.option(arm) or (2.0, 2.0) for arm in range(self.menu.arms)]
+        self.low, self.high = np.array([low for low, _ in ends]), np.array([high for _, high in ends])
+
+    def draw(self, rng: np.random.Generator, count: int, start: int = 0) -> Any:
+        return rng.beta(2.0, 5.0, count)
+
+    def judge(self, latent: Any, arm: int, dual: float) -> tuple[float, float]:
+        return float(self.low[arm] <= latent <= self.high[arm]), self.menu.known_cost(arm) or 0.0
+
+    def windows(self) -> Windows:
+        return Windows(self.low, self.high, self.high - self.low)
+
+
+def _simulating(plan: Plan) -> list[Row]:
+    stream = Coverage()
+    rows: list[Row] = []
+    for bounds in ("kl", "hoeffding"):
+        selector = suffice.Selector(stream.menu, TARGET, bounds=bounds)
+        suffice.summarize(selector, stream, 200, seed=SEED)  # the first run may compile
+        start = now()
+        suffice.summarize(selector, stream, plan.compiled, seed=SEED)
+        pace = f"{plan.compiled / (now() - start):,.0f} steps/s"
+        rows.append(
+            (f"`suffice.summarize`, n = {stream.menu.arms}, {bounds}", pace, f"{plan.compiled:,} steps, one core")
+        )
+    return rows
+
+
+# --- many arms
+
+
+def _many_arms(plan: Plan) -> list[Row]:
+    """Time per interior step of the compiled loop: the envelope at two sizes, and a plain scan beside it."""
+    rows: list[Row] = []
+    for scanned, what in ((False, "the envelope"), (True, "a compiled scan")):
+        times = {}
+        for cells in (20, 1_000):
+            stream = Coverage(cells)
+            times[stream.menu.arms] = _per_interior_step(stream, scanned, plan)
+        (small, few), (large, many) = times.items()
+        remark = f"{few * 1e9:,.0f} ns and {many * 1e9:,.0f} ns per interior step, hoeffding bounds"
+        rows.append((f"{what}: n = {large:,} against {small:,}", f"{many / few:,.1f}x", remark))
+    return rows
+
+
+def _per_interior_step(stream: Coverage, scanned: bool, plan: Plan) -> float:
+    """Seconds per step that plays neither end.
+
+    A slack of a million keeps the dual off the rails once it has left the first, so nearly every step is interior; the
+    few others count as interior, which flatters nobody: they cost less.
+    """
+    arms = stream.menu.arms
+    selector = suffice.Selector(stream.menu, TARGET, bounds="hoeffding", slack=1e6)
+    selector._compile()
+    if scanned:
+        selector._learner.arms[flat.SIZE] = 0.0
+    rng = np.random.default_rng(SEED)
+    many = max(8 * arms, 1_000_000) // (8 if plan.quick else 1)
+    steps = min(many, 400_000_000 // arms) if scanned else many
+    spent, inside, done = 0.0, 0, 0
+    while done < steps:
+        draws = stream.draw(rng, min(50_000, steps - done))
+        start = now()
+        block = _by_kernel(selector, stream.windows(), draws)
+        last = now() - start
+        done += len(draws)
+        if done > steps // 4 or scanned:  # the first steps play what nobody has played
+            spent += last
+            inside += int(((block.arms > 0) & (block.arms < arms - 1)).sum())
+    return spent / max(1, inside)
+
+
+# --- a fleet
+
+
+def _fleet(plan: Plan) -> list[Row]:
+    """A fleet of many selectors beside a Python loop over fewer: decisions per second, bytes per selector and arm."""
+    rng = np.random.default_rng(SEED)
+    chances = np.linspace(0.8, 1.0, FLEET_ARMS)
+    chances[0], chances[-1] = 0.0, 1.0
+    fleet = suffice.Fleet(_small_menu(), TARGET, FLEET)
+    rows: list[Row] = []
+    for order in ("in order", "in random order"):
+        spent = []
+        for _ in range(ROUNDS // (4 if plan.quick else 2)):
+            which = np.arange(FLEET) if order == "in order" else rng.permutation(FLEET)
+            luck = rng.random(FLEET)
+            start = now()
+            arms = fleet.ask(which)
+            asked = now() - start
+            successes = luck < chances[arms]
+            start = now()
+            fleet.tell(which, successes)
+            spent.append(asked + now() - start)
+        between = float(np.mean((arms > 0) & (arms < FLEET_ARMS - 1)))
+        pace = FLEET / statistics.median(spent[-TIMED:])
+        size = fleet.nbytes / (FLEET * FLEET_ARMS)
+        remark = f"all, {order}; {between:.0%} between the ends; {size:.0f} bytes per selector and arm"
+        rows.append((f"`suffice.Fleet` of {FLEET:,}, {FLEET_ARMS} arms", f"{pace:,.0f} decisions/s", remark))
+    return [*rows, _loop("compiled", ""), _loop("as they are without a compiler", "1")]
+
+
+def _small_menu() -> suffice.Menu:
+    return suffice.Menu(
+        range(1, FLEET_ARMS - 1), everything=FLEET_ARMS - 1, nothing=0, costs=World(FLEET_ARMS, SEED).costs
+    )
+
+
+def _loop(how: str, switched_off: str) -> Row:
+    os.environ["SUFFICE_NO_COMPILE"] = switched_off
+    try:
+        menu, world = _small_menu(), World(FLEET_ARMS)
+        selectors = [suffice.Selector(menu, TARGET) for _ in range(LOOP)]
+        spent = []
+        for _ in range(ROUNDS):
+            between, start = 0, now()
+            for selector in selectors:
+                decision = selector.ask()
+                between += 0 < decision.arm < FLEET_ARMS - 1
+                selector.tell(decision, world.judge(decision.arm))
+            spent.append(now() - start)
+    finally:
+        del os.environ["SUFFICE_NO_COMPILE"]
+    pace = LOOP / statistics.median(spent[-TIMED:])
+    what = f"a Python loop over {LOOP:,} selectors, {FLEET_ARMS} arms, {how}"
+    return what, f"{pace:,.0f} decisions/s", f"one ask and tell each in turn; {between / LOOP:.0%} between the ends"

@@ -1,0 +1,96 @@
+"""The same algorithm in plain NumPy, as one would write it by hand for one stream with outcomes of 0 and 1.
+
+No ids, no locks, no late outcomes, no saving, no certificate: what is left is the arithmetic of a decision. It chooses
+the same arms as `suffice.Selector`; `agreement.py` checks that before anything is timed.
+"""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class PlainNumpy:
+    """argmin of cost − dual·(upper success) between the rails, by exact integer debt; one line updated per outcome."""
+
+    def __init__(self, costs: NDArray[np.float64], target: float, bounds: str) -> None:
+        n = costs.size + 2
+        self.n = n
+        self.kl = bounds == "kl"
+        share = Fraction(str(target))
+        self.numerator, self.denominator = share.numerator, share.denominator
+        self.cap = float(1 / (1 - share))
+        self.lower = np.concatenate([[0.0], costs, [1.0]])
+        self.upper = np.ones(n)
+        self.upper[0] = 0.0
+        self.scores = np.empty(n)  # written anew by each decision; allocating it anew would cost more than filling it
+        self.plays = np.zeros(n, dtype=np.int64)
+        self.wins = np.zeros(n, dtype=np.int64)
+        self.told = 0
+        self.debt = 0  # target·told − successes, in units of 1/denominator: an exact integer
+        self._enter()
+
+    def dual(self) -> float:
+        """The price now paid for one success."""
+        return self.cap + self.cap / math.sqrt(max(self.told, 1)) * (self.debt / self.denominator)
+
+    def ask(self) -> int:
+        """The arm to play."""
+        if self.debt >= 0:
+            return self.n - 1
+        if self.debt * self.debt >= self.denominator * self.denominator * self.told:  # ahead by sqrt(told) or more
+            return 0
+        np.multiply(self.upper, -self.dual(), out=self.scores)
+        self.scores += self.lower
+        return int(self.scores.argmin())
+
+    def tell(self, arm: int, success: bool) -> None:
+        """How it went."""
+        self.told += 1
+        self.debt += self.numerator - self.denominator * success
+        self.plays[arm] += 1
+        self.wins[arm] += success
+        if self.told >= self.last:
+            self._enter()
+            for played in np.flatnonzero(self.plays).tolist():
+                self._line(played)
+        else:
+            self._line(arm)
+
+    def _enter(self) -> None:
+        """An epoch begins: thresholds are set for its end, so that within it one outcome changes one line."""
+        end = 1 << (self.told + 1).bit_length()
+        self.last = end - 1
+        self.log = math.log(2.0 * self.n * end) if self.kl else 2.0 * math.log(self.n * end)
+
+    def _line(self, arm: int) -> None:
+        if arm == 0 or arm == self.n - 1:
+            return
+        plays, wins = int(self.plays[arm]), int(self.wins[arm])
+        if self.kl:
+            self.upper[arm] = kl_upper(wins / plays, (self.log + math.log(plays + 1.0)) / plays)
+        else:
+            self.upper[arm] = min(1.0, wins / plays + math.sqrt(self.log / plays))
+
+
+def kl_upper(mean: float, level: float) -> float:
+    """The largest q with kl(mean, q) <= level: Newton from above, from the nearer of two starts beyond the root."""
+    if mean >= 1.0:
+        return 1.0
+    if mean <= 0.0:
+        return -math.expm1(-level)
+    rest = 1.0 - mean
+    entropy = -mean * math.log(mean) - rest * math.log(rest)
+    q = min(mean + math.sqrt(0.5 * level), 1.0 - math.exp(-(level + entropy) / rest))
+    if q >= 1.0:
+        return 1.0
+    for _ in range(40):
+        excess = mean * math.log(mean / q) + rest * math.log(rest / (1.0 - q)) - level
+        if excess <= 0.0:
+            break
+        lower = q - excess * q * (1.0 - q) / (q - mean)
+        if lower >= q or lower <= mean:
+            break
+        q = lower
+    return q

@@ -1,0 +1,152 @@
+"""What was measured, as a page of Markdown and a figure."""
+
+import importlib.metadata
+import os
+import platform
+import re
+import subprocess
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from benchmarks.contestants import Holder, PlainHoeffding, SufficeHoeffding, SufficeKL
+from benchmarks.extras import Row
+from benchmarks.measure import Kind, Plan, Timing
+
+OURS = SufficeKL  # what ratios are taken to: the default
+
+
+def page(timings: Sequence[Timing], created: list[Row], rows: list[Row], agreed: str, plan: Plan, took: float) -> str:
+    """The whole report."""
+    cells = {(timing.kind, timing.n): timing for timing in timings}
+    kinds = list(dict.fromkeys(timing.kind for timing in timings))
+    parts = [
+        "# Benchmarks\n\nWritten by `python -m benchmarks`; do not edit.",
+        _machine(kinds, plan, took),
+        "## Who is timed\n\n" + _table(["", "what it is; what it is told; what it holds"], [_who(k) for k in kinds]),
+        "The bandits solve another problem: they look for the most successes, know nothing of costs and hold no rate. "
+        "Their times say what a decision costs in a well-known library, not that one could replace the other.",
+        "## Time per decision\n\nMicroseconds of CPU for one decision and its outcome (ask + tell, pull + update, "
+        f"predict + fit): the median over blocks.\n\n{_grid(kinds, cells, plan, _time)}\n\n"
+        "![time per decision against n](decision_time.svg)",
+        f"## Ratios\n\nTime of the row divided by time of {OURS.label}, our default; for {PlainHoeffding.label}, by "
+        f"{SufficeHoeffding.label}, which does the same work. Above 1: slower than ours.\n\n"
+        + _grid(kinds, cells, plan, _ratio),
+        _missing(timings),
+        "## Beneath the medians\n\nOf the holders of a rate: the quartiles and the mean of the same blocks "
+        "(microseconds), and the share of timed asks that were interior, where an arm has to be chosen and neither "
+        "everything nor nothing is forced.\n\n" + _details(timings),
+        f"{agreed} Plain NumPy has no ids, locks, late outcomes, expiry, saving or certificate.",
+        "With many arms only few have been played by the time that timing starts, as in real use. River and MABWiser "
+        "are given one outcome per arm before it, which is how UCB begins; Vowpal Wabbit and PyBandits start from "
+        "their priors.",
+        "## Creating\n\n" + _table(["n", "menu", "selector"], created),
+        "## Other times\n\n" + _table(["what", "CPU time or pace", "remark"], rows),
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _machine(kinds: list[Kind], plan: Plan, took: float) -> str:
+    packages = dict.fromkeys(["suffice", "numpy", "numba", *(kind.package for kind in kinds)])
+    versions = ", ".join(f"{package} {_version(package)}" for package in packages)
+    kind = "Quick run: rough numbers, for a look only" if plan.quick else "Full run"
+    return (
+        f"- {kind}, {datetime.now(UTC):%Y-%m-%d}, {took / 60:.1f} minutes.\n"
+        f"- Machine: {_processor()}, {os.cpu_count()} cores, {platform.system()}; no GPU is used.\n"
+        f"- {platform.python_implementation()} {platform.python_version()}; {versions}.{_commit()}\n"
+        f"- One process. The contestants of a size take turns in blocks of about {plan.block * 1e3:g} ms, up to "
+        f"{plan.rounds} blocks each; CPU time of the process; garbage collection between the blocks."
+    )
+
+
+def _processor() -> str:
+    try:
+        found = re.search(r"^model name\s*:\s*(.+)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
+    except OSError:
+        found = None
+    return found.group(1).strip() if found else platform.machine()
+
+
+def _version(package: str) -> str:
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return "(not installed)"
+
+
+def _commit() -> str:
+    """Which suffice this was: its version alone does not say, while it is being worked on."""
+    here = Path(__file__).parent
+
+    def git(*words: str) -> str:
+        return subprocess.run(["git", "-C", str(here), *words], capture_output=True, text=True, check=True).stdout
+
+    try:
+        commit, changes = git("rev-parse", "--short", "HEAD").strip(), git("status", "--porcelain", "--", "../src")
+    except (OSError, subprocess.CalledProcessError):
+        return ""  # not a checkout
+    return f" suffice at commit {commit}{', with changes not committed' if changes else ''}."
+
+
+def _who(kind: Kind) -> list[str]:
+    return [f"**{kind.label}**", (kind.__doc__ or "").splitlines()[0]]
+
+
+Cells = dict[tuple[Kind, int], Timing]
+
+
+def _grid(kinds: list[Kind], cells: Cells, plan: Plan, show: Callable[[Cells, Kind, int], str]) -> str:
+    head = ["n =", *(f"{n:,}" for n in plan.sizes)]
+    return _table(head, [[kind.label, *(show(cells, kind, n) for n in plan.sizes)] for kind in kinds], right=True)
+
+
+def _time(cells: Cells, kind: Kind, n: int) -> str:
+    timing = cells[kind, n]
+    return "not measured" if timing.reason else number(timing.median)
+
+
+def _ratio(cells: Cells, kind: Kind, n: int) -> str:
+    base = cells.get((SufficeHoeffding if kind is PlainHoeffding else OURS, n))
+    timing = cells[kind, n]
+    if timing.reason or base is None or base.reason:
+        return "–"
+    return number(timing.median / base.median)
+
+
+def _missing(timings: Sequence[Timing]) -> str:
+    sizes: dict[tuple[str, str], list[str]] = {}
+    for timing in timings:
+        if timing.reason:
+            sizes.setdefault((timing.kind.label, timing.reason), []).append(f"{timing.n:,}")
+    if not sizes:
+        return "Every contestant was measured at every n."
+    rows = [[label, " and ".join(ns), reason] for (label, reason), ns in sizes.items()]
+    return "Not measured, and why:\n\n" + _table(["", "n", "reason"], rows)
+
+
+def _details(timings: Sequence[Timing]) -> str:
+    rows = [
+        [t.kind.label, f"{t.n:,}", *(number(x) for x in (*t.quartiles, t.mean)), f"{t.steps:,}", t.note]
+        for t in timings
+        if issubclass(t.kind, Holder) and not t.reason
+    ]
+    return _table(["", "n", "lower quartile", "upper quartile", "mean", "steps", "interior"], rows, right=True)
+
+
+def number(value: float) -> str:
+    """Three digits, never in powers of ten.
+
+    >>> number(0.01234), number(1.5), number(123456.0)
+    ('0.0123', '1.50', '123,000')
+    """
+    rounded = float(f"{value:.3g}")
+    if rounded >= 100:
+        return f"{rounded:,.0f}"
+    if rounded >= 10:
+        return f"{rounded:.1f}"
+    return f"{rounded:.2f}" if rounded >= 1 else f"{rounded:.3g}"
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]], right: bool = False) -> str:
+    rule = ["---", *(["---:" if right else "---"] * (len(head) - 1))]
+    return "\n".join("| " + " | ".join(line) + " |" for line in (head, rule, *rows))
