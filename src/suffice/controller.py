@@ -31,7 +31,7 @@ log.addHandler(logging.NullHandler())
 class Controller(ABC):
     """Ask what to do, tell how it went.
 
-    One lock guards all state, so any number of threads may ask and tell; a signal handler may, too. A fork or a copy
+    One lock guards all state, so any number of threads may ask and tell; a signal handler may look and save. A fork or a copy
     (pickle, `copy.deepcopy`) is a second controller with the same history: from then on each keeps its own promise over
     what it is told.
     """
@@ -268,7 +268,6 @@ class Controller(ABC):
         """What is promised, whether it is so, and if not, why and what to do."""
         with self._lock:
             self._give_up_overdue()
-            self._ledger.heal()
             return Certificate.make(self._promise, self._ledger.counts, self.pending)
 
     def __repr__(self) -> str:

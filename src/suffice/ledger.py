@@ -59,9 +59,16 @@ class Ledger:
 
     @property
     def counts(self) -> Counts:
-        """The counts of the book as they are now."""
+        """The counts of the book as they are now, without an ask that is not yet handed out.
+
+        A signal handler may look in the middle of one, which then goes on: so nothing is changed here.
+        """
+        book = self.book
+        if book[NEXT_ID] > self.next_id:
+            book = book.copy()
+            unask_of(book)
         counts = Counts()
-        counts.read(self.book)
+        counts.read(book)
         return counts
 
     # --- out
@@ -98,7 +105,7 @@ class Ledger:
             self.book[:] = book  # an array is part of a larger one, which compiled code works on
 
     def heal(self) -> None:
-        """Take back an ask that an interrupt kept from being handed out."""
+        """Take back an ask that an interrupt kept from being handed out. Only at the start of the next one."""
         if self.book[NEXT_ID] > self.next_id:
             book = self.book.copy()
             unask_of(book)
@@ -202,7 +209,6 @@ class Ledger:
 
     def state(self) -> dict[str, Any]:
         """The ledger in JSON's terms."""
-        self.heal()
         return {
             "keys": [list(pair) for pair in self.keys],
             "counts": asdict(self.counts),
