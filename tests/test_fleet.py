@@ -155,6 +155,7 @@ def test_bad_input_leaves_the_fleet_as_it_was() -> None:
     assert all((a == b).all() for a, b in zip(before, (fleet._books, fleet._arms, fleet._out), strict=True))
     wrong: list[tuple[dict[str, Any], str]] = [
         ({"menu": 1}, "menu must be a Menu"), ({"size": 0}, "size must be at least 1"), ({"target": 2}, "target must lie"),
+        ({"target": 1 / 3}, "target must have a denominator of at most 1,000,000"),
         ({"bounds": "paper"}, "bounds must be"), ({"bounds": object()}, "bounds must be one of"),
     ]  # fmt: skip
     for bad, said in wrong:

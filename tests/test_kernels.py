@@ -5,12 +5,13 @@ import math
 import os
 import subprocess
 import sys
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
 
-from suffice import Menu, Selector, bounds
+from suffice import Menu, Selector, bounds, simulate, warmup
 from suffice.choosers import Optimist
 from suffice.kernels import arms as flat
 from suffice.kernels import envelope, lines
@@ -20,6 +21,7 @@ from suffice.kernels.arms import scan
 from suffice.kernels.compile import available, fast
 from suffice.kernels.envelope import lowest, update
 from suffice.learner import FlatLearner, OwnLearner
+from suffice.streams import LabelRanks
 
 needs_compiler = pytest.mark.skipif(not available(), reason="the extra `fast` is not installed")
 
@@ -253,3 +255,34 @@ def test_unplayed_lines_of_the_paper_are_infinite_and_scanned() -> None:
     arms = fresh(100, lines.PAPER, False, seed=0, compiled=False)
     assert flat.cheapest(arms, 1.0) == 1
     assert math.isinf(arms[flat.cell(flat.UPPER, 1)])
+
+
+@pytest.mark.parametrize(
+    "target", [1 / 3, 0.123456789, Fraction(10**40 - 1, 3 * 10**40), 0.999999, Fraction(999_999, 10**6)]
+)
+@pytest.mark.parametrize("options", [3, 120])
+def test_fine_targets_stay_in_whole_numbers(target: Any, options: int) -> None:
+    """Compiled whole numbers have 64 bits: a target that needs more is kept in Python's, also once all is warm."""
+    if available():
+        warmup()
+    phi = Fraction(str(target)) if isinstance(target, float) else target
+    menu = Menu({i: (i + 1) / 200 for i in range(options)}, everything="all", nothing="none")
+    selector = Selector(menu, target)
+    assert (selector._packed is not None) == (available() and phi.denominator <= 10**6)
+    rng = np.random.default_rng(0)
+    successes = 0
+    for told in range(1, 1500):
+        assert (selector.ask(audit=False).option == "all") >= (phi * (told - 1) >= successes)
+        decision = selector.ask()
+        graded = {"all": 1.0, "none": 0.0}.get(decision.option, float(rng.random() < 0.4))
+        selector.tell(decision, graded)
+        successes += int(graded)
+        assert selector.debt == float(phi * told - successes)
+        assert selector.debt <= phi
+    certificate = selector.certificate()
+    assert certificate.holds
+    assert certificate.sound
+    assert not certificate.breach
+    stream = LabelRanks.cifar100()
+    trace = simulate(Selector(stream.menu, target), stream, 500)
+    assert trace.largest_debt <= float(phi) + 1e-9

@@ -1,5 +1,6 @@
 """Attacks on the promise: whoever chooses the outcomes, their order, delay and loss, and whatever the bounds say."""
 
+import logging
 import math
 import tempfile
 from fractions import Fraction
@@ -24,6 +25,17 @@ TARGETS = st.one_of(
     st.integers(1, 99).map(lambda k: k / 100),
     st.sampled_from([0.7, 0.9, 0.999, Fraction(2, 3), Fraction(1, 7), 1 / 3]),
 )
+
+
+@pytest.fixture(autouse=True)
+def _quiet(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(logging.getLogger("suffice"), "disabled", True)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _warm() -> None:
+    """Small menus are attacked in compiled code, too: the state machine runs warm, the long runs of their own below."""
+    suffice.warmup()
 
 
 class Liar:

@@ -66,6 +66,10 @@ class Fleet:
             target, horizon, slack=slack, step=step, cap=cap, start=start, max_cost=menu.max_cost,
             everything_success=menu.everything_success, forgiving=not menu.has_nothing,
         )  # fmt: skip
+        if not self._promise.compilable:
+            raise InvalidArgument(
+                f"target must have a denominator of at most 1,000,000 for a fleet, got {shown(target)}"
+            )
         found = named_bounds(bounds)
         if not isinstance(found, LineBounds) or type(found) not in NAMED.values() or found.name == "paper":
             raise InvalidArgument(f'bounds must be "auto", "kl" or "hoeffding" for a fleet, got {shown(bounds)}')

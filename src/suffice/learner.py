@@ -18,6 +18,7 @@ from suffice.kernels import arms as flat
 from suffice.kernels.compile import available, fast, warm
 from suffice.kernels.envelope import leaf_count
 from suffice.menu import Menu
+from suffice.promise import Promise
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -69,9 +70,12 @@ class FlatLearner(Learner):
     compiler, so that the first ask is instant; once it has been started, as by `suffice.warmup()`, they use it too.
     """
 
-    def __init__(self, menu: Menu, bounds: LineBounds, chooser: Optimist, horizon: int | None, cap: float) -> None:
+    def __init__(
+        self, menu: Menu, bounds: LineBounds, chooser: Optimist, horizon: int | None, promise: Promise
+    ) -> None:
         self.menu, self.bounds, self.chooser = menu, bounds, chooser
-        self.compiled = (menu.arms > flat.SMALL or warm()) and available()
+        self.compilable = promise.compilable and available()
+        self.compiled = self.compilable and (menu.arms > flat.SMALL or warm())
         size = leaf_count(menu.arms) if menu.arms > flat.SMALL else 0
         length = flat.length(menu.arms, size)
         self.arms: Any = np.zeros(length) if self.compiled else [0.0] * length
@@ -79,7 +83,7 @@ class FlatLearner(Learner):
         costs = menu.costs if menu.costs is not None else np.zeros(0)
         self.twin(flat.lay_out)(
             self.arms, costs if self.compiled else costs.tolist(), bounds.code, menu.max_cost,
-            float(menu.everything_success), menu.has_nothing, horizon or 0, cap,
+            float(menu.everything_success), menu.has_nothing, horizon or 0, promise.cap,
         )  # fmt: skip
 
     def compile(self) -> None:
@@ -156,9 +160,9 @@ class OwnLearner(Learner):
         self.bounds.refresh(tally, told)
 
 
-def make_learner(menu: Menu, bounds: Any, chooser: Any, horizon: int | None, cap: float) -> Learner:
+def make_learner(menu: Menu, bounds: Any, chooser: Any, horizon: int | None, promise: Promise) -> Learner:
     """The learner for these bounds and this chooser, given by name or as objects."""
     found, proposer = named_bounds(bounds), named_chooser(chooser)
     if type(found) in NAMED.values() and type(proposer) is Optimist:
-        return FlatLearner(menu, found, proposer, horizon, cap)  # type: ignore[arg-type]
+        return FlatLearner(menu, found, proposer, horizon, promise)  # type: ignore[arg-type]
     return OwnLearner(menu, found, proposer, horizon)

@@ -31,6 +31,8 @@ from suffice.book import (
 from suffice.checks import WHOLE, best_rate, exact, flag, positive, rate, whole
 from suffice.errors import InvalidArgument, shown
 
+FINEST_COMPILED: Final = 1_000_000
+
 __all__ = [
     "CONFIDENCE", "EVERYTHING", "NOTHING", "PRICE", "WHOLE", "Counts", "Promise", "ask_of", "back_of", "lundberg",
 ]  # fmt: skip
@@ -158,6 +160,15 @@ class Promise:
         return made if step is None else replace(made, fixed_step=float(positive("step", step)))
 
     # --- books
+
+    @property
+    def compilable(self) -> bool:
+        """Whether compiled code, which has whole numbers of 64 bits, can keep this book exactly.
+
+        numerator·WHOLE must fit, and numerator·told for more outcomes than there will ever be. Finer targets are kept
+        in Python's whole numbers, which have no limit.
+        """
+        return self.target.denominator <= FINEST_COMPILED
 
     def open(self, counts: Counts | None = None) -> list[Any]:
         """A book with these rules and counts."""

@@ -97,7 +97,7 @@ class Selector(Controller):
         self._menu = menu
         self._horizon = None if horizon is None else whole("horizon", horizon)
         self._memory = memory
-        self._learner = make_learner(menu, bounds, chooser, self._horizon, promise.cap)
+        self._learner = make_learner(menu, bounds, chooser, self._horizon, promise)
         self._opened = menu.arms  # the first arm that the first round has not played; beyond the last: no first round
         self._set_up()
         self._chooser_failed = False
@@ -121,7 +121,7 @@ class Selector(Controller):
 
     def _compile(self) -> None:
         """Move to compiled code, for a run that is worth it."""
-        if isinstance(self._learner, FlatLearner) and not self._learner.compiled:
+        if isinstance(self._learner, FlatLearner) and self._learner.compilable and not self._learner.compiled:
             self._learner.compile()
             self._set_up()
 

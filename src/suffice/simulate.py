@@ -19,7 +19,6 @@ from suffice.checks import whole
 from suffice.errors import InvalidArgument
 from suffice.kernels import step as kernel
 from suffice.kernels.compile import available, fast
-from suffice.learner import FlatLearner
 from suffice.records import Decision
 from suffice.selector import Selector
 from suffice.streams.base import Stream, Windows
@@ -223,14 +222,11 @@ def _blocks(
 def _windows(method: Any, stream: Stream) -> Windows | None:
     """What the compiled loop needs, if this method and this stream can go through it."""
     windows = getattr(stream, "windows", None)
-    if (
-        windows is None
-        or type(method) is not Selector
-        or not isinstance(method._learner, FlatLearner)
-        or not available()
-    ):
+    if windows is None or type(method) is not Selector or not available():
         return None
     method._compile()
+    if method._packed is None:
+        return None  # bounds or a chooser of one's own, or a target too fine for compiled code
     found: Windows = windows()
     return found
 
