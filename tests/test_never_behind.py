@@ -34,7 +34,7 @@ def _quiet(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(autouse=True, scope="module")
 def _warm() -> None:
-    """Small menus are attacked in compiled code, too: the state machine runs warm, the long runs of their own below."""
+    """Once warm, small menus run compiled as well; half of the attacks switch that off for theirs."""
     suffice.warmup()
 
 
@@ -94,10 +94,11 @@ class Attack(RuleBasedStateMachine):
         max_pending=st.sampled_from([None, None, 1, 3]),
         patience=st.sampled_from([None, None, 5.0]),
         seed=st.integers(0, 10**6),
+        compiled=st.booleans(),
     )
     def set_up(
         self, goal: Any, options: int, has_nothing: bool, known: bool, moves: str, size: float, start: Any, bounds: str,
-        chooser: str, max_pending: int | None, patience: float | None, seed: int,
+        chooser: str, max_pending: int | None, patience: float | None, seed: int, compiled: bool,
     ) -> None:  # fmt: skip
         phi = Fraction(str(goal)) if isinstance(goal, float) else goal
         costs = np.linspace(0.01, 0.9, options) if known else None
@@ -120,10 +121,12 @@ class Attack(RuleBasedStateMachine):
             self.own["bounds"] = Liar(seed)
         if chooser == "hostile":
             self.own["chooser"] = Hostile(seed)
-        self.selector = Selector(
-            self.menu, goal, bounds=self.own.get("bounds", bounds), chooser=self.own.get("chooser", chooser),
-            max_pending=max_pending, expire_after=patience, clock=lambda: self.now, **arguments,
-        )  # fmt: skip
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("SUFFICE_NO_COMPILE", "" if compiled else "1")
+            self.selector = Selector(
+                self.menu, goal, bounds=self.own.get("bounds", bounds), chooser=self.own.get("chooser", chooser),
+                max_pending=max_pending, expire_after=patience, clock=lambda: self.now, **arguments,
+            )  # fmt: skip
         safe = {"safe": Fraction(1), "cheap": Fraction(0)}.get(start, Fraction(0.3 * cap) / Fraction(cap))
         self.book = Book(phi, slack, safe, has_nothing, max_pending)
         self.patience = patience
@@ -315,8 +318,19 @@ def spiteful(rng: np.random.Generator, name: str, step: int, dual: float, cap: f
     ],
 )
 @pytest.mark.parametrize("target", [0.01, 0.3, 0.7, Fraction(2, 3), 0.9, 0.99])
-@pytest.mark.parametrize(("has_nothing", "slack"), [(True, None), (False, None), (True, 7.5), (False, 7.5)])
-def test_never_behind_on_long_runs(adversary: str, target: Any, has_nothing: bool, slack: float | None) -> None:
+@pytest.mark.parametrize(
+    ("has_nothing", "slack", "uncompiled"),
+    [(True, None, "1"), (False, None, ""), (True, 7.5, ""), (False, 7.5, "1"), (True, None, ""), (False, 7.5, "")],
+)
+def test_never_behind_on_long_runs(
+    adversary: str,
+    target: Any,
+    has_nothing: bool,
+    slack: float | None,
+    uncompiled: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("SUFFICE_NO_COMPILE", uncompiled)
     boundary: dict[str, Any] = {"nothing": "none"} if has_nothing else {}
     menu = Menu({"a": 0.1, "b": 0.2, "c": 0.6}, everything="all", **boundary)
     selector = Selector(menu, target, slack=slack)
