@@ -3,6 +3,7 @@
 import copy
 import math
 import os
+import pickle
 import subprocess
 import sys
 from fractions import Fraction
@@ -286,3 +287,26 @@ def test_fine_targets_stay_in_whole_numbers(target: Any, options: int) -> None:
     stream = LabelRanks.cifar100()
     trace = simulate(Selector(stream.menu, target), stream, 500)
     assert trace.largest_debt <= float(phi) + 1e-9
+
+
+@needs_compiler
+def test_a_compiled_selector_goes_on_where_there_is_no_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pickled on one machine, unpickled on another: the same arms, in plain code."""
+    menu = Menu.intervals(step=0.1)
+    selector = Selector(menu, 0.8)
+    rng = np.random.default_rng(0)
+    for _ in range(300):
+        decision = selector.ask()
+        selector.tell(decision, bool(rng.random() < 0.3 + 0.7 * (menu.known_cost(decision.arm) or 0)))
+    packed = pickle.dumps(selector)
+    monkeypatch.setenv("SUFFICE_NO_COMPILE", "1")
+    plain = pickle.loads(packed)
+    assert plain._packed is None
+    assert isinstance(plain._ledger.book, list)
+    for _ in range(300):
+        one, other = selector.ask(), plain.ask()
+        assert (one.arm, one.dual) == (other.arm, other.dual)
+        success = bool(rng.random() < 0.3 + 0.7 * (menu.known_cost(one.arm) or 0))
+        selector.tell(one, success)
+        plain.tell(other, success)
+    assert plain.state()["counts"] == selector.state()["counts"]

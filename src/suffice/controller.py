@@ -241,7 +241,8 @@ class Controller(ABC):
     @property
     def successes(self) -> float:
         """The sum of successes told."""
-        return as_number(self._ledger.counts.successes)
+        with self._lock:
+            return as_number(self._ledger.counts.successes)
 
     @property
     def pending(self) -> int:
@@ -251,7 +252,8 @@ class Controller(ABC):
     @property
     def rate(self) -> float | None:
         """The share of outcomes that succeeded; None before the first."""
-        counts = self._ledger.counts
+        with self._lock:
+            counts = self._ledger.counts
         return counts.successes / WHOLE / counts.told if counts.told else None
 
     @property

@@ -90,6 +90,10 @@ class FlatLearner(Learner):
         """Move from the list to an array that compiled code can work on."""
         self.arms, self.compiled = np.array(self.arms, dtype=np.float64), True
 
+    def leave(self) -> None:
+        """Move back to a list: where this was made there was a compiler, and here is none."""
+        self.arms, self.compiled, self.compilable = self.arms.tolist(), False, False
+
     def twin(self, function: Any) -> Any:
         """A kernel as this learner runs it: compiled, or as it is."""
         return fast(function) if self.compiled else function

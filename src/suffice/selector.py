@@ -22,7 +22,7 @@ from suffice.choosers import NAMED as NAMED_CHOOSERS
 from suffice.choosers import Chooser
 from suffice.controller import Controller, log
 from suffice.errors import InvalidArgument, StateError, shown
-from suffice.kernels.compile import fast
+from suffice.kernels.compile import available, fast
 from suffice.kernels.step import ask_packed, ask_step, price_of, tell_packed, tell_step
 from suffice.learner import FlatLearner, make_learner
 from suffice.menu import Menu
@@ -113,6 +113,9 @@ class Selector(Controller):
         self._kinds = [menu.kind_of(arm) for arm in range(menu.arms)]
         self._known = [menu.known_cost(arm) for arm in range(menu.arms)]
         self._limit = math.inf if self._max_pending is None else float(self._max_pending)
+        if isinstance(learner, FlatLearner) and learner.compiled and not available():
+            learner.leave()
+            self._ledger.book = self._promise.open(self._ledger.counts)
         if isinstance(learner, FlatLearner) and learner.compiled:
             # One array for the book and the arms, of which both are views: what one way writes the other reads.
             self._packed = np.concatenate([np.array(self._ledger.book, dtype=np.float64), learner.arms])
