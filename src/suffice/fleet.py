@@ -99,9 +99,12 @@ class Fleet:
         wrong = self._first_wrong(listed, waiting=False)
         if wrong is not None:
             raise InvalidArgument(f"which must list selectors with no decision out, got {wrong}: tell it first")
+        order = self._by_number(listed)
         result = np.zeros(listed.size, dtype=np.int64)
-        _run(kernel.ask_fleet)(self._books, self._arms, self._out, listed, result)
-        return result
+        _run(kernel.ask_fleet)(self._books, self._arms, self._out, listed[order], result)
+        answer = np.empty_like(result)
+        answer[order] = result
+        return answer
 
     def tell(self, which: ArrayLike | None, successes: ArrayLike, costs: ArrayLike | None = None) -> None:
         """How the decisions of the selectors listed went. All are told, or none if one is bad."""
@@ -116,7 +119,8 @@ class Fleet:
         if np.isnan(spent).any():
             raise InvalidArgument("costs must be told: the menu does not know what its options cost")
         spent = np.minimum(spent, self._menu.max_cost)
-        _run(kernel.tell_fleet)(self._books, self._arms, self._out, listed, units, spent, False)
+        order = self._by_number(listed)
+        _run(kernel.tell_fleet)(self._books, self._arms, self._out, listed[order], units[order], spent[order], False)
 
     def expire(self, which: ArrayLike) -> None:
         """Give up on the decisions of the selectors listed: they count as failures."""
@@ -143,6 +147,18 @@ class Fleet:
         if wrong is not None:
             raise InvalidArgument(f"which must list selectors with a decision out, got {wrong}: ask it first")
         return listed
+
+    def _by_number(self, listed: Ints) -> Any:
+        """An order of the places in a list that goes through memory from front to back.
+
+        Selectors are independent and listed once, so the order in which they are stepped is ours to choose, and a large
+        fleet in random order would wait for memory most of the time.
+        """
+        if listed.size * 8 < len(self):
+            return slice(None)  # too few to be worth a look at the whole fleet
+        place = np.full(len(self), -1, dtype=np.int64)
+        place[listed] = np.arange(listed.size)
+        return place[place >= 0]
 
     def _first_wrong(self, listed: Ints, *, waiting: bool) -> int | None:
         """The first selector listed that is not as wanted; raises if one is listed twice."""
