@@ -159,8 +159,8 @@ def test_sorting() -> None:
     rng = np.random.default_rng(0)
     for count in (1, 2, 3, 17, 100):
         keys = np.round(rng.random(count), 1).tolist()
-        cells = [0.0] * (2 * count) + keys
-        flat.sort_by(cells, 0, count, 2 * count, 1, count)
+        cells = [0.0] * (4 * count) + keys
+        flat.sort_by(cells, 0, 4 * count, 1, count)
         assert [int(c) for c in cells[:count]] == sorted(range(count), key=lambda k: keys[k])
 
 

@@ -144,7 +144,7 @@ def rebuild(arms: Any, told: int, price: float) -> None:
         return
     base = HEAD + STRIDE * count
     # The order is worked out in the cells of the inner nodes, which are about to be overwritten: room for 8·size.
-    sort_by(arms, base, base + 2 * size, cell(UPPER, 0), STRIDE, count)
+    sort_by(arms, base, cell(UPPER, 0), STRIDE, count)
     for place in range(count):
         arm = int(arms[base + place])
         arms[cell(PLACE, arm)] = place
@@ -157,16 +157,21 @@ def rebuild(arms: Any, told: int, price: float) -> None:
     settle_all(arms, base, size, price, arms[MARGIN])
 
 
-def sort_by(cells: Any, out: int, room: int, keys: int, stride: int, count: int) -> None:
-    """Write 0 .. count−1 at `out`, ordered by every stride-th cell from `keys`, by a merge sort; `room` is scratch."""
+def sort_by(cells: Any, out: int, keys: int, stride: int, count: int) -> None:
+    """Write 0 .. count−1 at `out`, ordered by every stride-th cell from `keys`, by a stable merge sort.
+
+    Needs room for 4·count cells from `out` on: numbers and keys, twice. Keys travel with their numbers, so that memory is
+    read in order.
+    """
     for place in range(count):
         cells[out + place] = place
-    source, target = out, room
+        cells[out + 2 * count + place] = cells[keys + stride * place]
+    source, target = out, out + count
     run = 1
     while run < count:
         for left in range(0, count, 2 * run):
             middle, right = min(left + run, count), min(left + 2 * run, count)
-            _merge(cells, source, target, keys, stride, left, middle, right)
+            _merge(cells, source, target, 2 * count, left, middle, right)
         source, target = target, source
         run *= 2
     if source != out:
@@ -174,16 +179,14 @@ def sort_by(cells: Any, out: int, room: int, keys: int, stride: int, count: int)
             cells[out + place] = cells[source + place]
 
 
-def _merge(cells: Any, source: int, target: int, keys: int, stride: int, left: int, middle: int, right: int) -> None:
+def _merge(cells: Any, source: int, target: int, to_key: int, left: int, middle: int, right: int) -> None:
     i, j = left, middle
     for place in range(left, right):
-        take_left = j >= right or (
-            i < middle
-            and cells[keys + stride * int(cells[source + i])] <= cells[keys + stride * int(cells[source + j])]
-        )
-        if take_left:
-            cells[target + place] = cells[source + i]
+        if j >= right or (i < middle and cells[source + to_key + i] <= cells[source + to_key + j]):
+            taken = i
             i += 1
         else:
-            cells[target + place] = cells[source + j]
+            taken = j
             j += 1
+        cells[target + place] = cells[source + taken]
+        cells[target + to_key + place] = cells[source + to_key + taken]
