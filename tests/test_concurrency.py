@@ -6,6 +6,8 @@ import pickle
 import random
 import sys
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from fractions import Fraction
 
 import pytest
@@ -22,6 +24,25 @@ def _switch_often() -> object:
     sys.setswitchinterval(1e-5)
     yield
     sys.setswitchinterval(before)
+
+
+@contextmanager
+def busy(selector: Selector) -> Iterator[None]:
+    """Another thread asks and tells all the while."""
+    stop = threading.Event()
+
+    def work() -> None:
+        while not stop.is_set():
+            decision = selector.ask()
+            selector.tell(decision, decision.option == "all")
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join()
 
 
 @pytest.mark.parametrize("max_pending", [None, 3])
@@ -132,22 +153,10 @@ def test_a_callable_chooser_is_copied_too() -> None:
 
 def test_pickling_while_others_write() -> None:
     selector = Selector(MENU, 0.7)
-    stop = threading.Event()
-
-    def work() -> None:
-        while not stop.is_set():
-            decision = selector.ask()
-            selector.tell(decision, decision.option == "all")
-
-    thread = threading.Thread(target=work)
-    thread.start()
-    try:
+    with busy(selector):
         for _ in range(100):
             other = pickle.loads(pickle.dumps(selector))
             assert other.told == sum(row.plays for row in other.arms())
-    finally:
-        stop.set()
-        thread.join()
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
@@ -155,16 +164,7 @@ def test_pickling_while_others_write() -> None:
 def test_a_fork_starts_whole_and_unlocked() -> None:
     """Fork again and again while another thread is busy: every child can use the selector at once."""
     selector = Selector(MENU, 0.7)
-    stop = threading.Event()
-
-    def work() -> None:
-        while not stop.is_set():
-            decision = selector.ask()
-            selector.tell(decision, decision.option == "all")
-
-    thread = threading.Thread(target=work)
-    thread.start()
-    try:
+    with busy(selector):
         for _ in range(30):
             key = selector._ledger.key
             child = os.fork()
@@ -179,6 +179,3 @@ def test_a_fork_starts_whole_and_unlocked() -> None:
                 except BaseException:
                     os._exit(2)
             assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-    finally:
-        stop.set()
-        thread.join()

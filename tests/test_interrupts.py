@@ -17,11 +17,17 @@ from suffice.records import decide
 MENU = Menu({"a": 0.1, "b": 0.4}, everything="all", nothing="none")
 
 
+INSIDE = str(Path(suffice.__file__).parent)  # not just the name: a clone may lie in a folder called suffice
+
+
 class InterruptAt:
     """Raises KeyboardInterrupt at the n-th line executed inside suffice."""
 
     def __init__(self, line: int) -> None:
         self.left = line
+
+    def strike(self) -> None:
+        raise KeyboardInterrupt
 
     def __enter__(self) -> None:
         self.before = sys.gettrace()
@@ -31,12 +37,12 @@ class InterruptAt:
         sys.settrace(self.before)
 
     def trace(self, frame: FrameType, event: str, arg: Any) -> Any:
-        if "suffice" not in frame.f_code.co_filename:
+        if not frame.f_code.co_filename.startswith(INSIDE):
             return None
         if event == "line":
             self.left -= 1
             if self.left == 0:
-                raise KeyboardInterrupt
+                self.strike()
         return self.trace
 
 
@@ -158,15 +164,9 @@ class SaveAt(InterruptAt):
         self.selector = selector
         self.states: list[dict[str, Any]] = []
 
-    def trace(self, frame: FrameType, event: str, arg: Any) -> Any:
-        if "suffice" not in frame.f_code.co_filename:
-            return None
-        if event == "line":
-            self.left -= 1
-            if self.left == 0:
-                sys.settrace(None)
-                self.states.append(self.selector.state())
-        return self.trace
+    def strike(self) -> None:
+        sys.settrace(None)
+        self.states.append(self.selector.state())
 
 
 @pytest.mark.parametrize("options", [2, 80], ids=["plain", "compiled"])

@@ -10,7 +10,7 @@ from typing import Any
 from suffice.kernels.envelope import WIDTH, lowest, set_leaf, settle_all, update
 from suffice.kernels.lines import PAPER, epoch_of, level_of, lower_of, upper_of
 
-ARMS, SIZE, KIND, MOST, KNOWN, LEVEL, LAST, HORIZON, MARGIN, SORT, HAS_NOTHING, SPENT, UNSEEN, CEILING = range(14)
+ARMS, SIZE, KIND, MOST, KNOWN, LEVEL, LAST, HORIZON, MARGIN, SORT, HAS_NOTHING, UNSEEN, CEILING = range(13)
 HEAD = 16
 PLAYS, SUCCESSES, PRICED, COSTS, UPPER, LOWER, PLACE = range(7)
 STRIDE = 8

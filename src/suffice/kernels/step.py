@@ -12,7 +12,6 @@ from suffice.book import (
     PRICE,
     SETTLED,
     TOLD,
-    amend_of,
     ask_of,
     back_of,
     dual_of,
@@ -53,12 +52,6 @@ def count(book: Any, arms: Any, arm: int, units: int, cost: float, expired: bool
     back_of(book, kind)
     record_of(book, kind, units, expired)
     learn(arms, arm, units / WHOLE, cost, 1, int(book[TOLD]), price_of(book))
-
-
-def amend(book: Any, arms: Any, arm: int, units: int, cost: float) -> None:
-    """Count and take in an outcome that came after its decision had expired."""
-    amend_of(book, kind_of(arms, arm), units)
-    learn(arms, arm, units / WHOLE, cost, 0, int(book[TOLD]), price_of(book))
 
 
 def play(
