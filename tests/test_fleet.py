@@ -152,7 +152,8 @@ def test_bad_input_leaves_the_fleet_as_it_was() -> None:
         with pytest.raises(InvalidArgument) as error:
             call()
         assert str(error.value).startswith(said)
-    assert all((a == b).all() for a, b in zip(before, (fleet._books, fleet._arms, fleet._out), strict=True))
+    now = (fleet._books, fleet._arms, fleet._out)
+    assert all(np.array_equal(a, b, equal_nan=True) for a, b in zip(before, now, strict=True))
     wrong: list[tuple[dict[str, Any], str]] = [
         ({"menu": 1}, "menu must be a Menu"), ({"size": 0}, "size must be at least 1"), ({"target": 2}, "target must lie"),
         ({"target": 1 / 3}, "target must have a denominator of at most 1,000,000"),

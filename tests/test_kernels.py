@@ -201,7 +201,7 @@ def test_compiled_uncompiled_and_objects_play_the_same_arms(menu: Menu, kind: st
     learner.arms, learner.compiled = list(map(float, learner.arms)), False
     plain._ledger.book = [*map(float, plain._ledger.book)]
     plain._set_up()
-    assert plain._packed is None
+    assert plain._desk is None
     contestants.append(plain)
     assert isinstance(contestants[1]._learner, OwnLearner)
     rng = np.random.default_rng(0)
@@ -223,6 +223,8 @@ def test_compiled_uncompiled_and_objects_play_the_same_arms(menu: Menu, kind: st
                 selector.tell(decision, success, cost if known is None else None)
     assert len({selector.told for selector in contestants}) == 1
     states = [selector.state() for selector in contestants]
+    for state in states:
+        del state["counts"]["settled"]  # a note for the next interrupt, which the short way does not need
     assert states[0]["counts"] == states[1]["counts"] == states[2]["counts"]
     assert states[0]["tally"] == states[1]["tally"] == states[2]["tally"]
 
@@ -269,7 +271,7 @@ def test_fine_targets_stay_in_whole_numbers(target: Any, options: int) -> None:
     phi = Fraction(str(target)) if isinstance(target, float) else target
     menu = Menu({i: (i + 1) / 200 for i in range(options)}, everything="all", nothing="none")
     selector = Selector(menu, target)
-    assert (selector._packed is not None) == (available() and phi.denominator <= 10**6)
+    assert (selector._desk is not None) == (available() and phi.denominator <= 10**6)
     rng = np.random.default_rng(0)
     successes = 0
     for told in range(1, 1500):
@@ -301,7 +303,7 @@ def test_a_compiled_selector_goes_on_where_there_is_no_compiler(monkeypatch: pyt
     packed = pickle.dumps(selector)
     monkeypatch.setenv("SUFFICE_NO_COMPILE", "1")
     plain = pickle.loads(packed)
-    assert plain._packed is None
+    assert plain._desk is None
     assert isinstance(plain._ledger.book, list)
     for _ in range(300):
         one, other = selector.ask(), plain.ask()
@@ -309,4 +311,5 @@ def test_a_compiled_selector_goes_on_where_there_is_no_compiler(monkeypatch: pyt
         success = bool(rng.random() < 0.3 + 0.7 * (menu.known_cost(one.arm) or 0))
         selector.tell(one, success)
         plain.tell(other, success)
-    assert plain.state()["counts"] == selector.state()["counts"]
+    counts = [one.state()["counts"] | {"settled": None} for one in (plain, selector)]
+    assert counts[0] == counts[1]

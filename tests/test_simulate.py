@@ -29,7 +29,8 @@ def test_it_plays_the_same_arms_as_ask_and_tell(name: str) -> None:
         method.tell(decision, success, cost)
         seen = (trace.arms[step], trace.successes[step], trace.costs[step], trace.duals[step])
         assert seen == (decision.arm, success, cost, decision.dual)
-    assert trace.method.state()["counts"] == method.state()["counts"]
+    counts = [one.state()["counts"] | {"settled": None} for one in (trace.method, method)]
+    assert counts[0] == counts[1]
 
 
 def test_the_numbers_of_a_trace() -> None:
@@ -95,7 +96,9 @@ def test_compiled_runs_take_the_steps_of_ask_and_tell(
     for name in ("arms", "successes", "costs", "duals"):
         assert (getattr(compiled, name) == getattr(asked, name)).all(), name
     states = [trace.method.state() for trace in (compiled, asked)]
-    assert states[0]["counts"] == states[1]["counts"]
+    # What was settled last is a note for the next interrupt, which compiled code does not need.
+    counts = [state["counts"] | {"settled": None} for state in states]
+    assert counts[0] == counts[1]
     assert states[0]["tally"] == states[1]["tally"]
     assert states[0]["opened"] == states[1]["opened"]
     one, other = compiled.method.ask(), asked.method.ask()

@@ -37,10 +37,8 @@ TOLD, SUCCESSES, PARTS, FORGIVEN, EXPIRED, REVIVED, UNAUDITED = range(8, 15)
 EVERYTHING_PLAYS, EVERYTHING_SUCCESSES, EVERYTHING_FAILURES, EVERYTHING_LOST, NOTHING_SUCCESSES = range(15, 20)
 BREACHES, FORCED, MISSING, MISSING_MIRROR, EXCESS, WORST_EXCESS = range(20, 26)
 NEXT_ID, SETTLED, OUT, OUT_MIRROR = range(26, 30)
-CELLS: Final = 30
-ASKED: Final = CELLS  # the kind of the decision asked last, so that an ask can be taken back
-LENGTH: Final = CELLS + 1
-UNCOUNTED: Final = 2  # what stands there after one of a first round
+COUNTED: Final = 30
+LENGTH: Final = 32  # two cells are spare: a book fills four cache lines
 
 
 # --- from counts to what may be played
@@ -125,7 +123,6 @@ def bound_of(book: Any) -> float:
 
 def ask_of(book: Any, kind: int, forced: bool) -> None:
     """Count a decision as outstanding. Theory 4: D counts what one other than everything did not know; D' mirrors it."""
-    book[ASKED] = kind
     if forced:
         book[FORCED] += 1
     if kind != EVERYTHING:
@@ -142,13 +139,6 @@ def back_of(book: Any, kind: int) -> None:
         book[OUT] -= 1
     if kind != NOTHING:
         book[OUT_MIRROR] -= 1
-
-
-def unask_of(book: Any) -> None:
-    """Take back the last ask: it was counted, but an interrupt kept it from being handed out."""
-    if book[ASKED] != UNCOUNTED:
-        back_of(book, int(book[ASKED]))
-    book[NEXT_ID] -= 1
 
 
 def record_of(book: Any, kind: int, units: int, expired: bool) -> None:

@@ -21,11 +21,32 @@ from suffice.checks import WHOLE, as_number, cost_told, flag, positive, success_
 from suffice.errors import AlreadyTold, InvalidArgument, SufficeWarning, shown
 from suffice.ledger import Ledger
 from suffice.promise import EVERYTHING, NOTHING, Promise
-from suffice.records import UNAUDITED, Decision, decide
+from suffice.records import UNAUDITED, Decision
 from suffice.saving import write_state
 
 log = logging.getLogger("suffice")
 log.addHandler(logging.NullHandler())
+
+
+class Fence:
+    """Keeps those out who take no lock, while somebody works on the state in several steps. Only under the lock.
+
+    If an interrupt strikes in here the fence may stay closed: then every ask and tell goes the long way, which is slower.
+    """
+
+    __slots__ = ("_controller", "_depth")
+
+    def __init__(self, controller: "Controller") -> None:
+        self._controller, self._depth = controller, 0
+
+    def __enter__(self) -> None:
+        self._depth += 1
+        self._controller._close()
+
+    def __exit__(self, *_: object) -> None:
+        self._depth -= 1
+        if self._depth == 0:
+            self._controller._open()
 
 
 class Controller(ABC):
@@ -50,18 +71,25 @@ class Controller(ABC):
         self._warning: str | None = None
         self._cost = 0.0
         self._lock = threading.RLock()
+        self._fence = Fence(self)
         _guard(self)
 
     # --- what a kind of controller adds
 
-    _derived: ClassVar[frozenset[str]] = frozenset({"_lock"})  # what a copy makes anew, in `_set_up`
+    _derived: ClassVar[frozenset[str]] = frozenset({"_lock", "_fence"})  # what a copy makes anew, in `_set_up`
 
     def _set_up(self) -> None:
         """Make what follows from the rest of the state."""
 
+    def _close(self) -> None:
+        """Close the ways that take no lock."""
+
+    def _open(self) -> None:
+        """Open them again."""
+
     @abstractmethod
-    def _choose(self, rail: int, allowed: Any) -> tuple[int, Any]:
-        """The arm and the option to play at this rail."""
+    def _choose(self, rail: int, dual: float, allowed: Any) -> tuple[int, Any]:
+        """The arm and the option to play at this rail, or between the rails at this dual."""
 
     @abstractmethod
     def _kind(self, arm: int) -> int:
@@ -98,7 +126,7 @@ class Controller(ABC):
         """
         allowed = self._allowed(available)
         flag("audit", audit)
-        with self._lock:
+        with self._lock, self._fence:
             now = self._give_up_overdue()
             return self._ask(allowed, audit, now)
 
@@ -107,12 +135,12 @@ class Controller(ABC):
         count = whole("count", count, 0)
         allowed = self._allowed(available)
         flag("audit", audit)
-        with self._lock:
+        with self._lock, self._fence:
             now = self._give_up_overdue()
             return [self._ask(allowed, audit, now) for _ in range(count)]
 
     def _ask(self, allowed: Any, audit: bool, now: float) -> Decision:
-        ledger, book = self._ledger, self._ledger.book
+        ledger, book = self._ledger, self._ledger.page()
         dual = dual_of(book)
         forced = False
         opening = self._opening(allowed) if audit else None
@@ -124,13 +152,13 @@ class Controller(ABC):
                 # Theory 4: everything, not just any boundary arm, or nothings without end would break the bound.
                 forced = rail == NOTHING and not self._promise.forgiving
                 rail = EVERYTHING
-            arm, option = self._choose(rail, allowed)
+            arm, option = self._choose(rail, dual, allowed)
         if not audit:
             ledger.skip()
-            return decide(UNAUDITED, arm, option, self._kind(arm), dual, ledger.key)
+            return Decision(UNAUDITED, arm, option, self._kind(arm), dual, ledger.key)
         kind = self._kind(arm)
         identity = ledger.issue(arm, kind, now, counted=opening is None, forced=forced)
-        return decide(identity, arm, option, kind, dual, ledger.key)
+        return Decision(identity, arm, option, kind, dual, ledger.key)
 
     # --- tell
 
@@ -141,7 +169,7 @@ class Controller(ABC):
         """
         units = success_units(success)
         spent = None if cost is None else cost_told(cost)
-        with self._lock:
+        with self._lock, self._fence:
             identity = self._ledger.identify(decision)
             self._check_cost(self._ledger.entry(identity)[0], spent)
             self._settle(identity, units, spent)
@@ -153,7 +181,7 @@ class Controller(ABC):
         if not isinstance(outcomes, Iterable):
             raise InvalidArgument(f"outcomes must be a sequence of (decision, success), got {shown(outcomes)}")
         checked = [_outcome(item) for item in outcomes]
-        with self._lock:
+        with self._lock, self._fence:
             settled: list[tuple[int, int, float | None]] = []
             seen: set[int] = set()
             for decision, units, spent in checked:
@@ -192,7 +220,7 @@ class Controller(ABC):
 
     def expire(self, decision: Decision | int) -> None:
         """Give up on a decision: it counts as a failure, until a late outcome amends it."""
-        with self._lock:
+        with self._lock, self._fence:
             identity = self._ledger.identify(decision)
             if identity in self._ledger.expired:
                 raise AlreadyTold(f"decision {identity} has expired before; expiring it again changes nothing")
@@ -203,15 +231,17 @@ class Controller(ABC):
         self._learn_safely(arm, 0, None, late=False)
 
     def _give_up_overdue(self) -> float:
+        """Give up on what is overdue; the time, or 0 where nothing expires and nobody needs to look."""
+        if self._expire_after is None:
+            return 0.0
         now = self._clock()
         if isinstance(now, bool) or not isinstance(now, Real) or not math.isfinite(now):
             raise InvalidArgument(f"clock must return seconds, got {shown(now)}")
         if now < self._last_seen:
             self._ledger.turn_back(float(now))
         self._last_seen = float(now)
-        if self._expire_after is not None:
-            for identity in self._ledger.overdue(now - self._expire_after):
-                self._give_up(identity)
+        for identity in self._ledger.overdue(now - self._expire_after):
+            self._give_up(identity)
         return float(now)
 
     # --- where things stand
@@ -225,7 +255,7 @@ class Controller(ABC):
     def dual(self) -> float:
         """The price now paid for one success."""
         with self._lock:
-            return dual_of(self._ledger.book)
+            return dual_of(self._ledger.page())
 
     @property
     def debt(self) -> float:
@@ -264,11 +294,11 @@ class Controller(ABC):
     @property
     def mean_cost(self) -> float | None:
         """The cost per outcome; None before the first."""
-        return self._cost / self.told if self.told else None
+        return self.cost / self.told if self.told else None
 
     def certificate(self) -> Certificate:
         """What is promised, whether it is so, and if not, why and what to do."""
-        with self._lock:
+        with self._lock, self._fence:
             self._give_up_overdue()
             return Certificate.make(self._promise, self._ledger.counts, self.pending)
 
@@ -282,12 +312,12 @@ class Controller(ABC):
 
     def state(self) -> dict[str, Any]:
         """Everything there is to this controller, in JSON's terms."""
-        with self._lock:
+        with self._lock, self._fence:
             return {
                 "kind": type(self).__name__,
                 **self._state(),
                 "promise": self._promise.state(),
-                "cost": self._cost,
+                "cost": self.cost,
                 "max_pending": self._max_pending,
                 "expire_after": self._expire_after,
                 **self._ledger.state(),
@@ -308,7 +338,7 @@ class Controller(ABC):
     # --- copies
 
     def __getstate__(self) -> dict[str, Any]:
-        with self._lock:
+        with self._lock, self._fence:
             # The values are pickled after the lock is released, so they are copied under it.
             return {
                 name: value if name == "_clock" else copy.deepcopy(value)
@@ -320,6 +350,7 @@ class Controller(ABC):
         self.__dict__.update(state)
         self._ledger.restored = True  # from here on its decisions are not those of the original
         self._lock = threading.RLock()
+        self._fence = Fence(self)
         self._set_up()
         _guard(self)
 
@@ -358,6 +389,7 @@ def _before_fork() -> None:
 def _after_fork_in_child() -> None:
     for controller in list(_controllers):
         controller._ledger.restored = True
+        controller._close()  # until it is asked the long way, which marks what it issues from here on
     _after_fork()
 
 

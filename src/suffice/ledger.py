@@ -2,33 +2,31 @@
 
 An interrupt (Ctrl-C, a signal handler that raises) may strike between any two lines. So every change to the book is made
 on a copy that is then put in its place, or by one call of compiled code. The book itself says which decision was settled
-last and what the next id is: an outcome that it knows is never counted again, and an ask that it knows but that was never
-handed out is taken back.
+last and what the next id is: an outcome that it knows is never counted again, and an id that it does not know was never
+issued. An ask that is interrupted may leave a decision outstanding that nobody holds, as one may be lost just after it.
 """
 
 import math
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from typing import Any, Final
 
 from suffice.book import (
-    ASKED,
     EVERYTHING,
     EXPIRED,
     NEXT_ID,
     NOTHING,
     SETTLED,
     UNAUDITED,
-    UNCOUNTED,
     amend_of,
     ask_of,
     back_of,
     record_of,
-    unask_of,
 )
 from suffice.checks import WHOLE, flag
 from suffice.errors import AlreadyTold, ForeignDecision, InvalidArgument, StateError, UnknownDecision, shown
+from suffice.pending import Entry, Pending
 from suffice.promise import Counts, Promise
 from suffice.records import UNAUDITED as NO_ID
 from suffice.records import Decision
@@ -37,21 +35,15 @@ from suffice.records import Decision
 REMEMBERED: Final = 100_000
 
 
-# A decision that is out, or was given up: its arm, its kind (EVERYTHING, NOTHING or PRICE), when it was asked by the
-# controller's clock, and whether it counts (not in the paper's first round). A plain tuple: asks are made of little else.
-Entry = tuple[int, int, float, bool]
-
-
 class Ledger:
     """Issues ids in order, settles each decision once, and keeps the promise's book."""
 
-    __slots__ = ("book", "expired", "key", "keys", "next_id", "pending", "promise", "restored")
+    __slots__ = ("book", "expired", "key", "keys", "pending", "promise", "restored")
 
     def __init__(self, promise: Promise) -> None:
         self.promise = promise
         self.book: Any = promise.open()
-        self.next_id = 0  # the first id that was not yet handed out
-        self.pending: dict[int, Entry] = {}  # in the order of asking
+        self.pending = Pending()  # in the order of asking
         self.expired: dict[int, Entry] = {}  # in the order of expiring
         self.key = secrets.token_hex(8)  # what marks the decisions that are issued now
         self.keys: list[tuple[int, str]] = [(0, self.key)]  # (first id, key): a key per run of ids
@@ -59,17 +51,20 @@ class Ledger:
 
     @property
     def counts(self) -> Counts:
-        """The counts of the book as they are now, without an ask that is not yet handed out.
-
-        A signal handler may look in the middle of one, which then goes on: so nothing is changed here.
-        """
-        book = self.book
-        if book[NEXT_ID] > self.next_id:
-            book = book.copy()
-            unask_of(book)
+        """The counts of the book as they are at one instant."""
         counts = Counts()
-        counts.read(book)
+        counts.read(self.page())
         return counts
+
+    def page(self) -> list[Any]:
+        """The book at one instant, as a list: Python reads and writes one several times as fast as an array."""
+        copied: list[Any] = self.book.copy() if isinstance(self.book, list) else self.book.tolist()
+        return copied
+
+    @property
+    def next_id(self) -> int:
+        """The first id that was not yet issued."""
+        return int(self.book[NEXT_ID])
 
     # --- out
 
@@ -86,30 +81,21 @@ class Ledger:
         """Note a decision as outstanding and return its id."""
         if self.restored:
             self.renew()
-        self.heal()
-        book, identity = self.book.copy(), self.next_id
+        book = self.page()
+        identity = int(book[NEXT_ID])
         book[NEXT_ID] = identity + 1
-        book[ASKED] = UNCOUNTED
         if counted:
             ask_of(book, kind, forced)
         self.pending[identity] = (arm, kind, asked, counted)
-        self._put(book)
-        self.next_id = identity + 1
+        self.put(book)
         return identity
 
-    def _put(self, book: Any) -> None:
+    def put(self, book: Any) -> None:
         """Put a changed copy in the book's place, at once."""
         if isinstance(self.book, list):
             self.book = book
         else:
             self.book[:] = book  # an array is part of a larger one, which compiled code works on
-
-    def heal(self) -> None:
-        """Take back an ask that an interrupt kept from being handed out. Only at the start of the next one."""
-        if self.book[NEXT_ID] > self.next_id:
-            book = self.book.copy()
-            unask_of(book)
-            self._put(book)
 
     def skip(self) -> None:
         """Note a decision that will not be judged."""
@@ -118,7 +104,7 @@ class Ledger:
     def outstanding(self) -> int:
         """How many decisions are out."""
         # An interrupt may have left entries behind: settled already, or not yet issued.
-        return len(self.pending) - (self.book[SETTLED] in self.pending) - (self.next_id in self.pending)
+        return len(self.pending) - (int(self.book[SETTLED]) in self.pending) - (self.next_id in self.pending)
 
     def _valid(self, identity: int) -> bool:
         return bool(identity != self.book[SETTLED] and identity < self.next_id)
@@ -159,10 +145,8 @@ class Ledger:
 
     def turn_back(self, now: float) -> None:
         """The clock went back: nothing that is out can have been asked later than now."""
-        self.pending = {
-            identity: (arm, kind, min(asked, now), counted)
-            for identity, (arm, kind, asked, counted) in self.pending.items()
-        }
+        for identity, (arm, kind, asked, counted) in list(self.pending.items()):
+            self.pending[identity] = (arm, kind, min(asked, now), counted)
 
     # --- back
 
@@ -170,13 +154,13 @@ class Ledger:
         """Count the outcome of an identified decision. True if it had expired and is now amended."""
         late = identity in self.expired
         _, kind, _, counted = self.entry(identity)
-        book = self._settling(identity)
+        book = self.settling(identity)
         if counted and late:
             amend_of(book, kind, units)
         elif counted:
             back_of(book, kind)
             record_of(book, kind, units, False)
-        self._put(book)
+        self.put(book)
         (self.expired if late else self.pending).pop(identity, None)
         return late
 
@@ -184,11 +168,11 @@ class Ledger:
         """Count a pending decision as a failure because no outcome came; a late one may still amend it. Its arm."""
         entry = self.pending[identity]
         arm, kind, _, counted = entry
-        book = self._settling(identity)
+        book = self.settling(identity)
         if counted:
             back_of(book, kind)
             record_of(book, kind, 0, True)
-        self._put(book)
+        self.put(book)
         del self.pending[identity]
         self.expired[identity] = entry
         self.book[SETTLED] = -1  # it may yet be amended
@@ -196,12 +180,12 @@ class Ledger:
             del self.expired[next(iter(self.expired))]
         return arm
 
-    def _settling(self, identity: int) -> Any:
+    def settling(self, identity: int) -> Any:
         """A copy of the book in which this decision is the one settled last."""
         # What an interrupt may have left behind.
         self.pending.pop(int(self.book[SETTLED]), None)
         self.expired.pop(int(self.book[SETTLED]), None)
-        book = self.book.copy()
+        book = self.page()
         book[SETTLED] = identity
         return book
 
@@ -216,7 +200,7 @@ class Ledger:
             "expired": self._rows(self.expired),
         }
 
-    def _rows(self, entries: dict[int, Entry]) -> list[list[Any]]:
+    def _rows(self, entries: Mapping[int, Entry]) -> list[list[Any]]:
         return [
             [identity, arm, asked, counted]
             for identity, (arm, _, asked, counted) in entries.items()
@@ -227,13 +211,12 @@ class Ledger:
     def from_state(promise: Promise, state: dict[str, Any], arms: int, kind: Callable[[int], int]) -> "Ledger":
         """The ledger that `state` wrote down; raises StateError if the numbers contradict each other."""
         ledger = Ledger(promise)
-        ledger.pending = {row[0]: _entry(row, arms, kind) for row in state["pending"]}
+        ledger.pending.update({row[0]: _entry(row, arms, kind) for row in state["pending"]})
         ledger.expired = {row[0]: _entry(row, arms, kind) for row in state["expired"]}
         ledger.keys = [(int(first), str(key)) for first, key in state["keys"]]
         ledger.key = ledger.keys[-1][1]
         ledger.restored = True
         counts = Counts(**state["counts"])
-        ledger.next_id = counts.next_id
         ledger._check(counts, len(state["pending"]) + len(state["expired"]))
         ledger.book = promise.open(counts)
         return ledger

@@ -11,9 +11,10 @@ from fractions import Fraction
 from typing import Any, Final
 
 from suffice.book import (
-    CELLS,
     CONFIDENCE,
+    COUNTED,
     EVERYTHING,
+    LENGTH,
     NOTHING,
     PRICE,
     ROUNDING,
@@ -70,7 +71,7 @@ class Counts:
 
     def read(self, book: Any) -> None:
         """Take the counts from a book."""
-        cells = list(book[TOLD:CELLS])
+        cells = list(book[TOLD:COUNTED])
         where = COUNTS.index("successes")
         cells[where : where + 2] = [int(cells[where]) * WHOLE + int(cells[where + 1])]
         for field, value in zip(fields(Counts), cells, strict=True):
@@ -186,7 +187,7 @@ class Promise:
         values = [getattr(told, name) for name in COUNTS]
         where = COUNTS.index("successes")
         values[where : where + 1] = divmod(told.successes, WHOLE)
-        return [*rules, *values, 0]
+        return [*rules, *values, *[0] * (LENGTH - COUNTED)]
 
     def record(self, counts: Counts, units: int, *, arm: int, expired: bool = False) -> None:
         """Count one outcome. `arm` is EVERYTHING or NOTHING for the boundary options and PRICE for all others."""

@@ -6,6 +6,7 @@ then the outcome → counts, tally, bounds, chooser.
 
 import math
 import os
+import sys
 import time
 from collections.abc import Callable, Iterable
 from fractions import Fraction
@@ -14,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from suffice.book import EVERYTHING, LENGTH, NOTHING, dual_of
+from suffice.book import EVERYTHING, LENGTH, NOTHING, TOLD
 from suffice.bounds import NAMED as NAMED_BOUNDS
 from suffice.bounds import Bounds
 from suffice.checks import WHOLE, success_units, whole
@@ -22,12 +23,14 @@ from suffice.choosers import NAMED as NAMED_CHOOSERS
 from suffice.choosers import Chooser
 from suffice.controller import Controller, log
 from suffice.errors import InvalidArgument, StateError, shown
-from suffice.kernels.compile import available, fast
-from suffice.kernels.step import ask_packed, ask_step, price_of, tell_packed, tell_step
+from suffice.kernels.arms import SPENT
+from suffice.kernels.compile import available, entry
+from suffice.kernels.desk import FENCE, FIRST_ARM, ask_at, desk, tell_at
+from suffice.kernels.step import price_of
 from suffice.learner import FlatLearner, make_learner
 from suffice.menu import Menu
 from suffice.promise import Promise
-from suffice.records import Arm, Decision, decide
+from suffice.records import Arm, Decision
 from suffice.saving import read_state, reading
 
 
@@ -102,25 +105,40 @@ class Selector(Controller):
         self._set_up()
         self._chooser_failed = False
 
-    _derived = Controller._derived | {"_packed", "_ask_packed", "_tell_packed", "_options", "_kinds", "_known"}
+    _derived = Controller._derived | {"_desk", "_ask_at", "_tell_at", "_options", "_kinds"}
 
     def _set_up(self) -> None:
         """What the short way through ask and tell needs at hand."""
-        menu, learner = self._menu, self._learner
-        self._packed: Any = None
-        self._short = isinstance(learner, FlatLearner)
-        self._options = menu.immutable()
+        menu, learner, ledger = self._menu, self._learner, self._ledger
+        self._desk: Any = None
+        self._options = menu.immutable() or _Options(menu)
         self._kinds = [menu.kind_of(arm) for arm in range(menu.arms)]
-        self._known = [menu.known_cost(arm) for arm in range(menu.arms)]
         self._limit = math.inf if self._max_pending is None else float(self._max_pending)
-        if isinstance(learner, FlatLearner) and learner.compiled and not available():
+        if not isinstance(learner, FlatLearner) or not learner.compiled:
+            return
+        if not available():
             learner.leave()
-            self._ledger.book = self._promise.open(self._ledger.counts)
-        if isinstance(learner, FlatLearner) and learner.compiled:
-            # One array for the book and the arms, of which both are views: what one way writes the other reads.
-            self._packed = np.concatenate([np.array(self._ledger.book, dtype=np.float64), learner.arms])
-            self._ledger.book, learner.arms = self._packed[:LENGTH], self._packed[LENGTH:]
-            self._ask_packed, self._tell_packed = fast(ask_packed), fast(tell_packed)
+            ledger.book = self._promise.open(ledger.counts)
+            return
+        # One array for the book, the seats and the arms, of which all are views: what one way writes the other reads.
+        cells = desk(ledger.book, learner.arms, self._limit)
+        ledger.book, learner.arms = cells[:LENGTH], cells[FIRST_ARM:]
+        if self._expire_after is None:  # else each ask looks at the clock, which the short way cannot
+            ledger.pending = ledger.pending.sit(cells, self._kinds)
+        self._ask_at = entry(ask_at, "float64[::1]")
+        self._tell_at = entry(tell_at, "float64[::1]", "int64", "int64", "float64")
+        self._desk = cells
+        self._open()
+
+    def _close(self) -> None:
+        if self._desk is not None:
+            self._desk[FENCE] = 1.0
+
+    def _open(self) -> None:
+        """Open the short way, if there is nothing that it cannot do: look at the clock, play a first round, renew keys."""
+        if self._desk is not None:
+            later = self._expire_after is not None or self._opened < self._menu.arms - 1 or self._ledger.restored
+            self._desk[FENCE] = 1.0 if later or not _one_at_a_time() else 0.0
 
     def _compile(self) -> None:
         """Move to compiled code, for a run that is worth it."""
@@ -176,59 +194,34 @@ class Selector(Controller):
             audit: False for a decision whose outcome will not be told: it is never pending and never counted. Decide
                 by a coin, before asking, which ones are audited.
         """
-        # The short way: one kernel call, which either happens or does not, and the decision noted.
-        if not self._short or available is not None or audit is not True or self._opened < self._menu.arms - 1:
-            return super().ask(available=available, audit=audit)
-        with self._lock:
-            now = self._give_up_overdue() if self._expire_after is not None else 0.0
-            ledger = self._ledger
-            if ledger.restored:
-                ledger.renew()
-            identity = ledger.next_id
-            if self._packed is not None:
-                arm, dual = self._ask_packed(self._packed, self._limit, identity)
-                book = None
-            else:
-                book = ledger.book.copy()
-                arm, dual = ask_step(book, self._learner.arms, self._limit, identity)
-            kind = self._kinds[arm]
-            ledger.pending[identity] = (arm, kind, now, True)
-            if book is not None:
-                ledger.book = book
-            ledger.next_id = identity + 1
-            option = self._options[arm] if self._options is not None else self._menu.option(arm)
-            return decide(identity, arm, option, kind, dual, ledger.key)
+        if self._desk is not None and available is None and audit is True:
+            # The short way: one call of compiled code, which happens whole or not at all.
+            identity, arm, dual = self._ask_at(self._desk)
+            if identity >= 0:
+                # Not Decision(...), which would go through a Python function.
+                return new(Decision, (identity, arm, self._options[arm], self._kinds[arm], dual, self._ledger.key))
+        return super().ask(available=available, audit=audit)
 
     def tell(self, decision: Decision | int, success: float, cost: float | None = None) -> None:
         """How a decision went: a bool, or any number from 0 to 1. The cost only where it is not known beforehand.
 
         An outcome for a decision that has expired amends it. Telling twice changes nothing and raises `AlreadyTold`.
         """
-        # The short way for the usual case: our own decision, still out, and a cost that needs no second look.
-        ledger = self._ledger
-        if self._short and type(decision) is Decision and decision.selector == ledger.key:
+        if self._desk is not None and type(decision) is Decision and decision.selector == self._ledger.key:
+            # The short way again, for our own decision if it is seated; a cost that needs a second look goes the long way.
             units = WHOLE if success is True else 0 if success is False else success_units(success)
-            arm = decision.arm
-            spent = self._known[arm] if cost is None else cost
-            if type(spent) is float and 0.0 <= spent <= self._menu.max_cost:
-                identity, pending = decision.id, ledger.pending
-                with self._lock:
-                    out = identity in pending and pending[identity][3]
-                    if out and self._tell_step(identity, arm, units, spent):
-                        del pending[identity]
-                        self._cost += spent
-                        return
+            usual = cost is None or (type(cost) is float and cost == cost)
+            try:
+                if usual and self._tell_at(self._desk, decision.id, units, NAN if cost is None else cost):
+                    return
+            except (OverflowError, TypeError, ValueError):
+                pass  # an id that no decision has: the long way says so
         super().tell(decision, success, cost)
 
-    def _tell_step(self, identity: int, arm: int, units: int, spent: float) -> bool:
-        if self._packed is not None:
-            return bool(self._tell_packed(self._packed, identity, arm, units, spent))
-        ledger = self._ledger
-        book = ledger.book.copy()
-        if not tell_step(book, self._learner.arms, identity, arm, units, spent):
-            return False
-        ledger.book = book
-        return True
+    @property
+    def cost(self) -> float:
+        """What was spent on all decisions settled so far, as far as it is known or was told."""
+        return self._cost + (float(self._desk[FIRST_ARM + SPENT]) if self._desk is not None else 0.0)
 
     def _arms(self) -> int:
         return self._menu.arms
@@ -249,15 +242,14 @@ class Selector(Controller):
             allowed[self._menu.arm(option)] = True
         return allowed
 
-    def _choose(self, rail: int, allowed: NDArray[np.bool_] | None) -> tuple[int, Any]:
+    def _choose(self, rail: int, dual: float, allowed: NDArray[np.bool_] | None) -> tuple[int, Any]:
         if rail == EVERYTHING:
             arm = self._menu.arms - 1
         elif rail == NOTHING and self._menu.has_nothing:
             arm = 0
         else:
             # Where there is no nothing, the cheapest option is played at the bottom: the price of a success is 0 there.
-            price = max(0.0, dual_of(self._ledger.book))
-            arm = self._propose(price, allowed)
+            arm = self._propose(max(0.0, dual), allowed)
         return arm, self._menu.option(arm)
 
     def _propose(self, price: float, allowed: NDArray[np.bool_] | None) -> int:
@@ -288,7 +280,7 @@ class Selector(Controller):
             )
 
     def _learn(self, arm: int, success: float, cost: float | None, *, late: bool) -> None:
-        menu = self._menu
+        menu, page = self._menu, self._ledger.page()
         known = menu.known_cost(arm)
         spent = cost if cost is not None else known
         booked = known if late else None  # a known cost was noted when the decision expired
@@ -299,7 +291,7 @@ class Selector(Controller):
                 f"option {menu.option(arm)!r} cost {spent:g}, above max_cost {menu.max_cost:g}: the record keeps it, "
                 "learning takes max_cost; set max_cost to what everything really costs"
             )
-        self._learner.learn(arm, success, learned, 0 if late else 1, self.told, price_of(self._ledger.book))
+        self._learner.learn(arm, success, learned, 0 if late else 1, int(page[TOLD]), price_of(page))
 
     # --- saving
 
@@ -366,6 +358,26 @@ class Selector(Controller):
         self._set_up()
         self._learner.fill(state["tally"], self.told, price_of(self._ledger.book))
         self._opened = whole("opened", state["opened"], 0)
+        self._open()
+
+
+new = tuple.__new__
+NAN = math.nan
+
+
+class _Options:
+    """The options by arm, for a menu that copies some of them before it hands them out."""
+
+    def __init__(self, menu: Menu) -> None:
+        self._menu = menu
+
+    def __getitem__(self, arm: int) -> Any:
+        return self._menu.option(arm)
+
+
+def _one_at_a_time() -> bool:
+    """Whether a call of compiled code keeps all other threads out: in every Python with a global lock."""
+    return bool(getattr(sys, "_is_gil_enabled", lambda: True)())
 
 
 def written_name(thing: Any, named: dict[str, Any]) -> str | dict[str, str]:
@@ -416,4 +428,5 @@ def paper(menu: Menu, target: float | Fraction, horizon: int, step: float | None
     moves = step if step is not None else 1.0 / float(whole("horizon", horizon)) ** 0.5
     selector = Selector(menu, target, horizon, step=moves, start="cheap", bounds="paper", chooser="optimist")
     selector._opened = 1
+    selector._open()
     return selector

@@ -225,7 +225,7 @@ def _windows(method: Any, stream: Stream) -> Windows | None:
     if windows is None or type(method) is not Selector or not available():
         return None
     method._compile()
-    if method._packed is None:
+    if method._desk is None:
         return None  # bounds or a chooser of one's own, or a target too fine for compiled code
     found: Windows = windows()
     return found
@@ -233,14 +233,13 @@ def _windows(method: Any, stream: Stream) -> Windows | None:
 
 def _by_kernel(method: Selector, windows: Windows, latents: Any) -> _Block:
     block = _Block.empty(len(latents))
-    with method._lock:
+    with method._lock, method._fence:
         opening = method._opened if method._opened < method.menu.arms - 1 else 0
         world = np.asarray(latents, dtype=np.float64)
         run = (block.arms, block.successes, block.costs, block.duals)
         played = fast(kernel.play)(method._ledger.book, method._learner.arms, world, *windows, *run, opening)
         if opening:
             method._opened = int(played)
-        method._ledger.next_id += len(latents)
         method._cost += float(block.costs.sum())
     return block
 

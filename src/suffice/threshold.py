@@ -7,7 +7,6 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
-from suffice.book import dual_of
 from suffice.checks import exact, flag
 from suffice.controller import Controller
 from suffice.errors import InvalidArgument, shown
@@ -93,12 +92,12 @@ class ThresholdSelector(Controller):
             return NOTHING
         return EVERYTHING if arm == HIGH else PRICE
 
-    def _choose(self, rail: int, allowed: Any) -> tuple[int, Any]:
+    def _choose(self, rail: int, dual: float, allowed: Any) -> tuple[int, Any]:
         if rail == EVERYTHING:
             return HIGH, self._high
         if rail == NOTHING:
             return LOW, self._low
-        value = self._low + dual_of(self._ledger.book)
+        value = self._low + dual
         # Rounding must not hand out an end of the range in the name of the middle: the ends are the rails' alone.
         inside = min(max(value, math.nextafter(self._low, math.inf)), math.nextafter(self._high, -math.inf))
         return MIDDLE, inside

@@ -1,6 +1,6 @@
 """The arms: tallies, lines and the envelope in one flat sequence of floats, and what a step does to them.
 
-Layout: a head of HEAD cells, then a row of STRIDE cells per arm (PLAYS ... PLACE; one row is one cache line), then the
+Layout: a head of HEAD cells, then a row of STRIDE cells per arm (PLAYS ... PAYS; one row is one cache line), then the
 nodes of the tree. A menu of up to SMALL arms has no tree and is scanned. The functions take a list as well as an array.
 """
 
@@ -10,9 +10,9 @@ from typing import Any
 from suffice.kernels.envelope import WIDTH, lowest, set_leaf, settle_all, update
 from suffice.kernels.lines import PAPER, epoch_of, level_of, lower_of, upper_of
 
-ARMS, SIZE, KIND, MOST, KNOWN, LEVEL, LAST, HORIZON, MARGIN, SORT, HAS_NOTHING, UNSEEN, CEILING = range(13)
+ARMS, SIZE, KIND, MOST, KNOWN, LEVEL, LAST, HORIZON, MARGIN, SORT, HAS_NOTHING, UNSEEN, CEILING, SPENT = range(14)
 HEAD = 16
-PLAYS, SUCCESSES, PRICED, COSTS, UPPER, LOWER, PLACE = range(7)
+PLAYS, SUCCESSES, PRICED, COSTS, UPPER, LOWER, PLACE, PAYS = range(8)
 STRIDE = 8
 SMALL = 64  # scanning so few lines is faster than keeping a tree
 
@@ -39,14 +39,18 @@ def lay_out(
     for arm in range(count):
         arms[cell(UPPER, arm)] = math.inf if kind == PAPER else 1.0
         arms[cell(LOWER, arm)] = -math.inf if kind == PAPER else 0.0
-    if len(costs) > 0 and kind != PAPER:
-        for place in range(len(costs)):
+        arms[cell(PAYS, arm)] = math.nan
+    for place in range(len(costs)):
+        arms[cell(PAYS, first + place)] = costs[place]
+        if kind != PAPER:
             arms[cell(LOWER, first + place)] = costs[place]
     if has_nothing:
         arms[cell(UPPER, 0)] = 0.0
         arms[cell(LOWER, 0)] = 0.0
+        arms[cell(PAYS, 0)] = 0.0
     arms[cell(UPPER, count - 1)] = best
     arms[cell(LOWER, count - 1)] = most
+    arms[cell(PAYS, count - 1)] = most
     enter(arms, 1)
     rebuild(arms, 0, cap)
 

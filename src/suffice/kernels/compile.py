@@ -18,6 +18,7 @@ PACKAGE = Path(__file__).parent.parent
 SOURCES = ("book.py", "checks.py", "kl.py", "bounds", "kernels", "streams")
 
 _twins: dict[Callable[..., Any], Any] = {}
+_entries: dict[Callable[..., Any], Any] = {}
 
 
 def available() -> bool:
@@ -38,7 +39,18 @@ def fast(function: Callable[..., Any]) -> Any:
     return _make(function) if twin is None else twin
 
 
-def _make(function: Callable[..., Any]) -> Any:
+def entry(function: Callable[..., Any], *kinds: str) -> Any:
+    """The bare machine code of a function for arguments of these kinds, which holds the interpreter while it runs.
+
+    For functions that take less time than Numba's look at the arguments' types: they must be exactly these.
+    """
+    made = _entries.get(function)
+    if made is None:
+        made = _entries[function] = _make(function, alone=False).compile(f"({', '.join(kinds)},)")
+    return made
+
+
+def _make(function: Callable[..., Any], *, alone: bool = True) -> Any:
     import numba
 
     if not _twins:
@@ -50,10 +62,11 @@ def _make(function: Callable[..., Any]) -> Any:
     settings: Any = numba.config
     before, settings.CACHE_DIR = settings.CACHE_DIR, str(_cache())
     try:
-        twin = numba.njit(cache=True, error_model="numpy", nogil=True)(copy)
+        twin = numba.njit(cache=True, error_model="numpy", nogil=alone)(copy)
     finally:
         settings.CACHE_DIR = before
-    _twins[function] = twin
+    if alone:
+        _twins[function] = twin
     for name in function.__code__.co_names:
         called = function.__globals__.get(name)
         if isinstance(called, types.FunctionType) and called.__module__.startswith("suffice"):

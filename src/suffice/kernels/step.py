@@ -5,19 +5,16 @@ from typing import Any
 from suffice.book import (
     CAP,
     EVERYTHING,
-    LENGTH,
     NEXT_ID,
     NOTHING,
     OUT,
     PRICE,
-    SETTLED,
     TOLD,
     ask_of,
     back_of,
     dual_of,
     rail_of,
     record_of,
-    unask_of,
 )
 from suffice.checks import WHOLE
 from suffice.kernels.arms import ARMS, HAS_NOTHING, cheapest, lay_out, learn
@@ -73,10 +70,8 @@ def play(
         else:
             arm = choose(book, arms)
             ask_of(book, kind_of(arms, arm), False)
-        identity = book[NEXT_ID]
-        book[NEXT_ID] = identity + 1.0
+        book[NEXT_ID] += 1.0
         success = low[arm] <= latents[step] <= high[arm]
-        book[SETTLED] = identity
         if opens:
             learn(arms, arm, 1.0 if success else 0.0, costs[arm], 1, int(book[TOLD]), price_of(book))
         else:
@@ -87,13 +82,8 @@ def play(
     return opening
 
 
-def ask_step(book: Any, arms: Any, limit: float, expected: int) -> tuple[int, float]:
-    """Decide, and note the decision as outstanding. At `limit` outstanding decisions everything is handed out.
-
-    `expected` is the id that the caller expects: if the book is ahead of it, the last decision was never handed out.
-    """
-    if book[NEXT_ID] > expected:
-        unask_of(book)
+def ask_step(book: Any, arms: Any, limit: float) -> tuple[int, float]:
+    """Decide, and count the decision as outstanding. At `limit` outstanding decisions everything is handed out."""
     dual = dual_of(book)
     forced = False
     if book[OUT] >= limit:
@@ -105,25 +95,6 @@ def ask_step(book: Any, arms: Any, limit: float, expected: int) -> tuple[int, fl
     ask_of(book, kind_of(arms, arm), forced)
     book[NEXT_ID] += 1
     return arm, dual
-
-
-def tell_step(book: Any, arms: Any, identity: int, arm: int, units: int, cost: float) -> bool:
-    """Settle an outstanding decision; False if it is the one that was settled last."""
-    if book[SETTLED] == identity:
-        return False
-    book[SETTLED] = identity
-    count(book, arms, arm, units, cost, False)
-    return True
-
-
-def ask_packed(cells: Any, limit: float, expected: int) -> tuple[int, float]:
-    """`ask_step` for a book and its arms in one array: each array that is handed over costs time."""
-    return ask_step(cells[:LENGTH], cells[LENGTH:], limit, expected)
-
-
-def tell_packed(cells: Any, identity: int, arm: int, units: int, cost: float) -> bool:
-    """`tell_step` for a book and its arms in one array."""
-    return tell_step(cells[:LENGTH], cells[LENGTH:], identity, arm, units, cost)
 
 
 def check_fleet(out: Any, which: Any, marks: Any, waiting: bool) -> tuple[bool, int]:

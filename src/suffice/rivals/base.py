@@ -9,7 +9,7 @@ from suffice.errors import InvalidArgument, shown
 from suffice.ledger import Ledger
 from suffice.menu import Menu
 from suffice.promise import PRICE, Promise
-from suffice.records import Decision, decide
+from suffice.records import Decision
 
 
 class Rival(ABC):
@@ -46,7 +46,7 @@ class Rival(ABC):
         counted = self._counted()
         arm = self._choose()
         identity = self._ledger.issue(arm, PRICE, 0.0, counted=counted)
-        return decide(identity, arm, self.menu.option(arm), self.menu.kind_of(arm), self.dual, self._ledger.key)
+        return Decision(identity, arm, self.menu.option(arm), self.menu.kind_of(arm), self.dual, self._ledger.key)
 
     def _counted(self) -> bool:
         """Whether the decision to come counts towards the target; those of a first round do not."""
