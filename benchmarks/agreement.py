@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 import suffice
-from benchmarks.plain import PlainNumpy
+from benchmarks.plain import PlainNumpy, TunedNumpy
 from benchmarks.world import TARGET, World, menu_of
 
 SIZES = (3, 20, 210, 1_000)  # few arms are played often, so that their bounds, not only their costs, decide
@@ -20,18 +20,19 @@ def check() -> str:
     """Run both on the same outcomes; raise at the first difference, else say in a sentence what was compared."""
     for bounds in ("hoeffding", "kl"):
         for n in SIZES:
-            _compare(n, bounds)
+            _compare(n, bounds, PlainNumpy)
+            _compare(n, bounds, TunedNumpy)
     sizes = ", ".join(str(n) for n in SIZES)
     return (
-        f"Plain NumPy and suffice chose the same arm at the same dual in each of {STEPS:,} steps, and ended with the "
-        f"same bounds, for n = {sizes} and both kinds of bounds."
+        f"NumPy, plain and tuned, and suffice chose the same arm at the same dual in each of {STEPS:,} steps, and ended "
+        f"with the same bounds, for n = {sizes} and both kinds of bounds."
     )
 
 
-def _compare(n: int, bounds: str) -> None:
+def _compare(n: int, bounds: str, version: type[PlainNumpy]) -> None:
     world = World(n, seed=n)
     selector = suffice.Selector(menu_of(n), TARGET, bounds=bounds)
-    plain = PlainNumpy(World(n).costs, TARGET, bounds)
+    plain = version(World(n).costs, TARGET, bounds)
     for step in range(STEPS):
         decision = selector.ask()
         arm = plain.ask()

@@ -1,4 +1,4 @@
-"""Who is timed. One small class each, with one interface: `setup(n)`, then `step()` again and again.
+"""Who is timed. One small class each, with one interface: `setup(n)`, then `steps(count)` again and again.
 
 The first line of each docstring says what feedback is used and whether a rate is held; the report quotes it.
 Peers are imported in `setup`, so that one that is missing is reported and the others run.
@@ -11,8 +11,8 @@ from abc import ABC, abstractmethod
 from typing import Any, ClassVar
 
 import suffice
-from benchmarks.plain import PlainNumpy
-from benchmarks.world import CAP, SEED, TARGET, World, menu_of
+from benchmarks.plain import PlainNumpy, TunedNumpy
+from benchmarks.world import SEED, TARGET, World, menu_of
 
 WARM_STEPS = 5_000
 WARM_SECONDS = 3.0
@@ -31,8 +31,8 @@ class Contestant(ABC):
         """Get ready to decide among n arms; not timed."""
 
     @abstractmethod
-    def step(self) -> None:
-        """One decision and its outcome."""
+    def steps(self, count: int) -> None:
+        """So many decisions and their outcomes, one after the other, with as little as possible around them."""
 
     def note(self) -> str:
         """What the report should say of the steps since setup."""
@@ -47,22 +47,29 @@ class Holder(Contestant):
     """
 
     bounds: ClassVar[str]
-    steps: int
-    interior: int
+    before: tuple[int, int] = (0, 0)
+
+    @abstractmethod
+    def played(self) -> tuple[int, int]:
+        """How many outcomes there were, and how many of everything and nothing."""
+
+    def interior(self) -> float:
+        """The share of decisions since `before` that played neither everything nor nothing."""
+        told, ends = (now - then for now, then in zip(self.played(), self.before, strict=True))
+        return 1.0 - ends / max(1, told)
 
     def warm_up(self, n: int) -> None:
         least = min(5 * n, WARM_STEPS)
         end = time.process_time() + WARM_SECONDS
         done, share = 0, 0.0
         while (done < least or share < MOSTLY) and time.process_time() < end:
-            self.steps = self.interior = 0
-            for _ in range(250):
-                self.step()
-            done, share = done + 250, self.interior / self.steps
-        self.steps = self.interior = 0
+            self.before = self.played()
+            self.steps(250)
+            done, share = done + 250, self.interior()
+        self.before = self.played()
 
     def note(self) -> str:
-        return f"{self.interior / max(1, self.steps):.0%}"
+        return f"{self.interior():.0%}"
 
 
 class Suffice(Holder):
@@ -73,11 +80,15 @@ class Suffice(Holder):
         self.selector = suffice.Selector(menu_of(n), TARGET, bounds=self.bounds)
         self.warm_up(n)
 
-    def step(self) -> None:
-        decision = self.selector.ask()
-        self.steps += 1
-        self.interior += 0.0 < decision.dual < CAP
-        self.selector.tell(decision, self.world.judge(decision.arm))
+    def steps(self, count: int) -> None:
+        selector, chances = self.selector, self.world.chances
+        for luck in self.world.luck(count):
+            decision = selector.ask()
+            selector.tell(decision, luck < chances[decision.arm])
+
+    def played(self) -> tuple[int, int]:
+        plays = self.selector._learner.columns()[0]
+        return self.selector.told, int(plays[0] + plays[-1])
 
 
 class SufficeKL(Suffice):
@@ -94,18 +105,21 @@ class SufficeHoeffding(Suffice):
 
 class Plain(Holder):
     package = "numpy"
+    version: ClassVar[type[PlainNumpy]] = PlainNumpy
 
     def setup(self, n: int) -> None:
         self.world = World(n)
-        self.plain = PlainNumpy(self.world.costs, TARGET, self.bounds)
+        self.plain = self.version(self.world.costs, TARGET, self.bounds)
         self.warm_up(n)
 
-    def step(self) -> None:
-        plain = self.plain
-        arm = plain.ask()
-        self.steps += 1
-        self.interior += -plain.told < plain.debt * abs(plain.debt) / plain.denominator**2 < 0
-        plain.tell(arm, self.world.judge(arm))
+    def steps(self, count: int) -> None:
+        plain, chances = self.plain, self.world.chances
+        for luck in self.world.luck(count):
+            arm = plain.ask()
+            plain.tell(arm, luck < chances[arm])
+
+    def played(self) -> tuple[int, int]:
+        return self.plain.told, int(self.plain.plays[0] + self.plain.plays[-1])
 
 
 class PlainKL(Plain):
@@ -118,6 +132,18 @@ class PlainHoeffding(Plain):
     """the same algorithm by hand: success or failure of the arm played, known costs; holds the rate, no services."""
 
     name, label, bounds = "numpy-hoeffding", "plain NumPy (hoeffding)", "hoeffding"
+
+
+class TunedKL(Plain):
+    """the same without temporary arrays: success or failure of the arm played, known costs; holds the rate, no services."""
+
+    name, label, bounds, version = "tuned-kl", "tuned NumPy (kl)", "kl", TunedNumpy
+
+
+class TunedHoeffding(Plain):
+    """the same without temporary arrays: success or failure of the arm played, known costs; holds the rate, no services."""
+
+    name, label, bounds, version = "tuned-hoeffding", "tuned NumPy (hoeffding)", "hoeffding", TunedNumpy
 
 
 class River(Contestant):
@@ -134,9 +160,11 @@ class River(Contestant):
         for arm in self.arms:  # one outcome each, as its first n pulls would be
             self.policy.update(arm, self.world.judge(arm))
 
-    def step(self) -> None:
-        arm = self.policy.pull(self.arms)
-        self.policy.update(arm, self.world.judge(arm))
+    def steps(self, count: int) -> None:
+        policy, arms, chances = self.policy, self.arms, self.world.chances
+        for luck in self.world.luck(count):
+            arm = policy.pull(arms)
+            policy.update(arm, luck < chances[arm])
 
 
 class MABWiser(Contestant):
@@ -152,9 +180,10 @@ class MABWiser(Contestant):
         self.mab = MAB(arms, LearningPolicy.UCB1(alpha=1.0), seed=SEED)
         self.mab.fit(arms, [int(self.world.judge(arm)) for arm in arms])
 
-    def step(self) -> None:
-        arm = self.mab.predict()
-        self.mab.partial_fit([arm], [int(self.world.judge(arm))])
+    def steps(self, count: int) -> None:
+        for _ in range(count):
+            arm = self.mab.predict()
+            self.mab.partial_fit([arm], [int(self.world.judge(arm))])
 
 
 class VowpalWabbit(Contestant):
@@ -171,11 +200,12 @@ class VowpalWabbit(Contestant):
         bits = max(18, math.ceil(math.log2(4 * n)))  # room for each arm's weights without collisions
         self.vw = vowpalwabbit.Workspace(f"--cb_explore {n} -b {bits} --quiet")
 
-    def step(self) -> None:
-        chances = self.vw.predict("| x")
-        # predict returns a distribution; drawing from it is left to the caller, so it is part of the decision.
-        arm = self.random.choices(self.arms, chances)[0]
-        self.vw.learn(f"{arm + 1}:{int(not self.world.judge(arm))}:{chances[arm]} | x")
+    def steps(self, count: int) -> None:
+        for _ in range(count):
+            chances = self.vw.predict("| x")
+            # predict returns a distribution; drawing from it is left to the caller, so it is part of the decision.
+            arm = self.random.choices(self.arms, chances)[0]
+            self.vw.learn(f"{arm + 1}:{int(not self.world.judge(arm))}:{chances[arm]} | x")
 
 
 class PyBandits(Contestant):
@@ -189,9 +219,10 @@ class PyBandits(Contestant):
         self.world = World(n)
         self.bandit: Any = SmabBernoulli.cold_start(action_ids={str(arm) for arm in range(n)})
 
-    def step(self) -> None:
-        actions, _ = self.bandit.predict(n_samples=1)
-        self.bandit.update(actions=actions, rewards=[int(self.world.judge(int(actions[0])))])
+    def steps(self, count: int) -> None:
+        for _ in range(count):
+            actions, _ = self.bandit.predict(n_samples=1)
+            self.bandit.update(actions=actions, rewards=[int(self.world.judge(int(actions[0])))])
 
 
 class MAPIE(Contestant):
@@ -214,12 +245,13 @@ class MAPIE(Contestant):
         self.mapie = TimeSeriesRegressor(model, method="aci", cv="prefit").fit(inputs, values)
         self.input = np.zeros((1, 1))
         self.values = rng.standard_normal((4096, 1))
-        self.steps = 0
+        self.done = 0
 
-    def step(self) -> None:
-        value = self.values[self.steps % 4096]
-        self.steps += 1
-        self.mapie.adapt_conformal_inference(self.input, value, gamma=0.01, confidence_level=TARGET)
+    def steps(self, count: int) -> None:
+        for step in range(self.done, self.done + count):
+            value = self.values[step % 4096]
+            self.mapie.adapt_conformal_inference(self.input, value, gamma=0.01, confidence_level=TARGET)
+        self.done += count
 
 
 CONTESTANTS: tuple[type[Contestant], ...] = (
@@ -227,6 +259,8 @@ CONTESTANTS: tuple[type[Contestant], ...] = (
     SufficeHoeffding,
     PlainKL,
     PlainHoeffding,
+    TunedKL,
+    TunedHoeffding,
     River,
     MABWiser,
     VowpalWabbit,

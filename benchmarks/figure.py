@@ -12,8 +12,20 @@ from benchmarks.contestants import CONTESTANTS, Holder, Suffice
 from benchmarks.measure import Kind, Timing
 
 # Okabe and Ito: told apart with any kind of colour vision. Markers and dashes do it again, for print without colour.
-COLOURS = ("#D55E00", "#D55E00", "#000000", "#000000", "#0072B2", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
-MARKERS = "osos^vDP*"
+COLOURS = (
+    "#D55E00",
+    "#D55E00",
+    "#000000",
+    "#000000",
+    "#777777",
+    "#777777",
+    "#0072B2",
+    "#009E73",
+    "#CC79A7",
+    "#56B4E9",
+    "#E69F00",
+)
+MARKERS = "ososos^vDP*"
 GAP = 0.24  # between labels, in powers of ten
 
 End = tuple[float, int, str, str]  # time and n at which a line ends, its label and its colour

@@ -126,10 +126,10 @@ def _enter(timing: Timing, plan: Plan) -> Entrant | None:
         start = now()
         contestant.setup(timing.n)
         timing.setup = now() - start
-        contestant.step()  # the first may compile or cache
+        contestant.steps(1)  # the first may compile or cache
         start, steps = now(), 0
         while steps < 1 or (now() - start < plan.block and steps < 1000):
-            contestant.step()
+            contestant.steps(1)
             steps += 1
         step = (now() - start) / steps
     except Exception as error:
@@ -164,14 +164,12 @@ def _take_turns(entrants: list[Entrant], plan: Plan) -> None:
 
 
 def _block(entrant: Entrant) -> None:
-    timing, step = entrant.timing, entrant.contestant.step
+    timing = entrant.timing
     if timing.reason:
         return
-    turns = range(entrant.per_block)
     try:
         start = now()
-        for _ in turns:
-            step()
+        entrant.contestant.steps(entrant.per_block)
         spent = now() - start
     except Exception as error:
         timing.reason = why(error)

@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 class PlainNumpy:
     """argmin of cost − dual·(upper success) between the rails, by exact integer debt; one line updated per outcome."""
 
+    tuned = False  # whether scores are written into an array that is kept, instead of a new one each time
+
     def __init__(self, costs: NDArray[np.float64], target: float, bounds: str) -> None:
         n = costs.size + 2
         self.n = n
@@ -24,7 +26,7 @@ class PlainNumpy:
         self.lower = np.concatenate([[0.0], costs, [1.0]])
         self.upper = np.ones(n)
         self.upper[0] = 0.0
-        self.scores = np.empty(n)  # written anew by each decision; allocating it anew would cost more than filling it
+        self.scores = np.empty(n)
         self.plays = np.zeros(n, dtype=np.int64)
         self.wins = np.zeros(n, dtype=np.int64)
         self.told = 0
@@ -41,6 +43,8 @@ class PlainNumpy:
             return self.n - 1
         if self.debt * self.debt >= self.denominator * self.denominator * self.told:  # ahead by sqrt(told) or more
             return 0
+        if not self.tuned:
+            return int(np.argmin(self.lower - self.dual() * self.upper))
         np.multiply(self.upper, -self.dual(), out=self.scores)
         self.scores += self.lower
         return int(self.scores.argmin())
@@ -74,23 +78,30 @@ class PlainNumpy:
             self.upper[arm] = min(1.0, wins / plays + math.sqrt(self.log / plays))
 
 
+class TunedNumpy(PlainNumpy):
+    """The same without temporary arrays, which for many arms take most of the time."""
+
+    tuned = True
+
+
 def kl_upper(mean: float, level: float) -> float:
-    """The largest q with kl(mean, q) <= level: Newton from above, from the nearer of two starts beyond the root."""
+    """The largest q with kl(mean, q) <= level: Newton from the normal approximation, kept below two bounds on the root."""
     if mean >= 1.0:
         return 1.0
     if mean <= 0.0:
         return -math.expm1(-level)
     rest = 1.0 - mean
     entropy = -mean * math.log(mean) - rest * math.log(rest)
-    q = min(mean + math.sqrt(0.5 * level), 1.0 - math.exp(-(level + entropy) / rest))
-    if q >= 1.0:
+    beyond = min(mean + math.sqrt(0.5 * level), 1.0 - math.exp(-(level + entropy) / rest))
+    if beyond >= 1.0:
         return 1.0
+    q = min(beyond, mean + math.sqrt(2.0 * level * mean * rest))
     for _ in range(40):
-        excess = mean * math.log(mean / q) + rest * math.log(rest / (1.0 - q)) - level
-        if excess <= 0.0:
-            break
-        lower = q - excess * q * (1.0 - q) / (q - mean)
-        if lower >= q or lower <= mean:
-            break
-        q = lower
+        if q <= mean:
+            return beyond
+        excess = -(mean * math.log(q) + rest * math.log(1.0 - q)) - entropy - level
+        step = excess * q * (1.0 - q) / (q - mean)
+        if abs(step) <= 1e-6 * (q - mean):
+            return min(beyond, q - step)
+        q = min(beyond, q - step)
     return q

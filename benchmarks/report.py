@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from benchmarks.contestants import Holder, PlainHoeffding, SufficeHoeffding, SufficeKL
+from benchmarks.contestants import Holder, Plain, SufficeHoeffding, SufficeKL
 from benchmarks.extras import Row
 from benchmarks.measure import Kind, Plan, Timing
 
@@ -29,14 +29,16 @@ def page(timings: Sequence[Timing], created: list[Row], rows: list[Row], agreed:
         "## Time per decision\n\nMicroseconds of CPU for one decision and its outcome (ask + tell, pull + update, "
         f"predict + fit): the median over blocks.\n\n{_grid(kinds, cells, plan, _time)}\n\n"
         "![time per decision against n](decision_time.svg)",
-        f"## Ratios\n\nTime of the row divided by time of {OURS.label}, our default; for {PlainHoeffding.label}, by "
-        f"{SufficeHoeffding.label}, which does the same work. Above 1: slower than ours.\n\n"
+        f"## Ratios\n\nTime of the row divided by time of {OURS.label}, our default; for NumPy with hoeffding "
+        f"bounds, by {SufficeHoeffding.label}, which does the same work. Above 1: slower than ours.\n\n"
         + _grid(kinds, cells, plan, _ratio),
+        "The other way round, our time divided by that of the same algorithm in NumPy:\n\n"
+        + _grid([kind for kind in kinds if issubclass(kind, Plain)], cells, plan, _inverse),
         _missing(timings),
         "## Beneath the medians\n\nOf the holders of a rate: the quartiles and the mean of the same blocks "
         "(microseconds), and the share of timed asks that were interior, where an arm has to be chosen and neither "
         "everything nor nothing is forced.\n\n" + _details(timings),
-        f"{agreed} Plain NumPy has no ids, locks, late outcomes, expiry, saving or certificate.",
+        f"{agreed} They have no ids, locks, late outcomes, expiry, saving or certificate.",
         "With many arms only few have been played by the time that timing starts, as in real use. River and MABWiser "
         "are given one outcome per arm before it, which is how UCB begins; Vowpal Wabbit and PyBandits start from "
         "their priors.",
@@ -106,11 +108,21 @@ def _time(cells: Cells, kind: Kind, n: int) -> str:
 
 
 def _ratio(cells: Cells, kind: Kind, n: int) -> str:
-    base = cells.get((SufficeHoeffding if kind is PlainHoeffding else OURS, n))
-    timing = cells[kind, n]
+    found = _relative(cells, kind, n)
+    return "–" if found is None else number(found)
+
+
+def _inverse(cells: Cells, kind: Kind, n: int) -> str:
+    found = _relative(cells, kind, n)
+    return "–" if found is None else number(1.0 / found)
+
+
+def _relative(cells: Cells, kind: Kind, n: int) -> float | None:
+    same = SufficeHoeffding if issubclass(kind, Plain) and kind.bounds == "hoeffding" else OURS
+    base, timing = cells.get((same, n)), cells[kind, n]
     if timing.reason or base is None or base.reason:
-        return "–"
-    return number(timing.median / base.median)
+        return None
+    return timing.median / base.median
 
 
 def _missing(timings: Sequence[Timing]) -> str:

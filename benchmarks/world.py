@@ -2,13 +2,13 @@
 
 import functools
 import itertools
+from collections.abc import Iterator
 
 import numpy as np
 
 import suffice
 
 TARGET = 0.9
-CAP = 10.0  # the dual at which everything is played: max_cost/(1 − TARGET)
 SEED = 20_260
 
 
@@ -25,13 +25,17 @@ class World:
         chances[0], chances[-1] = 0.0, 1.0
         self.costs = rng.uniform(0.0, 1.0, n - 2)
         # Lists, drawn beforehand: what the world costs is in every contestant's time, so it should be next to nothing.
-        self._chances: list[float] = chances.tolist()
+        self.chances: list[float] = chances.tolist()
         draws: list[float] = rng.random(1 << 16).tolist()
-        self._next = itertools.cycle(draws).__next__
+        self._luck = itertools.cycle(draws)
+
+    def luck(self, count: int) -> Iterator[float]:
+        """So many draws: arm i succeeds at a step where chances[i] is above it."""
+        return itertools.islice(self._luck, count)
 
     def judge(self, arm: int) -> bool:
         """Whether this arm succeeds now."""
-        return self._next() < self._chances[arm]
+        return next(self._luck) < self.chances[arm]
 
 
 @functools.lru_cache(maxsize=1)  # the selectors of one size share their menu, as they would in use

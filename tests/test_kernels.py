@@ -124,32 +124,37 @@ def test_the_invariants_hold(count: int, known: bool) -> None:
 def test_the_checker_notices_a_wrong_tree() -> None:
     arms = fresh(30, lines.KL, True, seed=1, compiled=False)
     base = flat.HEAD + flat.STRIDE * 30
+    envelope.check(arms, base, 4, [2.5])
     arms[base + envelope.WIDTH * 5 + envelope.ARM] = 29.0
     with pytest.raises(AssertionError, match="node 5 is certain of the wrong arm"):
-        envelope.check(arms, base, 32, [2.5])
+        envelope.check(arms, base, 4, [2.5])
     arms = fresh(30, lines.KL, True, seed=1, compiled=False)
     arms[base + envelope.WIDTH * 3 + envelope.MOST] = 7.0
     with pytest.raises(AssertionError, match="extreme slopes of node 3"):
-        envelope.check(arms, base, 32, [2.5])
+        envelope.check(arms, base, 4, [2.5])
+    arms = fresh(30, lines.KL, True, seed=1, compiled=False)
+    arms[envelope.bucket_of(base, 4, 5) + 2 * envelope.BUCKET] += 1.0
+    with pytest.raises(AssertionError, match="one place"):
+        envelope.check(arms, base, 4, [2.5])
 
 
 def test_nearly_equal_lines() -> None:
     """Slopes and costs that differ in their last bits, where certificates are most in danger of being too wide."""
     rng = np.random.default_rng(3)
     for trial in range(60):
-        count, size = 16, 16
-        tree = [0.0] * (2 * envelope.WIDTH * size)
+        count, size = 32, 4
+        tree = [0.0] * envelope.room(size)
         costs = [0.5 + float(rng.integers(-4, 5)) * 2.0**-52 for _ in range(count)]
         slopes = [0.7 + float(rng.integers(-4, 5)) * 2.0 ** -int(rng.choice([20, 40, 52])) for _ in range(count)]
         order = sorted(range(count), key=lambda arm: slopes[arm])
         for place, arm in enumerate(order):
-            envelope.set_leaf(tree, envelope.WIDTH * (size + place), costs[arm], slopes[arm], arm)
+            envelope.set_line(tree, 0, size, place, costs[arm], slopes[arm], arm)
         margin = 2.0**-48 * 6.0
         envelope.settle_all(tree, 0, size, 1.0, margin)
         for _ in range(200):
             price = float(rng.uniform(0, 5)) if rng.random() < 0.5 else 1.0 + float(rng.integers(-9, 10)) * 2.0**-50
             scores = [(costs[arm] - price * slopes[arm], arm) for arm in range(count)]
-            assert lowest(tree, 0, price, margin) == min(scores)[1], trial
+            assert lowest(tree, 0, size, price, margin) == min(scores)[1], trial
             arm = int(rng.integers(count))
             slopes[arm] += float(rng.integers(-2, 3)) * 2.0**-52
             update(tree, 0, size, order.index(arm), costs[arm], slopes[arm], price, margin)

@@ -7,7 +7,7 @@ nodes of the tree. A menu of up to SMALL arms has no tree and is scanned. The fu
 import math
 from typing import Any
 
-from suffice.kernels.envelope import WIDTH, lowest, set_leaf, settle_all, update
+from suffice.kernels.envelope import BUCKET, lowest, room, set_line, settle_all, update
 from suffice.kernels.lines import PAPER, epoch_of, level_of, lower_of, upper_of
 
 ARMS, SIZE, KIND, MOST, KNOWN, LEVEL, LAST, HORIZON, MARGIN, SORT, HAS_NOTHING, UNSEEN, CEILING, SPENT = range(14)
@@ -24,7 +24,7 @@ def cell(column: int, arm: int) -> int:
 
 def length(count: int, size: int) -> int:
     """How many cells so many arms take, with a tree of so many leaves (0: none)."""
-    return HEAD + STRIDE * count + 2 * WIDTH * size
+    return HEAD + STRIDE * count + room(size)
 
 
 def lay_out(
@@ -95,7 +95,7 @@ def cheapest(arms: Any, price: float) -> int:
     # Lines of arms that were never played are infinite in the paper's bounds; a tree cannot compare those.
     if arms[SIZE] == 0.0 or (arms[KIND] == PAPER and arms[UNSEEN] > 0.0):
         return scan(arms, price)
-    return lowest(arms, HEAD + STRIDE * int(arms[ARMS]), price, arms[MARGIN])
+    return lowest(arms, HEAD + STRIDE * int(arms[ARMS]), int(arms[SIZE]), price, arms[MARGIN])
 
 
 def learn(arms: Any, arm: int, success: float, cost: float, plays: int, told: int, price: float) -> None:
@@ -147,17 +147,16 @@ def rebuild(arms: Any, told: int, price: float) -> None:
     if size == 0:
         return
     base = HEAD + STRIDE * count
-    # The order is worked out in the cells of the inner nodes, which are about to be overwritten: room for 8·size.
+    # The order is worked out in the cells of the tree, which are about to be overwritten: room for 5·8·size.
     sort_by(arms, base, cell(UPPER, 0), STRIDE, count)
     for place in range(count):
         arm = int(arms[base + place])
         arms[cell(PLACE, arm)] = place
     for arm in range(count):
         place = int(arms[cell(PLACE, arm)])
-        node = base + WIDTH * (size + place)
-        set_leaf(arms, node, arms[cell(LOWER, arm)], arms[cell(UPPER, arm)], arm)
-    for place in range(count, size):
-        set_leaf(arms, base + WIDTH * (size + place), math.inf, 0.0, count + place)
+        set_line(arms, base, size, place, arms[cell(LOWER, arm)], arms[cell(UPPER, arm)], arm)
+    for place in range(count, size * BUCKET):
+        set_line(arms, base, size, place, math.inf, 0.0, place)
     settle_all(arms, base, size, price, arms[MARGIN])
 
 
@@ -165,22 +164,33 @@ def sort_by(cells: Any, out: int, keys: int, stride: int, count: int) -> None:
     """Write 0 .. count−1 at `out`, ordered by every stride-th cell from `keys`, by a stable merge sort.
 
     Needs room for 4·count cells from `out` on: numbers and keys, twice. Keys travel with their numbers, so that memory is
-    read in order.
+    read in order. Those with the largest key go to the end as they are: as long as most arms are unseen, they are most.
     """
-    for place in range(count):
-        cells[out + place] = place
-        cells[out + 2 * count + place] = cells[keys + stride * place]
+    largest = cells[keys]
+    for number in range(1, count):
+        largest = max(largest, cells[keys + stride * number])
+    others = 0
+    for number in range(count):
+        if cells[keys + stride * number] < largest:
+            cells[out + others] = number
+            cells[out + 2 * count + others] = cells[keys + stride * number]
+            others += 1
     source, target = out, out + count
     run = 1
-    while run < count:
-        for left in range(0, count, 2 * run):
-            middle, right = min(left + run, count), min(left + 2 * run, count)
+    while run < others:
+        for left in range(0, others, 2 * run):
+            middle, right = min(left + run, others), min(left + 2 * run, others)
             _merge(cells, source, target, 2 * count, left, middle, right)
         source, target = target, source
         run *= 2
     if source != out:
-        for place in range(count):
+        for place in range(others):
             cells[out + place] = cells[source + place]
+    place = others
+    for number in range(count):
+        if cells[keys + stride * number] == largest:
+            cells[out + place] = number
+            place += 1
 
 
 def _merge(cells: Any, source: int, target: int, to_key: int, left: int, middle: int, right: int) -> None:

@@ -1,15 +1,17 @@
 """The envelope: which of many lines is lowest at the current price, kept instead of searched for.
 
-Every arm is a line in the price: score(price) = cost − price·success. A tournament tree over the arms, leaves sorted by
-slope, keeps at each node the winner of its subtree and the interval of prices on which that winner is certain.
+Every arm is a line in the price: score(price) = cost − price·success. The lines, sorted by slope, lie in buckets of
+BUCKET; over the buckets stands a tournament tree, which keeps at each node the winner of its subtree and the interval of
+prices on which that winner is certain.
 
-Everything lies in one flat sequence of floats, `tree`; node v starts at `base + WIDTH·v`, its children are 2v and 2v+1,
-and the leaves are v = size .. 2·size − 1. The functions take a list as well as an array: they run as they are, or
-compiled by `kernels.compile.fast`.
+Everything lies in one flat sequence of floats, `tree`. Node v starts at `base + WIDTH·v`, its children are 2v and 2v+1,
+and the leaves are v = size .. 2·size − 1, one per bucket. The buckets follow the nodes, each with its costs, its
+successes and its arm numbers. (Why buckets: they replace the lowest levels of the tree, which are most of its memory.)
+The functions take a list as well as an array: they run as they are, or compiled by `kernels.compile.fast`.
 
 Invariants (checked by `check`):
 
-1. A leaf holds its arm's line, or a line that never wins if it stands for no arm, and is certain everywhere.
+1. Every arm's line is in one place of one bucket; a place that stands for no arm holds a line that never wins.
 2. Inside [LOW, HIGH] of a node the winner of its subtree, by the very expression that a plain scan uses and with ties
    to the smaller arm number, is the arm and the line that the node holds.
 3. LEAST and MOST are the extreme slopes (successes) in the subtree.
@@ -21,26 +23,61 @@ from typing import Any
 
 COST, SUCCESS, LOW, HIGH, LEAST, MOST, ARM = range(7)
 WIDTH = 8  # floats per node: a cache line
+BUCKET = 8  # lines per bucket: their costs fill a cache line, their successes another
 
 INFINITY = float("inf")
 
 
 def leaf_count(arms: int) -> int:
-    """The least power of two that holds so many leaves."""
+    """How many leaves a tree over so many arms has: the least power of two with buckets for all."""
     size = 1
-    while size < arms:
+    while size * BUCKET < arms:
         size *= 2
     return size
 
 
-def set_leaf(tree: Any, node: int, cost: float, success: float, arm: float) -> None:
+def room(size: int) -> int:
+    """How many cells a tree with so many leaves takes."""
+    return 2 * WIDTH * size + 3 * BUCKET * size
+
+
+def bucket_of(base: int, size: int, leaf: int) -> int:
+    """Where the lines of a leaf lie."""
+    return base + 2 * WIDTH * size + 3 * BUCKET * (leaf - size)
+
+
+def set_line(tree: Any, base: int, size: int, place: int, cost: float, success: float, arm: float) -> None:
+    """Put a line in its place; the leaf is settled by whoever calls."""
+    at = bucket_of(base, size, size + place // BUCKET) + place % BUCKET
+    tree[at] = cost
+    tree[at + BUCKET] = success
+    tree[at + 2 * BUCKET] = arm
+
+
+def settle_leaf(tree: Any, base: int, size: int, leaf: int, price: float, margin: float) -> None:
+    """Find the winner of a bucket at this price, and where it is certain."""
+    first = bucket_of(base, size, leaf)
+    winner, best = first, tree[first] - price * tree[first + BUCKET]
+    least = most = tree[first + BUCKET]
+    for at in range(first + 1, first + BUCKET):
+        score = tree[at] - price * tree[at + BUCKET]
+        if score < best or (score == best and tree[at + 2 * BUCKET] < tree[winner + 2 * BUCKET]):
+            winner, best = at, score
+        least = min(least, tree[at + BUCKET])
+        most = max(most, tree[at + BUCKET])
+    cost, success = tree[winner], tree[winner + BUCKET]
+    low, high = -INFINITY, INFINITY
+    for at in range(first, first + BUCKET):
+        if at != winner:
+            low, high = cut(cost, success, tree[at], tree[at + BUCKET], low, high, price, margin)
+    node = base + WIDTH * leaf
     tree[node + COST] = cost
     tree[node + SUCCESS] = success
-    tree[node + LOW] = -INFINITY
-    tree[node + HIGH] = INFINITY
-    tree[node + LEAST] = success
-    tree[node + MOST] = success
-    tree[node + ARM] = arm
+    tree[node + LOW] = low
+    tree[node + HIGH] = high
+    tree[node + LEAST] = least
+    tree[node + MOST] = most
+    tree[node + ARM] = tree[winner + 2 * BUCKET]
 
 
 def cut(
@@ -119,7 +156,7 @@ def certain(tree: Any, node: int, price: float) -> bool:
     return bool(tree[node + LOW] <= price <= tree[node + HIGH])
 
 
-def repair(tree: Any, base: int, v: int, price: float, margin: float) -> None:
+def repair(tree: Any, base: int, size: int, v: int, price: float, margin: float) -> None:
     """Make node v certain at this price, looking into as few of its descendants as possible.
 
     Goes down to an unsure child that may win and comes back up when it is sure. (No recursion: Numba cannot cache it.)
@@ -127,7 +164,9 @@ def repair(tree: Any, base: int, v: int, price: float, margin: float) -> None:
     u = v
     while True:
         node = base + WIDTH * u
-        if not certain(tree, node, price):
+        if not certain(tree, node, price) and u >= size:
+            settle_leaf(tree, base, size, u, price, margin)
+        elif not certain(tree, node, price):
             left = base + WIDTH * (2 * u)
             right = left + WIDTH
             sure_left, sure_right = certain(tree, left, price), certain(tree, right, price)
@@ -148,10 +187,12 @@ def repair(tree: Any, base: int, v: int, price: float, margin: float) -> None:
 def update(
     tree: Any, base: int, size: int, place: int, cost: float, success: float, price: float, margin: float
 ) -> None:
-    """Change the line of the leaf at this place, and walk up to the root, settling each node at this price."""
-    v = size + place
-    node = base + WIDTH * v
-    set_leaf(tree, node, cost, success, tree[node + ARM])
+    """Change the line at this place, and walk up to the root, settling each node at this price."""
+    v = size + place // BUCKET
+    at = bucket_of(base, size, v) + place % BUCKET
+    tree[at] = cost
+    tree[at + BUCKET] = success
+    settle_leaf(tree, base, size, v, price, margin)
     while v > 1:
         sibling = base + WIDTH * (v ^ 1)
         child = base + WIDTH * v
@@ -162,18 +203,20 @@ def update(
         if not certain(tree, sibling, price):
             if wins_unseen(tree, node, child, sibling, price, margin):
                 continue
-            repair(tree, base, (sibling - base) // WIDTH, price, margin)
+            repair(tree, base, size, (sibling - base) // WIDTH, price, margin)
         combine(tree, node, child, sibling, price, margin)
 
 
-def lowest(tree: Any, base: int, price: float, margin: float) -> int:
+def lowest(tree: Any, base: int, size: int, price: float, margin: float) -> int:
     """The arm whose line is lowest at this price, ties to the smallest arm number."""
-    repair(tree, base, 1, price, margin)
+    repair(tree, base, size, 1, price, margin)
     return int(tree[base + WIDTH + ARM])
 
 
 def settle_all(tree: Any, base: int, size: int, price: float, margin: float) -> None:
-    """Settle every node above the leaves at this price, from the bottom up."""
+    """Settle every node at this price, from the bottom up."""
+    for leaf in range(size, 2 * size):
+        settle_leaf(tree, base, size, leaf, price, margin)
     for v in range(size - 1, 0, -1):
         node, left = base + WIDTH * v, base + WIDTH * 2 * v
         right = left + WIDTH
@@ -184,17 +227,23 @@ def settle_all(tree: Any, base: int, size: int, price: float, margin: float) -> 
 
 def check(tree: Any, base: int, size: int, prices: Any) -> None:
     """Raise AssertionError if an invariant of the tree does not hold; for tests."""
+    places = [
+        bucket_of(base, size, leaf) + 2 * BUCKET + place for leaf in range(size, 2 * size) for place in range(BUCKET)
+    ]
+    if sorted(tree[at] for at in places) != list(range(size * BUCKET)):
+        raise AssertionError("an arm is not in one place")
     for v in range(2 * size - 1, 0, -1):
         node = base + WIDTH * v
         first, last = v, v
         while first < size:
             first, last = 2 * first, 2 * last + 1
-        leaves = [base + WIDTH * leaf for leaf in range(first, last + 1)]
-        slopes = [tree[leaf + SUCCESS] for leaf in leaves]
+        buckets = [bucket_of(base, size, leaf) for leaf in range(first, last + 1)]
+        lines = [at for bucket in buckets for at in range(bucket, bucket + BUCKET)]
+        slopes = [tree[at + BUCKET] for at in lines]
         if (tree[node + LEAST], tree[node + MOST]) != (min(slopes), max(slopes)):
             raise AssertionError(f"the extreme slopes of node {v} are wrong")
         for price in prices:
             if tree[node + LOW] <= price <= tree[node + HIGH]:
-                scores = [(tree[leaf + COST] - price * tree[leaf + SUCCESS], tree[leaf + ARM]) for leaf in leaves]
+                scores = [(tree[at] - price * tree[at + BUCKET], tree[at + 2 * BUCKET]) for at in lines]
                 if min(scores)[1] != tree[node + ARM]:
                     raise AssertionError(f"node {v} is certain of the wrong arm at {price}")
