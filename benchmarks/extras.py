@@ -19,6 +19,7 @@ from suffice.kernels import arms as flat
 from suffice.streams import Windows
 
 Row = tuple[str, str, str]
+_by_kernel = sys.modules["suffice.simulate"]._by_kernel  # the name `suffice.simulate` is the function
 now = time.process_time
 
 FLEET, FLEET_ARMS, LOOP = 1_000_000, 8, 1_000
@@ -127,7 +128,36 @@ def _simulating(plan: Plan) -> list[Row]:
         rows.append(
             (f"`suffice.summarize`, n = {stream.menu.arms}, {bounds}", pace, f"{plan.compiled:,} steps, one core")
         )
-    return rows
+    return [*rows, _profile()]
+
+
+def _profile() -> Row:
+    """Where the time of a simulated step goes, from what it costs to leave parts out."""
+    few, many = Coverage(2), Coverage()
+    draw, book = _loop_step(few, "hoeffding")
+    _, tree = _loop_step(many, "hoeffding")
+    _, bounds = _loop_step(many, "kl")
+    remark = (
+        f"drawing the world {draw * 1e9:.0f} ns; counts, rails, dual and tally {book * 1e9:.0f} ns (n = {few.menu.arms}); "
+        f"the envelope {(tree - book) * 1e9:.0f} ns more; kl bounds (Newton) {(bounds - tree) * 1e9:.0f} ns more"
+    )
+    return f"a simulated step, n = {many.menu.arms}, kl", f"{(draw + bounds) * 1e9:.0f} ns", remark
+
+
+def _loop_step(stream: Coverage, bounds: str) -> tuple[float, float]:
+    """Seconds per step: drawing the world, and the compiled loop."""
+    selector = suffice.Selector(stream.menu, TARGET, bounds=bounds)
+    selector._compile()
+    rng, windows, count = np.random.default_rng(SEED), stream.windows(), 1 << 16
+    draws, loops = [], []
+    for _ in range(30):
+        start = now()
+        latents = stream.draw(rng, count)
+        middle = now()
+        _by_kernel(selector, windows, latents)
+        draws.append(middle - start)
+        loops.append(now() - middle)
+    return statistics.median(draws[5:]) / count, statistics.median(loops[5:]) / count
 
 
 # --- many arms

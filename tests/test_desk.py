@@ -155,7 +155,7 @@ def test_without_a_global_lock_the_short_way_stays_closed(monkeypatch: pytest.Mo
 
 def empty() -> Pending:
     cells = desk([0.0] * 32, [], 1e9)
-    return Pending().sit(cells, [PRICE] * 100)
+    return Pending({}, cells, [PRICE] * 100)
 
 
 class Seats(RuleBasedStateMachine):

@@ -8,7 +8,7 @@ issued. An ask that is interrupted may leave a decision outstanding that nobody 
 
 import math
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, MutableMapping
 from dataclasses import asdict
 from typing import Any, Final
 
@@ -26,7 +26,7 @@ from suffice.book import (
 )
 from suffice.checks import WHOLE, flag
 from suffice.errors import AlreadyTold, ForeignDecision, InvalidArgument, StateError, UnknownDecision, shown
-from suffice.pending import Entry, Pending
+from suffice.pending import Entry
 from suffice.promise import Counts, Promise
 from suffice.records import UNAUDITED as NO_ID
 from suffice.records import Decision
@@ -43,7 +43,7 @@ class Ledger:
     def __init__(self, promise: Promise) -> None:
         self.promise = promise
         self.book: Any = promise.open()
-        self.pending = Pending()  # in the order of asking
+        self.pending: MutableMapping[int, Entry] = {}  # in the order of asking
         self.expired: dict[int, Entry] = {}  # in the order of expiring
         self.key = secrets.token_hex(8)  # what marks the decisions that are issued now
         self.keys: list[tuple[int, str]] = [(0, self.key)]  # (first id, key): a key per run of ids

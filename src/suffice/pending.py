@@ -1,6 +1,6 @@
-"""The decisions that are out: in the seats of a desk where compiled code has one, else in a dict."""
+"""The decisions that are out, where compiled code seats them at a desk. (Where it does not, a dict does.)"""
 
-from collections.abc import Iterator, MutableMapping
+from collections.abc import Iterator, Mapping, MutableMapping
 from typing import Any
 
 import numpy as np
@@ -25,17 +25,10 @@ class Pending(MutableMapping[int, Entry]):
 
     __slots__ = ("_cells", "_kinds", "_rest")
 
-    def __init__(self) -> None:
+    def __init__(self, entries: Mapping[int, Entry], cells: Any, kinds: list[int]) -> None:
         self._rest: dict[int, Entry] = {}
-        self._cells: Any = None
-        self._kinds: list[int] = []
-
-    def sit(self, cells: Any, kinds: list[int]) -> "Pending":
-        """The same entries with the seats of this desk, whose arms are of these kinds."""
-        seated = Pending()
-        seated._cells, seated._kinds = cells, kinds
-        seated.update(self)
-        return seated
+        self._cells, self._kinds = cells, kinds
+        self.update(entries)
 
     def _holder(self, seat: int) -> int:
         """Whose seat it is; negative if it is free."""
@@ -43,7 +36,7 @@ class Pending(MutableMapping[int, Entry]):
         return value if value >= FREE else LEAVING - value
 
     def _seated(self, identity: int) -> bool:
-        return self._cells is not None and identity >= 0 and self._holder(seat_of(identity)) == identity
+        return identity >= 0 and self._holder(seat_of(identity)) == identity
 
     def _at(self, seat: int) -> Entry:
         arm = int(self._cells[seat + 1])
@@ -57,7 +50,7 @@ class Pending(MutableMapping[int, Entry]):
 
     def __setitem__(self, identity: int, entry: Entry) -> None:
         arm, _, asked, counted = entry
-        if self._cells is None or asked != 0.0 or not counted:
+        if asked != 0.0 or not counted:
             self._rest[identity] = entry
             return
         seat = seat_of(identity)
@@ -79,12 +72,10 @@ class Pending(MutableMapping[int, Entry]):
 
     def __iter__(self) -> Iterator[int]:
         # Ids are handed out in order, so their order is that of asking.
-        return iter(sorted([*self._rest, *self._others()])) if self._cells is not None else iter(self._rest)
+        return iter(sorted([*self._rest, *self._others()]))
 
     def _others(self) -> list[int]:
         """Who is seated and not in the dict."""
-        if self._cells is None:
-            return []
         seats = range(FIRST_SEAT, FIRST_ARM, 2)
         taken = np.flatnonzero(self._cells[FIRST_SEAT:FIRST_ARM:2] != FREE)
         holders = [self._holder(seats[place]) for place in taken.tolist()]

@@ -29,6 +29,7 @@ from suffice.kernels.desk import FENCE, FIRST_ARM, ask_at, desk, tell_at
 from suffice.kernels.step import price_of
 from suffice.learner import FlatLearner, make_learner
 from suffice.menu import Menu
+from suffice.pending import Pending
 from suffice.promise import Promise
 from suffice.records import Arm, Decision
 from suffice.saving import read_state, reading
@@ -119,12 +120,13 @@ class Selector(Controller):
         if not available():
             learner.leave()
             ledger.book = self._promise.open(ledger.counts)
+            ledger.pending = dict(ledger.pending)
             return
         # One array for the book, the seats and the arms, of which all are views: what one way writes the other reads.
         cells = desk(ledger.book, learner.arms, self._limit)
         ledger.book, learner.arms = cells[:LENGTH], cells[FIRST_ARM:]
         if self._expire_after is None:  # else each ask looks at the clock, which the short way cannot
-            ledger.pending = ledger.pending.sit(cells, self._kinds)
+            ledger.pending = Pending(ledger.pending, cells, self._kinds)
         self._ask_at = entry(ask_at, "float64[::1]")
         self._tell_at = entry(tell_at, "float64[::1]", "int64", "int64", "float64")
         self._desk = cells
