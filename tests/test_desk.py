@@ -1,8 +1,14 @@
 """The short way, which takes no lock: as many decisions out as one likes, threads on both ways, and the seats themselves."""
 
+import contextlib
+import os
+import pickle
 import random
+import subprocess
+import sys
 import threading
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -11,8 +17,10 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from interrupt import InterruptAt
 
 import suffice
-from suffice import Menu, Selector
+from suffice import Menu, Selector, controller
 from suffice.book import PRICE
+from suffice.controller import Controller
+from suffice.kernels.arms import CEILING, MARGIN
 from suffice.kernels.compile import available
 from suffice.kernels.desk import FENCE, FIRST_SEAT, FREE, SEATS, desk, seat_of
 from suffice.pending import LEAVING, Entry, Pending
@@ -140,6 +148,132 @@ def test_threads_on_both_ways_at_once() -> None:
     certificate = selector.certificate()
     assert certificate.sound
     assert not certificate.breach
+
+
+def test_a_look_at_the_arms_is_of_one_instant() -> None:
+    selector = Selector(MENU, 0.8)
+    stop = threading.Event()
+
+    def play() -> None:
+        while not stop.is_set():
+            selector.tell(selector.ask(), True)
+
+    thread = threading.Thread(target=play, daemon=True)
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    thread.start()
+    try:
+        for _ in range(300):
+            rows = selector.arms()
+            assert sum(row.plays for row in rows) == 0 or sum(row.share for row in rows) == pytest.approx(1.0)
+            assert all((row.success or 0.0) <= 1.0 for row in rows)
+    finally:
+        stop.set()
+        thread.join(10)
+        sys.setswitchinterval(before)
+
+
+FIRST_USE = """
+import threading
+import suffice
+menu = suffice.Menu({i: i / 100 for i in range(80)}, everything="all", nothing="none")
+start, done = threading.Barrier(4), []
+def use():
+    start.wait()
+    selector = suffice.Selector(menu, 0.9)
+    for _ in range(50):
+        selector.tell(selector.ask(), True)
+    done.append(selector.told)
+threads = [threading.Thread(target=use) for _ in range(4)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+assert done == [50] * 4, done
+"""
+
+
+def test_the_first_use_may_be_from_many_threads(tmp_path: Path) -> None:
+    """With nothing compiled yet: a twin that is called before its callees are in place would be spoilt for good."""
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    subprocess.run([sys.executable, "-c", FIRST_USE], env=environment, check=True, timeout=300)
+
+
+def test_the_cost_comes_along(monkeypatch: pytest.MonkeyPatch) -> None:
+    selector = Selector(MENU, 0.8)
+    for _ in range(30):
+        selector.tell(selector.ask(), True)
+    packed = pickle.dumps(selector)
+    assert pickle.loads(packed).cost == selector.cost > 0
+    monkeypatch.setenv("SUFFICE_NO_COMPILE", "1")
+    plain = pickle.loads(packed)
+    assert plain._desk is None
+    assert plain.cost == plain.state()["cost"] == pytest.approx(selector.cost)
+
+
+def test_amended_costs_never_sum_below_zero() -> None:
+    menu = Menu({i: i / 1000 for i in range(80)}, everything="all", nothing="none", max_cost=0.15)
+    selector = Selector(menu, 0.8)
+    decisions = selector.ask_many(7)
+    for decision in decisions:
+        selector.expire(decision)
+    for decision in decisions:
+        selector.tell(decision, True, 0.0)
+    assert selector.cost == 0.0
+    assert Selector.from_state(selector.state()).cost == 0.0
+
+
+def test_a_loaded_selector_has_the_envelope_of_its_own_cap() -> None:
+    selector = Selector(MENU, 0.8, cap=1e9)
+    again = Selector.from_state(selector.state())
+    assert again._learner.arms[CEILING] == selector._learner.arms[CEILING] == 1e9
+    assert again._learner.arms[MARGIN] == selector._learner.arms[MARGIN]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
+@pytest.mark.filterwarnings("ignore:This process")
+def test_a_fork_while_a_selector_is_being_made() -> None:
+    """Another thread is in the middle of the constructor: the child can use old selectors and make new ones."""
+    old = Selector(MENU, 0.8)
+    half = Selector.__new__(Selector)
+    Controller.__init__(half, old._promise, max_pending=None, expire_after=None, clock=lambda: 0.0)
+    child = os.fork()
+    if child == 0:
+        done: list[int] = []
+
+        def use() -> None:
+            for selector in (old, Selector(MENU, 0.8)):
+                selector.tell(selector.ask(), True)
+                done.append(selector.told)
+
+        thread = threading.Thread(target=use, daemon=True)
+        thread.start()
+        thread.join(20)
+        os._exit(0 if done == [1, 1] else 1)
+    assert os.waitpid(child, 0)[1] == 0
+    old.tell(old.ask(), True)
+    assert old.told == 1
+
+
+def test_an_interrupt_around_a_fork_leaves_no_lock_held() -> None:
+    selector = Selector(MENU, 0.8)
+    for line in range(1, 60):
+        try:
+            with InterruptAt(line):
+                controller._before_fork()
+        except KeyboardInterrupt:
+            finished = False
+        else:
+            finished = True
+        with contextlib.suppress(KeyboardInterrupt), InterruptAt(line):
+            controller._after_fork()
+        controller._after_fork()
+        told: list[int] = []
+        thread = threading.Thread(target=lambda: told.append(selector.certificate().told), daemon=True)  # noqa: B023
+        thread.start()
+        thread.join(10)
+        assert told == [0], line
+        if finished:
+            break
+    assert finished
 
 
 def test_without_a_global_lock_the_short_way_stays_closed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,17 +1,22 @@
 """Fleets: the same arms as single selectors, any subset in any order, and one file."""
 
+import contextlib
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from interrupt import InterruptAt
 
 from suffice import Fleet, InvalidArgument, Menu, NewerState, Selector, StateError
+from suffice.book import LENGTH, OUT, OUT_MIRROR
+from suffice.book import TOLD as TOLD_CELL
 from suffice.kernels import compile as door
 
 KNOWN = Menu({"a": 0.1, "b": 0.3, "c": 0.6}, everything="all", nothing="none")
 TOLD = Menu(["a", "b", "c"], everything="all", max_cost=2.0)
 LARGE = Menu.top_k(range(1, 90), classes=90)
+OUT_CELL = OUT - TOLD_CELL  # where it is in a file
 
 
 @pytest.mark.parametrize("menu", [KNOWN, TOLD, LARGE], ids=["known", "told, no nothing", "large"])
@@ -96,7 +101,8 @@ def test_save_and_load(tmp_path: Path) -> None:
         fleet.tell(done, rng.random(done.size) < 0.6)
     fleet.save(path)
     again = Fleet.load(path)
-    assert (again._books == fleet._books).all()
+    assert np.array_equal(again._cells[:, :LENGTH], fleet._cells[:, :LENGTH])
+    assert np.array_equal(again._tally(), fleet._tally())
     assert again.pending == fleet.pending > 0
     for one in (fleet, again):
         waiting = np.flatnonzero(one._out >= 0)
@@ -120,16 +126,89 @@ def test_broken_files(tmp_path: Path) -> None:
     with pytest.raises(NewerState, match="upgrade suffice"):
         Fleet.load(path)
     np.savez(path, **{**parts, "out": parts["out"][:1]})
-    with pytest.raises(StateError, match="does not fit its own menu"):
+    with pytest.raises(StateError, match="the numbers do not fit the menu"):
+        Fleet.load(path)
+    np.savez(path, **{**parts, "about": np.array(str(parts["about"]).replace('"Fleet"', '"Selector"'))})
+    with pytest.raises(StateError, match="is not a fleet of suffice"):
         Fleet.load(path)
     with pytest.raises(FileNotFoundError):
         Fleet.load(tmp_path / "none.npz")
 
 
+@pytest.mark.parametrize("menu", [KNOWN, LARGE], ids=["small", "large"])
+def test_numbers_that_contradict_each_other_are_refused(tmp_path: Path, menu: Menu) -> None:
+    """Compiled code takes numbers as they are: a wild one must not come so far."""
+    path = tmp_path / "fleet.npz"
+    fleet = Fleet(menu, 0.8, 4)
+    for _ in range(20):
+        fleet.tell(None, fleet.ask() > 2)
+    fleet.ask([1])
+    fleet.save(path)
+    with np.load(path) as file:
+        parts = {name: file[name] for name in file.files}
+    assert Fleet.load(path).pending == 1
+    edits: list[tuple[str, Any, float]] = [
+        ("counts", (0, 0), np.nan), ("counts", (0, 0), 2.0**62), ("counts", (0, 0), 21.0), ("counts", (0, 0), -1.0),
+        ("counts", (0, 0), 20.5), ("counts", (2, 1), 21.0), ("counts", (2, 2), 1e9), ("counts", (2, 2), -1.0),
+        ("counts", (1, OUT_CELL), 3.0), ("counts", (1, OUT_CELL + 1), 2.0), ("counts", (3, 5), np.inf),
+        ("tally", (0, 1, 0), np.nan), ("tally", (0, 1, 0), 1e12), ("tally", (0, 1, 1), 1e6), ("tally", (0, 1, 1), -1.0),
+        ("tally", (0, 1, 2), 1e9), ("tally", (0, 1, 3), -0.5), ("tally", (0, 1, 3), 1e9),
+        ("out", (1,), 10**9), ("out", (1,), -7), ("out", (0,), 1),
+    ]  # fmt: skip
+    for name, place, value in edits:
+        edited = parts[name].copy()
+        edited[place] = value
+        np.savez(path, **{**parts, name: edited})
+        with pytest.raises(StateError, match="contradict each other"):
+            Fleet.load(path)
+
+
+def test_the_promise_in_the_file_is_the_one_that_is_kept(tmp_path: Path) -> None:
+    path = tmp_path / "fleet.npz"
+    fleet = Fleet(KNOWN, 0.8, 3, slack=7, cap=1e4, start="cheap")
+    fleet.tell(None, fleet.ask() < 0)
+    fleet.save(path)
+    again = Fleet.load(path)
+    assert np.array_equal(again._cells, fleet._cells, equal_nan=True)
+    assert again.duals.tolist() == fleet.duals.tolist()
+
+
+@pytest.mark.parametrize("call", ["ask", "tell", "expire"])
+def test_an_interrupt_without_the_compiler(call: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """At every line in turn: whatever was struck, each outcome is counted once or not at all."""
+    monkeypatch.setenv("SUFFICE_NO_COMPILE", "1")
+    for line in range(1, 2000):
+        fleet = Fleet(KNOWN, 0.8, 3)
+        if call != "ask":
+            fleet.ask()
+        try:
+            with InterruptAt(line):
+                if call == "ask":
+                    fleet.ask()
+                elif call == "tell":
+                    fleet.tell([2, 0], [1.0, 1.0])
+                else:
+                    fleet.expire([2, 0])
+        except KeyboardInterrupt:
+            pass
+        else:
+            break
+        for one in range(3):
+            with contextlib.suppress(InvalidArgument):  # it has one out
+                fleet.ask([one])
+            before = int(fleet.told[one])
+            fleet.tell([one], [1.0])
+            assert fleet.told[one] == before + 1
+        assert fleet.told.sum() == 3 + (fleet.told > 1).sum() <= 5
+        assert fleet._cells[:, OUT].tolist() == fleet._cells[:, OUT_MIRROR].tolist() == [0.0] * 3
+        assert all(fleet.certificate(one).holds for one in range(3)) or call == "expire"
+    assert line > 100
+
+
 def test_bad_input_leaves_the_fleet_as_it_was() -> None:
     fleet = Fleet(TOLD, 0.8, 4)
     fleet.ask([1, 2])
-    before = (fleet._books.copy(), fleet._arms.copy(), fleet._out.copy())
+    before = (fleet._cells.copy(), fleet._out.copy())
     calls: list[tuple[Any, str]] = [
         (lambda: fleet.ask([1]), "which must list selectors with no decision out, got 1"),
         (lambda: fleet.ask([0, 0]), "which must list each selector once, got 0 twice"),
@@ -152,7 +231,7 @@ def test_bad_input_leaves_the_fleet_as_it_was() -> None:
         with pytest.raises(InvalidArgument) as error:
             call()
         assert str(error.value).startswith(said)
-    now = (fleet._books, fleet._arms, fleet._out)
+    now = (fleet._cells, fleet._out)
     assert all(np.array_equal(a, b, equal_nan=True) for a, b in zip(before, now, strict=True))
     wrong: list[tuple[dict[str, Any], str]] = [
         ({"menu": 1}, "menu must be a Menu"), ({"size": 0}, "size must be at least 1"), ({"target": 2}, "target must lie"),
@@ -172,6 +251,13 @@ def test_costs_must_be_told_where_they_are_not_known() -> None:
     with pytest.raises(InvalidArgument, match="costs must be told"):
         fleet.tell(None, [1.0])
     fleet.tell(None, [1.0], [0.4])
+
+
+def test_only_a_whole_success_is_one() -> None:
+    fleet = Fleet(KNOWN, 0.8, 2)
+    fleet.ask()
+    fleet.tell(None, [1.0, 0.9999999999999999])
+    assert [fleet.certificate(one).successes for one in (0, 1)] == [1, 0.999999999]
 
 
 def test_it_reads_well() -> None:

@@ -1,5 +1,6 @@
 """Ctrl-C and signal handlers: an interrupt between any two lines leaves an outcome counted once or not at all."""
 
+import contextlib
 import signal
 import sys
 import threading
@@ -194,3 +195,85 @@ def test_a_chooser_may_look_at_its_own_selector() -> None:
     thread.join(10)
     assert not thread.is_alive()
     assert {"a", "b"} <= set(seen)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_an_interrupted_expiry_can_be_amended_and_saved(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C after it was counted and before it was learned; then the late success comes."""
+    for line in range(1, 2000):
+        selector = fresh(way, monkeypatch)
+        first, second = selector.ask(), selector.ask()
+        selector.tell(first, True)
+        try:
+            with InterruptAt(line):
+                selector.expire(second)
+        except KeyboardInterrupt:
+            pass
+        else:
+            break
+        with contextlib.suppress(suffice.AlreadyTold):
+            selector.tell(second, True)
+        again = Selector.from_state(selector.state())
+        assert again.told == selector.told == 2
+        assert all((row.success or 0.0) <= 1.0 for row in selector.arms())
+    assert line > 40
+
+
+class CallAt(InterruptAt):
+    """Calls something at the n-th line executed inside suffice, as a signal handler would, and goes on."""
+
+    def __init__(self, line: int, call: Callable[[], object]) -> None:
+        super().__init__(line)
+        self.call = call
+        self.struck = False
+        self.refused = 0
+
+    def strike(self) -> None:
+        sys.settrace(None)
+        self.struck = True
+        try:
+            self.call()
+        except suffice.Reentered:
+            self.refused += 1
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("what", ["certificate", "ask", "tell", "expire", "state", "arms"])
+def test_a_handler_may_look_and_is_refused_what_it_may_not(
+    what: str, way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It strikes in the middle of a tell, with a decision overdue: every outcome counts once."""
+    refused = 0
+    for line in range(1, 2000):
+        now = [0.0]
+        monkeypatch.setenv("SUFFICE_NO_COMPILE", "1" if way == "plain" else "")
+        menu = MENU if way == "plain" else LARGE
+        selector = Selector(menu, 0.7, expire_after=10.0 if way != "short" else None, clock=lambda: now[0])  # noqa: B023
+        for decision in selector.ask_many(5):
+            selector.tell(decision, True)
+        older = selector.ask()
+        now[0] = 8.0
+        newer = selector.ask()
+        now[0] = 11.0  # the older is overdue
+        calls: dict[str, Callable[[], object]] = {
+            "certificate": selector.certificate, "ask": selector.ask, "state": selector.state, "arms": selector.arms,
+            "tell": lambda: selector.tell(older, True), "expire": lambda: selector.expire(older),  # noqa: B023
+        }  # fmt: skip
+        handler = CallAt(line, calls[what])
+        with handler:
+            selector.tell(newer, True)
+        refused += handler.refused
+        if not handler.struck:
+            break
+        with contextlib.suppress(suffice.AlreadyTold):
+            selector.tell(older, True)
+        for identity in range(8):
+            with contextlib.suppress(suffice.AlreadyTold, suffice.UnknownDecision):
+                selector.tell(identity, True)
+        certificate = selector.certificate()
+        assert certificate.told == 7 + (selector._ledger.next_id > 7)
+        assert certificate.successes <= certificate.told
+        again = Selector.from_state(selector.state(), clock=lambda: now[0])  # noqa: B023
+        assert (again.told, again.pending, again.state()["counts"]["out"]) == (selector.told, 0, 0)
+    assert line > (3 if way == "short" else 20)
+    assert refused > (2 if what in ("ask", "tell", "expire") and way != "short" else -1)

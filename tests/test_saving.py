@@ -247,6 +247,7 @@ def test_foreign_and_newer_files(tmp_path: Path) -> None:
         {"menu": {"kind": "mystery", "everything_success": "1"}},
         {"bounds": "unheard of"},
         {"counts": {"next_id": None}},
+        {"counts": {"told": 2**53, "next_id": 2**53}},
         {"opened": -3},
         {"cost": "much"},
     ],

@@ -3,6 +3,7 @@
 `Selector` adds a menu and a way to choose between the rails; `ThresholdSelector` adds a range.
 """
 
+import contextlib
 import copy
 import logging
 import math
@@ -18,7 +19,7 @@ from typing import Any, ClassVar
 from suffice.book import OUT, TOLD, dual_of, rail_of
 from suffice.certificate import Certificate
 from suffice.checks import WHOLE, as_number, cost_told, flag, positive, success_units, whole
-from suffice.errors import AlreadyTold, InvalidArgument, SufficeWarning, shown
+from suffice.errors import AlreadyTold, InvalidArgument, Reentered, SufficeWarning, shown
 from suffice.ledger import Ledger
 from suffice.promise import EVERYTHING, NOTHING, Promise
 from suffice.records import UNAUDITED, Decision
@@ -31,21 +32,24 @@ log.addHandler(logging.NullHandler())
 class Fence:
     """Keeps those out who take no lock, while somebody works on the state in several steps. Only under the lock.
 
-    If an interrupt strikes in here the fence may stay closed: then every ask and tell goes the long way, which is slower.
+    A signal handler, or a finalizer, may be run by the very thread that holds the lock, in the middle of its work. It
+    may look; if it wants to change something, it is refused, for what it changed would be written over.
     """
 
-    __slots__ = ("_controller", "_depth")
+    __slots__ = ("_controller", "_looks")
 
-    def __init__(self, controller: "Controller") -> None:
-        self._controller, self._depth = controller, 0
+    def __init__(self, controller: "Controller", *, looks: bool) -> None:
+        self._controller, self._looks = controller, looks
 
     def __enter__(self) -> None:
-        self._depth += 1
+        if not self._looks and self._controller._nested():
+            raise Reentered(
+                "ask and tell must not be called from a signal handler or a finalizer that interrupts the same selector"
+            )
         self._controller._close()
 
     def __exit__(self, *_: object) -> None:
-        self._depth -= 1
-        if self._depth == 0:
+        if not self._controller._nested():
             self._controller._open()
 
 
@@ -71,15 +75,20 @@ class Controller(ABC):
         self._warning: str | None = None
         self._cost = 0.0
         self._lock = threading.RLock()
-        self._fence = Fence(self)
+        self._fence, self._look = Fence(self, looks=False), Fence(self, looks=True)
         _guard(self)
 
     # --- what a kind of controller adds
 
-    _derived: ClassVar[frozenset[str]] = frozenset({"_lock", "_fence"})  # what a copy makes anew, in `_set_up`
+    _derived: ClassVar[frozenset[str]] = frozenset({"_lock", "_fence", "_look"})  # what a copy makes anew, in `_set_up`
 
     def _set_up(self) -> None:
         """Make what follows from the rest of the state."""
+
+    def _nested(self) -> bool:
+        """Whether the thread that holds the lock holds it twice."""
+        count = getattr(self._lock, "_recursion_count", None)
+        return bool(count() > 1 if count is not None else "count=1 " not in repr(self._lock))
 
     def _close(self) -> None:
         """Close the ways that take no lock."""
@@ -298,8 +307,9 @@ class Controller(ABC):
 
     def certificate(self) -> Certificate:
         """What is promised, whether it is so, and if not, why and what to do."""
-        with self._lock, self._fence:
-            self._give_up_overdue()
+        with self._lock, self._look:
+            if not self._nested():  # else somebody was interrupted in the middle of a change
+                self._give_up_overdue()
             return Certificate.make(self._promise, self._ledger.counts, self.pending)
 
     def __repr__(self) -> str:
@@ -312,7 +322,7 @@ class Controller(ABC):
 
     def state(self) -> dict[str, Any]:
         """Everything there is to this controller, in JSON's terms."""
-        with self._lock, self._fence:
+        with self._lock, self._look:
             return {
                 "kind": type(self).__name__,
                 **self._state(),
@@ -338,7 +348,7 @@ class Controller(ABC):
     # --- copies
 
     def __getstate__(self) -> dict[str, Any]:
-        with self._lock, self._fence:
+        with self._lock, self._look:
             # The values are pickled after the lock is released, so they are copied under it.
             return {
                 name: value if name == "_clock" else copy.deepcopy(value)
@@ -350,7 +360,7 @@ class Controller(ABC):
         self.__dict__.update(state)
         self._ledger.restored = True  # from here on its decisions are not those of the original
         self._lock = threading.RLock()
-        self._fence = Fence(self)
+        self._fence, self._look = Fence(self, looks=False), Fence(self, looks=True)
         self._set_up()
         _guard(self)
 
@@ -370,7 +380,7 @@ def _outcome(item: Any) -> tuple[Any, int, float | None]:
 # A fork copies memory as it is at that instant. All controllers are locked while it happens, so that the child never
 # starts from one that is half changed, nor with a lock that nobody will open.
 _controllers: "weakref.WeakSet[Controller]" = weakref.WeakSet()
-_controllers_lock = threading.Lock()
+_controllers_lock = threading.RLock()
 _held: list[Any] = []
 
 
@@ -379,24 +389,40 @@ def _guard(controller: Controller) -> None:
         _controllers.add(controller)
 
 
+def _hold(lock: Any) -> None:
+    _held.append(lock)  # first: an interrupt between the two lines must not leave a lock that nobody knows of
+    lock.acquire()
+
+
 def _before_fork() -> None:
-    _controllers_lock.acquire()
+    _hold(_controllers_lock)
     for controller in list(_controllers):
-        controller._lock.acquire()
-        _held.append(controller._lock)
+        _hold(controller._lock)
 
 
 def _after_fork_in_child() -> None:
-    for controller in list(_controllers):
-        controller._ledger.restored = True
-        controller._close()  # until it is asked the long way, which marks what it issues from here on
-    _after_fork()
+    try:
+        for controller in list(_controllers):
+            controller._ledger.restored = True
+            controller._close()  # until it is asked the long way, which marks what it issues from here on
+    finally:
+        _after_fork()
 
 
 def _after_fork() -> None:
+    try:
+        _release()
+    finally:
+        _release()  # what is left if an interrupt struck
+
+
+def _release() -> None:
     while _held:
-        _held.pop().release()
-    _controllers_lock.release()
+        with contextlib.suppress(
+            RuntimeError
+        ):  # it is not ours: an interrupt kept us from acquiring it, or from this pop
+            _held[-1].release()
+        _held.pop()
 
 
 if hasattr(os, "register_at_fork"):

@@ -8,6 +8,7 @@
     ├── UnknownDecision (also a LookupError)  never asked here
     │   └── ForeignDecision                   asked, but of another selector
     ├── AlreadyTold                           settled before; telling twice changes nothing
+    ├── Reentered                             called from a handler that interrupts the same selector; nothing was changed
     └── StateError                            a state that cannot be read
         └── NewerState                        written by a later version of suffice
     SufficeWarning (a UserWarning)            something to look at that did no harm
@@ -36,6 +37,10 @@ class ForeignDecision(UnknownDecision):
 
 class AlreadyTold(SufficeError):
     """The decision was settled before; telling twice changes nothing."""
+
+
+class Reentered(SufficeError):
+    """A signal handler or a finalizer interrupts a selector and wants to change it; nothing was changed."""
 
 
 class StateError(SufficeError):

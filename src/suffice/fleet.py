@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from suffice.book import TOLD, debt_of, dual_of
+from suffice.book import COUNTED, LENGTH, OUT, OUT_MIRROR, PARTS, SUCCESSES, TOLD, debt_of, dual_of
 from suffice.bounds import NAMED, LineBounds, named_bounds
 from suffice.certificate import Certificate
 from suffice.checks import WHOLE, whole
@@ -17,7 +17,10 @@ from suffice.errors import InvalidArgument, NewerState, StateError, shown
 from suffice.kernels import arms as flat
 from suffice.kernels import step as kernel
 from suffice.kernels.compile import available, fast
+from suffice.kernels.desk import aligned
 from suffice.kernels.envelope import leaf_count
+from suffice.kernels.step import OUT_ARM
+from suffice.ledger import MOST_COUNTED
 from suffice.menu import Menu
 from suffice.promise import Counts, Promise
 from suffice.saving import FORMAT, VERSION, write_bytes
@@ -78,16 +81,18 @@ class Fleet:
         self._horizon = None if horizon is None else whole("horizon", horizon)
         count = whole("size", size)
         leaves = leaf_count(menu.arms) if menu.arms > flat.SMALL else 0
-        self._books: Floats = np.tile(np.array(self._promise.open(), dtype=np.float64), (count, 1))
-        self._arms: Floats = np.zeros((count, flat.length(menu.arms, leaves)))
-        self._arms[:, flat.ARMS], self._arms[:, flat.SIZE] = menu.arms, leaves
+        # A row per selector: its book, then its arms. What each has out stands in its book; `_out` says the same in one
+        # piece of memory, for looking at all of them.
+        self._cells: Floats = aligned(count * (LENGTH + flat.length(menu.arms, leaves))).reshape(count, -1)
+        self._cells[:, :LENGTH] = self._promise.open()
+        self._cells[:, OUT_ARM] = -1.0
+        self._cells[:, LENGTH + flat.ARMS], self._cells[:, LENGTH + flat.SIZE] = menu.arms, leaves
         self._out: Ints = np.full(count, -1, dtype=np.int64)
-        self._marks = np.zeros(count, dtype=np.uint8)
         known = [menu.known_cost(arm) for arm in range(menu.arms)]
         self._known: Floats = np.array([np.nan if cost is None else cost for cost in known])
         costs = menu.costs if menu.costs is not None else np.zeros(0)
         _run(kernel.lay_out_fleet)(
-            self._arms, costs, found.code, menu.max_cost, float(menu.everything_success), menu.has_nothing,
+            self._cells, costs, found.code, menu.max_cost, float(menu.everything_success), menu.has_nothing,
             self._horizon or 0, self._promise.cap,
         )  # fmt: skip
 
@@ -101,7 +106,7 @@ class Fleet:
             raise InvalidArgument(f"which must list selectors with no decision out, got {wrong}: tell it first")
         order = self._by_number(listed)
         result = np.zeros(listed.size, dtype=np.int64)
-        _run(kernel.ask_fleet)(self._books, self._arms, self._out, listed[order], result)
+        self._step(kernel.ask_fleet, listed[order], result)
         answer = np.empty_like(result)
         answer[order] = result
         return answer
@@ -120,15 +125,29 @@ class Fleet:
             raise InvalidArgument("costs must be told: the menu does not know what its options cost")
         spent = np.minimum(spent, self._menu.max_cost)
         order = self._by_number(listed)
-        _run(kernel.tell_fleet)(self._books, self._arms, self._out, listed[order], units[order], spent[order], False)
+        self._step(kernel.tell_fleet, listed[order], units[order], spent[order], last=False)
 
     def expire(self, which: ArrayLike) -> None:
         """Give up on the decisions of the selectors listed: they count as failures."""
         listed = self._waiting(which)
         spent = self._known[self._out[listed]]
-        _run(kernel.tell_fleet)(
-            self._books, self._arms, self._out, listed, np.zeros(listed.size, np.int64), spent, True
-        )
+        self._step(kernel.tell_fleet, listed, np.zeros(listed.size, np.int64), spent, last=True)
+
+    def _step(self, function: Any, listed: Ints, *columns: Any, last: bool | None = None) -> None:
+        """Run a kernel over the selectors listed: by one call of compiled code, which no interrupt can cut short.
+
+        Without a compiler each selector is stepped on a copy of its row, which is then put in its place at once.
+        """
+        more = () if last is None else (last,)
+        if available():
+            fast(function)(self._cells, self._out, listed, *columns, *more)
+            return
+        first = np.zeros(1, dtype=np.int64)
+        for place, one in enumerate(listed.tolist()):
+            row, out = self._cells[one : one + 1].copy(), self._out[one : one + 1].copy()
+            function(row, out, first, *(column[place : place + 1] for column in columns), *more)
+            self._cells[one : one + 1] = row
+            self._out[one] = out[0]
 
     def _listed(self, which: ArrayLike | None) -> Ints:
         if which is None:
@@ -162,7 +181,10 @@ class Fleet:
 
     def _first_wrong(self, listed: Ints, *, waiting: bool) -> int | None:
         """The first selector listed that is not as wanted; raises if one is listed twice."""
-        twice, place = _run(kernel.check_fleet)(self._out, listed, self._marks, waiting)
+        if not available():
+            self._out[:] = self._cells[:, OUT_ARM]  # an interrupt may have struck between a row and this
+        marks = np.zeros(len(self), dtype=np.uint8)
+        twice, place = _run(kernel.check_fleet)(self._out, listed, marks, waiting)
         if twice:
             raise InvalidArgument(f"which must list each selector once, got {int(listed[place])} twice")
         return int(listed[place]) if place < listed.size else None
@@ -180,17 +202,17 @@ class Fleet:
     @property
     def told(self) -> Ints:
         """Outcomes counted, per selector."""
-        return self._books[:, TOLD].astype(np.int64)
+        return self._cells[:, TOLD].astype(np.int64)
 
     @property
     def debts(self) -> Floats:
         """Successes owed, per selector."""
-        return np.array([debt_of(book) for book in self._books.tolist()])
+        return np.array([debt_of(book) for book in self._cells[:, :LENGTH].tolist()])
 
     @property
     def duals(self) -> Floats:
         """The price of a success, per selector."""
-        return np.array([dual_of(book) for book in self._books.tolist()])
+        return np.array([dual_of(book) for book in self._cells[:, :LENGTH].tolist()])
 
     @property
     def pending(self) -> int:
@@ -200,13 +222,13 @@ class Fleet:
     @property
     def nbytes(self) -> int:
         """The memory that the state takes."""
-        return self._books.nbytes + self._arms.nbytes + self._out.nbytes
+        return self._cells.nbytes + self._out.nbytes
 
     def certificate(self, one: int) -> Certificate:
         """The certificate of one selector."""
         index = int(self._listed([one])[0])
         counts = Counts()
-        counts.read(self._books[index])
+        counts.read(self._cells[index])
         return Certificate.make(self._promise, counts, int(self._out[index] >= 0))
 
     def __repr__(self) -> str:
@@ -221,8 +243,15 @@ class Fleet:
             "horizon": self._horizon, "promise": self._promise.state(),
         }  # fmt: skip
         buffer = io.BytesIO()
-        np.savez(buffer, about=np.array(json.dumps(about)), books=self._books, arms=self._arms, out=self._out)
+        counts, out = self._cells[:, TOLD:COUNTED], self._cells[:, OUT_ARM].astype(np.int64)
+        np.savez(buffer, about=np.array(json.dumps(about)), counts=counts, tally=self._tally(), out=out)
         write_bytes(path, buffer.getbuffer())
+
+    def _tally(self) -> Floats:
+        """Per selector and arm: plays, successes, priced, costs. A view."""
+        first = LENGTH + flat.HEAD
+        rows = self._cells[:, first : first + flat.STRIDE * self._menu.arms]
+        return rows.reshape(len(self), self._menu.arms, flat.STRIDE)[:, :, :4]
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "Fleet":
@@ -230,25 +259,56 @@ class Fleet:
         try:
             with open(path, "rb") as handle, np.load(handle, allow_pickle=False) as file:
                 about = json.loads(str(file["about"]))
+                if about["format"] != FORMAT or about["kind"] != "Fleet":
+                    raise StateError(f"{path} is not a fleet of suffice")
                 if about["version"] > VERSION:
                     raise NewerState(f"{path} was written by a later suffice: upgrade suffice")
+                promise = Promise.from_state(about["promise"])
                 fleet = cls(
-                    Menu.from_recipe(about["menu"]), Fraction(about["promise"]["target"]), len(file["out"]),
-                    about["horizon"], bounds=about["bounds"],
+                    Menu.from_recipe(about["menu"]), promise.target, len(file["out"]), about["horizon"],
+                    cap=promise.cap, bounds=about["bounds"],
                 )  # fmt: skip
-                fleet._promise = Promise.from_state(about["promise"])
-                for name in ("books", "arms", "out"):
-                    old, new = getattr(fleet, f"_{name}"), file[name]
-                    if old.shape != new.shape or old.dtype != new.dtype:
-                        raise StateError(f"{path} does not fit its own menu")
-                    old[:] = new
-        except FileNotFoundError:
-            raise
-        except StateError:
+                fleet._fill(promise, file["counts"], file["tally"], file["out"])
+        except (FileNotFoundError, StateError):
             raise
         except Exception as error:
             raise StateError(f"{path} is not a fleet that can be read: {type(error).__name__} {error}") from error
         return fleet
+
+    def _fill(self, promise: Promise, counts: Floats, tally: Floats, out: Ints) -> None:
+        """Take over what was saved: the counts and sums that were told. All else is worked out anew from them."""
+        if counts.shape != (len(self), COUNTED - TOLD) or tally.shape != self._tally().shape:
+            raise StateError("the numbers do not fit the menu")
+        self._promise = promise
+        self._cells[:, :LENGTH] = promise.open()
+        self._cells[:, TOLD:COUNTED] = counts
+        self._cells[:, OUT_ARM] = self._out[:] = out
+        self._tally()[:] = tally
+        self._check()
+        first = int(self._menu.has_nothing)
+        unseen = self._tally()[:, first:-1, 0] == 0.0
+        self._cells[:, LENGTH + flat.UNSEEN] = unseen.sum(axis=1)
+        _run(kernel.refresh_fleet)(self._cells)
+
+    def _check(self) -> None:
+        """Refuse numbers that contradict each other: compiled code takes them as they are."""
+        book, tally = self._cells[:, :COUNTED].T, np.moveaxis(self._tally(), 2, 0)
+        plays, successes, priced, costs = tally
+        counts, waits, last = book[TOLD:COUNTED], self._out >= 0, self._menu.arms - 1
+        nothing = (self._out == 0) & self._menu.has_nothing
+        sound = [
+            (counts >= -1.0) & (counts <= MOST_COUNTED),  # also false where it is not a number
+            (book[TOLD] >= 0.0) & (book[TOLD] == np.floor(book[TOLD])) & (book[TOLD] == plays.sum(axis=1)),
+            (book[SUCCESSES] >= 0.0) & (book[SUCCESSES] + (book[PARTS] > 0) <= book[TOLD]),
+            (book[PARTS] >= 0.0) & (book[PARTS] < WHOLE),
+            (plays >= 0.0) & (plays == np.floor(plays)) & (successes >= 0.0) & (successes <= plays),
+            (priced >= 0.0) & (priced <= plays) & (costs >= 0.0) & (costs <= priced * self._menu.max_cost * (1 + 1e-9)),
+            (self._out >= -1) & (self._out <= last),
+            book[OUT] == (waits & (self._out != last)),
+            book[OUT_MIRROR] == (waits & ~nothing),
+        ]
+        if not all(test.all() for test in sound):
+            raise StateError("the numbers of the fleet contradict each other")
 
 
 def _run(function: Any) -> Any:
@@ -269,5 +329,6 @@ def _units(successes: Any, count: int) -> Ints:
     array = _numbers("successes", successes, count)
     if not ((array >= 0.0) & (array <= 1.0)).all():
         raise InvalidArgument("successes must lie between 0 and 1")
-    # In billionths, rounded down; the millionth of one makes 0.0157 the number it is written as.
-    return np.floor(array * WHOLE + 1e-6).astype(np.int64)
+    # In billionths, rounded down; the millionth of one makes 0.0157 the number it is written as. Only 1 is a success.
+    units = np.floor(array * WHOLE + 1e-6).astype(np.int64)
+    return np.where(array < 1.0, np.minimum(units, WHOLE - 1), units)

@@ -93,6 +93,7 @@ class FlatLearner(Learner):
     def leave(self) -> None:
         """Move back to a list: where this was made there was a compiler, and here is none."""
         self.arms, self.compiled, self.compilable = self.arms.tolist(), False, False
+        self.arms[flat.SPENT] = 0.0
 
     def twin(self, function: Any) -> Any:
         """A kernel as this learner runs it: compiled, or as it is."""

@@ -33,6 +33,7 @@ from suffice.records import Decision
 
 # Expired decisions are remembered so that a late outcome can amend them. The oldest are let go beyond this many.
 REMEMBERED: Final = 100_000
+MOST_COUNTED: Final = 10**15  # beyond some 2^53, doubles no longer count
 
 
 class Ledger:
@@ -223,7 +224,8 @@ class Ledger:
 
     def _check(self, counts: Counts, rows: int) -> None:
         for name, value in {**asdict(counts), "settled": counts.settled + 1}.items():
-            if type(value) is not type(getattr(Counts(), name)) or not 0 <= value <= 10**30:
+            most = MOST_COUNTED * (WHOLE if name == "successes" else 1)
+            if type(value) is not type(getattr(Counts(), name)) or not 0 <= value <= most:
                 raise StateError(f"{name} must be a number of at least 0 and not astronomical, got {shown(value)}")
         identities = [*self.pending, *self.expired]
         kinds = [kind for _, kind, _, counted in self.pending.values() if counted]

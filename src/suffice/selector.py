@@ -106,18 +106,20 @@ class Selector(Controller):
         self._set_up()
         self._chooser_failed = False
 
+    _desk: Any = None  # the array that compiled code works on
     _derived = Controller._derived | {"_desk", "_ask_at", "_tell_at", "_options", "_kinds"}
 
     def _set_up(self) -> None:
         """What the short way through ask and tell needs at hand."""
         menu, learner, ledger = self._menu, self._learner, self._ledger
-        self._desk: Any = None
+        self._desk = None
         self._options = menu.immutable() or _Options(menu)
         self._kinds = [menu.kind_of(arm) for arm in range(menu.arms)]
         self._limit = math.inf if self._max_pending is None else float(self._max_pending)
         if not isinstance(learner, FlatLearner) or not learner.compiled:
             return
         if not available():
+            self._cost += float(learner.arms[SPENT])
             learner.leave()
             ledger.book = self._promise.open(ledger.counts)
             ledger.pending = dict(ledger.pending)
@@ -165,7 +167,7 @@ class Selector(Controller):
 
     def arms(self) -> list[Arm]:
         """A row per arm: how often it was played, how it did, and what is certain of it."""
-        with self._lock:
+        with self._lock, self._look:
             plays, successes, priced, costs, upper, lower = self._learner.columns()
             told = max(1, int(plays.sum()))
             return [
@@ -223,7 +225,8 @@ class Selector(Controller):
     @property
     def cost(self) -> float:
         """What was spent on all decisions settled so far, as far as it is known or was told."""
-        return self._cost + (float(self._desk[FIRST_ARM + SPENT]) if self._desk is not None else 0.0)
+        short = 0.0 if self._desk is None else float(self._desk[FIRST_ARM + SPENT])
+        return max(0.0, self._cost + short)  # amendments subtract what they add again, up to rounding
 
     def _arms(self) -> int:
         return self._menu.arms
@@ -344,6 +347,7 @@ class Selector(Controller):
                 _same_menu(menu, state["menu"]),
                 promise.target,
                 state["horizon"],
+                cap=promise.cap,
                 bounds=_again("bounds", bounds, state["bounds"]),
                 chooser=_again("chooser", chooser, state["chooser"]),
                 memory=state["memory"],

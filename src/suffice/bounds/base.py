@@ -31,7 +31,8 @@ class Tally:
     def add(self, arm: int, success: float, cost: float | None, *, plays: int = 1) -> None:
         """Add an outcome; with plays=0, what came late for a play that was counted before."""
         self.plays[arm] += plays
-        self.successes[arm] += success
+        # No more successes than plays: an interrupt may have kept a play from being learned.
+        self.successes[arm] = min(self.successes[arm] + success, float(self.plays[arm]))
         if cost is not None:
             self.priced[arm] += 1
             self.costs[arm] += cost

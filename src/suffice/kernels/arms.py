@@ -105,7 +105,8 @@ def learn(arms: Any, arm: int, success: float, cost: float, plays: int, told: in
         if arms[KIND] == PAPER and arms[UNSEEN] == 0.0:
             arms[SORT] = 0.0  # all lines are finite now: build the tree that was left alone so far
     arms[cell(PLAYS, arm)] += plays
-    arms[cell(SUCCESSES, arm)] += success
+    # No more successes than plays: an interrupt may have kept the play from being learned that a late success amends.
+    arms[cell(SUCCESSES, arm)] = min(arms[cell(SUCCESSES, arm)] + success, arms[cell(PLAYS, arm)])
     if not math.isnan(cost):
         arms[cell(PRICED, arm)] += 1
         arms[cell(COSTS, arm)] += cost

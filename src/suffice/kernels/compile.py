@@ -8,6 +8,7 @@ import hashlib
 import importlib.util
 import os
 import sys
+import threading
 import types
 from collections.abc import Callable
 from pathlib import Path
@@ -19,6 +20,8 @@ SOURCES = ("book.py", "checks.py", "kl.py", "bounds", "kernels", "streams")
 
 _twins: dict[Callable[..., Any], Any] = {}
 _entries: dict[Callable[..., Any], Any] = {}
+_making: dict[Callable[..., Any], Any] = {}  # twins whose callees are not all in place yet
+_lock = threading.RLock()
 
 
 def available() -> bool:
@@ -36,7 +39,10 @@ def fast(function: Callable[..., Any]) -> Any:
     if not available():
         return function
     twin = _twins.get(function)
-    return _make(function) if twin is None else twin
+    if twin is None:
+        with _lock:
+            twin = _twins.get(function) or _making.get(function) or _make(function)
+    return twin
 
 
 def entry(function: Callable[..., Any], *kinds: str) -> Any:
@@ -46,14 +52,16 @@ def entry(function: Callable[..., Any], *kinds: str) -> Any:
     """
     made = _entries.get(function)
     if made is None:
-        made = _entries[function] = _make(function, alone=False).compile(f"({', '.join(kinds)},)")
+        with _lock:
+            made = _entries.get(function) or _make(function, alone=False).compile(f"({', '.join(kinds)},)")
+            _entries[function] = made
     return made
 
 
 def _make(function: Callable[..., Any], *, alone: bool = True) -> Any:
     import numba
 
-    if not _twins:
+    if not _twins and not _making:
         _say_once()
     names: dict[str, Any] = dict(function.__globals__)
     copy = types.FunctionType(function.__code__, names, function.__name__, function.__defaults__, function.__closure__)
@@ -65,12 +73,19 @@ def _make(function: Callable[..., Any], *, alone: bool = True) -> Any:
         twin = numba.njit(cache=True, error_model="numpy", nogil=alone)(copy)
     finally:
         settings.CACHE_DIR = before
-    if alone:
-        _twins[function] = twin
-    for name in function.__code__.co_names:
-        called = function.__globals__.get(name)
-        if isinstance(called, types.FunctionType) and called.__module__.startswith("suffice"):
-            names[name] = fast(called)  # looked up when the twin is first called, so it may call itself
+    outermost = not _making
+    _making[function if alone else twin] = twin
+    try:
+        for name in function.__code__.co_names:
+            called = function.__globals__.get(name)
+            if isinstance(called, types.FunctionType) and called.__module__.startswith("suffice"):
+                names[name] = fast(called)
+        if outermost:
+            # Only now: a twin that another thread calls before its callees are in place is spoilt for good.
+            _twins.update({key: made for key, made in _making.items() if key is not made})
+    finally:
+        if outermost:
+            _making.clear()
     return twin
 
 

@@ -60,12 +60,16 @@ def tell_at(cells: Any, identity: int, units: int, cost: float) -> bool:
     return True
 
 
-def desk(book: Any, arms: Any, limit: float) -> Any:
-    """An array with this book and these arms, nobody seated and the fence up; it begins at a cache line."""
-    length = FIRST_ARM + len(arms)
+def aligned(length: int) -> Any:
+    """So many zeros, the first at the beginning of a cache line."""
     room = np.zeros(length + 7)
     skip = -(room.ctypes.data // 8) % 8
-    cells = room[skip : skip + length]
+    return room[skip : skip + length]
+
+
+def desk(book: Any, arms: Any, limit: float) -> Any:
+    """An array with this book and these arms, nobody seated and the fence up."""
+    cells = aligned(FIRST_ARM + len(arms))
     cells[:LENGTH] = book
     cells[FENCE], cells[LIMIT] = 1.0, limit
     cells[FIRST_SEAT:FIRST_ARM:2] = FREE

@@ -4,7 +4,9 @@ from typing import Any
 
 from suffice.book import (
     CAP,
+    COUNTED,
     EVERYTHING,
+    LENGTH,
     NEXT_ID,
     NOTHING,
     OUT,
@@ -17,7 +19,9 @@ from suffice.book import (
     record_of,
 )
 from suffice.checks import WHOLE
-from suffice.kernels.arms import ARMS, HAS_NOTHING, cheapest, lay_out, learn
+from suffice.kernels.arms import ARMS, HAS_NOTHING, cheapest, lay_out, learn, refresh
+
+OUT_ARM = COUNTED  # a spare cell of the book: the arm that a selector of a fleet has out, or −1
 
 
 def choose(book: Any, arms: Any) -> int:
@@ -113,34 +117,39 @@ def check_fleet(out: Any, which: Any, marks: Any, waiting: bool) -> tuple[bool, 
     return twice, wrong
 
 
-def ask_fleet(books: Any, arms: Any, out: Any, which: Any, result: Any) -> int:
-    """A decision for each selector listed; stops at one that has a decision out, and says how far it came."""
+def ask_fleet(cells: Any, out: Any, which: Any, result: Any) -> None:
+    """A decision for each selector listed. A row of `cells` is a book and its arms; `out` says what each has out."""
     for place in range(len(which)):
         one = which[place]
-        if out[one] >= 0:
-            return place
-        book, cells = books[one], arms[one]
-        arm = choose(book, cells)
-        ask_of(book, kind_of(cells, arm), False)
+        row = cells[one]
+        book, arms = row[:LENGTH], row[LENGTH:]
+        arm = choose(book, arms)
+        ask_of(book, kind_of(arms, arm), False)
+        row[OUT_ARM] = arm
         out[one] = arm
         result[place] = arm
-    return len(which)
 
 
-def tell_fleet(books: Any, arms: Any, out: Any, which: Any, units: Any, costs: Any, expired: bool) -> int:
-    """Settle the decision of each selector listed; stops at one that has none out, and says how far it came."""
+def tell_fleet(cells: Any, out: Any, which: Any, units: Any, costs: Any, expired: bool) -> None:
+    """Settle the decision of each selector listed."""
     for place in range(len(which)):
         one = which[place]
-        if out[one] < 0:
-            return place
-        count(books[one], arms[one], int(out[one]), int(units[place]), costs[place], expired)
+        row = cells[one]
+        count(row[:LENGTH], row[LENGTH:], int(row[OUT_ARM]), int(units[place]), costs[place], expired)
+        row[OUT_ARM] = -1.0
         out[one] = -1
-    return len(which)
 
 
 def lay_out_fleet(
-    arms: Any, costs: Any, kind: int, most: float, best: float, has_nothing: bool, horizon: int, cap: float
+    cells: Any, costs: Any, kind: int, most: float, best: float, has_nothing: bool, horizon: int, cap: float
 ) -> None:
     """Fill in fresh arms for every selector of a fleet, whose number of arms is in place."""
-    for one in range(len(arms)):
-        lay_out(arms[one], costs, kind, most, best, has_nothing, horizon, cap)
+    for one in range(len(cells)):
+        lay_out(cells[one][LENGTH:], costs, kind, most, best, has_nothing, horizon, cap)
+
+
+def refresh_fleet(cells: Any) -> None:
+    """Recompute all lines of every selector of a fleet from its tally."""
+    for one in range(len(cells)):
+        book, arms = cells[one][:LENGTH], cells[one][LENGTH:]
+        refresh(arms, int(book[TOLD]), price_of(book))
