@@ -18,13 +18,27 @@ class Windows(NamedTuple):
     costs: Floats
 
 
+class Table(NamedTuple):
+    """A stream with finitely many kinds of steps, of which the latent says which: how every arm would do in each.
+
+    `successes` has a row per kind and a column per arm, and so have `costs`.
+    """
+
+    successes: Floats
+    costs: Floats
+
+
 class Stream(Protocol):
     """Where outcomes come from.
 
     `draw` fixes the world for some steps before anything is played, so that methods can be compared on the same one; a
     long run draws it block by block, `start` being the first step of the block. `judge` says how an arm does in one
-    step; a hostile stream may look at the dual. A stream may also have a method `windows()`, see `Windows`; then whole
-    runs on it are compiled.
+    step; a hostile stream may look at the dual. A stream may also have a method `windows()`, see `Windows`, or `table()`,
+    see `Table`; then whole runs on it are compiled. And it may have `truth()`: the exact success probability and mean
+    cost of every arm, two arrays, where steps are independent and alike.
+
+    A class with a `name` that stands in a file of this package is found by `suffice run NAME`; so is one in a file of
+    your own. `named(**settings)` makes one, all settings having defaults.
 
     >>> import suffice
     >>> class Coins:
