@@ -19,7 +19,7 @@ from suffice.kernels import arms as flat
 from suffice.streams import Windows
 
 Row = tuple[str, str, str]
-_by_kernel = sys.modules["suffice.simulate"]._by_kernel  # the name `suffice.simulate` is the function
+_simulator = sys.modules["suffice.simulate"]  # the name `suffice.simulate` is the function
 now = time.process_time
 
 FLEET, FLEET_ARMS, LOOP = 1_000_000, 8, 1_000
@@ -147,14 +147,13 @@ def _profile() -> Row:
 def _loop_step(stream: Coverage, bounds: str) -> tuple[float, float]:
     """Seconds per step: drawing the world, and the compiled loop."""
     selector = suffice.Selector(stream.menu, TARGET, bounds=bounds)
-    selector._compile()
-    rng, windows, count = np.random.default_rng(SEED), stream.windows(), 1 << 16
+    rng, world, count = np.random.default_rng(SEED), _simulator._world(selector, stream), 1 << 16
     draws, loops = [], []
     for _ in range(30):
         start = now()
         latents = stream.draw(rng, count)
         middle = now()
-        _by_kernel(selector, windows, latents)
+        _simulator._by_kernel(selector, world, latents)
         draws.append(middle - start)
         loops.append(now() - middle)
     return statistics.median(draws[5:]) / count, statistics.median(loops[5:]) / count

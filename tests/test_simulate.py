@@ -3,15 +3,16 @@
 import importlib
 import tracemalloc
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
 
-from suffice import Selector, ThresholdSelector, Trace, paper, replicate, simulate, summarize
-from suffice.kernels import step as kernel
+from suffice import InvalidArgument, Menu, Selector, ThresholdSelector, Trace, paper, replicate, simulate, summarize
+from suffice.kernels import runs as kernel
 from suffice.kernels.compile import available, fast
-from suffice.rivals import AlwaysEverything
-from suffice.streams import LabelRanks, Phases, Stream, Trap
+from suffice.rivals import AlwaysEverything, Projected
+from suffice.streams import LabelRanks, Phases, Stream, Table, Trap
 
 module = importlib.import_module("suffice.simulate")  # the name `suffice.simulate` is the function
 
@@ -149,3 +150,70 @@ def test_nothing_is_compiled_again_for_another_size_or_stream() -> None:
         for target in (0.5, Fraction(2, 3)):
             simulate(Selector(stream.menu, target, slack=3), stream, 50)
     assert len(fast(kernel.play).signatures) == before == 1
+
+
+class Kinds:
+    """Three kinds of steps, with costs that are told and successes in parts."""
+
+    def __init__(self) -> None:
+        self.menu = Menu(["a", "b"], everything="all", nothing="none")
+        self.successes = np.array([[0.0, 0.3, 1.0, 1.0], [0.0, 0.123456789012, 0.7, 1.0], [0.0, 1.0, 0.0, 1.0]])
+        self.costs = np.array([[0.0, 0.1, 0.4, 1.0], [0.0, 0.2, 0.3, 1.0], [0.0, 0.05, 0.6, 1.0]])
+
+    def draw(self, rng: np.random.Generator, count: int, start: int = 0) -> Any:
+        return rng.integers(0, 3, count)
+
+    def judge(self, latent: Any, arm: int, dual: float) -> tuple[float, float]:
+        return float(self.successes[latent, arm]), float(self.costs[latent, arm])
+
+    def table(self) -> Table:
+        return Table(self.successes, self.costs)
+
+
+class Thirds:
+    """Needs between 1 and 4: a threshold succeeds from there on, at a cost that is its place in the range."""
+
+    low, high, linear = 1.0, 4.0, True
+
+    def __init__(self) -> None:
+        self.menu = Menu.thresholds(1, 4, step=0.5)
+
+    def draw(self, rng: np.random.Generator, count: int, start: int = 0) -> Any:
+        return rng.uniform(1.0, 4.0, count)
+
+    def judge_value(self, latent: Any, value: float) -> tuple[float, float]:
+        return float(latent <= value), (value - self.low) / (self.high - self.low)
+
+
+@pytest.mark.parametrize(
+    "kind", ["selector", "paper", "projected", "projected on ranks", "threshold", "threshold, cheap"]
+)
+def test_every_compiled_run_takes_the_steps_of_ask_and_tell(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "BLOCK", 300)
+    kinds, ranks = Kinds(), LabelRanks.cifar100(tuple(range(1, 90)))
+    cases: dict[str, tuple[Any, Any]] = {
+        "selector": (kinds, Selector(kinds.menu, 0.8)),
+        "paper": (kinds, paper(kinds.menu, 0.8, 1000)),
+        "projected": (kinds, Projected(kinds.menu, 0.8, 1000)),
+        "projected on ranks": (ranks, Projected(ranks.menu, 0.8, 1000, step=0.2)),
+        "threshold": (Thirds(), ThresholdSelector(0.7, 1, 4)),
+        "threshold, cheap": (Thirds(), ThresholdSelector(0.7, 1, 4, step=0.1, start=2, low_fails=False)),
+    }
+    stream, method = cases[kind]
+    compiled = simulate(method, stream, 1000, seed=3)
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "available", lambda: False)
+        asked = simulate(method, stream, 1000, seed=3)
+    for name in ("arms", "successes", "costs", "duals"):
+        assert getattr(compiled, name) == pytest.approx(getattr(asked, name), abs=1e-12), name
+    assert (compiled.arms == asked.arms).all()
+    assert 0.0 < compiled.rate < 1.0
+    for name in ("told", "successes", "debt", "pending"):
+        assert getattr(compiled.method, name) == pytest.approx(getattr(asked.method, name)), name
+    assert compiled.method.cost == pytest.approx(asked.method.cost)
+
+
+def test_a_threshold_needs_a_stream_that_judges_values() -> None:
+    stream = LabelRanks.cifar100()
+    with pytest.raises(InvalidArgument, match="stream must judge values"):
+        simulate(ThresholdSelector(0.7, 0, 1), stream, 10)

@@ -24,14 +24,16 @@ from suffice.choosers import Chooser
 from suffice.controller import Controller, log
 from suffice.errors import InvalidArgument, StateError, shown
 from suffice.kernels.arms import SPENT
-from suffice.kernels.compile import available, entry
+from suffice.kernels.compile import available, entry, fast
 from suffice.kernels.desk import FENCE, FIRST_ARM, ask_at, desk, tell_at
+from suffice.kernels.runs import play
 from suffice.kernels.step import price_of
 from suffice.learner import FlatLearner, make_learner
 from suffice.menu import Menu
 from suffice.pending import Pending
 from suffice.promise import Promise
 from suffice.records import Arm, Decision
+from suffice.runs import Block, World
 from suffice.saving import read_state, reading
 
 
@@ -144,11 +146,26 @@ class Selector(Controller):
             later = self._expire_after is not None or self._opened < self._menu.arms - 1 or self._ledger.restored
             self._desk[FENCE] = 1.0 if later or not _one_at_a_time() else 0.0
 
-    def _compile(self) -> None:
-        """Move to compiled code, for a run that is worth it."""
+    def _compile(self) -> bool:
+        """Move to compiled code, for a run that is worth it; False if that cannot be."""
         if isinstance(self._learner, FlatLearner) and self._learner.compilable and not self._learner.compiled:
             self._learner.compile()
             self._set_up()
+        return self._desk is not None
+
+    def _ready_for(self, stream: Any) -> bool:
+        """Whether `_run` can play this stream. (A subclass may have changed how it asks or tells.)"""
+        return type(self) is Selector and hasattr(stream, "menu") and self._compile()
+
+    def _run(self, world: World, latents: NDArray[np.float64], block: Block) -> None:
+        """Whole steps against a world that is known beforehand."""
+        with self._lock, self._fence:
+            opening = self._opened if self._opened < self._menu.arms - 1 else 0
+            book, arms = self._ledger.book, self._learner.arms
+            played = fast(play)(book, arms, latents, *world, *block.columns, opening)
+            if opening:
+                self._opened = int(played)
+            self._cost += float(block.costs.sum())
 
     @property
     def menu(self) -> Menu:

@@ -15,13 +15,12 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from suffice.checks import whole
+from suffice.checks import success_units, whole
 from suffice.errors import InvalidArgument
-from suffice.kernels import step as kernel
-from suffice.kernels.compile import available, fast
+from suffice.kernels.compile import available
 from suffice.records import Decision
-from suffice.selector import Selector
-from suffice.streams.base import Stream, Windows
+from suffice.runs import Block, World
+from suffice.streams.base import Stream, Table, Windows
 
 Floats = NDArray[np.float64]
 
@@ -112,20 +111,6 @@ class Summary:
         return self.target * self.steps - self.successes
 
 
-@dataclass(slots=True)
-class _Block:
-    """Some steps of a run."""
-
-    arms: NDArray[np.int64]
-    successes: Floats
-    costs: Floats
-    duals: Floats
-
-    @staticmethod
-    def empty(count: int) -> "_Block":
-        return _Block(np.zeros(count, dtype=np.int64), np.zeros(count), np.zeros(count), np.zeros(count))
-
-
 def simulate(
     method: Method, stream: Stream, horizon: int, seed: int = 0, *, progress: Callable[[int], None] | None = None
 ) -> Trace:
@@ -146,7 +131,7 @@ def simulate(
     True
     """
     horizon, twin = _checked(method, stream, horizon)
-    whole_run = _Block.empty(horizon)
+    whole_run = Block.empty(horizon)
     for start, block in _blocks(twin, stream, horizon, seed, progress):
         end = start + block.arms.size
         whole_run.arms[start:end] = block.arms
@@ -195,6 +180,10 @@ def _checked(method: Method, stream: Stream, horizon: int) -> tuple[int, Any]:
     horizon = whole("horizon", horizon)
     if getattr(method, "told", 0) or getattr(method, "pending", 0):
         raise InvalidArgument("method must be a fresh one, which has been asked nothing yet")
+    if not hasattr(method, "menu") and not hasattr(stream, "judge_value"):
+        raise InvalidArgument(
+            "stream must judge values, as streams.Needs does, for a threshold that is no arm of a menu"
+        )
     menu = getattr(method, "menu", None)
     if menu is not None and menu is not stream.menu and menu.recipe() != stream.menu.recipe():
         raise InvalidArgument("method must have the stream's menu: build it with stream.menu")
@@ -203,52 +192,57 @@ def _checked(method: Method, stream: Stream, horizon: int) -> tuple[int, Any]:
 
 def _blocks(
     method: Any, stream: Stream, horizon: int, seed: int, progress: Callable[[int], None] | None
-) -> Iterator[tuple[int, _Block]]:
+) -> Iterator[tuple[int, Block]]:
     """The run in blocks: latents are drawn block by block from one generator, and forgotten."""
     rng = np.random.default_rng(seed)
-    windows = _windows(method, stream)
+    world = _world(method, stream)
     timed = len(inspect.signature(stream.draw).parameters) > 2  # a stream that does not care for the time may say so
     for start in range(0, horizon, BLOCK):
         count = min(BLOCK, horizon - start)
         latents = stream.draw(rng, count, start) if timed else stream.draw(rng, count)
-        if windows is None:
+        if world is None:
             yield start, _by_asking(method, stream, latents, start, progress)
         else:
-            yield start, _by_kernel(method, windows, latents)
+            yield start, _by_kernel(method, world, latents)
         if progress is not None:
             progress(start + len(latents))
 
 
-def _windows(method: Any, stream: Stream) -> Windows | None:
+def _world(method: Any, stream: Stream) -> World | None:
     """What the compiled loop needs, if this method and this stream can go through it."""
-    windows = getattr(stream, "windows", None)
-    if windows is None or type(method) is not Selector or not available():
-        return None
-    method._compile()
-    if method._desk is None:
+    ready = getattr(method, "_ready_for", None)
+    if ready is None or not available() or not ready(stream):
         return None  # bounds or a chooser of one's own, or a target too fine for compiled code
-    found: Windows = windows()
-    return found
+    nobody = np.zeros(0)
+    none = np.zeros((0, 0))
+    if hasattr(stream, "windows"):
+        windows: Windows = stream.windows()
+        low, high, costs = (np.asarray(part, dtype=np.float64) for part in windows)
+        return World(low, high, costs, none, none)
+    if hasattr(stream, "table"):
+        table: Table = stream.table()
+        values, place = np.unique(table.successes, return_inverse=True)
+        units = np.array([success_units(value) for value in values.tolist()], dtype=np.float64)
+        prices = np.ascontiguousarray(table.costs, dtype=np.float64)
+        return World(nobody, nobody, nobody, units[place].reshape(table.successes.shape), prices)
+    return World(nobody, nobody, nobody, none, none) if hasattr(stream, "judge_value") else None
 
 
-def _by_kernel(method: Selector, windows: Windows, latents: Any) -> _Block:
-    block = _Block.empty(len(latents))
-    with method._lock, method._fence:
-        opening = method._opened if method._opened < method.menu.arms - 1 else 0
-        world = np.asarray(latents, dtype=np.float64)
-        run = (block.arms, block.successes, block.costs, block.duals)
-        played = fast(kernel.play)(method._ledger.book, method._learner.arms, world, *windows, *run, opening)
-        if opening:
-            method._opened = int(played)
-        method._cost += float(block.costs.sum())
+def _by_kernel(method: Any, world: World, latents: Any) -> Block:
+    block = Block.empty(len(latents))
+    method._run(world, np.asarray(latents, dtype=np.float64), block)
     return block
 
 
-def _by_asking(method: Any, stream: Stream, latents: Any, start: int, progress: Callable[[int], None] | None) -> _Block:
-    block = _Block.empty(len(latents))
+def _by_asking(method: Any, stream: Any, latents: Any, start: int, progress: Callable[[int], None] | None) -> Block:
+    block = Block.empty(len(latents))
+    by_value = not hasattr(method, "menu")  # a threshold, which is no arm of the stream's menu
     for step, latent in enumerate(latents):
         decision = method.ask()
-        success, cost = stream.judge(latent, decision.arm, decision.dual)
+        if by_value:
+            success, cost = stream.judge_value(latent, decision.option)
+        else:
+            success, cost = stream.judge(latent, decision.arm, decision.dual)
         method.tell(decision, success, cost)
         block.arms[step], block.successes[step] = decision.arm, success
         block.costs[step], block.duals[step] = cost, decision.dual

@@ -7,10 +7,15 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
 from suffice.checks import exact, flag
 from suffice.controller import Controller
 from suffice.errors import InvalidArgument, shown
+from suffice.kernels.compile import fast
+from suffice.kernels.runs import play_threshold
 from suffice.promise import EVERYTHING, NOTHING, PRICE, Promise
+from suffice.runs import Block, World
 from suffice.saving import read_state, reading
 
 LOW, MIDDLE, HIGH = 0, 1, 2  # the arms: the ends, and all that lies between
@@ -83,6 +88,21 @@ class ThresholdSelector(Controller):
     def threshold(self) -> float:
         """The state itself: start + step·debt, never clipped."""
         return self._low + self.dual
+
+    def _ready_for(self, stream: Any) -> bool:
+        """Whether `_run` can play this stream: the cost of a threshold is its place in the range."""
+        same = getattr(stream, "linear", False) and (stream.low, stream.high) == (self._low, self._high)
+        return type(self) is ThresholdSelector and bool(same) and self._promise.compilable
+
+    def _run(self, world: World, latents: Any, block: Block) -> None:
+        """Whole steps against a world that is known beforehand."""
+        with self._lock, self._fence:
+            book = np.array(self._ledger.page(), dtype=np.float64)
+            inside = math.nextafter(self._low, math.inf), math.nextafter(self._high, -math.inf)
+            nothing = not self._promise.forgiving
+            fast(play_threshold)(book, latents, self._low, self._high, *inside, nothing, *block.columns)
+            self._ledger.put(book.tolist())
+            self._cost += float(block.costs.sum())
 
     def _arms(self) -> int:
         return 3

@@ -1,4 +1,7 @@
-"""The step: what to play given a book and its arms, and what an outcome changes. One step, many drivers."""
+"""The step: what to play given a book and its arms, and what an outcome changes. One step, many drivers.
+
+The drivers: the live selector (`desk`), whole runs on a stream (`runs`), and fleets, below.
+"""
 
 from typing import Any
 
@@ -53,37 +56,6 @@ def count(book: Any, arms: Any, arm: int, units: int, cost: float, expired: bool
     back_of(book, kind)
     record_of(book, kind, units, expired)
     learn(arms, arm, units / WHOLE, cost, 1, int(book[TOLD]), price_of(book))
-
-
-def play(
-    book: Any, arms: Any, latents: Any, low: Any, high: Any, costs: Any,
-    played: Any, succeeded: Any, spent: Any, duals: Any, opening: int,
-) -> int:  # fmt: skip
-    """Whole steps against a stream in which an arm succeeds where the latent lies in its window.
-
-    `opening` is the next arm of a first round, 0 where there is none; what comes back is the one after the last played.
-    """
-    first_round = opening > 0
-    last = int(arms[ARMS]) - 1
-    for step in range(len(latents)):
-        duals[step] = dual_of(book)
-        opens = first_round and opening < last
-        if opens:
-            arm = opening
-            opening += 1
-        else:
-            arm = choose(book, arms)
-            ask_of(book, kind_of(arms, arm), False)
-        book[NEXT_ID] += 1.0
-        success = low[arm] <= latents[step] <= high[arm]
-        if opens:
-            learn(arms, arm, 1.0 if success else 0.0, costs[arm], 1, int(book[TOLD]), price_of(book))
-        else:
-            count(book, arms, arm, WHOLE if success else 0, costs[arm], False)
-        played[step] = arm
-        succeeded[step] = 1.0 if success else 0.0
-        spent[step] = costs[arm]
-    return opening
 
 
 def ask_step(book: Any, arms: Any, limit: float) -> tuple[int, float]:

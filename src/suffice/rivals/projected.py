@@ -1,14 +1,20 @@
 """The projected primal-dual method: the paper's baseline, which forgets what it owes whenever the dual is clipped."""
 
 from fractions import Fraction
-from typing import ClassVar
+from typing import Any, ClassVar
 
-from suffice.bounds import Paper, Tally
+import numpy as np
+
+from suffice.bounds import Paper
 from suffice.checks import whole
 from suffice.choosers import Optimist
 from suffice.errors import InvalidArgument
+from suffice.kernels.compile import fast
+from suffice.kernels.runs import play_projected
+from suffice.learner import FlatLearner
 from suffice.menu import Menu
 from suffice.rivals.base import Rival, step_of
+from suffice.runs import Block, World
 
 
 class Projected(Rival):
@@ -30,10 +36,7 @@ class Projected(Rival):
         self._cap = self._promise.cap if cap is None else float(cap)
         self._dual = 0.0
         self._opened = 1
-        self._tally = Tally(menu.arms)
-        self._bounds = Paper()
-        self._bounds.open(menu, horizon)
-        self._chooser = Optimist()
+        self._learner = FlatLearner(menu, Paper(), Optimist(), horizon, self._promise)
 
     @property
     def dual(self) -> float:
@@ -46,10 +49,27 @@ class Projected(Rival):
         if not self._counted():
             self._opened += 1
             return self._opened - 1
-        return self._chooser.choose(self._dual, self._bounds, None)
+        return self._learner.propose(self._dual, None)
 
     def _learn(self, arm: int, success: float, cost: float, *, counted: bool) -> None:
         if counted:
             self._dual = min(max(self._dual + self._step * (self.target - success), 0.0), self._cap)
-        self._tally.add(arm, success, cost)
-        self._bounds.update(self._tally, arm, self.told)
+        self._learner.learn(arm, success, cost, 1, self.told, self._dual)
+
+    def _ready_for(self, stream: Any) -> bool:
+        """Whether `_run` can play this stream."""
+        if type(self) is not Projected or not self._learner.compilable:
+            return False
+        if not self._learner.compiled:
+            self._learner.compile()
+        return True
+
+    def _run(self, world: World, latents: Any, block: Block) -> None:
+        """Whole steps against a world that is known beforehand."""
+        book = np.array(self._ledger.page(), dtype=np.float64)
+        self._opened, self._dual = fast(play_projected)(
+            book, self._learner.arms, latents, *world, *block.columns, self._opened, self._dual, self._step, self._cap,
+            self.target,
+        )  # fmt: skip
+        self._ledger.put(book.tolist())
+        self.cost += float(block.costs.sum())
