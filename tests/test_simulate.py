@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from suffice import InvalidArgument, Menu, Selector, ThresholdSelector, Trace, paper, replicate, simulate, summarize
+from suffice import Menu, Selector, ThresholdSelector, Trace, paper, replicate, simulate, summarize
 from suffice.kernels import runs as kernel
 from suffice.kernels.compile import available, fast
 from suffice.rivals import AlwaysEverything, Projected
@@ -205,15 +205,9 @@ def test_every_compiled_run_takes_the_steps_of_ask_and_tell(kind: str, monkeypat
         patch.setattr(module, "available", lambda: False)
         asked = simulate(method, stream, 1000, seed=3)
     for name in ("arms", "successes", "costs", "duals"):
-        assert getattr(compiled, name) == pytest.approx(getattr(asked, name), abs=1e-12), name
+        assert getattr(compiled, name) == pytest.approx(getattr(asked, name), abs=1e-9), name
     assert (compiled.arms == asked.arms).all()
     assert 0.0 < compiled.rate < 1.0
     for name in ("told", "successes", "debt", "pending"):
         assert getattr(compiled.method, name) == pytest.approx(getattr(asked.method, name)), name
     assert compiled.method.cost == pytest.approx(asked.method.cost)
-
-
-def test_a_threshold_needs_a_stream_that_judges_values() -> None:
-    stream = LabelRanks.cifar100()
-    with pytest.raises(InvalidArgument, match="stream must judge values"):
-        simulate(ThresholdSelector(0.7, 0, 1), stream, 10)

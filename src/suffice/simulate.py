@@ -180,10 +180,6 @@ def _checked(method: Method, stream: Stream, horizon: int) -> tuple[int, Any]:
     horizon = whole("horizon", horizon)
     if getattr(method, "told", 0) or getattr(method, "pending", 0):
         raise InvalidArgument("method must be a fresh one, which has been asked nothing yet")
-    if not hasattr(method, "menu") and not hasattr(stream, "judge_value"):
-        raise InvalidArgument(
-            "stream must judge values, as streams.Needs does, for a threshold that is no arm of a menu"
-        )
     menu = getattr(method, "menu", None)
     if menu is not None and menu is not stream.menu and menu.recipe() != stream.menu.recipe():
         raise InvalidArgument("method must have the stream's menu: build it with stream.menu")
@@ -236,7 +232,8 @@ def _by_kernel(method: Any, world: World, latents: Any) -> Block:
 
 def _by_asking(method: Any, stream: Any, latents: Any, start: int, progress: Callable[[int], None] | None) -> Block:
     block = Block.empty(len(latents))
-    by_value = not hasattr(method, "menu")  # a threshold, which is no arm of the stream's menu
+    # A threshold is no arm of the stream's menu; some streams can judge the number itself.
+    by_value = not hasattr(method, "menu") and hasattr(stream, "judge_value")
     for step, latent in enumerate(latents):
         decision = method.ask()
         if by_value:
