@@ -20,7 +20,7 @@ from suffice.menu import Menu
 from suffice.optimum import Optimum, optimum
 from suffice.records import Arm, Decision
 from suffice.selector import Selector, paper
-from suffice.simulate import Summary, Trace, replicate, simulate, summarize
+from suffice.simulate import Mark, Summary, Trace, replicate, simulate, summarize
 from suffice.threshold import ThresholdSelector
 
 __version__ = "0.1.0"
@@ -34,6 +34,7 @@ __all__ = [
     "ForeignDecision",
     "Infeasible",
     "InvalidArgument",
+    "Mark",
     "Menu",
     "NewerState",
     "Optimum",

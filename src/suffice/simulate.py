@@ -83,6 +83,16 @@ class Trace:
 
 
 @dataclass(frozen=True, slots=True)
+class Mark:
+    """Where a run stood after so many steps."""
+
+    step: int
+    successes: float
+    cost: float
+    largest_debt: float
+
+
+@dataclass(frozen=True, slots=True)
 class Summary:
     """What a run came to, without its steps: the memory it takes does not grow with the horizon."""
 
@@ -91,7 +101,9 @@ class Summary:
     successes: float
     cost: float
     largest_debt: float
+    worst_window: float  # the least share of successes in any window of so many steps as was asked for
     plays: tuple[int, ...]  # per arm
+    marks: tuple[Mark, ...]
     seed: int
     method: Any = field(repr=False, compare=False)
 
@@ -142,22 +154,36 @@ def simulate(
 
 
 def summarize(
-    method: Method, stream: Stream, horizon: int, seed: int = 0, *, progress: Callable[[int], None] | None = None
-) -> Summary:
-    """Like `simulate`, in constant memory: a billion steps do not need a billion numbers."""
+    method: Method, stream: Stream, horizon: int, seed: int = 0, *, window: int = 500, marks: Iterable[int] = (),
+    progress: Callable[[int], None] | None = None,
+) -> Summary:  # fmt: skip
+    """Like `simulate`, in constant memory: a billion steps do not need a billion numbers.
+
+    `marks` lists steps after which to note where the run stood; `window` is the length of `worst_window`.
+    """
     horizon, twin = _checked(method, stream, horizon)
     target = method.target
+    wanted = np.array(sorted({whole("marks", mark) for mark in marks}), dtype=np.int64)
+    found: list[Mark] = []
     successes = cost = 0.0
     largest = -np.inf
+    window = min(whole("window", window), horizon)
+    worst, tail = np.inf, np.zeros(1)  # the sums of successes after each of the last `window` steps
     plays = np.zeros(stream.menu.arms, dtype=np.int64)
     for start, block in _blocks(twin, stream, horizon, seed, progress):
         steps = np.arange(start + 1, start + block.arms.size + 1, dtype=np.float64)
-        debts = target * steps - (successes + np.cumsum(block.successes))
-        largest = max(largest, float(debts.max()))
-        successes += float(block.successes.sum())
-        cost += float(block.costs.sum())
+        sums, spent = successes + np.cumsum(block.successes), cost + np.cumsum(block.costs)
+        highest = np.maximum(largest, np.maximum.accumulate(target * steps - sums))
+        for mark in wanted[(wanted > start) & (wanted <= start + block.arms.size)].tolist():
+            place = mark - start - 1
+            found.append(Mark(mark, float(sums[place]), float(spent[place]), float(highest[place])))
+        joined = np.concatenate([tail, sums])
+        if joined.size > window:
+            worst = min(worst, float((joined[window:] - joined[:-window]).min()) / window)
+        tail = joined[-window:]
+        successes, cost, largest = float(sums[-1]), float(spent[-1]), float(highest[-1])
         plays += np.bincount(block.arms, minlength=plays.size)[: plays.size]
-    return Summary(target, horizon, successes, cost, largest, tuple(plays.tolist()), seed, twin)
+    return Summary(target, horizon, successes, cost, largest, worst, tuple(plays.tolist()), tuple(found), seed, twin)
 
 
 def replicate(
@@ -184,6 +210,13 @@ def _checked(method: Method, stream: Stream, horizon: int) -> tuple[int, Any]:
     if menu is not None and menu is not stream.menu and menu.recipe() != stream.menu.recipe():
         raise InvalidArgument("method must have the stream's menu: build it with stream.menu")
     return horizon, copy.deepcopy(method)
+
+
+def blocks(method: Method, stream: Stream, horizon: int, seed: int = 0) -> Iterator[Block]:
+    """The steps of a run, some thousands at a time, for whoever wants to add them up in a way of his own."""
+    horizon, twin = _checked(method, stream, horizon)
+    for _, block in _blocks(twin, stream, horizon, seed, None):
+        yield block
 
 
 def _blocks(

@@ -1,8 +1,40 @@
 """Where outcomes come from."""
 
+from suffice.streams.apis import TASKS, Apis
+from suffice.streams.attack import Attack
 from suffice.streams.base import Stream, Table, Windows
+from suffice.streams.discover import found, from_file
+from suffice.streams.drift import Drift
+from suffice.streams.log import Log
+from suffice.streams.mix import Mix
+from suffice.streams.needs import Needs
 from suffice.streams.phases import Phases
+from suffice.streams.points import Points
 from suffice.streams.ranks import CIFAR100, LabelRanks
+from suffice.streams.rides import Rides, RidesGrid
+from suffice.streams.shapes import Beta, Shape
 from suffice.streams.trap import Trap
 
-__all__ = ["CIFAR100", "LabelRanks", "Phases", "Stream", "Table", "Trap", "Windows"]
+__all__ = [
+    "CIFAR100",
+    "TASKS",
+    "Apis",
+    "Attack",
+    "Beta",
+    "Drift",
+    "LabelRanks",
+    "Log",
+    "Mix",
+    "Needs",
+    "Phases",
+    "Points",
+    "Rides",
+    "RidesGrid",
+    "Shape",
+    "Stream",
+    "Table",
+    "Trap",
+    "Windows",
+    "found",
+    "from_file",
+]

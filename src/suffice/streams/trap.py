@@ -1,30 +1,47 @@
 """The three-arm trap: a cheap option that always works, until for a while it does not (the paper's counterexample)."""
 
-from typing import Any
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from suffice.checks import whole
+from suffice.errors import InvalidArgument, shown
 from suffice.menu import Menu
-from suffice.streams.base import Windows
+from suffice.streams.base import Table, Windows
+from suffice.streams.forms import ByWindows
 
 
-class Trap:
-    """Nothing, a trap of cost 0.05, and everything of cost 1. The trap fails in steps first <= t < last."""
+class Trap(ByWindows):
+    """Nothing, a trap of cost 0.05, and everything of cost 1. The trap fails in steps first <= t < last.
+
+    >>> Trap(first=2, last=4).draw(np.random.default_rng(0), 6).tolist()
+    [1, 1, 0, 0, 1, 1]
+    """
+
+    name: ClassVar[str] = "trap"
+    about: ClassVar[str] = "a cheap option that always works, until for a while it does not (the paper's)"
 
     def __init__(self, first: int = 800, last: int = 1300, cost: float = 0.05) -> None:
+        self.first, self.last = whole("first", first, 0), whole("last", last, 0)
+        if self.first > self.last:
+            raise InvalidArgument(f"first must be at most last, got {shown(first)} and {shown(last)}")
         self.menu = Menu({"trap": cost}, everything="safe", nothing="nothing")
-        self.first, self.last = first, last
-        self.cost = cost
-
-    def draw(self, rng: np.random.Generator, count: int, start: int = 0) -> NDArray[np.float64]:
-        step = np.arange(start, start + count)
-        return np.where((step >= self.first) & (step < self.last), 0.0, 1.0)
-
-    def windows(self) -> Windows:
+        self.cost = float(cost)
         # The latent is 1 where the trap works; nothing never does, everything always.
         low, high = np.array([2.0, 0.5, -1.0]), np.array([2.0, 1.5, 2.0])
-        return Windows(low, high, np.array([0.0, self.cost, 1.0]))
+        self._windows = Windows(low, high, np.array([0.0, self.cost, 1.0]))
 
-    def judge(self, latent: Any, arm: int, dual: float) -> tuple[float, float]:
-        return (0.0, float(latent), 1.0)[arm], (0.0, self.cost, 1.0)[arm]
+    @classmethod
+    def named(cls, *, first: int = 800, last: int = 1300, cost: float = 0.05) -> "Trap":
+        """The trap that fails in steps first <= t < last."""
+        return cls(first, last, cost)
+
+    def draw(self, rng: np.random.Generator, count: int, start: int = 0) -> NDArray[np.int64]:
+        """1 for each step in which the trap works, else 0."""
+        step = np.arange(start, start + count)
+        return np.where((step >= self.first) & (step < self.last), 0, 1)
+
+    def table(self) -> Table:
+        """The steps in which the trap fails, and those in which it works."""
+        return Table(np.array([[0.0, 0.0, 1.0], [0.0, 1.0, 1.0]]), np.tile(self._windows.costs, (2, 1)))

@@ -1,0 +1,66 @@
+"""What an experiment is: settings as data, a run, verdicts, a drawing. Compute, then judge, then draw.
+
+A new one is one file in `lab/experiments/` (or a file of your own, `suffice reproduce --only path/to/it.py`) with a class
+that has a name. Nothing else has to know of it.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar
+
+from suffice.lab.verdict import Verdict
+
+Settings = dict[str, Any]
+Task = dict[str, Any]  # one run, as plain data: what a worker on another machine is sent
+Numbers = dict[str, Any]  # what came out, in JSON's terms
+LEVELS = ("quick", "default", "deep")
+
+
+class Experiment(ABC):
+    """One figure, table or theorem of the paper."""
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    about: ClassVar[str]  # a sentence or two for the report
+    levels: ClassVar[Mapping[str, Settings]]  # settings for "quick", "default" and "deep"
+
+    @abstractmethod
+    def tasks(self, settings: Settings) -> list[Task]:
+        """The runs, each with a readable name under "run"."""
+
+    @staticmethod
+    @abstractmethod
+    def work(task: Task) -> Numbers:
+        """Do one run. May be called in another process, or on another machine."""
+
+    @abstractmethod
+    def collect(self, settings: Settings, results: Sequence[Numbers]) -> Numbers:
+        """All numbers of the experiment, from the results in the order of the tasks. "rows" becomes the CSV."""
+
+    @abstractmethod
+    def verdicts(self, numbers: Numbers) -> list[Verdict]:
+        """One per claim, from the numbers alone."""
+
+    @abstractmethod
+    def draw(self, numbers: Numbers, canvas: "Canvas") -> None:
+        """The figures, from the numbers alone."""
+
+
+class Canvas(ABC):
+    """Where an experiment draws: `panels` gives matplotlib's axes for a figure of that name."""
+
+    @abstractmethod
+    def panels(self, name: str, count: int, *, height: float = 3.0) -> Any:
+        """So many axes side by side."""
+
+    @abstractmethod
+    def colour(self, label: str) -> str:
+        """The colour of a method, the same in every figure."""
+
+
+Do = Callable[[Callable[[Task], Numbers], list[Task]], list[Numbers]]
+
+
+def perform(experiment: Experiment, settings: Settings, do: Do) -> Numbers:
+    """Run an experiment and collect its numbers."""
+    return experiment.collect(settings, do(experiment.work, experiment.tasks(settings)))

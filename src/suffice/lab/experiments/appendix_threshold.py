@@ -1,0 +1,137 @@
+"""Appendix A: one number, moved by the outcomes alone. It needs rewards that are not flat, and fails where they are."""
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import numpy as np
+
+from suffice.lab import fit, runs
+from suffice.lab.experiment import Canvas, Experiment, Numbers, Settings, Task
+from suffice.lab.verdict import Estimate, Verdict, judge
+from suffice.simulate import blocks, simulate
+from suffice.streams.needs import Needs
+from suffice.threshold import ThresholdSelector
+
+SOURCE = "Appendix A"
+BASE: Settings = {"target": 0.8, "seeds": 20, "starts": {"beta": 0.0, "flat": 1.0}}
+
+
+class Threshold(Experiment):
+    """threshold ← threshold + step·(target − success), step 1/sqrt(T)."""
+
+    name: ClassVar[str] = "threshold"
+    title: ClassVar[str] = "The success-only controller (Appendix A)"
+    about: ClassVar[str] = (
+        "The controller sees whether a threshold sufficed, never what it cost. Its regret counts only the steps on which it "
+        "spends more than the best fixed threshold. Where success keeps rising beyond that threshold (Beta(2,5) needs), the "
+        "exponent is at most 3/4. Where no request needs anything between 0.4 and 0.8, all thresholds there succeed equally "
+        "often, nothing pushes it down, and regret is linear: the paper's counterexample."
+    )
+    levels: ClassVar = {
+        "quick": {**BASE, "horizons": [10**4, 10**5, 10**6]},
+        "default": {**BASE, "horizons": [10**4, 10**5, 10**6, 10**7]},
+        "deep": {**BASE, "horizons": [10**4, 10**5, 10**6, 10**7, 10**8]},
+    }
+
+    def tasks(self, settings: Settings) -> list[Task]:
+        return [
+            {"run": f"threshold/{world}/T={horizon}/seed={seed}", "world": world, "horizon": horizon, "seed": seed,
+             "target": settings["target"], "start": settings["starts"][world]}
+            for world in ("beta", "flat") for horizon in settings["horizons"] for seed in range(settings["seeds"])
+        ]  # fmt: skip
+
+    @staticmethod
+    def work(task: Task) -> Numbers:
+        stream, best = world_of(task["world"], task["target"])
+        step = task["horizon"] ** -0.5
+        method = ThresholdSelector(task["target"], 0, 1, step=step, start=task["start"])
+        positive = cost = successes = 0.0
+        largest, steps = -np.inf, 0
+        for block in blocks(method, stream, task["horizon"], task["seed"]):
+            positive += float(np.maximum(block.costs - best, 0.0).sum())
+            cost += float(block.costs.sum())
+            owed = task["target"] * np.arange(steps + 1, steps + block.costs.size + 1) - successes - np.cumsum(block.successes)
+            largest, steps = max(largest, float(owed.max())), steps + block.costs.size
+            successes += float(block.successes.sum())
+        return {"world": task["world"], "horizon": task["horizon"], "seed": task["seed"], "regret": positive,
+                "rate": successes / steps, "cost": cost / steps, "debt": task["target"] * steps - successes,
+                "largest_debt": largest, "by_bound": abs(task["target"] * steps - successes) * step / (1.0 + 2.0 * step)}  # fmt: skip
+
+    def collect(self, settings: Settings, results: Sequence[Numbers]) -> Numbers:
+        rows: list[dict[str, Any]] = []
+        exponents = {}
+        for world in ("beta", "flat"):
+            table = []
+            for horizon in settings["horizons"]:
+                some = runs.pick(results, world=world, horizon=horizon)
+                row: dict[str, Any] = {"world": world, "horizon": horizon, "seeds": len(some)}
+                for key in ("regret", "rate", "cost", "debt"):
+                    estimate = fit.mean([one[key] for one in some])
+                    row |= {key: estimate.value, f"{key}_low": estimate.low, f"{key}_high": estimate.high}
+                row["largest_debt"] = max(one["largest_debt"] for one in some)
+                row["largest_error_by_bound"] = max(one["by_bound"] for one in some)
+                rows.append(row)
+                table.append([one["regret"] for one in some])
+            found = fit.exponent(settings["horizons"], np.array(table).T)
+            exponents[world] = [found.value, found.low, found.high]
+        return {"target": settings["target"], "horizons": settings["horizons"], "rows": rows, "exponents": exponents,
+                "optima": {world: world_of(world, settings["target"])[1] for world in ("beta", "flat")},
+                "identity_error": identity_error(settings["target"])}  # fmt: skip
+
+    def verdicts(self, numbers: Numbers) -> list[Verdict]:
+        last = max(numbers["horizons"])
+        final = {row["world"]: row for row in numbers["rows"] if row["horizon"] == last}
+        per_step = Estimate(*(final["flat"][key] / last for key in ("regret", "regret_low", "regret_high")))
+        worst = max(row["largest_error_by_bound"] for row in numbers["rows"])
+        return [
+            judge("identity", f"{SOURCE}, validity", "S − φN = −(τ_end − τ_start)/η, exactly, at every step",
+                  "largest difference in τ over 20,000 steps, against fractions", Estimate.exact(numbers["identity_error"]),
+                  at_most=1e-9),
+            judge("validity", f"{SOURCE}, validity", "the error is at most (Q + 2η)/(ηL)", "largest error over its bound",
+                  Estimate.exact(worst), at_most=1.0),
+            judge("exponent", f"{SOURCE}, efficiency", "regret grows at most like T^(3/4)", "fitted exponent",
+                  Estimate(*numbers["exponents"]["beta"]), at_most=0.75),
+            judge("flat rewards", f"{SOURCE}, the margin is needed", "where rewards are flat the regret is linear",
+                  "fitted exponent", Estimate(*numbers["exponents"]["flat"]), at_least=0.95),
+            judge("flat rewards, per step", f"{SOURCE}, the margin is needed", "a constant regret per step",
+                  f"regret per step at T = {last:,}", per_step, at_least=0.02),
+        ]  # fmt: skip
+
+    def draw(self, numbers: Numbers, canvas: Canvas) -> None:
+        panel = canvas.panels("threshold", 1)
+        for world, label, colour in (("beta", "rising rewards", "paper"), ("flat", "flat rewards", "projected")):
+            rows = [row for row in numbers["rows"] if row["world"] == world]
+            x, y = [row["horizon"] for row in rows], np.array([row["regret"] for row in rows])
+            ends = np.array([[row["regret_low"], row["regret_high"]] for row in rows]).T
+            slope = numbers["exponents"][world][0]
+            panel.errorbar(x, y, np.abs(ends - y), color=canvas.colour(colour), marker="o", markersize=3, capsize=2,
+                           label=f"{label}: {slope:.2f}")  # fmt: skip
+            if world == "beta":
+                guide = y[0] * (np.array(x) / x[0]) ** 0.75
+                panel.plot(x, guide, linestyle=":", color=canvas.colour("target"), label="T^0.75")
+        panel.set(xscale="log", yscale="log", xlabel="horizon T", ylabel="positive regret")
+        panel.legend(fontsize=8)
+
+
+def world_of(name: str, target: float) -> tuple[Needs, float]:
+    """The stream and the cost of its best fixed threshold: the smallest that succeeds often enough."""
+    if name == "flat":
+        return Needs.flat(target, bottom=0.4, top=0.8), 0.4
+    stream = Needs()
+    low, high = 0.0, 1.0
+    for _ in range(60):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if float(stream.shape.at_most(np.array([middle]))[0]) < target else (low, middle)
+    return stream, high
+
+
+def identity_error(target: float, horizon: int = 20_000) -> float:
+    """How far the threshold strays from start + step·(target·N − S), worked out in fractions step by step."""
+    step, phi = Fraction(1, 128), Fraction(str(target))
+    trace = simulate(ThresholdSelector(target, 0, 1, step=float(step), start=0.25), Needs(), horizon)
+    place, worst = Fraction(1, 4), 0.0
+    for dual, success in zip(trace.duals.tolist(), trace.successes.tolist(), strict=True):
+        worst = max(worst, abs(dual - float(place)))
+        place += step * (phi - int(success))
+    return worst

@@ -1,0 +1,143 @@
+"""The corollaries: grids that get finer with the horizon, thresholds by T^(-1/3) and intervals by T^(-1/4)."""
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from suffice.lab import fit, runs
+from suffice.lab.experiment import Canvas, Experiment, Numbers, Settings, Task
+from suffice.lab.methods import make
+from suffice.lab.verdict import Estimate, Verdict, judge
+from suffice.menu import Menu
+from suffice.optimum import Optimum, optimum
+from suffice.streams.needs import Needs
+from suffice.streams.points import Points
+from suffice.streams.shapes import Beta
+
+CLAIMS = {"thresholds": 2.0 / 3.0, "intervals": 3.0 / 4.0}
+SOURCES = {"thresholds": "Corollary (scoring rules)", "intervals": "Corollary (interval selection)"}
+BASE: Settings = {"target": 0.8, "seeds": 20, "methods": ["paper", "suffice"], "scale": 1}
+
+
+class Corollaries(Experiment):
+    """Regret against the best of *all* thresholds or intervals, not only those on the grid."""
+
+    name: ClassVar[str] = "corollaries"
+    title: ClassVar[str] = "Corollaries: finer grids for longer horizons"
+    about: ClassVar[str] = (
+        "A threshold succeeds where it is at least what the request needs and costs its height; an interval succeeds where it "
+        "holds the point and costs its length; needs and points are Beta(2,5). The grid's width is T^(-1/3) and T^(-1/4). "
+        "Regret is measured against the best mix of all thresholds or intervals, computed to nine digits. The paper's widths "
+        "√(2 ln(nT)/plays) are so wide that short horizons are spent on exploring; ours are the KL bounds."
+    )
+    levels: ClassVar = {
+        "quick": {**BASE, "horizons": [10**3, 10**4, 10**5]},
+        "default": {**BASE, "horizons": [10**3, 10**4, 10**5, 10**6]},
+        "deep": {**BASE, "horizons": [10**3, 10**4, 10**5, 10**6, 10**7, 10**8]},
+    }
+
+    def tasks(self, settings: Settings) -> list[Task]:
+        return [
+            {"run": f"corollaries/{setting}/{method}/T={horizon}/seed={seed}", "setting": setting, "method": method,
+             "horizon": horizon, "seed": seed, "target": settings["target"], "scale": settings["scale"]}
+            for setting in CLAIMS for method in settings["methods"] for horizon in settings["horizons"]
+            for seed in range(settings["seeds"])
+        ]  # fmt: skip
+
+    @staticmethod
+    def work(task: Task) -> Numbers:
+        stream = grid(task["setting"], task["horizon"])
+        method = make(task["method"], stream.menu, task["target"], task["horizon"], task["scale"])
+        found = runs.measure(method, stream, task["horizon"], task["seed"], best_of_all(task["setting"], task["target"]))
+        return {**found, "setting": task["setting"], "method": task["method"], "arms": stream.menu.arms}
+
+    def collect(self, settings: Settings, results: Sequence[Numbers]) -> Numbers:
+        rows, exponents, regrets = [], {}, {}
+        for setting in CLAIMS:
+            for method in settings["methods"]:
+                table = []
+                for horizon in settings["horizons"]:
+                    some = runs.pick(results, setting=setting, method=method, horizon=horizon)
+                    rows.append(
+                        runs.together(some, setting=setting, method=method, horizon=horizon, arms=some[0]["arms"])
+                    )
+                    table.append([one["regret"] for one in some])
+                regrets[f"{setting}/{method}"] = np.array(table).T.tolist()
+                exponents[f"{setting}/{method}"] = [
+                    _listed(fit.exponent(settings["horizons"][k : k + 2], np.array(table).T[:, k : k + 2]))
+                    for k in range(len(settings["horizons"]) - 1)
+                ]
+        optima = {setting: best_of_all(setting, settings["target"]).cost for setting in CLAIMS}
+        return {"target": settings["target"], "horizons": settings["horizons"], "optima": optima, "rows": rows,
+                "exponents": exponents, "regrets": regrets}  # fmt: skip
+
+    def verdicts(self, numbers: Numbers) -> list[Verdict]:
+        found = []
+        for key, decades in numbers["exponents"].items():
+            setting, method = key.split("/")
+            claim, last = CLAIMS[setting], numbers["horizons"][-1]
+            # From here on every later decade is below the claim, too.
+            from_decade = next((k for k in range(len(decades)) if all(d[2] <= claim for d in decades[k:])), None)
+            when = "" if from_decade is None else f", from T = {numbers['horizons'][from_decade]:,} on"
+            bounds = "the paper's bounds" if method == "paper" else "our bounds"
+            found.append(
+                judge(f"{setting}, {method}", SOURCES[setting],
+                      f"regret grows at most like T^{claim:.3g} up to logarithms ({bounds})",
+                      f"exponent over the last decade{when}", Estimate(*decades[-1]), at_most=claim, reached=last)
+            )  # fmt: skip
+            worst = max(row["largest_debt"] for row in numbers["rows"] if (row["setting"], row["method"]) == (setting, method))
+            if method == "suffice":
+                found.append(judge(f"never behind, {setting}", "theory, section 3", "debt is at most φ at every step",
+                                   "largest debt of any run", Estimate.exact(worst), at_most=numbers["target"]))  # fmt: skip
+        return found
+
+    def draw(self, numbers: Numbers, canvas: Canvas) -> None:
+        for setting, panel in zip(CLAIMS, canvas.panels("corollaries", 2), strict=True):
+            for method in ("paper", "suffice"):
+                rows = [row for row in numbers["rows"] if (row["setting"], row["method"]) == (setting, method)]
+                x, y = [row["horizon"] for row in rows], np.array([max(row["regret"], 1e-9) for row in rows])
+                ends = np.array([[row["regret_low"], row["regret_high"]] for row in rows]).T
+                panel.errorbar(x, y, np.abs(ends - y), color=canvas.colour(method), marker="o", markersize=3, capsize=2,
+                               label=method)  # fmt: skip
+                slope = numbers["exponents"][f"{setting}/{method}"][-1][0]
+                panel.annotate(f"{slope:.2f}", (x[-1], y[-1]), xytext=(4, 0), textcoords="offset points",
+                               color=canvas.colour(method))  # fmt: skip
+            x = np.array(numbers["horizons"], dtype=float)
+            panel.plot(x, y[-1] * (x / x[-1]) ** CLAIMS[setting], linestyle=":", color=canvas.colour("target"),
+                       label=f"T^{CLAIMS[setting]:.2f}")  # fmt: skip
+            panel.set(xscale="log", yscale="log", xlabel="horizon T", ylabel="final regret, continuous C*", title=setting)
+            panel.legend(fontsize=8)
+
+
+def grid(setting: str, horizon: int) -> Any:
+    """The stream with the grid that the corollary prescribes for this horizon."""
+    if setting == "intervals":
+        return Points(Menu.intervals(step=1.0 / round(horizon**0.25)))
+    return Needs(step=1.0 / round(horizon ** (1.0 / 3.0)))
+
+
+def best_of_all(setting: str, target: float) -> Optimum:
+    """The optimum over all thresholds or intervals, on or off a grid."""
+    shape = Beta(2, 5)
+    if setting == "thresholds":
+        places = np.linspace(0.0, 1.0, 1_000_001)
+        return optimum(shape.at_most(places), places, target)
+    # The shortest interval of a given mass holds the points above some density; both ends have that density.
+    mode = 0.2
+    left = mode * (1.0 - np.linspace(1.0, 0.0, 200_001) ** 2)[:-1]
+    low, high = np.full(left.size, mode), np.ones(left.size)
+    for _ in range(60):
+        middle = 0.5 * (low + high)
+        denser = _density(middle) > _density(left)
+        low, high = np.where(denser, middle, low), np.where(denser, high, middle)
+    mass = shape.at_most(high) - shape.at_most(left)
+    return optimum(np.concatenate([[0.0], mass, [1.0]]), np.concatenate([[0.0], high - left, [1.0]]), target)
+
+
+def _density(x: Any) -> Any:
+    return x * (1.0 - x) ** 4  # of Beta(2, 5), up to a factor
+
+
+def _listed(estimate: Estimate) -> list[float]:
+    return [estimate.value, estimate.low, estimate.high]

@@ -1,0 +1,129 @@
+"""Theorem 1 under attack: an adversary that sees the dual looks for the worst window of every method."""
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from suffice.lab.experiment import Canvas, Experiment, Numbers, Settings, Task
+from suffice.lab.methods import make
+from suffice.lab.verdict import Estimate, Verdict, judge
+from suffice.menu import Menu
+from suffice.simulate import simulate
+
+TACTICS = ("pump", "spoil", "tease", "coin", "blind")
+BASE: Settings = {"target": 0.8, "scales": [1, 20], "methods": ["paper", "projected", "suffice", "everything"]}
+
+
+class Adversary:
+    """Six options whose fate is decided after the dual is known; everything and nothing do what they must.
+
+    pump: all succeed until the method skips (dual at 0), then all fail until it plays everything (dual at the cap), and so
+    on: the widest swing there is. spoil: all fail. tease: fail below half of the cap, succeed above. coin: pump with
+    doubts. blind: all succeed, then all fail for the later half, whatever the dual.
+    """
+
+    def __init__(self, tactic: str, target: float, horizon: int) -> None:
+        self.menu = Menu({f"option {k}": k / 8 for k in range(1, 7)}, everything="all", nothing="none")
+        self.tactic, self.horizon, self.cap = tactic, horizon, 1.0 / (1.0 - target)
+        self.generous = True
+
+    def draw(self, rng: np.random.Generator, count: int, start: int = 0) -> Any:
+        return list(zip(range(start, start + count), rng.random(count).tolist(), strict=True))
+
+    def judge(self, latent: Any, arm: int, dual: float) -> tuple[float, float]:
+        if arm == 0 or arm == self.menu.arms - 1:
+            return float(arm > 0), float(arm > 0)
+        return float(self._allows(*latent, dual)), float(self.menu.known_cost(arm) or 0.0)
+
+    def _allows(self, step: int, luck: float, dual: float) -> bool:
+        if self.tactic == "spoil":
+            return False
+        if self.tactic == "blind":
+            return step < self.horizon // 2
+        if self.tactic == "tease":
+            return dual >= self.cap / 2
+        if dual <= 0.02 * self.cap:
+            self.generous = False
+        elif dual >= 0.98 * self.cap:
+            self.generous = True
+        return self.generous != (self.tactic == "coin" and luck < 0.1)
+
+
+class Attack(Experiment):
+    """The most that any window's successes strayed from what they should be, over what the theorem allows."""
+
+    name: ClassVar[str] = "attack"
+    title: ClassVar[str] = "Theorem 1 under attack"
+    about: ClassVar[str] = (
+        "Five hostile tactics, each of which sees the dual before it decides which options work. The worst window is the one "
+        "whose successes stray most from φ times its length; it is divided by the bound that holds for every window: Λ/η + 2 "
+        "for the paper, √N + 1 for suffice. A projected dual has no bound; it is held against the paper's."
+    )
+    levels: ClassVar = {
+        "quick": {**BASE, "horizon": 4000},
+        "default": {**BASE, "horizon": 20_000},
+        "deep": {**BASE, "horizon": 200_000},
+    }
+
+    def tasks(self, settings: Settings) -> list[Task]:
+        labels = [(m, a) for m in settings["methods"] for a in (settings["scales"] if m in ("paper", "projected") else [1])]
+        return [
+            {"run": f"attack/{method}/a={scale}/{tactic}", "method": method, "scale": scale, "tactic": tactic,
+             "target": settings["target"], "horizon": settings["horizon"]}
+            for method, scale in labels for tactic in TACTICS
+        ]  # fmt: skip
+
+    @staticmethod
+    def work(task: Task) -> Numbers:
+        horizon, target = task["horizon"], task["target"]
+        stream = Adversary(task["tactic"], target, horizon)
+        trace = simulate(make(task["method"], stream.menu, target, horizon, task["scale"]), stream, horizon)
+        opened = 6 if task["method"] in ("paper", "projected") else 0  # a first round is not counted
+        owed = np.concatenate([[0.0], np.cumsum(target - trace.successes[opened:])])
+        low = np.minimum.accumulate(owed)
+        high = np.maximum.accumulate(owed)
+        count = np.arange(owed.size)
+        if task["method"] in ("paper", "projected"):
+            step = task["scale"] / horizon**0.5
+            bound: Any = 1.0 / (1.0 - target) / step + 2.0
+        else:
+            bound = np.sqrt(np.maximum(count, 1)) + 1.0  # at the window's end
+        strays = np.maximum(owed - low, high - owed)
+        return {"method": task["method"], "scale": task["scale"], "tactic": task["tactic"], "rate": trace.rate,
+                "cost": trace.mean_cost, "debt": trace.debt, "largest_debt": float(owed.max()),
+                "worst_window": float(strays.max()), "by_bound": float((strays / bound).max())}  # fmt: skip
+
+    def collect(self, settings: Settings, results: Sequence[Numbers]) -> Numbers:
+        return {"target": settings["target"], "horizon": settings["horizon"], "rows": list(results)}
+
+    def verdicts(self, numbers: Numbers) -> list[Verdict]:
+        worst = {
+            method: max((row["by_bound"] for row in numbers["rows"] if row["method"] == method), default=0.0)
+            for method in ("paper", "projected", "suffice")
+        }
+        behind = max(row["largest_debt"] for row in numbers["rows"] if row["method"] == "suffice")
+        exact = Estimate.exact
+        return [
+            judge("bound holds", "Theorem 1", "no window strays by more than (Λ+2η)/η, on any input",
+                  "worst window found, over the bound", exact(worst["paper"]), at_most=1.0),
+            judge("bound is tight", "Theorem 1", "an adversary comes close to the bound",
+                  "worst window found, over the bound", exact(worst["paper"]), at_least=0.5),
+            judge("projection breaks it", "Failure of projected dual updates", "a projected dual hides a linear debt",
+                  "worst window found, over the same bound", exact(worst["projected"]), at_least=1.0),
+            judge("suffice, windows", "theory, section 3", "no window strays by more than √N + 1",
+                  "worst window found, over the bound", exact(worst["suffice"]), at_most=1.0),
+            judge("suffice, never behind", "theory, section 3", "debt is at most φ at every step", "largest debt",
+                  exact(behind), at_most=numbers["target"]),
+        ]  # fmt: skip
+
+    def draw(self, numbers: Numbers, canvas: Canvas) -> None:
+        panel = canvas.panels("attack", 1, height=3.4)
+        labels = list(dict.fromkeys((row["method"], row["scale"]) for row in numbers["rows"]))
+        for place, (method, scale) in enumerate(labels):
+            values = [row["by_bound"] for row in numbers["rows"] if (row["method"], row["scale"]) == (method, scale)]
+            panel.scatter(values, [place] * len(values), color=canvas.colour(method), s=22)
+        panel.axvline(1.0, linestyle=":", color=canvas.colour("target"))
+        names = [method if method in ("suffice", "everything") else f"{method}, a = {scale}" for method, scale in labels]
+        panel.set_yticks(range(len(labels)), names)
+        panel.set(xscale="log", xlabel="worst window over its bound, one dot per tactic")

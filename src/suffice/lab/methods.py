@@ -1,0 +1,23 @@
+"""The methods that experiments compare, by name. The paper's step is scale/sqrt(horizon)."""
+
+from collections.abc import Callable
+from typing import Any
+
+from suffice.menu import Menu
+from suffice.rivals import AlwaysEverything, Projected
+from suffice.selector import Selector, paper
+
+Make = Callable[[Menu, float, int, float], Any]
+
+METHODS: dict[str, Make] = {
+    "paper": lambda menu, target, horizon, scale: paper(menu, target, horizon, step=scale / horizon**0.5),
+    "projected": lambda menu, target, horizon, scale: Projected(menu, target, horizon, scale / horizon**0.5),
+    "suffice": lambda menu, target, horizon, scale: Selector(menu, target),
+    "everything": lambda menu, target, horizon, scale: AlwaysEverything(menu, target),
+}
+FEEDBACK = {name: "success + cost" for name in METHODS} | {"everything": "none"}
+
+
+def make(name: str, menu: Menu, target: float, horizon: int, scale: float = 1.0) -> Any:
+    """A fresh method."""
+    return METHODS[name](menu, target, horizon, scale)

@@ -1,0 +1,163 @@
+"""The report: one HTML file that stands alone, the numbers as JSON and CSV, the verdicts as a table."""
+
+import base64
+import csv
+import html
+import io
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from suffice.lab.experiment import Experiment, Numbers, Settings
+from suffice.lab.verdict import REPRODUCED, Verdict
+
+STYLE = """
+:root { color-scheme: light dark; --ink: #222; --page: #fff; --line: #ddd; --dim: #666; --good: #007a55; --bad: #b3360b;
+  --wait: #8a5a00; }
+@media (prefers-color-scheme: dark) { :root { --ink: #e6e6e6; --page: #16181c; --line: #3a3d42; --dim: #a0a4aa;
+  --good: #4fd1a5; --bad: #ff8f66; --wait: #f0c05a; } }
+body { font: 16px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--page); max-width: 70rem;
+  margin: 2rem auto; padding: 0 1rem; }
+table { border-collapse: collapse; width: 100%; font-size: .85rem; margin: 1rem 0; }
+th, td { text-align: left; padding: .35rem .6rem; border-bottom: 1px solid var(--line); vertical-align: top; }
+td.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
+.reproduced { color: var(--good); font-weight: 600; } .failed { color: var(--bad); font-weight: 600; }
+.waiting { color: var(--wait); font-weight: 600; } .dim { color: var(--dim); }
+img { width: 100%; height: auto; } .wide { overflow-x: auto; } details { margin: 1rem 0; }
+h2 { margin-top: 3rem; border-top: 1px solid var(--line); padding-top: 1.5rem; }
+"""
+
+
+class Result:
+    """An experiment that was run."""
+
+    def __init__(self, experiment: Experiment, settings: Settings, numbers: Numbers) -> None:
+        self.experiment, self.settings, self.numbers = experiment, settings, numbers
+        self.verdicts = experiment.verdicts(numbers)
+        self.figures: list[str] = []
+
+
+def write_numbers(results: list[Result], folder: Path, about: dict[str, Any]) -> None:
+    """numbers.json, verdicts.csv, and a CSV of rows per experiment: the same bytes for the same seed."""
+    document = {
+        **about,
+        "experiments": {
+            result.experiment.name: {
+                "settings": result.settings,
+                "verdicts": [asdict(verdict) for verdict in result.verdicts],
+                "numbers": result.numbers,
+            }
+            for result in results
+        },
+    }
+    (folder / "numbers.json").write_text(json.dumps(document, indent=1) + "\n")
+    verdicts = [{"experiment": r.experiment.name, **asdict(v)} for r in results for v in r.verdicts]
+    (folder / "verdicts.csv").write_text(_csv(verdicts))
+    for result in results:
+        (folder / f"{result.experiment.name}.csv").write_text(_csv(result.numbers.get("rows", [])))
+
+
+def _csv(rows: list[dict[str, Any]]) -> str:
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    text = io.StringIO()
+    writer = csv.DictWriter(text, names, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue()
+
+
+def write_page(results: list[Result], folder: Path, about: dict[str, Any], made: str) -> Path:
+    """report.html: verdicts first, then each experiment with its figures and numbers. Needs no other file."""
+    good = sum(verdict.status == REPRODUCED for result in results for verdict in result.verdicts)
+    total = sum(len(result.verdicts) for result in results)
+    parts = [
+        '<!doctype html><html lang="en"><head><meta charset="utf-8">',
+        '<meta name="viewport" content="width=device-width, initial-scale=1">',
+        f"<title>suffice: the paper, reproduced</title><style>{STYLE}</style></head><body>",
+        "<h1>The paper, reproduced</h1>",
+        "<p><em>Efficient Online Conformal Selection with Limited Feedback</em> (Gollapudi, Kollias, Munagala and Sinop, "
+        f"2026), claim by claim. {good} of {total} claims are reproduced at level “{html.escape(about['level'])}”. "
+        "Intervals are 95%, by resampling whole seeds; where both ends are equal the number is exact.</p>",
+        f'<p class="dim">{html.escape(made)}</p>',
+        *(_verdicts(result, linked=True) for result in results),
+        *(_section(result, folder) for result in results),
+        "</body></html>",
+    ]
+    path = folder / "report.html"
+    path.write_text("\n".join(parts) + "\n")
+    return path
+
+
+def _verdicts(result: Result, *, linked: bool) -> str:
+    name, title = result.experiment.name, html.escape(result.experiment.title)
+    head = f'<h3><a href="#{name}">{title}</a></h3>' if linked else ""
+    rows = "".join(
+        f"<tr><td>{html.escape(v.says)}<br><span class=dim>{html.escape(v.source)}</span></td>"
+        f"<td>{html.escape(v.measured)}</td><td class=number>{number(v.value)}<br>"
+        f"<span class=dim>{span(v)}</span></td><td>{html.escape(v.wanted)}</td>"
+        f'<td class="{_kind(v)}">{html.escape(v.status)}</td></tr>'
+        for v in result.verdicts
+    )
+    return (
+        f"{head}<div class=wide><table><tr><th>the claim</th><th>what was measured</th><th>number</th><th>wanted</th>"
+        f"<th>verdict</th></tr>{rows}</table></div>"
+    )
+
+
+def _kind(verdict: Verdict) -> str:
+    if verdict.status == REPRODUCED:
+        return "reproduced"
+    return "waiting" if verdict.status.startswith("not reached") else "failed"
+
+
+def _section(result: Result, folder: Path) -> str:
+    experiment = result.experiment
+    figures = "".join(_figure(name, folder, experiment.title) for name in result.figures)
+    rows = result.numbers.get("rows", [])
+    settings = html.escape(json.dumps(result.settings))
+    return (
+        f'<h2 id="{experiment.name}">{html.escape(experiment.title)}</h2><p>{html.escape(experiment.about)}</p>{figures}'
+        f"<details><summary>the numbers ({len(rows)} rows; also in {experiment.name}.csv)</summary>"
+        f"<div class=wide>{_table(rows)}</div></details><p class=dim>settings: {settings}</p>"
+    )
+
+
+def _figure(name: str, folder: Path, title: str) -> str:
+    def inlined(ending: str) -> str:
+        content = (folder / f"{name}{ending}.svg").read_bytes()
+        return f"data:image/svg+xml;base64,{base64.b64encode(content).decode()}"
+
+    return (
+        f'<picture><source media="(prefers-color-scheme: dark)" srcset="{inlined("-dark")}">'
+        f'<img src="{inlined("")}" alt="{html.escape(title)}: {html.escape(name)}"></picture>'
+    )
+
+
+def _table(rows: list[dict[str, Any]]) -> str:
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    head = "".join(f"<th>{html.escape(name.replace('_', ' '))}</th>" for name in names)
+    lines = "".join("<tr>" + "".join(_cell(row.get(name)) for name in names) + "</tr>" for row in rows)
+    return f"<table><tr>{head}</tr>{lines}</table>"
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return f"<td class=number>{number(value)}</td>"
+    return f"<td>{html.escape('' if value is None else str(value))}</td>"
+
+
+def number(value: float) -> str:
+    """Four digits, with commas.
+
+    >>> number(0.123456), number(1234567.0), number(0.0), number(20)
+    ('0.1235', '1,234,567', '0', '20')
+    """
+    if isinstance(value, int) or abs(value) >= 1000:
+        return f"{value:,.0f}"
+    return f"{value:.4g}"
+
+
+def span(verdict: Verdict) -> str:
+    """The interval of a verdict, or that it is exact."""
+    return "exact" if verdict.low == verdict.high else f"{number(verdict.low)} to {number(verdict.high)}"

@@ -1,0 +1,85 @@
+"""Run the experiments and write what came out: figures, numbers, verdicts and a page."""
+
+import importlib.metadata
+import platform
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from suffice.errors import InvalidArgument, shown
+from suffice.lab import drawing, report
+from suffice.lab.experiment import LEVELS, Experiment, perform
+from suffice.lab.found import found, from_file
+from suffice.lab.sweep import sweep
+
+Progress = Callable[[str, int, int], None]  # the experiment, runs done, runs in all
+
+
+def chosen(only: Iterable[str] = ()) -> list[Experiment]:
+    """The experiments with these names or in these files; all of the package's if none is named."""
+    known, kinds = found(), {}
+    for name in only:
+        if name in known:
+            kinds[name] = known[name]
+        elif name.endswith(".py"):
+            kinds.update(from_file(name))
+        else:
+            raise InvalidArgument(f"only must be one of {', '.join(known)}, or a Python file, got {shown(name)}")
+    return [kind() for kind in (kinds or known).values()]
+
+
+def reproduce(
+    out: str | Path = "reproduction", *, level: str = "default", only: Iterable[str] = (), seeds: int | None = None,
+    jobs: int = -1, progress: Progress | None = None,
+) -> list[report.Result]:  # fmt: skip
+    """Run experiments, write `out`, and return the results with their verdicts.
+
+    Args:
+        out: the folder to write; made if it is not there.
+        level: "quick", "default" or "deep".
+        only: names of experiments, or Python files that hold some; all if empty.
+        seeds: how many seeds, where an experiment has seeds; its own number if left out.
+        jobs: how many processes; -1 for all cores. A backend set by `joblib.parallel_config` takes precedence.
+        progress: called as runs finish.
+    """
+    if level not in LEVELS:
+        raise InvalidArgument(f"level must be one of {', '.join(LEVELS)}, got {shown(level)}")
+    if seeds is not None and seeds < 2:
+        raise InvalidArgument(f"seeds must be at least 2, or there is no interval, got {shown(seeds)}")
+    folder = Path(out)
+    folder.mkdir(parents=True, exist_ok=True)
+    results = []
+    for experiment in chosen(only):
+        settings = dict(experiment.levels[level])
+        if seeds is not None and "seeds" in settings:
+            settings["seeds"] = seeds
+        numbers = perform(experiment, settings, _do(experiment.name, jobs, progress))
+        result = report.Result(experiment, settings, numbers)
+        result.figures = drawing.draw(experiment, numbers, folder)
+        results.append(result)
+    about = {"suffice": importlib.metadata.version("suffice"), "level": level}
+    report.write_numbers(results, folder, about)
+    report.write_page(results, folder, about, _made())
+    return results
+
+
+def _do(name: str, jobs: int, progress: Progress | None) -> Any:
+    def do(work: Any, tasks: list[Any]) -> list[Any]:
+        if progress is not None:
+            progress(name, 0, len(tasks))
+        # The longest runs first: the cores then finish together.
+        order = sorted(range(len(tasks)), key=lambda place: -tasks[place].get("horizon", 0))
+        report_done = None if progress is None else lambda done: progress(name, done, len(tasks))
+        done = sweep(work, [tasks[place] for place in order], jobs=jobs, done=report_done)
+        results: list[Any] = [None] * len(tasks)
+        for place, result in zip(order, done, strict=True):
+            results[place] = result
+        return results
+
+    return do
+
+
+def _made() -> str:
+    packages = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in ("suffice", "numpy", "matplotlib", "joblib"))
+    return f"Made {datetime.now(UTC):%Y-%m-%d %H:%M} UTC with Python {platform.python_version()}, {packages}."

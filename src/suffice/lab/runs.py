@@ -1,0 +1,84 @@
+"""One run as a row of numbers, and rows of the same kind as one with intervals. A cost is never reported without its debt."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from suffice.lab import fit
+from suffice.optimum import Optimum
+from suffice.simulate import Summary, summarize
+
+
+def geometric(horizon: int, per_decade: int = 12) -> list[int]:
+    """Steps spread evenly on a logarithmic axis, the last one included."""
+    count = int(np.log10(horizon) * per_decade) + 1
+    return sorted({int(round(step)) for step in np.geomspace(1, horizon, count)} | {horizon})
+
+
+def even(horizon: int, count: int = 200) -> list[int]:
+    """Steps spread evenly, the last one included."""
+    return sorted({int(round(step)) for step in np.linspace(horizon / count, horizon, count)})
+
+
+def measure(
+    method: Any, stream: Any, horizon: int, seed: int, best: Optimum, *, marks: Iterable[int] = (), window: int = 500
+) -> dict[str, Any]:
+    """Run a method and say how it did, against the optimum where the steps are independent and alike."""
+    summary = summarize(method, stream, horizon, seed, marks=marks, window=window)
+    return row(summary, best)
+
+
+def row(summary: Summary, best: Optimum) -> dict[str, Any]:
+    """A run in JSON's terms: rate, cost, regret and all kinds of debt."""
+    regret = summary.cost - best.cost * summary.steps
+    told = summary.method.told
+    return {
+        "horizon": summary.steps,
+        "seed": summary.seed,
+        "rate": summary.rate,
+        "cost": summary.mean_cost,
+        "regret": regret,
+        "priced_regret": regret + best.dual * summary.debt,  # what is owed, at its price (theory 8)
+        "debt": summary.debt,
+        "largest_debt": summary.largest_debt,
+        "worst_window": summary.worst_window,
+        "counted_debt": summary.target * told - float(summary.method.successes),  # without a first round
+        "marks": [[mark.step, mark.successes, mark.cost, mark.largest_debt] for mark in summary.marks],
+    }
+
+
+COLUMNS = ("rate", "cost", "regret", "priced_regret", "debt")
+
+
+def together(results: Sequence[dict[str, Any]], **label: Any) -> dict[str, Any]:
+    """One row from the runs of several seeds: means with 95% intervals, and the worst of what must not be bad."""
+    found: dict[str, Any] = {**label, "seeds": len(results)}
+    for column in COLUMNS:
+        estimate = fit.mean([result[column] for result in results])
+        found |= {column: estimate.value, f"{column}_low": estimate.low, f"{column}_high": estimate.high}
+    found["largest_debt"] = max(result["largest_debt"] for result in results)
+    found["worst_window"] = min(result["worst_window"] for result in results)
+    return found
+
+
+def pick(results: Sequence[dict[str, Any]], **wanted: Any) -> list[dict[str, Any]]:
+    """The results with these values, in the order of their seeds."""
+    found = [result for result in results if all(result[key] == value for key, value in wanted.items())]
+    return sorted(found, key=lambda result: int(result["seed"]))
+
+
+def curve(results: Sequence[dict[str, Any]], target: float, optimum: float) -> dict[str, list[float]]:
+    """Mean and spread over seeds at each mark: the rate so far, the debt, and the regret so far."""
+    marks = np.array([result["marks"] for result in results], dtype=np.float64)
+    steps, successes, costs = marks[0, :, 0], marks[:, :, 1], marks[:, :, 2]
+    found: dict[str, list[float]] = {"step": steps.tolist()}
+    for name, values in (
+        ("rate", successes / steps),
+        ("debt", target * steps - successes),
+        ("regret", costs - optimum * steps),
+        ("cost", costs),
+    ):
+        low, high = np.quantile(values, [0.05, 0.95], axis=0)
+        found |= {name: values.mean(axis=0).tolist(), f"{name}_low": low.tolist(), f"{name}_high": high.tolist()}
+    return found

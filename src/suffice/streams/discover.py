@@ -1,0 +1,102 @@
+"""Finding streams: all that stand in this package, and those in a file of your own. There is no list to maintain."""
+
+import importlib
+import importlib.util
+import os
+import pkgutil
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from suffice.errors import InvalidArgument, shown
+
+NEEDED = ("named", "draw", "judge")
+
+
+def found() -> dict[str, type[Any]]:
+    """Every stream of this package by its name.
+
+    >>> found()["trap"].named(first=10, last=20).menu.arms
+    3
+    """
+    package = importlib.import_module("suffice.streams")
+    streams: dict[str, type[Any]] = {}
+    for module in pkgutil.iter_modules(package.__path__, package.__name__ + "."):
+        for kind in _named(importlib.import_module(module.name)):
+            if streams.setdefault(kind.name, kind) is not kind:
+                raise InvalidArgument(f"name must be one stream's alone, got {kind.name!r} twice")
+    return dict(sorted(streams.items()))
+
+
+def from_file(path: str | os.PathLike[str]) -> dict[str, type[Any]]:
+    """Every stream in a Python file of your own, by its name: each class that has a `name`. The file is run.
+
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "mine.py"
+    >>> _ = path.write_text('''
+    ... import suffice
+    ...
+    ... class Coins:
+    ...     name = "coins"
+    ...     menu = suffice.Menu({"half": 0.5}, everything="all")
+    ...
+    ...     @classmethod
+    ...     def named(cls):
+    ...         return cls()
+    ...
+    ...     def draw(self, rng, count):
+    ...         return rng.random(count)
+    ...
+    ...     def judge(self, latent, arm, dual):
+    ...         return (latent < 0.5, 0.5) if arm == 0 else (True, 1.0)
+    ... ''')
+    >>> list(from_file(path))
+    ['coins']
+    """
+    if not isinstance(path, str | os.PathLike) or Path(path).suffix != ".py" or not Path(path).is_file():
+        raise InvalidArgument(f"path must name a Python file, got {shown(path)}")
+    module = _run(Path(path))
+    streams: dict[str, type[Any]] = {}
+    for kind in _named(module):
+        missing = [method for method in NEEDED if not callable(getattr(kind, method, None))]
+        if missing:
+            raise InvalidArgument(
+                f"class {kind.__name__} must have {', '.join(missing)}, got none in {shown(str(path))}"
+            )
+        if streams.setdefault(kind.name, kind) is not kind:
+            raise InvalidArgument(f"name must be one stream's alone, got {kind.name!r} twice in {shown(str(path))}")
+    if not streams:
+        raise InvalidArgument(f"path must hold a class with a `name`, a text, got {shown(str(path))} without")
+    return streams
+
+
+def _named(module: ModuleType) -> list[type[Any]]:
+    """The classes made in a module, and not merely imported by it, that have a name."""
+    kinds = [
+        thing for thing in vars(module).values() if isinstance(thing, type) and thing.__module__ == module.__name__
+    ]
+    unique = dict.fromkeys(kinds)  # an alias is no second stream
+    return [
+        kind for kind in unique if isinstance(getattr(kind, "name", None), str) and not kind.__name__.startswith("_")
+    ]
+
+
+def _run(path: Path) -> ModuleType:
+    name = f"suffice_file_{path.stem}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise InvalidArgument(f"path must name a Python file, got {shown(str(path))}")
+    module = importlib.util.module_from_spec(spec)
+    before = sys.modules.get(name)
+    sys.modules[name] = module  # dataclasses and pickle look a class's module up there
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:  # whatever a user's file may raise
+        if before is None:
+            del sys.modules[name]
+        else:
+            sys.modules[name] = before
+        why = f"{type(error).__name__}: {error}".splitlines()[0][:100]
+        raise InvalidArgument(f"path must name a file that runs, got {shown(str(path))}: {why}") from error
+    return module

@@ -1,0 +1,109 @@
+"""Several streams as one: a menu for all, and latents that say which of them a step came from."""
+
+import inspect
+from collections.abc import Sequence
+from typing import Any, cast
+
+import numpy as np
+
+from suffice.errors import InvalidArgument, shown
+from suffice.menu import Menu
+from suffice.streams.base import Stream, Table, Windows
+
+
+class Joined:
+    """What phases, mixes and drifts have in common.
+
+    The streams may be of any kinds as long as their menus have equally many arms and the same max_cost. Where menus
+    differ, options are called what the first menu calls them, and costs that are not the same in all are told.
+
+    Streams with the same windows make one with these windows; streams with tables make one whose table is theirs, one
+    below the other; in all other cases a latent is a pair (which stream, its latent), and the stream itself judges.
+    """
+
+    def __init__(self, what: str, streams: Sequence[Stream]) -> None:
+        for stream in streams:
+            if not all(hasattr(stream, part) for part in ("menu", "draw", "judge")):
+                raise InvalidArgument(f"{what} must be streams, with menu, draw and judge, got {shown(stream)}")
+        self.streams = tuple(streams)
+        self.menu = common_menu(what, [stream.menu for stream in streams])
+        self._timed = [len(inspect.signature(stream.draw).parameters) > 2 for stream in streams]
+        self._same: Windows | None = same_windows(self.streams)
+        self._rows: list[int] | None = None  # where each stream's table begins in the joined one
+        # A stream has these methods only where they have an answer: that is how the simulator knows.
+        if self._same is not None:
+            self.windows = self._joined_windows
+        elif all(hasattr(stream, "table") for stream in streams):
+            sizes = [len(stream.table().costs) for stream in streams]  # type: ignore[attr-defined]
+            self._rows = [0, *np.cumsum(sizes)[:-1].tolist()]
+            self.table = self._joined_table
+
+    def judge(self, latent: Any, arm: int, dual: float) -> tuple[float, float]:
+        """The success and the cost of an arm, given the step's latent."""
+        if self._same is not None:
+            low, high, costs = self._same
+            return float(low[arm] <= latent <= high[arm]), float(costs[arm])
+        if self._rows is not None:
+            place = int(np.searchsorted(self._rows, latent, side="right")) - 1
+            return self.streams[place].judge(latent - self._rows[place], arm, dual)
+        which, own = latent
+        judged: tuple[float, float] = self.streams[which].judge(own, arm, dual)
+        return judged
+
+    def _draw(self, place: int, rng: np.random.Generator, count: int, start: int) -> Any:
+        """Latents of one of the streams, in the form that this one judges."""
+        stream = self.streams[place]
+        drawn = stream.draw(rng, count, start) if self._timed[place] else stream.draw(rng, count)
+        if self._same is not None:
+            return np.asarray(drawn, dtype=np.float64)
+        if self._rows is not None:
+            return np.asarray(drawn, dtype=np.int64) + self._rows[place]
+        pairs = np.empty(count, dtype=object)
+        for step in range(count):
+            pairs[step] = (place, drawn[step])
+        return pairs
+
+    def _joined_windows(self) -> Windows:
+        return cast(Windows, self._same)
+
+    def _joined_table(self) -> Table:
+        tables = [stream.table() for stream in self.streams]  # type: ignore[attr-defined]
+        return Table(np.concatenate([t.successes for t in tables]), np.concatenate([t.costs for t in tables]))
+
+
+def common_menu(what: str, menus: Sequence[Menu]) -> Menu:
+    """One menu for streams whose arms correspond; it knows only the costs that are the same in all."""
+    first = menus[0]
+    for menu in menus:
+        if (menu.arms, menu.has_nothing, menu.max_cost) != (first.arms, first.has_nothing, first.max_cost):
+            raise InvalidArgument(
+                f"{what} must share one menu, or have menus with as many arms, with or without nothing, and the same "
+                f"max_cost, got {menu.arms} arms at {menu.max_cost:g} beside {first.arms} at {first.max_cost:g}"
+            )
+    if all(menu is first or menu.recipe() == first.recipe() for menu in menus):
+        return first
+    known = first.costs is not None and all(
+        menu.costs is not None and np.array_equal(menu.costs, first.costs) for menu in menus
+    )
+    ends = {"nothing": first.nothing} if first.has_nothing else {}
+    return Menu(
+        first.options,
+        everything=first.everything,
+        costs=first.costs if known else None,
+        max_cost=first.max_cost,
+        everything_success=min(menu.everything_success for menu in menus),
+        contains="chain" if all(menu.contains == "chain" for menu in menus) else None,
+        **ends,
+    )
+
+
+def same_windows(streams: Sequence[Stream]) -> Windows | None:
+    """The windows that all streams have in common, if they have."""
+    if not all(hasattr(stream, "windows") for stream in streams):
+        return None
+    first, *others = [stream.windows() for stream in streams]  # type: ignore[attr-defined]
+    for windows in others:
+        if not all(np.array_equal(one, other) for one, other in zip(first, windows, strict=True)):
+            return None
+    found: Windows = first
+    return found
