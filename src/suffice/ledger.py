@@ -108,7 +108,7 @@ class Ledger:
         return len(self.pending) - (int(self.book[SETTLED]) in self.pending) - (self.next_id in self.pending)
 
     def _valid(self, identity: int) -> bool:
-        return bool(identity != self.book[SETTLED] and identity < self.next_id)
+        return identity != int(self.book[SETTLED]) and identity < self.next_id
 
     def identify(self, decision: Any) -> int:
         """The id of a decision of this ledger, pending or expired; raises if there is nothing left to tell."""

@@ -66,7 +66,9 @@ def draw(experiment: Experiment, numbers: Numbers, folder: Path) -> list[str]:
             experiment.draw(numbers, sheet)
             sheet.finish()
             for name, figure in sheet.figures.items():
-                figure.savefig(folder / f"{name}{ending}.svg", metadata={"Date": None}, facecolor=figure.get_facecolor())
+                figure.savefig(
+                    folder / f"{name}{ending}.svg", metadata={"Date": None}, facecolor=figure.get_facecolor()
+                )
                 if style == "light":
                     figure.savefig(folder / f"{name}.png", dpi=200, metadata={"Software": None})
         names = list(sheet.figures)

@@ -15,7 +15,7 @@ METHODS: dict[str, Make] = {
     "suffice": lambda menu, target, horizon, scale: Selector(menu, target),
     "everything": lambda menu, target, horizon, scale: AlwaysEverything(menu, target),
 }
-FEEDBACK = {name: "success + cost" for name in METHODS} | {"everything": "none"}
+FEEDBACK = dict.fromkeys(METHODS, "success + cost") | {"everything": "none"}
 
 
 def make(name: str, menu: Menu, target: float, horizon: int, scale: float = 1.0) -> Any:

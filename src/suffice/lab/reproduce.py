@@ -81,5 +81,7 @@ def _do(name: str, jobs: int, progress: Progress | None) -> Any:
 
 
 def _made() -> str:
-    packages = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in ("suffice", "numpy", "matplotlib", "joblib"))
+    packages = ", ".join(
+        f"{name} {importlib.metadata.version(name)}" for name in ("suffice", "numpy", "matplotlib", "joblib")
+    )
     return f"Made {datetime.now(UTC):%Y-%m-%d %H:%M} UTC with Python {platform.python_version()}, {packages}."

@@ -13,12 +13,12 @@ from suffice.simulate import Summary, summarize
 def geometric(horizon: int, per_decade: int = 12) -> list[int]:
     """Steps spread evenly on a logarithmic axis, the last one included."""
     count = int(np.log10(horizon) * per_decade) + 1
-    return sorted({int(round(step)) for step in np.geomspace(1, horizon, count)} | {horizon})
+    return sorted({round(step) for step in np.geomspace(1, horizon, count).tolist()} | {horizon})
 
 
 def even(horizon: int, count: int = 200) -> list[int]:
     """Steps spread evenly, the last one included."""
-    return sorted({int(round(step)) for step in np.linspace(horizon / count, horizon, count)})
+    return sorted({round(step) for step in np.linspace(horizon / count, horizon, count).tolist()})
 
 
 def measure(

@@ -11,8 +11,7 @@ from suffice.lab.methods import make
 from suffice.lab.verdict import Estimate, Verdict, judge
 from suffice.menu import Menu
 from suffice.optimum import Optimum, optimum
-from suffice.streams.needs import Needs
-from suffice.streams.points import Points
+from suffice.streams import Needs, Points
 from suffice.streams.shapes import Beta
 
 CLAIMS = {"thresholds": 2.0 / 3.0, "intervals": 3.0 / 4.0}
@@ -49,7 +48,9 @@ class Corollaries(Experiment):
     def work(task: Task) -> Numbers:
         stream = grid(task["setting"], task["horizon"])
         method = make(task["method"], stream.menu, task["target"], task["horizon"], task["scale"])
-        found = runs.measure(method, stream, task["horizon"], task["seed"], best_of_all(task["setting"], task["target"]))
+        found = runs.measure(
+            method, stream, task["horizon"], task["seed"], best_of_all(task["setting"], task["target"])
+        )
         return {**found, "setting": task["setting"], "method": task["method"], "arms": stream.menu.arms}
 
     def collect(self, settings: Settings, results: Sequence[Numbers]) -> Numbers:
@@ -86,7 +87,9 @@ class Corollaries(Experiment):
                       f"regret grows at most like T^{claim:.3g} up to logarithms ({bounds})",
                       f"exponent over the last decade{when}", Estimate(*decades[-1]), at_most=claim, reached=last)
             )  # fmt: skip
-            worst = max(row["largest_debt"] for row in numbers["rows"] if (row["setting"], row["method"]) == (setting, method))
+            worst = max(
+                row["largest_debt"] for row in numbers["rows"] if (row["setting"], row["method"]) == (setting, method)
+            )
             if method == "suffice":
                 found.append(judge(f"never behind, {setting}", "theory, section 3", "debt is at most φ at every step",
                                    "largest debt of any run", Estimate.exact(worst), at_most=numbers["target"]))  # fmt: skip
@@ -103,10 +106,12 @@ class Corollaries(Experiment):
                 slope = numbers["exponents"][f"{setting}/{method}"][-1][0]
                 panel.annotate(f"{slope:.2f}", (x[-1], y[-1]), xytext=(4, 0), textcoords="offset points",
                                color=canvas.colour(method))  # fmt: skip
-            x = np.array(numbers["horizons"], dtype=float)
-            panel.plot(x, y[-1] * (x / x[-1]) ** CLAIMS[setting], linestyle=":", color=canvas.colour("target"),
+            span = np.array(numbers["horizons"], dtype=float)
+            panel.plot(span, y[-1] * (span / span[-1]) ** CLAIMS[setting], linestyle=":", color=canvas.colour("target"),
                        label=f"T^{CLAIMS[setting]:.2f}")  # fmt: skip
-            panel.set(xscale="log", yscale="log", xlabel="horizon T", ylabel="final regret, continuous C*", title=setting)
+            panel.set(
+                xscale="log", yscale="log", xlabel="horizon T", ylabel="final regret, continuous C*", title=setting
+            )
             panel.legend(fontsize=8)
 
 

@@ -10,7 +10,7 @@ from suffice.lab.experiment import Canvas, Experiment, Numbers, Settings, Task
 from suffice.lab.methods import make
 from suffice.lab.verdict import Estimate, Verdict, judge
 from suffice.optimum import optimum
-from suffice.streams.points import Points
+from suffice.streams import Points
 
 SOURCE = "Empirical Study, Interval Selection, Figure 1"
 BASE: Settings = {"target": 0.8, "grid": 0.05, "scales": [1, 5, 20], "seeds": 20}
@@ -114,7 +114,9 @@ class Intervals(Experiment):
         for label, curve in numbers["curves"].items():
             colour = canvas.colour(label)
             rate.plot(curve["step"], curve["rate"], color=colour, label=label)
-            rate.fill_between(curve["step"], curve["rate_low"], curve["rate_high"], color=colour, alpha=0.2, linewidth=0)
+            rate.fill_between(
+                curve["step"], curve["rate_low"], curve["rate_high"], color=colour, alpha=0.2, linewidth=0
+            )
             regret.plot(curve["step"], curve["regret"], color=colour)
             regret.fill_between(
                 curve["step"], curve["regret_low"], curve["regret_high"], color=colour, alpha=0.2, linewidth=0

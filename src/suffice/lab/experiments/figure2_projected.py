@@ -8,7 +8,7 @@ from suffice.lab.experiment import Canvas, Experiment, Numbers, Settings, Task
 from suffice.lab.methods import make
 from suffice.lab.verdict import Estimate, Verdict, judge
 from suffice.optimum import optimum
-from suffice.streams.points import Points
+from suffice.streams import Points
 
 SOURCE = "Empirical Study, Interval Selection, Figure 2"
 BASE: Settings = {"target": 0.8, "grid": 0.05, "scale": 20, "seeds": 20, "methods": ["paper", "projected", "suffice"]}
@@ -42,7 +42,10 @@ class ProjectedIntervals(Experiment):
         best = optimum(*stream.truth(), task["target"])
         method = make(task["method"], stream.menu, task["target"], task["horizon"], task["scale"])
         marks = runs.even(task["horizon"])
-        return {**runs.measure(method, stream, task["horizon"], task["seed"], best, marks=marks), "method": task["method"]}
+        return {
+            **runs.measure(method, stream, task["horizon"], task["seed"], best, marks=marks),
+            "method": task["method"],
+        }
 
     def collect(self, settings: Settings, results: Sequence[Numbers]) -> Numbers:
         best = optimum(*Points.named(step=settings["grid"]).truth(), settings["target"])

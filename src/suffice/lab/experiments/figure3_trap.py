@@ -12,6 +12,7 @@ from suffice.simulate import simulate
 from suffice.streams import Trap
 
 LEMMA = "Lemma (three-arm failure of projected ACI)"
+PATH = ("duals", "successes", "arms")
 FIGURE = "Empirical Study, Figure 3"
 BASE: Settings = {"target": 0.5, "step": 0.05, "horizon": 2000, "first": 800, "last": 1300,
                   "methods": ["paper", "projected", "suffice"]}  # fmt: skip
@@ -35,7 +36,9 @@ class ThreeArms(Experiment):
     @staticmethod
     def work(task: Task) -> Numbers:
         stream = Trap(task["first"], task["last"])
-        method = make(task["method"], stream.menu, task["target"], task["horizon"], task["step"] * task["horizon"] ** 0.5)
+        method = make(
+            task["method"], stream.menu, task["target"], task["horizon"], task["step"] * task["horizon"] ** 0.5
+        )
         trace = simulate(method, stream, task["horizon"])
         return {"method": task["method"], "duals": trace.duals.tolist(), "arms": trace.arms.tolist(),
                 "successes": trace.successes.tolist(), "cost": trace.mean_cost, "rate": trace.rate, "debt": trace.debt,
@@ -66,7 +69,7 @@ class ThreeArms(Experiment):
             }
         return {**{key: settings[key] for key in ("target", "step", "first", "last", "horizon")}, "outage": outage,
                 "rows": [{key: found[key] for key in keys} for found in results],
-                "paths": {found["method"]: {key: found[key] for key in ("duals", "successes", "arms")} for found in results}}  # fmt: skip
+                "paths": {one["method"]: {key: one[key] for key in PATH} for one in results}}  # fmt: skip
 
     def verdicts(self, numbers: Numbers) -> list[Verdict]:
         projected, paper = numbers["outage"]["projected"], numbers["outage"]["paper"]

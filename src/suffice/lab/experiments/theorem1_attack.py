@@ -34,7 +34,8 @@ class Adversary:
     def judge(self, latent: Any, arm: int, dual: float) -> tuple[float, float]:
         if arm == 0 or arm == self.menu.arms - 1:
             return float(arm > 0), float(arm > 0)
-        return float(self._allows(*latent, dual)), float(self.menu.known_cost(arm) or 0.0)
+        step, luck = latent
+        return float(self._allows(step, luck, dual)), float(self.menu.known_cost(arm) or 0.0)
 
     def _allows(self, step: int, luck: float, dual: float) -> bool:
         if self.tactic == "spoil":
@@ -67,7 +68,9 @@ class Attack(Experiment):
     }
 
     def tasks(self, settings: Settings) -> list[Task]:
-        labels = [(m, a) for m in settings["methods"] for a in (settings["scales"] if m in ("paper", "projected") else [1])]
+        labels = [
+            (m, a) for m in settings["methods"] for a in (settings["scales"] if m in ("paper", "projected") else [1])
+        ]
         return [
             {"run": f"attack/{method}/a={scale}/{tactic}", "method": method, "scale": scale, "tactic": tactic,
              "target": settings["target"], "horizon": settings["horizon"]}
@@ -124,6 +127,8 @@ class Attack(Experiment):
             values = [row["by_bound"] for row in numbers["rows"] if (row["method"], row["scale"]) == (method, scale)]
             panel.scatter(values, [place] * len(values), color=canvas.colour(method), s=22)
         panel.axvline(1.0, linestyle=":", color=canvas.colour("target"))
-        names = [method if method in ("suffice", "everything") else f"{method}, a = {scale}" for method, scale in labels]
+        names = [
+            method if method in ("suffice", "everything") else f"{method}, a = {scale}" for method, scale in labels
+        ]
         panel.set_yticks(range(len(labels)), names)
         panel.set(xscale="log", xlabel="worst window over its bound, one dot per tactic")

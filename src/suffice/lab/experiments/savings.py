@@ -1,0 +1,127 @@
+"""Ride-hailing and priced APIs: what is saved against always-everything, and against the best fixed option in hindsight."""
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from suffice.lab import fit, runs
+from suffice.lab.experiment import Canvas, Experiment, Numbers, Settings, Task
+from suffice.lab.methods import make
+from suffice.lab.verdict import Estimate, Verdict, judge
+from suffice.optimum import Optimum, optimum
+from suffice.streams import Apis, Phases, Rides, RidesGrid
+from suffice.streams.apis import TASKS
+
+BASE: Settings = {"target": 0.9, "seeds": 20, "methods": ["suffice", "paper"], "scale": 1}
+SHIFTS = [["IMDB", "YELP"], ["YELP", "IMDB"], ["SHOP", "WAIMAI"], ["FLUENT", "DIGIT"], ["RAFDB", "FERPLUS"]]
+
+
+class Savings(Experiment):
+    """Twelve tasks of four APIs each, rides by one threshold and by two, and shifts from one task to another."""
+
+    name: ClassVar[str] = "savings"
+    title: ClassVar[str] = "Ride-hailing and priced APIs"
+    about: ClassVar[str] = (
+        "Which of four prediction APIs to call (FrugalML's recordings; at least one must be right; everything is asking a "
+        "person, at three times the price of all four), and which drivers to probe. Costs are shares of what everything "
+        "costs. The best fixed option in hindsight is the cheapest single one whose true rate meets the target: it is known "
+        "to nobody beforehand, and may be everything itself. A mix of two can be cheaper still (C*). In the shifts the task "
+        "changes in the middle without a word."
+    )
+    levels: ClassVar = {
+        "quick": {**BASE, "horizon": 20_000},
+        "default": {**BASE, "horizon": 100_000},
+        "deep": {**BASE, "horizon": 1_000_000},
+    }
+
+    def tasks(self, settings: Settings) -> list[Task]:
+        worlds = [*TASKS, "rides", "rides-grid", *("→".join(pair) for pair in SHIFTS)]
+        return [
+            {"run": f"savings/{world}/{method}/seed={seed}", "world": world, "method": method, "seed": seed,
+             **{key: settings[key] for key in ("target", "horizon", "scale")}}
+            for world in worlds for method in settings["methods"] for seed in range(settings["seeds"])
+        ]  # fmt: skip
+
+    @staticmethod
+    def work(task: Task) -> Numbers:
+        stream, best, _ = world_of(task["world"], task["target"], task["horizon"])
+        method = make(task["method"], stream.menu, task["target"], task["horizon"], task["scale"])
+        found = runs.measure(method, stream, task["horizon"], task["seed"], best)
+        return {**found, "world": task["world"], "method": task["method"]}
+
+    def collect(self, settings: Settings, results: Sequence[Numbers]) -> Numbers:
+        rows: list[dict[str, Any]] = []
+        for world in dict.fromkeys(result["world"] for result in results):
+            _, best, fixed = world_of(world, settings["target"], settings["horizon"])
+            for method in settings["methods"]:
+                some = runs.pick(results, world=world, method=method)
+                row = runs.together(some, world=world, method=method, optimum=best.cost, best_fixed=fixed)
+                more = fit.mean([one["cost"] - fixed for one in some])
+                row |= {"above_fixed": more.value, "above_fixed_low": more.low, "above_fixed_high": more.high}
+                rows.append(row)
+        return {"target": settings["target"], "horizon": settings["horizon"], "rows": rows}
+
+    def verdicts(self, numbers: Numbers) -> list[Verdict]:
+        ours = [row for row in numbers["rows"] if row["method"] == "suffice"]
+        dearest = max(ours, key=lambda row: float(row["cost_high"]))
+        least = max(ours, key=lambda row: float(row["above_fixed_high"]))
+        won = sum(row["above_fixed_high"] < 0.0 for row in ours)
+        behind = max(row["largest_debt"] for row in ours)
+        return [
+            judge("against everything", "Introduction", "the target is held at less than the cost of everything",
+                  f"cost, where always everything costs 1, worst of {len(ours)} worlds ({dearest['world']})",
+                  Estimate(dearest["cost"], dearest["cost_low"], dearest["cost_high"]), at_most=0.999),
+            judge("against the best fixed option", "beyond the paper", "… and at less than the best fixed option in hindsight",
+                  f"cost less that of the best fixed option, worst of {len(ours)} worlds ({least['world']}); below 0 in {won}",
+                  Estimate(least["above_fixed"], least["above_fixed_low"], least["above_fixed_high"]), at_most=0.0,
+                  reached=numbers["horizon"]),
+            judge("never behind", "theory, section 3", "debt is at most φ at every step, also through the shifts",
+                  "largest debt of suffice in any run", Estimate.exact(behind), at_most=numbers["target"]),
+        ]  # fmt: skip
+
+    def draw(self, numbers: Numbers, canvas: Canvas) -> None:
+        worlds = list(dict.fromkeys(row["world"] for row in numbers["rows"]))
+        panel = canvas.panels("savings", 1, height=0.28 * len(worlds) + 1.2)
+        places = np.arange(len(worlds))[::-1]
+        for method, marker in (("suffice", "o"), ("paper", "s")):
+            rows = {row["world"]: row for row in numbers["rows"] if row["method"] == method}
+            costs = np.array([rows[world]["cost"] for world in worlds])
+            ends = np.array([[rows[world]["cost_low"], rows[world]["cost_high"]] for world in worlds]).T
+            panel.errorbar(costs, places, xerr=np.abs(ends - costs), color=canvas.colour(method), marker=marker,
+                           linestyle="none", markersize=5, label=_debts(method, rows))  # fmt: skip
+        ours = {row["world"]: row for row in numbers["rows"] if row["method"] == "suffice"}
+        panel.scatter([ours[world]["best_fixed"] for world in worlds], places, color=canvas.colour("best fixed"), marker="D",
+                      s=22, label="best fixed option, in hindsight")  # fmt: skip
+        panel.scatter([ours[world]["optimum"] for world in worlds], places, color=canvas.colour("target"), marker="x", s=22,
+                      label="best mix, C*")  # fmt: skip
+        panel.axvline(1.0, linestyle=":", color=canvas.colour("everything"))
+        panel.set_yticks(places, worlds)
+        panel.set(xscale="log", xlabel="cost per decision (everything = 1)")
+        panel.figure.legend(fontsize=8, loc="outside lower center", ncols=2)
+
+
+def _debts(method: str, rows: dict[str, Any]) -> str:
+    return f"{method} (largest debt {max(row['largest_debt'] for row in rows.values()):,.1f})"
+
+
+def world_of(name: str, target: float, horizon: int) -> tuple[Any, Optimum, float]:
+    """The stream, its optimum, and the cost of its best fixed option; for a shift, the means of both halves."""
+    stream: Any
+    if "→" in name:
+        halves = [Apis(part) for part in name.split("→")]
+        first, second = (optimum(*half.truth(), target) for half in halves)
+        fixed = [best_fixed(half, target) for half in halves]
+        stream = Phases((halves[0], horizon // 2), (halves[1], horizon - horizon // 2))
+        both = Optimum((first.cost + second.cost) / 2, first.weights, max(first.dual, second.dual), 0.0)
+        return stream, both, sum(fixed) / 2
+    made: Any = {"rides": Rides, "rides-grid": RidesGrid}.get(name)
+    stream = Apis(name) if made is None else made()
+    success, cost = stream.truth()
+    return stream, optimum(success, cost, target), best_fixed(stream, target)
+
+
+def best_fixed(stream: Any, target: float) -> float:
+    """The cost of the cheapest single option whose true rate meets the target."""
+    success, cost = stream.truth()
+    return float(cost[success >= target].min())
