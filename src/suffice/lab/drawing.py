@@ -24,9 +24,9 @@ class Sheet(Canvas):
         self.style = style
         self.figures: dict[str, Figure] = {}
 
-    def panels(self, name: str, count: int, *, height: float = 3.0) -> Any:
+    def panels(self, name: str, count: int, *, width: float = 3.6, height: float = 3.0) -> Any:
         ink, page, grid = INK[self.style]
-        figure = Figure(figsize=(3.6 * count, height), layout="constrained", facecolor=page)
+        figure = Figure(figsize=(width * count, height), layout="constrained", facecolor=page)
         axes = figure.subplots(1, count, squeeze=False)[0]
         for panel in axes:
             panel.set_facecolor(page)
@@ -48,11 +48,10 @@ class Sheet(Canvas):
         """Legends are made by experiments; their ink is ours."""
         ink, page, grid = INK[self.style]
         for figure in self.figures.values():
-            for panel in figure.axes:
-                legend = panel.get_legend()
+            for legend in [*figure.legends, *(panel.get_legend() for panel in figure.axes)]:
                 if legend is not None:
                     legend.get_frame().set(facecolor=page, edgecolor=grid)
-                    for text in legend.get_texts():
+                    for text in (*legend.get_texts(), legend.get_title()):
                         text.set_color(ink)
 
 

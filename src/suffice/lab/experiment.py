@@ -50,8 +50,8 @@ class Canvas(ABC):
     """Where an experiment draws: `panels` gives matplotlib's axes for a figure of that name."""
 
     @abstractmethod
-    def panels(self, name: str, count: int, *, height: float = 3.0) -> Any:
-        """So many axes side by side."""
+    def panels(self, name: str, count: int, *, width: float = 3.6, height: float = 3.0) -> Any:
+        """So many axes side by side, each so many inches wide."""
 
     @abstractmethod
     def colour(self, label: str) -> str:

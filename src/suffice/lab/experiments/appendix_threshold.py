@@ -104,7 +104,7 @@ class Threshold(Experiment):
         ]  # fmt: skip
 
     def draw(self, numbers: Numbers, canvas: Canvas) -> None:
-        panel = canvas.panels("threshold", 1)
+        panel = canvas.panels("threshold", 1, width=5.0, height=3.4)
         for world, label, colour in (("beta", "rising rewards", "paper"), ("flat", "flat rewards", "projected")):
             rows = [row for row in numbers["rows"] if row["world"] == world]
             x, y = [row["horizon"] for row in rows], np.array([row["regret"] for row in rows])

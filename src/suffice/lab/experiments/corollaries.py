@@ -1,5 +1,6 @@
 """The corollaries: grids that get finer with the horizon, thresholds by T^(-1/3) and intervals by T^(-1/4)."""
 
+import functools
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
@@ -122,6 +123,7 @@ def grid(setting: str, horizon: int) -> Any:
     return Needs(step=1.0 / round(horizon ** (1.0 / 3.0)))
 
 
+@functools.cache
 def best_of_all(setting: str, target: float) -> Optimum:
     """The optimum over all thresholds or intervals, on or off a grid."""
     shape = Beta(2, 5)

@@ -124,14 +124,15 @@ class Intervals(Experiment):
             rows = [row for row in numbers["rows"] if _label(row) == label]
             x, y = [row["horizon"] for row in rows], np.array([row["regret"] for row in rows])
             ends = np.array([[row["regret_low"], row["regret_high"]] for row in rows]).T
-            final.errorbar(x, y, np.abs(ends - y), color=colour, marker="o", markersize=3, capsize=2)
             slope = numbers["exponents"][label]["decades"][-1]
-            final.annotate(f"{slope[0]:.2f}", (x[-1], y[-1]), xytext=(4, 0), textcoords="offset points", color=colour)
+            final.errorbar(x, y, np.abs(ends - y), color=colour, marker="o", markersize=3, capsize=2,
+                           label=f"{label}: {slope[0]:.2f}")  # fmt: skip
         rate.axhline(numbers["target"], linestyle=":", color=canvas.colour("target"))
         rate.set(xscale="log", xlabel="steps", ylabel="success rate so far", ylim=(0.0, 1.02))
         rate.legend(fontsize=8)
         regret.set(xscale="log", yscale="symlog", xlabel="steps", ylabel="regret against C* so far")
-        final.set(xscale="log", yscale="log", xlabel="horizon T", ylabel="final regret (slope of the last decade)")
+        final.set(xscale="log", yscale="log", xlabel="horizon T", ylabel="final regret")
+        final.legend(fontsize=8, title="exponent, last decade", title_fontsize=8)
 
 
 def _label(row: dict[str, Any]) -> str:

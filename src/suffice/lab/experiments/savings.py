@@ -82,7 +82,7 @@ class Savings(Experiment):
 
     def draw(self, numbers: Numbers, canvas: Canvas) -> None:
         worlds = list(dict.fromkeys(row["world"] for row in numbers["rows"]))
-        panel = canvas.panels("savings", 1, height=0.28 * len(worlds) + 1.2)
+        panel = canvas.panels("savings", 1, width=6.5, height=0.25 * len(worlds) + 1.4)
         places = np.arange(len(worlds))[::-1]
         for method, marker in (("suffice", "o"), ("paper", "s")):
             rows = {row["world"]: row for row in numbers["rows"] if row["method"] == method}

@@ -121,7 +121,7 @@ class Attack(Experiment):
         ]  # fmt: skip
 
     def draw(self, numbers: Numbers, canvas: Canvas) -> None:
-        panel = canvas.panels("attack", 1, height=3.4)
+        panel = canvas.panels("attack", 1, width=6.0, height=3.2)
         labels = list(dict.fromkeys((row["method"], row["scale"]) for row in numbers["rows"]))
         for place, (method, scale) in enumerate(labels):
             values = [row["by_bound"] for row in numbers["rows"] if (row["method"], row["scale"]) == (method, scale)]
