@@ -6,13 +6,14 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 
-.PHONY: help demo test test-long bench lint clean
+.PHONY: help demo test test-long bench reproduce lint clean
 
 help:
 	@echo "make demo       see it work: a real stream, four methods, one table"
 	@echo "make test       ruff, mypy --strict, pytest with doctests"
 	@echo "make test-long  the full-length variants of the tests"
 	@echo "make bench      time per decision beside NumPy, River, MABWiser, Vowpal Wabbit, PyBandits and MAPIE"
+	@echo "make reproduce  every figure, corollary and theorem of the paper, with verdicts (LEVEL=--quick, LEVEL=--deep)"
 	@echo "make clean      remove .venv and caches"
 
 demo: $(VENV)/cli.stamp
@@ -30,6 +31,9 @@ PEERS := river mabwiser vowpalwabbit pybandits mapie
 bench: $(VENV)/bench.stamp
 	@for peer in $(PEERS); do $(PIP) $$peer >/dev/null 2>&1 || echo "could not install $$peer"; done
 	$(BIN)/python -m benchmarks
+
+reproduce: $(VENV)/lab.stamp
+	$(BIN)/suffice reproduce $(LEVEL)
 
 lint: $(VENV)/dev.stamp
 	$(BIN)/ruff check .

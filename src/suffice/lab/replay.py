@@ -25,7 +25,9 @@ Floats = NDArray[np.float64]
 DOUBT: Final = 0.05  # of an interval, at all times together
 CELLS: Final = 20  # the menu's grid for a score log
 
-PAST: Final = "The past is not the future: all of this is about the requests in this log, and about others only if they are alike."
+PAST: Final = (
+    "The past is not the future: this is about the requests in this log, and about others only if they are alike."
+)
 ALWAYS: Final = (
     "The promise of suffice depends on none of this: it is kept on every sequence of requests, whatever this log says."
 )
@@ -104,7 +106,7 @@ def replay(
     >>> from suffice.lab.replay_files import decisions
     >>> found = replay(decisions({"option": ["a"] * 50 + ["b"] * 50, "success": [1, 0] * 25 + [1] * 50,
     ...     "cost": [1] * 50 + [3] * 50}), target=0.8)
-    >>> found.answers[0].mix, round(found.answers[0].cost, 6)
+    >>> {option: round(share, 6) for option, share in found.answers[0].mix.items()}, round(found.answers[0].cost, 6)
     ({'a': 0.4, 'b': 0.6}, 2.2)
     """
     goal = rate("target", target)
@@ -121,7 +123,7 @@ def sure(mean: float, count: int, doubt: float = DOUBT) -> tuple[float, float]:
     """95% sure, at all times together: the KL mixture.
 
     >>> [round(end, 3) for end in sure(0.9, 100)]
-    [0.76, 0.973]
+    [0.745, 0.978]
     """
     level = math.log((count + 1) / doubt) / count
     return max(0.0, kl_lower(mean, level)), kl_upper(mean, level)
@@ -175,7 +177,7 @@ def _scores(
         ),
         limits=(
             "Exact for this log, in hindsight: nobody knew these thresholds before the last row. The two replays did not.",
-            "It takes for granted that a threshold works just where it is at least the score, and that its use changes no score.",
+            "It assumes that a threshold works just where it is at least the score, and that its use changes no score.",
             PAST,
             ALWAYS,
         ),
@@ -195,9 +197,9 @@ def _range(scores: Floats, low: float | None, high: float | None) -> tuple[float
     width = (most - least) or abs(most) or 1.0
     bottom = (0.0 if least > 0.0 else least - 0.01 * width) if low is None else float(exact("low", low))
     if top < most:
-        raise InvalidArgument(f"high must be at least the largest score {most:g}, so that it always succeeds, got {shown(high)}")
+        raise InvalidArgument(f"high must be at least the largest score {most:g}, to always succeed, got {shown(high)}")
     if bottom >= least:
-        raise InvalidArgument(f"low must be below the smallest score {least:g}, so that it never succeeds, got {shown(low)}")
+        raise InvalidArgument(f"low must be below the smallest score {least:g}, to never succeed, got {shown(low)}")
     return bottom, top
 
 
@@ -209,8 +211,8 @@ def _thresholds(log: Decisions, goal: Fraction) -> Replay:
     cost = log.columns.get("cost")
     values, place, counts = np.unique(used, return_inverse=True, return_counts=True)
     worked = np.bincount(place, weights=success, minlength=values.size)
-    at_least = np.cumsum(worked) / log.rows
-    at_most = 1.0 - np.cumsum((counts - worked)[::-1])[::-1] / log.rows
+    at_least = np.clip(np.cumsum(worked) / log.rows, 0.0, 1.0)
+    at_most = np.clip(1.0 - np.cumsum((counts - worked)[::-1])[::-1] / log.rows, 0.0, 1.0)
     means = None if cost is None else np.bincount(place, weights=cost, minlength=values.size) / counts
     target = float(goal)
     paid = values if means is None else means
@@ -242,7 +244,7 @@ def _thresholds(log: Decisions, goal: Fraction) -> Replay:
             "The bounds hold however thresholds were chosen, if a larger one succeeds wherever a smaller one does.",
             "The width of the bounds is what the log does not know: they close where small thresholds failed or large ones "
             "succeeded. Trying thresholds on both sides of the one you want would help.",
-            *(() if cost is None else ("A mean cost is that of the requests a threshold was used for, which may not be like others.",)),
+            *(() if cost is None else ("A mean cost is that of the requests for which a threshold was used.",)),
             PAST,
             ALWAYS,
         ),
@@ -260,7 +262,11 @@ def _thresholds(log: Decisions, goal: Fraction) -> Replay:
         ),
         notes=(
             *(() if cost is not None else ("There is no column cost: a threshold is taken for its own cost.",)),
-            *((f"{values.size:,} thresholds were used, of which {len(spots)} are shown.",) if len(spots) < values.size else ()),
+            *(
+                (f"{values.size:,} thresholds were used, of which {len(spots)} are shown.",)
+                if len(spots) < values.size
+                else ()
+            ),
         ),
     )
 
@@ -344,13 +350,16 @@ def _options(log: Decisions, goal: Fraction) -> Replay:
 
 
 def _option_limits(weighted: bool) -> tuple[str, ...]:
-    looked = "If options were chosen by somebody who looked at the request, hard requests may have gone to some options more than "
-    looked += "to others, and their rates are confounded: "
+    looked = (
+        "If options were chosen by somebody who looked at the request, hard requests may have gone to some options more "
+        "than to others, and their rates are confounded: "
+    )
     return (
         UNKNOWN,
         looked + "the weighted numbers correct that if the propensities are those with which a coin really decided."
         if weighted
-        else looked + "a column propensity, the probability with which a coin chose this option for this request, would help.",
+        else looked
+        + "a column propensity, the probability with which a coin chose this option for this request, would help.",
         "An interval is 95% sure for its option, at all times together; costs are plain averages.",
         PAST,
         ALWAYS,
@@ -361,7 +370,9 @@ def _interval(mean: float, count: int) -> Estimate:
     return Estimate(mean, *sure(mean, count))
 
 
-def _weighted(chosen: NDArray[np.int64], success: Floats, propensity: Floats, count: int) -> tuple[list[Estimate], list[int]]:
+def _weighted(
+    chosen: NDArray[np.int64], success: Floats, propensity: Floats, count: int
+) -> tuple[list[Estimate], list[int]]:
     """Rates by inverse propensity, and the options whose propensities do not add up.
 
     With q the least propensity of an option, q/propensity where it was chosen and succeeded, 0 elsewhere, lies in [0, 1] and
@@ -376,10 +387,8 @@ def _weighted(chosen: NDArray[np.int64], success: Floats, propensity: Floats, co
     estimates, misfits = [], []
     for arm in range(count):
         q, value = float(least[arm]), float(good[arm] / (good[arm] + bad[arm]))
-        low, high = (
-            sure(min(1.0, q * float(part[arm]) / rows), rows, DOUBT / 2)[0] / q for part in (good, bad)
-        )
-        estimates.append(Estimate(value, min(value, low), max(value, 1.0 - min(1.0, high))))
+        works, fails = (sure(min(1.0, q * float(part[arm]) / rows), rows, DOUBT / 2)[0] / q for part in (good, bad))
+        estimates.append(Estimate(value, min(value, works), max(value, 1.0 - min(1.0, fails))))
         ends = sure(min(1.0, q * float(good[arm] + bad[arm]) / rows), rows, 0.01)
         if not ends[0] <= q <= ends[1]:
             misfits.append(arm)

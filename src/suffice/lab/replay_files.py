@@ -90,11 +90,15 @@ def kind_of(names: Iterable[str], kind: str | None = None) -> str:
             return kind
         raise InvalidArgument(f"columns must include {' and '.join(NEEDED[kind])}, got {_list(there)}")
     if len(fitting) > 1:
-        raise InvalidArgument(f"kind must be given where columns fit several, got {', '.join(fitting)}: say --kind {fitting[0]}")
+        raise InvalidArgument(
+            f"kind must be given where columns fit several, got {', '.join(fitting)}: say --kind {fitting[0]}"
+        )
     if fitting:
         return fitting[0]
     if any(name.startswith("success:") for name in there):
-        raise InvalidArgument("columns success:OPTION tell how every option would have done: use `suffice run` for this log")
+        raise InvalidArgument(
+            "columns success:OPTION tell how every option would have done: use `suffice run` for this log"
+        )
     raise InvalidArgument(
         f"columns must include score; or threshold and success; or option and success, got {_list(there)}"
     )
@@ -165,7 +169,9 @@ def _csv(path: Path, kind: str | None) -> tuple[dict[str, Any], list[str]]:
 def _same_length(rows: list[list[str]], width: int, done: int) -> None:
     for step, row in enumerate(rows):
         if len(row) != width:
-            raise InvalidArgument(f"rows must have {width} cells as the header has, got {len(row)} in row {done + step + 1}")
+            raise InvalidArgument(
+                f"rows must have {width} cells as the header has, got {len(row)} in row {done + step + 1}"
+            )
 
 
 def _parquet(path: Path, kind: str | None) -> tuple[dict[str, Any], list[str]]:

@@ -180,7 +180,9 @@ def compare(
         rows=tuple(_row(name, _feedback(made[name]), found, best, first) for name, found in runs.items()),
         skipped=skipped,
         certificates={
-            name: found[0].method.certificate() for name, found in runs.items() if hasattr(found[0].method, "certificate")
+            name: found[0].method.certificate()
+            for name, found in runs.items()
+            if hasattr(found[0].method, "certificate")
         },
         curves={name: _curve(found) for name, found in runs.items()},
         alike=len(seeds) > 1 and all(_alike(found) for found in runs.values()),
@@ -195,7 +197,8 @@ def _optimum(stream: Any, target: float) -> tuple[Optimum | None, str | None]:
     if not hasattr(stream, "truth"):
         return None, None
     try:
-        return optimum(*stream.truth(), target), None
+        success, cost = stream.truth()
+        return optimum(success, cost, target), None
     except Infeasible as error:
         return None, str(error)
 
@@ -230,7 +233,12 @@ def _estimate(values: Sequence[float]) -> Estimate:
 
 def _curve(runs: Sequence[Summary]) -> dict[str, list[float]]:
     """Means over seeds after each mark."""
-    found: dict[str, list[float]] = {"step": [float(mark.step) for mark in runs[0].marks], "rate": [], "debt": [], "cost": []}
+    found: dict[str, list[float]] = {
+        "step": [float(mark.step) for mark in runs[0].marks],
+        "rate": [],
+        "debt": [],
+        "cost": [],
+    }
     for place, mark in enumerate(runs[0].marks):
         successes = sum(run.marks[place].successes for run in runs) / len(runs)
         found["rate"].append(successes / mark.step)

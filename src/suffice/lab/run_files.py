@@ -17,7 +17,7 @@ NAME = "run"
 
 def numbers(found: Comparison, about: dict[str, Any]) -> Numbers:
     """A comparison in JSON's terms; what is not a number becomes null."""
-    return finite(
+    document: Numbers = finite(
         {
             **about,
             "target": found.target,
@@ -26,17 +26,34 @@ def numbers(found: Comparison, about: dict[str, Any]) -> Numbers:
             "window": found.window,
             "optimum": None
             if found.best is None
-            else {"cost": found.best.cost, "dual": found.best.dual, "dual_ahead": found.best.dual_ahead, "mix": found.mix},
+            else {
+                "cost": found.best.cost,
+                "dual": found.best.dual,
+                "dual_ahead": found.best.dual_ahead,
+                "mix": found.mix,
+            },
             "unreachable": found.unreachable,
             "rows": [asdict(row) for row in found.rows],
             "skipped": found.skipped,
             "certificates": {name: _certificate(certificate) for name, certificate in found.certificates.items()},
         }
     )
+    return document
 
 
 def _certificate(certificate: Any) -> dict[str, Any]:
-    names = ("told", "successes", "rate", "debt", "debt_at_most", "ahead_at_most", "holds", "breach", "feasible", "sound")
+    names = (
+        "told",
+        "successes",
+        "rate",
+        "debt",
+        "debt_at_most",
+        "ahead_at_most",
+        "holds",
+        "breach",
+        "feasible",
+        "sound",
+    )
     return {**{name: getattr(certificate, name) for name in names}, "text": str(certificate)}
 
 
@@ -98,7 +115,10 @@ class _Figure:
         if document["optimum"] is not None:
             cost.axhline(document["optimum"]["cost"], linestyle=":", color=grey, label="optimum")
         lowest = min(min(curve["rate"]) for curve in document["curves"].values())
-        rate.set(ylabel="success rate so far (dotted: the target)", ylim=(max(0.0, min(lowest, document["target"]) - 0.05), 1.02))
+        rate.set(
+            ylabel="success rate so far (dotted: the target)",
+            ylim=(max(0.0, min(lowest, document["target"]) - 0.05), 1.02),
+        )
         debt.set_ylabel("successes owed (debt)")
         cost.set_ylabel("mean cost so far")
         for panel in (rate, debt, cost):

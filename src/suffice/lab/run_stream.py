@@ -43,9 +43,13 @@ def open_stream(what: str, texts: Iterable[str] = (), *, everything: str | None 
     except SufficeError as error:
         raise InvalidArgument(f"{error}{_listed(kind)}") from error
     except (TypeError, ValueError, ArithmeticError) as error:  # a stream of one's own may not check what it is given
-        raise InvalidArgument(f"settings must suit {kind.name!r}, got {type(error).__name__}: {error}{_listed(kind)}") from error
+        raise InvalidArgument(
+            f"settings must suit {kind.name!r}, got {type(error).__name__}: {error}{_listed(kind)}"
+        ) from error
     if not isinstance(getattr(stream, "menu", None), Menu):
-        raise InvalidArgument(f"stream {kind.name!r} must have a menu, a suffice.Menu, got {shown(getattr(stream, 'menu', None))}")
+        raise InvalidArgument(
+            f"stream {kind.name!r} must have a menu, a suffice.Menu, got {shown(getattr(stream, 'menu', None))}"
+        )
     rows = len(stream.table().costs) if isinstance(stream, Log) else HORIZON
     return Opened(what if own else kind.name, about(kind), stream, rows)
 
@@ -101,7 +105,13 @@ def defaults(kind: type[Any]) -> str:
 
 
 def _word(value: Any) -> str:
-    return value if isinstance(value, str) else str(value).lower() if value is None or isinstance(value, bool) else repr(value)
+    return (
+        value
+        if isinstance(value, str)
+        else str(value).lower()
+        if value is None or isinstance(value, bool)
+        else repr(value)
+    )
 
 
 def _listed(kind: type[Any]) -> str:
@@ -131,7 +141,7 @@ def settings(kind: type[Any], texts: Iterable[str]) -> dict[str, Any]:
         name = name.strip().replace("-", "_")
         if not equals or not name:
             raise InvalidArgument(f"set must be written key=value, got {shown(text)}{_listed(kind)}")
-        outer, dot, inner = name.partition(".")
+        outer, dot, _ = name.partition(".")
         if not dot:
             wanted = known[name].annotation if name in known else None
             given[name] = value if wanted in (str, str | None, "str", "str | None") else parsed(value)

@@ -1,39 +1,25 @@
-"""The command line. It only parses and prints; what it shows is computed elsewhere."""
+"""`suffice demo`: label ranks, first easy, then hard, and four ways to choose."""
 
-import json
-import sys
 from dataclasses import asdict
-from typing import Annotated
 
-from cyclopts import App, Parameter
-from rich.console import Console
 from rich.panel import Panel
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
-import suffice
 from suffice import demo as demonstration
 from suffice.certificate import percent
 from suffice.checks import whole
-from suffice.errors import SufficeError
-
-app = App(
-    name="suffice",
-    version=suffice.__version__,
-    help="Hold a success rate at the least cost when all you ever see is whether it worked.",
-)
+from suffice.cli.shared import AsJson, Whole, bars, console, stepping, write_json
 
 
-@app.command
 def demo(
     *,
     target: float = 0.8,
-    easy: int = 20_000,
-    hard: int = 10_000,
-    window: int = 500,
-    seed: int = 0,
-    as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
+    easy: Whole = 20_000,
+    hard: Whole = 10_000,
+    window: Whole = 500,
+    seed: Whole = 0,
+    as_json: AsJson = False,
 ) -> None:
     """How many labels to show? CIFAR-100 label ranks, first easy, then hard, and four ways to choose.
 
@@ -52,26 +38,20 @@ def demo(
     as_json
         Print the numbers as JSON and nothing else.
     """
-    console = Console(stderr=as_json)
+    where = console(as_json)
     horizon = whole("easy", easy) + whole("hard", hard)
     names = demonstration.methods(target, horizon)
     if not as_json:
-        console.print(_story(target, easy, hard))
-    with Progress(
-        TextColumn("{task.description:>24}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
-        console=console, transient=True,
-    ) as bars:  # fmt: skip
-        tasks = {name: bars.add_task(name, total=horizon) for name in names}
-        result = demonstration.run(
-            target, easy, hard, seed, window, lambda name, done: bars.update(tasks[name], completed=done)
-        )
+        where.print(_story(target, easy, hard))
+    with bars(where) as moving:
+        result = demonstration.run(target, easy, hard, seed, window, stepping(moving, names, horizon))
     if as_json:
         numbers = {"rows": [asdict(row) for row in result.rows], "optimum": result.optimum}
-        sys.stdout.write(json.dumps(numbers, indent=2) + "\n")
+        write_json(numbers)
         return
-    console.print(_table(result, target, window))
-    console.print(Panel(Text(str(result.certificate)), title="suffice's certificate", title_align="left"))
-    console.print(Text(_moral(result), style="dim"))
+    where.print(_table(result, target, window))
+    where.print(Panel(Text(str(result.certificate)), title="suffice's certificate", title_align="left"))
+    where.print(Text(_moral(result), style="dim"))
 
 
 def _story(target: float, easy: int, hard: int) -> Text:
@@ -116,12 +96,3 @@ def _moral(result: demonstration.Demo) -> str:
         f"{percent(ours.cost / dearest.cost)} of what always showing everything costs.\n"
         "Next: the ten lines in README.md, or --seed 1 for another draw."
     )
-
-
-def main() -> None:
-    """Run; an error of ours is one sentence, not a traceback."""
-    try:
-        app()
-    except SufficeError as error:
-        Console(stderr=True).print(Text(f"suffice: {error}", style="red"))
-        sys.exit(2)

@@ -1,0 +1,79 @@
+"""`suffice list`: what there is. Everything is discovered; there is no list to maintain."""
+
+import inspect
+from typing import Any, Literal
+
+from rich.text import Text
+
+from suffice import bounds, choosers, streams
+from suffice.cli.shared import AsJson, console, plain_table, write_json
+from suffice.lab import found as experiments
+from suffice.lab.run import rivals
+from suffice.lab.run_stream import about, defaults
+
+Kind = Literal["streams", "rivals", "bounds", "choosers", "experiments"]
+Rows = list[dict[str, str]]
+
+
+def listing(what: Kind | None = None, /, *, as_json: AsJson = False) -> None:
+    """What there is: streams, rivals, bounds, choosers, experiments.
+
+    Parameters
+    ----------
+    what
+        One of them; all if left out.
+    as_json
+        Print it as JSON and nothing else.
+    """
+    where = console(as_json)
+    wanted = {kind: rows() for kind, rows in KINDS.items() if what in (None, kind)}
+    if as_json:
+        write_json(wanted)
+        return
+    for kind, rows in wanted.items():
+        table = plain_table(*(rows[0] if rows else ["name"]), left=len(rows[0]) if rows else 1)
+        table.columns[0].no_wrap = True
+        for row in rows:
+            table.add_row(*(Text(text, style="bold" if place == 0 else "") for place, text in enumerate(row.values())))
+        where.print("", Text(kind, style="bold underline"), table)
+
+
+def _streams() -> Rows:
+    return [{"name": name, "about": about(kind), "settings": defaults(kind)} for name, kind in streams.found().items()]
+
+
+def _rivals() -> Rows:
+    return [
+        {"name": name, "source": kind.source, "feedback": kind.feedback, "guarantee": kind.guarantee}
+        for name, kind in rivals().items()
+    ]
+
+
+def _bounds() -> Rows:
+    return _named(bounds.NAMED, bounds.AUTO)
+
+
+def _choosers() -> Rows:
+    auto = choosers.NAMED["auto"]
+    kinds = {name: kind for name, kind in choosers.NAMED.items() if name != "auto"}
+    return _named(kinds, next(name for name, kind in kinds.items() if kind is auto))
+
+
+def _named(kinds: dict[str, Any], auto: str) -> Rows:
+    return [
+        {"name": name, "about": _first_line(kind) + (' (what "auto" is)' if name == auto else "")}
+        for name, kind in kinds.items()
+    ]
+
+
+def _experiments() -> Rows:
+    return [{"name": name, "title": kind.title, "about": kind.about} for name, kind in experiments.found().items()]
+
+
+def _first_line(kind: Any) -> str:
+    return (inspect.getdoc(kind) or "").split("\n")[0].rstrip(".")
+
+
+KINDS = {
+    "streams": _streams, "rivals": _rivals, "bounds": _bounds, "choosers": _choosers, "experiments": _experiments,
+}  # fmt: skip

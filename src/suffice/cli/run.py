@@ -1,0 +1,127 @@
+"""`suffice run`: some methods on a stream, side by side."""
+
+from typing import Annotated, Any
+
+from cyclopts import Parameter
+from rich.panel import Panel
+from rich.text import Text
+
+from suffice.certificate import percent
+from suffice.checks import rate, whole
+from suffice.cli.shared import (
+    AsJson,
+    MaybeWhole,
+    Whole,
+    bars,
+    compared,
+    console,
+    explained,
+    folder,
+    lab_or_say,
+    link,
+    mixed,
+    number,
+    stepping,
+    write_json,
+)
+from suffice.lab.run import Comparison, compare
+from suffice.lab.run import methods as makers
+from suffice.lab.run_files import numbers, write
+from suffice.lab.run_stream import Opened, open_stream
+from suffice.streams import Log
+
+
+def run(
+    stream: str,
+    *,
+    target: float,
+    horizon: MaybeWhole = None,
+    seed: Whole = 0,
+    seeds: Whole = 1,
+    settings: Annotated[tuple[str, ...], Parameter(name="--set", negative="", consume_multiple=True)] = (),
+    everything: str | None = None,
+    methods: str = "suffice,paper,projected,everything",
+    bounds: str = "auto",
+    slack: float | None = None,
+    window: Whole = 500,
+    out: str | None = None,
+    as_json: AsJson = False,
+) -> None:
+    """Run methods on a stream, all on the same worlds, and say what each cost and owed.
+
+    Parameters
+    ----------
+    stream
+        A name (see `suffice list streams`), a .csv or .parquet log with columns success:OPTION and cost:OPTION, or a .py
+        file with a stream of your own (FILE.py:NAME if it holds several).
+    target
+        The success rate to hold.
+    horizon
+        How many steps: 20,000 if left out, or as many as a log has rows.
+    seed
+        Which world; the first of them with --seeds.
+    seeds
+        How many worlds; from two on, numbers come with 95% intervals.
+    settings
+        Settings of the stream, key=value; costs.small=0.1 for a mapping, ks=5,10 for several numbers.
+    everything
+        For a log: the option that always succeeds; its last if left out.
+    methods
+        Which methods, with commas: suffice, paper, threshold, or any of `suffice list rivals`.
+    bounds
+        The bounds of suffice; see `suffice list bounds`.
+    slack
+        The most successes that suffice may bank.
+    window
+        Length of the windows in which the worst success rate is looked for.
+    out
+        A folder for the figure (SVG, dark SVG, PNG) and the numbers (JSON, CSV).
+    as_json
+        Print the numbers as JSON and nothing else.
+    """
+    where = console(as_json)
+    rate("target", target)
+    worlds = range(whole("seed", seed, 0), seed + whole("seeds", seeds))
+    if out is not None:
+        lab_or_say("--out", "matplotlib")
+    with where.status("reading ..."):
+        opened = open_stream(stream, settings, everything=everything)
+    steps = opened.horizon if horizon is None else whole("horizon", horizon)
+    made = makers(opened.stream, target, steps, methods.split(","), bounds=bounds, slack=slack)
+    place = None if out is None else folder(out)
+    with bars(where) as moving:
+        progress = stepping(moving, made, steps * len(worlds))
+        found = compare(opened.stream, target, steps, made, seeds=worlds, window=window, progress=progress)
+    about = {"stream": opened.name, "about": opened.about, "arms": opened.stream.menu.arms}
+    written = [] if place is None else write(found, about, place)
+    if as_json:
+        write_json(numbers(found, about))
+        return
+    where.print(_story(opened, found))
+    where.print(compared(found))
+    for name, why in found.skipped.items():
+        where.print(Text(f"{name} cannot run here: {why}", style="yellow"))
+    certificate = found.certificates.get("suffice")
+    if certificate is not None:
+        title = "suffice's certificate" + (f", seed {seed}" if len(worlds) > 1 else "")
+        where.print(Panel(Text(str(certificate)), title=title, title_align="left"))
+    where.print(explained(found))
+    for path in written:
+        where.print(Text("wrote ", style="dim").append_text(link(path)))
+
+
+def _story(opened: Opened, found: Comparison) -> Text:
+    menu: Any = opened.stream.menu
+    costs = "told with the outcome" if menu.costs is None else "known"
+    text = Text("\n").append(opened.name, style="bold").append(
+        f": {opened.about}. {menu.arms:,} arms{'' if menu.has_nothing else ' and no way to do nothing'}, costs {costs}, "
+        f"everything costs {number(menu.max_cost)}. {found.horizon:,} steps.\n"
+    )  # fmt: skip
+    if found.best is not None:
+        kind = "Best fixed mix over the whole log" if isinstance(opened.stream, Log) else "Optimum"
+        text.append(f"{kind} at {percent(found.target)}: {number(found.best.cost)} a step, by {mixed(found.mix)}.\n")
+    elif found.unreachable is not None:
+        text.append(f"No optimum: {found.unreachable}.\n", style="yellow")
+    else:
+        text.append("No optimum is known for this stream, so there is no regret.\n", style="dim")
+    return text
