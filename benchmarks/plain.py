@@ -101,7 +101,7 @@ def kl_upper(mean: float, level: float) -> float:
             return beyond
         excess = -(mean * math.log(q) + rest * math.log(1.0 - q)) - entropy - level
         step = excess * q * (1.0 - q) / (q - mean)
-        if abs(step) <= 1e-4 * (q - mean):
+        if abs(step) <= 1e-5 * (q - mean):
             return min(beyond, q - step)
         q = min(beyond, q - step)
     return q

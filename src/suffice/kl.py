@@ -6,7 +6,7 @@ mixture (theory 7). It may be watched continuously.
 
 import math
 
-SMALL_STEP = 1e-4
+SMALL_STEP = 1e-5
 
 
 def kl(mean: float, q: float) -> float:
