@@ -23,6 +23,7 @@ class Experiment(ABC):
     title: ClassVar[str]
     about: ClassVar[str]  # a sentence or two for the report
     levels: ClassVar[Mapping[str, Settings]]  # settings for "quick", "default" and "deep"
+    place: ClassVar[int] = 100  # in the report: lower ones first
 
     @abstractmethod
     def tasks(self, settings: Settings) -> list[Task]:

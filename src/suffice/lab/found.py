@@ -12,12 +12,12 @@ from suffice.lab.experiment import Experiment
 
 
 def found() -> dict[str, type[Experiment]]:
-    """All experiments of the package, by name, in the order of their files."""
+    """All experiments of the package, by name, in the order of the report."""
     names = sorted(module.name for module in pkgutil.iter_modules(package.__path__))
     kinds: dict[str, type[Experiment]] = {}
     for name in names:
         kinds.update(_classes(importlib.import_module(f"{package.__name__}.{name}")))
-    return kinds
+    return dict(sorted(kinds.items(), key=lambda item: (item[1].place, item[0])))
 
 
 def from_file(path: str | Path) -> dict[str, type[Experiment]]:

@@ -23,6 +23,7 @@ from suffice.streams import Needs
 
 Floats = NDArray[np.float64]
 DOUBT: Final = 0.05  # of an interval, at all times together
+MOST_BLIND: Final = 2_000  # thresholds; with more, each was used too seldom to have a rate of its own
 CELLS: Final = 20  # the menu's grid for a score log
 
 PAST: Final = (
@@ -30,6 +31,10 @@ PAST: Final = (
 )
 ALWAYS: Final = (
     "The promise of suffice depends on none of this: it is kept on every sequence of requests, whatever this log says."
+)
+CROSSED: Final = (
+    "Some larger threshold succeeded less often than a smaller one, beyond chance: thresholds were not chosen blindly, or a "
+    "larger one does not succeed wherever a smaller one does."
 )
 UNKNOWN: Final = "The outcome of what was not chosen is unknown; nothing here can replace trying it."
 
@@ -54,6 +59,7 @@ class Place:
     at_most: float
     sure_at_least: float
     sure_at_most: float
+    blind: Estimate | None  # its success rate if thresholds were chosen without a look at the request
     cost: float | None
 
 
@@ -176,14 +182,14 @@ def _scores(
             _answer("any mix of two", spots, success, (spots - bottom) / (top - bottom), target),
         ),
         limits=(
-            "Exact for this log, in hindsight: nobody knew these thresholds before the last row. The two replays did not.",
+            "Exact for this log, in hindsight: nobody knew these thresholds before the last row. The replays did not use them.",
             "It assumes that a threshold works just where it is at least the score, and that its use changes no score.",
             PAST,
             ALWAYS,
         ),
         notes=(
             f"A threshold costs its place between {bottom:.6g}, which never suffices, and {top:.6g}, which always does; "
-            "set them with --low and --high.",
+            "set them with --low and --high. The optimum of the replay is over its grid.",
         ),
         low=bottom,
         high=top,
@@ -215,6 +221,7 @@ def _thresholds(log: Decisions, goal: Fraction) -> Replay:
     at_most = np.clip(1.0 - np.cumsum((counts - worked)[::-1])[::-1] / log.rows, 0.0, 1.0)
     means = None if cost is None else np.bincount(place, weights=cost, minlength=values.size) / counts
     target = float(goal)
+    blind = _blind(worked / counts, counts) if values.size <= MOST_BLIND else None
     paid = values if means is None else means
     # The bounds grow with the threshold, and so do those that are 95% sure: the first to hold the target is found by halving.
     firsts = {
@@ -231,6 +238,12 @@ def _thresholds(log: Decisions, goal: Fraction) -> Replay:
         _answer(f"a mix of two, {by}", values, bound, paid, target)
         for by, bound in (("by the lower bounds", at_least), ("at best (upper bounds)", at_most))
     ]
+    if blind is not None:
+        answers.append(
+            _answer(
+                "a mix of two, if chosen blindly (95% sure)", values, np.array([one.low for one in blind]), paid, target
+            )
+        )
     spots = _shown_spots(values.size, [spot for spot in firsts.values() if spot < values.size])
     return Replay(
         kind="threshold",
@@ -242,6 +255,8 @@ def _thresholds(log: Decisions, goal: Fraction) -> Replay:
         limits=(
             UNKNOWN,
             "The bounds hold however thresholds were chosen, if a larger one succeeds wherever a smaller one does.",
+            "The rates where a threshold was used are those of other requests too only if thresholds were chosen blindly, "
+            "without a look at the request; their intervals are 95% sure for each, at all times together.",
             "The width of the bounds is what the log does not know: they close where small thresholds failed or large ones "
             "succeeded. Trying thresholds on both sides of the one you want would help.",
             *(() if cost is None else ("A mean cost is that of the requests for which a threshold was used.",)),
@@ -256,11 +271,13 @@ def _thresholds(log: Decisions, goal: Fraction) -> Replay:
                 float(at_most[spot]),
                 sure(float(at_least[spot]), log.rows)[0],
                 sure(float(at_most[spot]), log.rows)[1],
+                None if blind is None else blind[spot],
                 None if means is None else float(means[spot]),
             )
             for spot in spots
         ),
         notes=(
+            *((CROSSED,) if blind is not None and any(one.low > one.high for one in blind) else ()),
             *(() if cost is not None else ("There is no column cost: a threshold is taken for its own cost.",)),
             *(
                 (f"{values.size:,} thresholds were used, of which {len(spots)} are shown.",)
@@ -269,6 +286,14 @@ def _thresholds(log: Decisions, goal: Fraction) -> Replay:
             ),
         ),
     )
+
+
+def _blind(rates: Floats, counts: NDArray[np.int64]) -> list[Estimate]:
+    """Rates where each threshold was used, with intervals that grow with the threshold as the rates must."""
+    ends = np.array([sure(float(mean), int(count)) for mean, count in zip(rates, counts, strict=True)])
+    low = np.maximum.accumulate(ends[:, 0])
+    high = np.minimum.accumulate(ends[::-1, 1])[::-1]
+    return [Estimate(*(float(number) for number in row)) for row in zip(rates, low, high, strict=True)]
 
 
 def _first(count: int, holds: Any) -> int:

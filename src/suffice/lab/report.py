@@ -24,8 +24,11 @@ th, td { text-align: left; padding: .35rem .6rem; border-bottom: 1px solid var(-
 td.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
 .reproduced { color: var(--good); font-weight: 600; } .failed { color: var(--bad); font-weight: 600; }
 .waiting { color: var(--wait); font-weight: 600; } .dim { color: var(--dim); }
+.verdicts { table-layout: fixed; min-width: 50rem; } .verdicts th:nth-child(1) { width: 32%; }
+.verdicts th:nth-child(2) { width: 25%; } .verdicts th:nth-child(3) { text-align: right; width: 16%; } a { color: inherit; }
 img { width: 100%; height: auto; } .wide { overflow-x: auto; } details { margin: 1rem 0; }
 h2 { margin-top: 3rem; border-top: 1px solid var(--line); padding-top: 1.5rem; }
+h3 { margin-bottom: 0; }
 """
 
 
@@ -93,14 +96,15 @@ def _verdicts(result: Result, *, linked: bool) -> str:
     name, title = result.experiment.name, html.escape(result.experiment.title)
     head = f'<h3><a href="#{name}">{title}</a></h3>' if linked else ""
     rows = "".join(
-        f"<tr><td>{html.escape(v.says)}<br><span class=dim>{html.escape(v.source)}</span></td>"
+        f"<tr><td><strong>{html.escape(v.claim)}</strong><br>{html.escape(v.says)}<br>"
+        f"<span class=dim>{html.escape(v.source)}</span></td>"
         f"<td>{html.escape(v.measured)}</td><td class=number>{number(v.value)}<br>"
         f"<span class=dim>{span(v)}</span></td><td>{html.escape(v.wanted)}</td>"
         f'<td class="{_kind(v)}">{html.escape(v.status)}</td></tr>'
         for v in result.verdicts
     )
     return (
-        f"{head}<div class=wide><table><tr><th>the claim</th><th>what was measured</th><th>number</th><th>wanted</th>"
+        f"{head}<div class=wide><table class=verdicts><tr><th>the claim</th><th>what was measured</th><th>number</th><th>wanted</th>"
         f"<th>verdict</th></tr>{rows}</table></div>"
     )
 

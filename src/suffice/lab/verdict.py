@@ -6,6 +6,7 @@ from typing import Final
 
 REPRODUCED: Final = "reproduced"
 NOT_REPRODUCED: Final = "not reproduced"
+TINY: Final = 1e-9  # as a limit: what must not be 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +48,10 @@ def judge(claim: str, source: str, says: str, measured: str, estimate: Estimate,
     wanted = []
     if at_most is not None:
         good = good and estimate.high <= at_most
-        wanted.append(f"at most {at_most:.6g}")
+        wanted.append("less than 0" if at_most == -TINY else f"at most {at_most:.4g}")
     if at_least is not None:
         good = good and estimate.low >= at_least
-        wanted.append(f"at least {at_least:.6g}")
+        wanted.append("more than 0" if at_least == TINY else f"at least {at_least:.4g}")
     bad = NOT_REPRODUCED if reached is None else f"not reached by T={power(reached)}"
     return Verdict(
         claim, source, says, measured, estimate.value, estimate.low, estimate.high, " and ".join(wanted),

@@ -21,6 +21,7 @@ class Threshold(Experiment):
     """threshold ← threshold + step·(target − success), step 1/sqrt(T)."""
 
     name: ClassVar[str] = "threshold"
+    place: ClassVar[int] = 7
     title: ClassVar[str] = "The success-only controller (Appendix A)"
     about: ClassVar[str] = (
         "The controller sees whether a threshold sufficed, never what it cost. Its regret counts only the steps on which it "

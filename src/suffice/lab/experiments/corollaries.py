@@ -24,6 +24,7 @@ class Corollaries(Experiment):
     """Regret against the best of *all* thresholds or intervals, not only those on the grid."""
 
     name: ClassVar[str] = "corollaries"
+    place: ClassVar[int] = 6
     title: ClassVar[str] = "Corollaries: finer grids for longer horizons"
     about: ClassVar[str] = (
         "A threshold succeeds where it is at least what the request needs and costs its height; an interval succeeds where it "

@@ -8,7 +8,7 @@ import numpy as np
 from suffice.lab import fit, runs
 from suffice.lab.experiment import Canvas, Experiment, Numbers, Settings, Task
 from suffice.lab.methods import make
-from suffice.lab.verdict import Estimate, Verdict, judge
+from suffice.lab.verdict import TINY, Estimate, Verdict, judge
 from suffice.optimum import optimum
 from suffice.streams import Points
 
@@ -20,6 +20,7 @@ class Intervals(Experiment):
     """The paper's method with step a/sqrt(T), and suffice beside it."""
 
     name: ClassVar[str] = "intervals"
+    place: ClassVar[int] = 1
     title: ClassVar[str] = "Interval selection (Figure 1)"
     about: ClassVar[str] = (
         "Points are drawn from Beta(2,5); an option is an interval with ends on a grid of 0.05 (211 arms), it succeeds if it "
@@ -105,7 +106,7 @@ class Intervals(Experiment):
                         costs[20]["cost_high"] - costs[1]["cost_low"])  # fmt: skip
         found.append(
             judge("larger step, larger cost", SOURCE, "increasing η increases resource consumption",
-                  "mean cost at a = 20 less that at a = 1", gain, at_least=1e-9)
+                  "mean cost at a = 20 less that at a = 1", gain, at_least=TINY)
         )  # fmt: skip
         return found
 

@@ -6,7 +6,7 @@ from typing import ClassVar
 from suffice.lab import fit, runs
 from suffice.lab.experiment import Canvas, Experiment, Numbers, Settings, Task
 from suffice.lab.methods import make
-from suffice.lab.verdict import Estimate, Verdict, judge
+from suffice.lab.verdict import TINY, Estimate, Verdict, judge
 from suffice.optimum import optimum
 from suffice.streams import Points
 
@@ -18,6 +18,7 @@ class ProjectedIntervals(Experiment):
     """The paper's method and its projected twin on the same points, a = 20."""
 
     name: ClassVar[str] = "projected"
+    place: ClassVar[int] = 2
     title: ClassVar[str] = "Projected baseline diagnostic (Figure 2)"
     about: ClassVar[str] = (
         "The same intervals and points with step 20/√T. The baseline clips its dual to [0, Λ] and always plays the option of "
@@ -74,9 +75,9 @@ class ProjectedIntervals(Experiment):
         return [
             judge("cheaper", SOURCE, "the projected baseline has lower cumulative cost",
                   "its mean cost less that of the paper's method, on the same points", Estimate(*numbers["gaps"]["cost"]),
-                  at_most=-1e-9),
+                  at_most=-TINY),
             judge("under-covers", SOURCE, "its cumulative success rate stays below the target",
-                  "its final rate less φ", Estimate(*numbers["gaps"]["rate"]), at_most=-1e-9),
+                  "its final rate less φ", Estimate(*numbers["gaps"]["rate"]), at_most=-TINY),
             judge("stays below", SOURCE, "its cumulative success rate stays below the target",
                   "highest rate (95th percentile of seeds) from a tenth of the run on",
                   Estimate.exact(numbers["highest_rate_of_projected"]), at_most=numbers["target"]),

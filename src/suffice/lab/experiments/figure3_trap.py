@@ -22,6 +22,7 @@ class ThreeArms(Experiment):
     """Nothing, the trap, everything. No chance is involved: one run says it all."""
 
     name: ClassVar[str] = "trap"
+    place: ClassVar[int] = 3
     title: ClassVar[str] = "Three-arm shift (Figure 3)"
     about: ClassVar[str] = (
         "A safe option of cost 1, a trap of cost 0.05 that works except in steps 800 to 1299, and nothing. Target 0.5, step "

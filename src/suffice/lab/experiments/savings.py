@@ -21,6 +21,7 @@ class Savings(Experiment):
     """Twelve tasks of four APIs each, rides by one threshold and by two, and shifts from one task to another."""
 
     name: ClassVar[str] = "savings"
+    place: ClassVar[int] = 8
     title: ClassVar[str] = "Ride-hailing and priced APIs"
     about: ClassVar[str] = (
         "Which of four prediction APIs to call (FrugalML's recordings; at least one must be right; everything is asking a "

@@ -55,6 +55,7 @@ class Attack(Experiment):
     """The most that any window's successes strayed from what they should be, over what the theorem allows."""
 
     name: ClassVar[str] = "attack"
+    place: ClassVar[int] = 5
     title: ClassVar[str] = "Theorem 1 under attack"
     about: ClassVar[str] = (
         "Five hostile tactics, each of which sees the dual before it decides which options work. The worst window is the one "
