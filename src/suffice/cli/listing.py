@@ -35,7 +35,8 @@ def listing(what: Kind | None = None, /, *, as_json: AsJson = False) -> None:
         table.columns[0].no_wrap = True
         for row in rows:
             table.add_row(*(Text(text, style="bold" if place == 0 else "") for place, text in enumerate(row.values())))
-        where.print("", Text(kind, style="bold underline"), table)
+        for part in ("", Text(kind, style="bold underline"), table):
+            where.print(part)
 
 
 def _streams() -> Rows:
@@ -67,7 +68,7 @@ def _named(kinds: dict[str, Any], auto: str) -> Rows:
 
 
 def _experiments() -> Rows:
-    return [{"name": name, "title": kind.title, "about": kind.about} for name, kind in experiments.found().items()]
+    return [{"name": name, "about": kind.title} for name, kind in experiments.found().items()]
 
 
 def _first_line(kind: Any) -> str:

@@ -86,28 +86,33 @@ def replay(
 
 
 def _print(where: Console, log: str, found: lab.Replay) -> None:
-    text = Text("\n").append(log, style="bold").append(f": a {found.kind} log, {found.rows:,} rows.")
+    text = (
+        Text("\n")
+        .append(log, style="bold")
+        .append(f": {'an' if found.kind == 'option' else 'a'} {found.kind} log, {found.rows:,} rows.")
+    )
     if found.success is not None:
         cost = "" if found.cost is None else f", at a mean cost of {number(found.cost)}"
         text.append(f" What was chosen succeeded {percent(found.success)} of the time{cost}.")
-    where.print(text, "")
+    where.print(text.append("\n"))
     if found.choices:
         where.print(_choices(found))
         if len(found.choices) > MOST_ROWS:
             where.print(Text(f"and {len(found.choices) - MOST_ROWS:,} more, chosen less often", style="dim"))
         where.print()
     if found.places:
-        where.print(_places(found), "")
+        where.print(_places(found))
+        where.print()
     where.print(_answers(found))
     for note in found.notes:
         where.print(Text(note, style="yellow"))
     if found.played is not None:
-        where.print("", Text("The log in its order, through suffice:", style="bold"))
+        where.print(Text("\nThe log in its order, through suffice:", style="bold"))
         where.print(compared(found.played))
         for name, certificate in found.played.certificates.items():
             where.print(Panel(Text(str(certificate)), title=f"{name}'s certificate", title_align="left"))
         where.print(explained(found.played))
-    where.print("", Text("What this cannot say", style="bold"))
+    where.print(Text("\nWhat this cannot say", style="bold"))
     for limit in found.limits:
         where.print(_bullet(limit))
 
@@ -152,19 +157,15 @@ def _between(low: float, high: float) -> str:
 
 
 def _places(found: lab.Replay) -> Table:
-    costs = found.places[0].cost is not None
-    table = plain_table(
-        "threshold",
-        "\nused",
-        "on this log\nbetween",
-        "95% sure,\nothers alike",
-        *(["mean\ncost"] if costs else []),
-        left=0,
-    )
+    costs, blind = found.places[0].cost is not None, found.places[0].blind is not None
+    headings = ["\nthreshold", "\nused", "on this log\nbetween", "others alike,\n95% sure"]
+    headings += (["where used,\nif blindly", "\n95% sure"] if blind else []) + (["mean\ncost"] if costs else [])
+    table = plain_table(*headings, left=0)
     for place in found.places:
         style = "green" if place.at_least >= found.target else "red" if place.at_most < found.target else ""
-        table.add_row(
-            f"{place.threshold:.6g}", f"{place.used:,}", Text(_between(place.at_least, place.at_most), style=style),
-            _between(place.sure_at_least, place.sure_at_most), *([number(place.cost)] if costs else []),
-        )  # fmt: skip
+        cells: list[Any] = [f"{place.threshold:.6g}", f"{place.used:,}"]
+        cells += [Text(_between(place.at_least, place.at_most), style=style)]
+        cells += [_between(place.sure_at_least, place.sure_at_most)]
+        cells += _rate(place.blind, found.target) if place.blind is not None else []
+        table.add_row(*cells, *([number(place.cost)] if costs else []))
     return table

@@ -76,8 +76,9 @@ def reproduce(
         )
     else:
         for result in results:
-            where.print("", Text(result.experiment.title, style="bold"), _table(result.verdicts))
-        where.print("", _counts(verdicts).append(" The report: ").append_text(link(page)))
+            where.print(Text(f"\n{result.experiment.title}\n", style="bold"))
+            where.print(_table(result.verdicts))
+        where.print(_counts(verdicts).append(" The report: ").append_text(link(page)))
     if strict and any(verdict.status == NOT_REPRODUCED for verdict in verdicts):
         sys.exit(1)
 

@@ -106,8 +106,9 @@ def run(
         title = "suffice's certificate" + (f", seed {seed}" if len(worlds) > 1 else "")
         where.print(Panel(Text(str(certificate)), title=title, title_align="left"))
     where.print(explained(found))
-    for path in written:
-        where.print(Text("wrote ", style="dim").append_text(link(path)))
+    if place is not None:
+        names = ", ".join(path.name for path in written)
+        where.print(Text(f"wrote {names} to ", style="dim").append_text(link(place)))
 
 
 def _story(opened: Opened, found: Comparison) -> Text:

@@ -42,10 +42,10 @@ def console(as_json: bool) -> Console:
 
 
 def bars(where: Console) -> Progress:
-    """Progress bars that are gone when all is done."""
+    """Progress bars that are gone when all is done, and that nobody sees who does not look at a terminal."""
     return Progress(
         TextColumn("{task.description:>24}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
-        console=where, transient=True,
+        console=where, transient=True, disable=not where.is_terminal,
     )  # fmt: skip
 
 
@@ -118,11 +118,11 @@ def mixed(mix: dict[str, float]) -> str:
     """A mix in words.
 
     >>> mixed({"small": 0.25, "large": 0.75}), mixed({"small": 1.0})
-    ('25% small + 75% large', 'small')
+    ('25% × small + 75% × large', 'small')
     """
     if len(mix) == 1:
         return next(iter(mix))
-    return " + ".join(f"{percent(share)} {name}" for name, share in mix.items())
+    return " + ".join(f"{percent(share)} × {name}" for name, share in mix.items())
 
 
 # --- a comparison, which `run` and `replay` print
@@ -169,7 +169,7 @@ def _cell(estimate: Estimate, write: Callable[[float], str], many: bool) -> Text
     cell = Text(write(estimate.value))
     if many:
         wider = max(estimate.high - estimate.value, estimate.value - estimate.low)
-        cell.append(f"\n±{write(wider)}", style="dim")
+        cell.append(f"\n±{write(wider)}" if wider > 0.0 else "", style="dim")
     return cell
 
 

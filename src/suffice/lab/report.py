@@ -104,8 +104,8 @@ def _verdicts(result: Result, *, linked: bool) -> str:
         for v in result.verdicts
     )
     return (
-        f"{head}<div class=wide><table class=verdicts><tr><th>the claim</th><th>what was measured</th><th>number</th><th>wanted</th>"
-        f"<th>verdict</th></tr>{rows}</table></div>"
+        f"{head}<div class=wide><table class=verdicts><tr><th>the claim</th><th>what was measured</th><th>number</th>"
+        f"<th>wanted</th><th>verdict</th></tr>{rows}</table></div>"
     )
 
 
