@@ -18,7 +18,7 @@ class Disagreement(RuntimeError):
 
 def check() -> str:
     """Run both on the same outcomes; raise at the first difference, else say in a sentence what was compared."""
-    for bounds in ("hoeffding", "kl"):
+    for bounds in ("hoeffding", "half-log"):
         for n in SIZES:
             _compare(n, bounds, PlainNumpy)
             _compare(n, bounds, TunedNumpy)

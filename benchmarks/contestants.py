@@ -91,10 +91,10 @@ class Suffice(Holder):
         return self.selector.told, int(plays[0] + plays[-1])
 
 
-class SufficeKL(Suffice):
+class SufficeHalfLog(Suffice):
     """ours, default bounds: success or failure of the arm played, known costs; holds the rate on every path."""
 
-    name, label, bounds = "suffice-kl", "suffice (kl)", "kl"
+    name, label, bounds = "suffice", "suffice (half-log)", "half-log"
 
 
 class SufficeHoeffding(Suffice):
@@ -122,10 +122,10 @@ class Plain(Holder):
         return self.plain.told, int(self.plain.plays[0] + self.plain.plays[-1])
 
 
-class PlainKL(Plain):
+class PlainHalfLog(Plain):
     """the same algorithm by hand: success or failure of the arm played, known costs; holds the rate, no services."""
 
-    name, label, bounds = "numpy-kl", "plain NumPy (kl)", "kl"
+    name, label, bounds = "numpy-half-log", "plain NumPy (half-log)", "half-log"
 
 
 class PlainHoeffding(Plain):
@@ -134,10 +134,10 @@ class PlainHoeffding(Plain):
     name, label, bounds = "numpy-hoeffding", "plain NumPy (hoeffding)", "hoeffding"
 
 
-class TunedKL(Plain):
+class TunedHalfLog(Plain):
     """the same without temporary arrays: success or failure of the arm played, known costs; holds the rate, no services."""
 
-    name, label, bounds, version = "tuned-kl", "tuned NumPy (kl)", "kl", TunedNumpy
+    name, label, bounds, version = "tuned-half-log", "tuned NumPy (half-log)", "half-log", TunedNumpy
 
 
 class TunedHoeffding(Plain):
@@ -255,11 +255,11 @@ class MAPIE(Contestant):
 
 
 CONTESTANTS: tuple[type[Contestant], ...] = (
-    SufficeKL,
+    SufficeHalfLog,
     SufficeHoeffding,
-    PlainKL,
+    PlainHalfLog,
     PlainHoeffding,
-    TunedKL,
+    TunedHalfLog,
     TunedHoeffding,
     River,
     MABWiser,

@@ -119,7 +119,7 @@ class Coverage:
 def _simulating(plan: Plan) -> list[Row]:
     stream = Coverage()
     rows: list[Row] = []
-    for bounds in ("kl", "hoeffding"):
+    for bounds in ("half-log", "hoeffding"):
         selector = suffice.Selector(stream.menu, TARGET, bounds=bounds)
         suffice.summarize(selector, stream, 200, seed=SEED)  # the first run may compile
         start = now()
@@ -136,12 +136,12 @@ def _profile() -> Row:
     few, many = Coverage(2), Coverage()
     draw, book = _loop_step(few, "hoeffding")
     _, tree = _loop_step(many, "hoeffding")
-    _, bounds = _loop_step(many, "kl")
+    _, bounds = _loop_step(many, "half-log")
     remark = (
         f"drawing the world {draw * 1e9:.0f} ns; counts, rails, dual and tally {book * 1e9:.0f} ns (n = {few.menu.arms}); "
-        f"the envelope {(tree - book) * 1e9:.0f} ns more; kl bounds (Newton) {(bounds - tree) * 1e9:.0f} ns more"
+        f"the envelope {(tree - book) * 1e9:.0f} ns more; half-log bounds (Newton) {(bounds - tree) * 1e9:.0f} ns more"
     )
-    return f"a simulated step, n = {many.menu.arms}, kl", f"{(draw + bounds) * 1e9:.0f} ns", remark
+    return f"a simulated step, n = {many.menu.arms}, half-log", f"{(draw + bounds) * 1e9:.0f} ns", remark
 
 
 def _loop_step(stream: Coverage, bounds: str) -> tuple[float, float]:

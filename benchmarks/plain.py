@@ -19,7 +19,7 @@ class PlainNumpy:
     def __init__(self, costs: NDArray[np.float64], target: float, bounds: str) -> None:
         n = costs.size + 2
         self.n = n
-        self.kl = bounds == "kl"
+        self.kl = bounds == "half-log"
         share = Fraction(str(target))
         self.numerator, self.denominator = share.numerator, share.denominator
         self.cap = float(1 / (1 - share))
@@ -66,14 +66,15 @@ class PlainNumpy:
         """An epoch begins: thresholds are set for its end, so that within it one outcome changes one line."""
         end = 1 << (self.told + 1).bit_length()
         self.last = end - 1
-        self.log = math.log(2.0 * self.n * end) if self.kl else 2.0 * math.log(self.n * end)
+        half_log = 0.5 * math.log(end) + math.log(1.0 + math.log(end))
+        self.log = half_log if self.kl else 2.0 * math.log(self.n * end)
 
     def _line(self, arm: int) -> None:
         if arm == 0 or arm == self.n - 1:
             return
         plays, wins = int(self.plays[arm]), int(self.wins[arm])
         if self.kl:
-            self.upper[arm] = kl_upper(wins / plays, (self.log + math.log(plays + 1.0)) / plays)
+            self.upper[arm] = kl_upper(wins / plays, self.log / plays)
         else:
             self.upper[arm] = min(1.0, wins / plays + math.sqrt(self.log / plays))
 

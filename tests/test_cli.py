@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -74,3 +75,136 @@ def test_without_the_extra_it_says_what_to_install() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert done.stderr.strip() == "the command line needs two more packages: pip install 'suffice[cli]'"
+
+
+@pytest.mark.parametrize("kind", ["streams", "rivals", "bounds", "choosers", "experiments"])
+def test_list(kind: str) -> None:
+    shown = run("list", kind).stdout
+    rows = json.loads(run("list", kind, "--json").stdout)[kind]
+    assert rows
+    for row in rows:
+        assert row["name"] in shown
+        assert all(isinstance(text, str) for text in row.values())
+    assert max(map(len, shown.splitlines())) <= 80
+
+
+def test_list_finds_everything() -> None:
+    found = json.loads(run("list", "--json").stdout)
+    assert {row["name"] for row in found["streams"]} == set(suffice.streams.found())
+    settings = {row["name"]: row["settings"] for row in found["streams"]}
+    assert settings["trap"] == "first=800, last=1300, cost=0.05"
+    assert {"everything", "projected"} <= {row["name"] for row in found["rivals"]}
+    assert all(row["feedback"] and row["guarantee"] and row["source"] for row in found["rivals"])
+    assert run("list", "nonsense").returncode != 0
+
+
+# An experiment of one's own, which takes no time.
+OWN = """
+from suffice.lab import Estimate, Experiment, judge
+
+class Own(Experiment):
+    name, title, about = "own", "An experiment of one's own", "It counts."
+    levels = {"quick": {"seeds": 2}, "default": {"seeds": 3}, "deep": {"seeds": 4}}
+
+    def tasks(self, settings):
+        return [{"run": f"own/{seed}", "seed": seed} for seed in range(settings["seeds"])]
+
+    @staticmethod
+    def work(task):
+        return {"seed": task["seed"], "value": 1.0}
+
+    def collect(self, settings, results):
+        return {"rows": list(results)}
+
+    def verdicts(self, numbers):
+        count = Estimate.exact(len(numbers["rows"]))
+        wide = Estimate(0.5, 0.25, 0.75)
+        return [
+            judge("seeds", "nowhere", "there are seeds", "how many", count, at_least=2),
+            judge("limit", "nowhere", "a rate in the limit", "an exponent", wide, at_most=0.6, reached=1000),
+            judge("bad", "nowhere", "what is not so", "a number", Estimate.exact(float("nan")), at_most=1),
+        ]
+
+    def draw(self, numbers, canvas):
+        canvas.panels("own", 1).plot([1, 2], [1, 2])
+"""
+
+
+@pytest.mark.parametrize(
+    ("options", "seeds"),
+    [(["--quick", "--jobs", "1"], 2), ([], 3), (["--deep", "--jobs", "1"], 4), (["--seeds", "5", "--jobs", "1"], 5)],
+)
+def test_reproduce(tmp_path: Path, options: list[str], seeds: int) -> None:
+    own, out = tmp_path / "own.py", tmp_path / "out"
+    own.write_text(OWN)
+    done = run("reproduce", "--only", str(own), "--out", str(out), *options)
+    assert done.returncode == 0, done.stderr
+    for part in ("An experiment of one's own", "exact", "0.25 to 0.75", "not reproduced", "not reached by T=1,000",
+                 "3 claims: 1 reproduced, 1 not reached yet, 1 not reproduced.", "report.html"):  # fmt: skip
+        assert part in " ".join(done.stdout.split()), done.stdout
+    assert (out / "report.html").is_file()
+    assert json.loads((out / "numbers.json").read_text())["experiments"]["own"]["settings"]["seeds"] == seeds
+
+
+def test_reproduce_as_json_and_strictly(tmp_path: Path) -> None:
+    own = tmp_path / "own.py"
+    own.write_text(OWN)
+    common = ["reproduce", "--only", str(own), "--out", str(tmp_path / "out"), "--jobs", "1", "--quick"]
+    done = run(*common, "--json", "--strict")
+    assert done.returncode == 1
+    found = json.loads(done.stdout, parse_constant=lambda word: pytest.fail(f"{word} is no JSON"))
+    assert [verdict["status"] for verdict in found["experiments"]["own"]] == [
+        "reproduced",
+        "not reached by T=1,000",
+        "not reproduced",
+    ]
+    assert found["level"] == "quick"
+    own.write_text(OWN.replace('Estimate.exact(float("nan"))', "Estimate.exact(0.5)"))
+    assert run(*common, "--strict").returncode == 0
+
+
+def test_reproduce_runs_a_real_experiment(tmp_path: Path) -> None:
+    done = run("reproduce", "--quick", "--only", "trap", "--jobs", "1", "--out", str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    assert "Three-arm shift" in done.stdout
+    assert max(map(len, done.stdout.splitlines()[:-2])) <= 80
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["reproduce", "--quick", "--deep"], "quick and deep must not be given together"),
+        (["reproduce", "--only", "nonsense"], "only must be one of"),
+        (["reproduce", "--only", "trap", "--seeds", "1"], "seeds must be at least 2"),
+        (["reproduce", "--only", "trap", "--jobs", "0", "--quick"], "jobs must be a number of processes"),
+        (["reproduce", "--only", "trap", "--out", "/dev/null/x"], "out must name a folder"),
+    ],
+)
+def test_reproduce_refuses(arguments: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = run(*arguments)
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+
+
+def test_without_the_lab_only_reproduce_is_missing() -> None:
+    hide = "import sys; sys.modules['joblib'] = None; sys.modules['matplotlib'] = None; from suffice.cli import main; "
+    for tokens, code, said in (
+        (["reproduce"], 2, "suffice: reproduce needs joblib: pip install 'suffice[lab]'"),
+        (["--help"], 0, ""),
+        (["demo", "--easy", "100", "--hard", "100"], 0, ""),
+        (["list"], 0, ""),
+        (["run", "trap", "--target", "0.5", "--horizon", "50"], 0, ""),
+    ):
+        done = subprocess.run(
+            [sys.executable, "-c", f"{hide}main({tokens})"], capture_output=True, text=True, check=False
+        )
+        assert (done.returncode, done.stderr.strip()) == (code, said)
+
+
+def test_whole_numbers_are_whole() -> None:
+    assert run("demo", "--easy", "1e3", "--hard", "1_000", "--json").returncode == 0
+    done = run("demo", "--easy", "10.5")
+    assert done.returncode != 0
+    assert "10.5" in done.stderr + done.stdout

@@ -20,7 +20,7 @@ OUT_CELL = OUT - TOLD_CELL  # where it is in a file
 
 
 @pytest.mark.parametrize("menu", [KNOWN, TOLD, LARGE], ids=["known", "told, no nothing", "large"])
-@pytest.mark.parametrize("bounds", ["kl", "hoeffding"])
+@pytest.mark.parametrize("bounds", ["half-log", "kl", "hoeffding"])
 @pytest.mark.parametrize("settings", [{}, {"slack": 5.0}, {"horizon": 300}, {"start": "cheap", "step": 0.3}], ids=str)
 def test_the_same_arms_as_single_selectors(menu: Menu, bounds: str, settings: dict[str, Any]) -> None:
     size = 12

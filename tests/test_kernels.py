@@ -77,7 +77,7 @@ def run_contest(count: int, kind: int, known: bool, twins: bool, step: float, bu
 
 
 @needs_compiler
-@pytest.mark.parametrize("kind", [lines.KL, lines.HOEFFDING])
+@pytest.mark.parametrize("kind", [lines.HALF_LOG, lines.KL, lines.HOEFFDING])
 @pytest.mark.parametrize("known", [True, False])
 def test_the_tree_chooses_what_a_scan_chooses(kind: int, known: bool) -> None:
     """Every size, duplicate arms and massive ties (where costs are told all lines are equal at first), two step sizes."""
@@ -96,7 +96,7 @@ def test_fifty_million_steps() -> None:
     compared = 0
     for round_ in range(40):
         for count in SIZES:
-            for kind in (lines.KL, lines.HOEFFDING):
+            for kind in (lines.HALF_LOG, lines.KL, lines.HOEFFDING):
                 for known in (True, False):
                     compared += run_contest(count, kind, known, round_ % 2 == 1, 0.5 / (1 + round_), 400_000_000)
     assert compared >= 50_000_000
@@ -177,6 +177,10 @@ class Hoeffding(bounds.Hoeffding):
     pass
 
 
+class HalfLog(bounds.HalfLog):
+    pass
+
+
 class Paper(bounds.Paper):
     pass
 
@@ -191,11 +195,11 @@ MENUS = {
 
 
 @pytest.mark.parametrize("menu", MENUS.values(), ids=MENUS.keys())
-@pytest.mark.parametrize("kind", ["kl", "hoeffding", "paper"])
+@pytest.mark.parametrize("kind", ["half-log", "kl", "hoeffding", "paper"])
 @pytest.mark.parametrize("horizon", [None, 1500])
 def test_compiled_uncompiled_and_objects_play_the_same_arms(menu: Menu, kind: str, horizon: int | None) -> None:
     """Also with outcomes that come late, expire and are amended, across several epochs and the end of the horizon."""
-    own = {"kl": Kl, "hoeffding": Hoeffding, "paper": Paper}[kind]()
+    own = {"half-log": HalfLog, "kl": Kl, "hoeffding": Hoeffding, "paper": Paper}[kind]()
     contestants = [
         Selector(menu, 0.8, horizon, bounds=kind),
         Selector(menu, 0.8, horizon, bounds=own, chooser=Optimist()),

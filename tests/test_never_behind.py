@@ -89,7 +89,7 @@ class Attack(RuleBasedStateMachine):
         moves=st.sampled_from(["decaying", "horizon", "slack", "step"]),
         size=st.floats(0.5, 60),
         start=st.sampled_from(["safe", "safe", "cheap", 0.3]),
-        bounds=st.sampled_from(["kl", "hoeffding", "paper", "liar"]),
+        bounds=st.sampled_from(["half-log", "kl", "hoeffding", "paper", "liar"]),
         chooser=st.sampled_from(["optimist", "hostile"]),
         max_pending=st.sampled_from([None, None, 1, 3]),
         patience=st.sampled_from([None, None, 5.0]),

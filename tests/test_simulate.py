@@ -83,7 +83,7 @@ STREAMS: dict[str, Stream] = {
 
 
 @pytest.mark.parametrize("stream", STREAMS.values(), ids=STREAMS.keys())
-@pytest.mark.parametrize("kind", ["kl", "hoeffding", "paper's"])
+@pytest.mark.parametrize("kind", ["half-log", "kl", "hoeffding", "paper's"])
 def test_compiled_runs_take_the_steps_of_ask_and_tell(
     stream: Stream, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

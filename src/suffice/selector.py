@@ -49,7 +49,7 @@ class Selector(Controller):
         step: how far one outcome moves the dual, instead of slack (step = cap/slack).
         cap: the dual at which everything is played. Default max_cost/(everything_success − target).
         start: "safe" (never behind), "cheap" (the paper's), or the dual to start from.
-        bounds: "auto", "kl", "hoeffding", "paper", or an object of your own.
+        bounds: "auto" (what is best and proven), "half-log", "kl", "hoeffding", "paper", or an object of your own.
         chooser: "auto", "optimist", or an object of your own.
         memory: "full", the whole history.
         max_pending: at so many outstanding decisions other than everything, everything is handed out.

@@ -3,14 +3,15 @@
 from typing import Any
 
 from suffice.bounds.base import Bounds, LineBounds, Tally
+from suffice.bounds.half_log import HalfLog
 from suffice.bounds.hoeffding import Hoeffding, Paper
 from suffice.bounds.kl import KL
 from suffice.errors import InvalidArgument, shown
 
-__all__ = ["KL", "Bounds", "Hoeffding", "LineBounds", "Paper", "Tally", "named_bounds"]
+__all__ = ["KL", "Bounds", "HalfLog", "Hoeffding", "LineBounds", "Paper", "Tally", "named_bounds"]
 
-NAMED: dict[str, type[LineBounds]] = {kind.name: kind for kind in (Hoeffding, KL, Paper)}
-AUTO = "kl"
+NAMED: dict[str, type[LineBounds]] = {kind.name: kind for kind in (HalfLog, KL, Hoeffding, Paper)}
+AUTO = "half-log"
 
 
 def named_bounds(bounds: Any) -> Bounds:

@@ -5,7 +5,7 @@ import importlib
 import importlib.util
 import itertools
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -52,7 +52,7 @@ def read(path: str | os.PathLike[str], kind: str | None = None) -> Decisions:
         raise InvalidArgument(f"log must name a file that can be read, got {shown(str(path))}: {why}") from error
 
 
-def decisions(columns: Mapping[str, Sequence[Any]], names: Iterable[str] = (), *, kind: str | None = None) -> Decisions:
+def decisions(columns: Mapping[str, Any], names: Iterable[str] = (), *, kind: str | None = None) -> Decisions:
     """A decision log from columns: what they are says which kind it is. `names` are all that the file has.
 
     >>> decisions({"option": ["small", "large"], "success": [1, 0]}).options
@@ -118,7 +118,7 @@ def _checked(name: str, values: ArrayLike) -> Floats:
         raise InvalidArgument(f"{name} must hold one number per row, got shape {column.shape}")
     good = {
         "success": ("between 0 and 1", (column >= 0.0) & (column <= 1.0)),
-        "propensity": ("above 0 and at most 1", (column > 0.0) & (column <= 1.0)),
+        "propensity": ("between 1e-9 and 1", (column >= 1e-9) & (column <= 1.0)),
         "cost": ("finite and at least 0", np.isfinite(column) & (column >= 0.0)),
     }
     rule, fits = good.get(name, ("finite", np.isfinite(column) & (np.abs(column) <= 1e100)))
