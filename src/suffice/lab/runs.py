@@ -39,7 +39,8 @@ def row(summary: Summary, best: Optimum) -> dict[str, Any]:
         "rate": summary.rate,
         "cost": summary.mean_cost,
         "regret": regret,
-        "priced_regret": regret + best.dual * summary.debt,  # what is owed, at its price (theory 8)
+        # What is owed, or banked, at its price (theory 8).
+        "priced_regret": regret + (best.dual if summary.debt > 0.0 else best.dual_ahead) * summary.debt,
         "debt": summary.debt,
         "largest_debt": summary.largest_debt,
         "worst_window": summary.worst_window,

@@ -114,7 +114,7 @@ def world_of(name: str, target: float, horizon: int) -> tuple[Any, Optimum, floa
         first, second = (optimum(*half.truth(), target) for half in halves)
         fixed = [best_fixed(half, target) for half in halves]
         stream = Phases((halves[0], horizon // 2), (halves[1], horizon - horizon // 2))
-        both = Optimum((first.cost + second.cost) / 2, first.weights, max(first.dual, second.dual), 0.0)
+        both = Optimum((first.cost + second.cost) / 2, first.weights, max(first.dual, second.dual), first.dual_ahead)
         return stream, both, sum(fixed) / 2
     made: Any = {"rides": Rides, "rides-grid": RidesGrid}.get(name)
     stream = Apis(name) if made is None else made()
