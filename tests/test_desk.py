@@ -17,7 +17,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from interrupt import InterruptAt
 
 import suffice
-from suffice import Menu, Selector, controller
+from suffice import Menu, Selector, fence
 from suffice.book import PRICE
 from suffice.controller import Controller
 from suffice.kernels.arms import CEILING, MARGIN
@@ -258,14 +258,14 @@ def test_an_interrupt_around_a_fork_leaves_no_lock_held() -> None:
     for line in range(1, 60):
         try:
             with InterruptAt(line):
-                controller._before_fork()
+                fence._before_fork()
         except KeyboardInterrupt:
             finished = False
         else:
             finished = True
         with contextlib.suppress(KeyboardInterrupt), InterruptAt(line):
-            controller._after_fork()
-        controller._after_fork()
+            fence._after_fork()
+        fence._after_fork()
         told: list[int] = []
         thread = threading.Thread(target=lambda: told.append(selector.certificate().told), daemon=True)  # noqa: B023
         thread.start()

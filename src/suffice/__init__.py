@@ -18,8 +18,9 @@ from suffice.fleet import Fleet
 from suffice.kernels.warm import warmup
 from suffice.menu import Menu
 from suffice.optimum import Optimum, optimum
+from suffice.printed import paper
 from suffice.records import Arm, Decision
-from suffice.selector import Selector, paper
+from suffice.selector import Selector
 from suffice.simulate import Mark, Summary, Trace, replicate, simulate, summarize
 from suffice.threshold import ThresholdSelector
 

@@ -3,14 +3,12 @@
 `Selector` adds a menu and a way to choose between the rails; `ThresholdSelector` adds a range.
 """
 
-import contextlib
 import copy
 import logging
 import math
 import os
 import threading
 import warnings
-import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from numbers import Real
@@ -19,7 +17,8 @@ from typing import Any, ClassVar
 from suffice.book import OUT, TOLD, dual_of, rail_of
 from suffice.certificate import Certificate
 from suffice.checks import WHOLE, as_number, cost_told, flag, positive, success_units, whole
-from suffice.errors import AlreadyTold, InvalidArgument, Reentered, SufficeWarning, shown
+from suffice.errors import AlreadyTold, InvalidArgument, SufficeWarning, shown
+from suffice.fence import Fence, guard
 from suffice.ledger import Ledger
 from suffice.promise import EVERYTHING, NOTHING, Promise
 from suffice.records import UNAUDITED, Decision
@@ -27,30 +26,6 @@ from suffice.saving import write_state
 
 log = logging.getLogger("suffice")
 log.addHandler(logging.NullHandler())
-
-
-class Fence:
-    """Keeps those out who take no lock, while somebody works on the state in several steps. Only under the lock.
-
-    A signal handler, or a finalizer, may be run by the very thread that holds the lock, in the middle of its work. It
-    may look; if it wants to change something, it is refused, for what it changed would be written over.
-    """
-
-    __slots__ = ("_controller", "_looks")
-
-    def __init__(self, controller: "Controller", *, looks: bool) -> None:
-        self._controller, self._looks = controller, looks
-
-    def __enter__(self) -> None:
-        if not self._looks and self._controller._nested():
-            raise Reentered(
-                "ask and tell must not be called from a signal handler or a finalizer that interrupts the same selector"
-            )
-        self._controller._close()
-
-    def __exit__(self, *_: object) -> None:
-        if not self._controller._nested():
-            self._controller._open()
 
 
 class Controller(ABC):
@@ -76,7 +51,7 @@ class Controller(ABC):
         self._cost = 0.0
         self._lock = threading.RLock()
         self._fence, self._look = Fence(self, looks=False), Fence(self, looks=True)
-        _guard(self)
+        guard(self)
 
     # --- what a kind of controller adds
 
@@ -362,7 +337,7 @@ class Controller(ABC):
         self._lock = threading.RLock()
         self._fence, self._look = Fence(self, looks=False), Fence(self, looks=True)
         self._set_up()
-        _guard(self)
+        guard(self)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "Controller":
         twin = type(self).__new__(type(self))
@@ -375,55 +350,3 @@ def _outcome(item: Any) -> tuple[Any, int, float | None]:
         raise InvalidArgument(f"outcomes must hold (decision, success) or (decision, success, cost), got {shown(item)}")
     cost = item[2] if len(item) == 3 else None
     return item[0], success_units(item[1]), None if cost is None else cost_told(cost)
-
-
-# A fork copies memory as it is at that instant. All controllers are locked while it happens, so that the child never
-# starts from one that is half changed, nor with a lock that nobody will open.
-_controllers: "weakref.WeakSet[Controller]" = weakref.WeakSet()
-_controllers_lock = threading.RLock()
-_held: list[Any] = []
-
-
-def _guard(controller: Controller) -> None:
-    with _controllers_lock:
-        _controllers.add(controller)
-
-
-def _hold(lock: Any) -> None:
-    _held.append(lock)  # first: an interrupt between the two lines must not leave a lock that nobody knows of
-    lock.acquire()
-
-
-def _before_fork() -> None:
-    _hold(_controllers_lock)
-    for controller in list(_controllers):
-        _hold(controller._lock)
-
-
-def _after_fork_in_child() -> None:
-    try:
-        for controller in list(_controllers):
-            controller._ledger.restored = True
-            controller._close()  # until it is asked the long way, which marks what it issues from here on
-    finally:
-        _after_fork()
-
-
-def _after_fork() -> None:
-    try:
-        _release()
-    finally:
-        _release()  # what is left if an interrupt struck
-
-
-def _release() -> None:
-    while _held:
-        with contextlib.suppress(
-            RuntimeError
-        ):  # it is not ours: an interrupt kept us from acquiring it, or from this pop
-            _held[-1].release()
-        _held.pop()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork_in_child)

@@ -6,8 +6,9 @@ from functools import partial
 
 from suffice.certificate import Certificate
 from suffice.optimum import optimum
+from suffice.printed import paper
 from suffice.rivals import AlwaysEverything, Projected
-from suffice.selector import Selector, paper
+from suffice.selector import Selector
 from suffice.simulate import Method, simulate
 from suffice.streams import LabelRanks, Phases
 

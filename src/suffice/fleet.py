@@ -75,7 +75,9 @@ class Fleet:
             )
         found = named_bounds(bounds)
         if not isinstance(found, LineBounds) or type(found) not in NAMED.values() or found.name == "paper":
-            raise InvalidArgument(f'bounds must be "auto", "half-log", "kl" or "hoeffding" for a fleet, got {shown(bounds)}')
+            raise InvalidArgument(
+                f'bounds must be "auto", "half-log", "kl" or "hoeffding" for a fleet, got {shown(bounds)}'
+            )
         self._menu = menu
         self._bounds = found.name
         self._horizon = None if horizon is None else whole("horizon", horizon)

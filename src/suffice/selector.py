@@ -22,7 +22,7 @@ from suffice.checks import WHOLE, success_units, whole
 from suffice.choosers import NAMED as NAMED_CHOOSERS
 from suffice.choosers import Chooser
 from suffice.controller import Controller, log
-from suffice.errors import InvalidArgument, StateError, shown
+from suffice.errors import InvalidArgument, shown
 from suffice.kernels.arms import SPENT
 from suffice.kernels.compile import available, entry, fast
 from suffice.kernels.desk import FENCE, FIRST_ARM, ask_at, desk, tell_at
@@ -32,6 +32,7 @@ from suffice.learner import FlatLearner, make_learner
 from suffice.menu import Menu
 from suffice.pending import Pending
 from suffice.promise import Promise
+from suffice.recipes import again, name_of, same_menu
 from suffice.records import Arm, Decision
 from suffice.runs import Block, World
 from suffice.saving import read_state, reading
@@ -327,8 +328,8 @@ class Selector(Controller):
         return {
             "menu": self._recipe(),
             "horizon": self._horizon,
-            "bounds": written_name(self._learner.bounds, NAMED_BOUNDS),
-            "chooser": written_name(self._learner.chooser, NAMED_CHOOSERS),
+            "bounds": name_of(self._learner.bounds, NAMED_BOUNDS),
+            "chooser": name_of(self._learner.chooser, NAMED_CHOOSERS),
             "memory": self._memory,
             "opened": self._opened,
             "tally": self._learner.rows(),
@@ -361,12 +362,12 @@ class Selector(Controller):
         with reading(state, cls.__name__):
             promise = Promise.from_state(state["promise"])
             selector = cls(
-                _same_menu(menu, state["menu"]),
+                same_menu(menu, state["menu"]),
                 promise.target,
                 state["horizon"],
                 cap=promise.cap,
-                bounds=_again("bounds", bounds, state["bounds"]),
-                chooser=_again("chooser", chooser, state["chooser"]),
+                bounds=again("bounds", bounds, state["bounds"]),
+                chooser=again("chooser", chooser, state["chooser"]),
                 memory=state["memory"],
                 max_pending=state["max_pending"],
                 expire_after=state["expire_after"],
@@ -401,55 +402,3 @@ class _Options:
 def _one_at_a_time() -> bool:
     """Whether a call of compiled code keeps all other threads out: in every Python with a global lock."""
     return bool(getattr(sys, "_is_gil_enabled", lambda: True)())
-
-
-def written_name(thing: Any, named: dict[str, Any]) -> str | dict[str, str]:
-    """How bounds or a chooser are written down: by name if they are ours, else by the type that must be passed again."""
-    kind = type(thing)
-    return str(thing.name) if kind in named.values() else {"own": kind.__name__}
-
-
-def _again(what: str, given: Any, written: Any) -> Any:
-    if given is not None:
-        return given
-    if isinstance(written, dict):
-        raise StateError(f"it was saved with {what} of your own ({written.get('own')}): pass {what}=...")
-    return written
-
-
-def _same_menu(given: Menu | None, recipe: dict[str, Any]) -> Menu:
-    """The menu that was saved; if one is passed, it must be the same as far as can be told."""
-    if given is None:
-        if recipe["kind"] is None:
-            raise StateError(f"its menu could not be written down ({recipe['why']}): pass it as menu=...")
-        return Menu.from_recipe(recipe)
-    if recipe["kind"] is None:
-        same = (given.arms, given.has_nothing) == (recipe["arms"], recipe["nothing"])
-    else:
-        same = given.recipe() == recipe
-    if not same:
-        raise StateError("the menu that was passed is not the one that was saved")
-    return given
-
-
-def paper(menu: Menu, target: float | Fraction, horizon: int, step: float | None = None) -> Selector:
-    """The algorithm of the paper to the letter (its sections "Boundary-Rule Stabilized Primal-Dual ACI" and after).
-
-    The first round plays each interior option once; the promise, and so the certificate, begins after it. Then the dual
-    starts at 0 and moves by `step`, 1/sqrt(horizon) unless given; widths are sqrt(2 ln(nT)/plays), nothing is clipped.
-
-    >>> selector = paper(Menu.top_k([5, 10], classes=100), target=0.8, horizon=1000)
-    >>> [selector.ask().option for _ in range(3)]  # the first round, then nothing: the dual is 0
-    [5, 10, 0]
-    """
-    if not isinstance(menu, Menu):
-        raise InvalidArgument(f"menu must be a Menu, got {shown(menu)}")
-    if not menu.has_nothing:
-        raise InvalidArgument("menu must have a nothing: the paper's algorithm plays it where the dual is 0 or less")
-    if horizon is None:
-        raise InvalidArgument("horizon must be given: the paper's algorithm knows how many steps there will be")
-    moves = step if step is not None else 1.0 / float(whole("horizon", horizon)) ** 0.5
-    selector = Selector(menu, target, horizon, step=moves, start="cheap", bounds="paper", chooser="optimist")
-    selector._opened = 1
-    selector._open()
-    return selector

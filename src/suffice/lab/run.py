@@ -16,8 +16,9 @@ from suffice.lab import fit
 from suffice.lab.runs import even
 from suffice.lab.verdict import Estimate
 from suffice.optimum import Optimum, optimum
+from suffice.printed import paper
 from suffice.rivals import Rival
-from suffice.selector import Selector, paper
+from suffice.selector import Selector
 from suffice.simulate import Summary, summarize
 from suffice.threshold import ThresholdSelector
 

@@ -1,0 +1,99 @@
+"""Who may touch a controller's state, and when: the fence of the way that takes no lock, and forks."""
+
+import contextlib
+import os
+import threading
+import weakref
+from typing import Any, Protocol
+
+from suffice.errors import Reentered
+
+
+class Guarded(Protocol):
+    """What a controller offers to those who keep others out."""
+
+    _lock: Any
+    _ledger: Any
+
+    def _nested(self) -> bool: ...
+
+    def _close(self) -> None: ...
+
+    def _open(self) -> None: ...
+
+
+class Fence:
+    """Keeps those out who take no lock, while somebody works on the state in several steps. Only under the lock.
+
+    A signal handler, or a finalizer, may be run by the very thread that holds the lock, in the middle of its work. It
+    may look; if it wants to change something, it is refused, for what it changed would be written over.
+    """
+
+    __slots__ = ("_controller", "_looks")
+
+    def __init__(self, controller: "Guarded", *, looks: bool) -> None:
+        self._controller, self._looks = controller, looks
+
+    def __enter__(self) -> None:
+        if not self._looks and self._controller._nested():
+            raise Reentered(
+                "ask and tell must not be called from a signal handler or a finalizer that interrupts the same selector"
+            )
+        self._controller._close()
+
+    def __exit__(self, *_: object) -> None:
+        if not self._controller._nested():
+            self._controller._open()
+
+
+# A fork copies memory as it is at that instant. All controllers are locked while it happens, so that the child never
+# starts from one that is half changed, nor with a lock that nobody will open.
+_controllers: "weakref.WeakSet[Any]" = weakref.WeakSet()
+_controllers_lock = threading.RLock()
+_held: list[Any] = []
+
+
+def guard(controller: Guarded) -> None:
+    """Keep this controller whole through every fork from now on."""
+    with _controllers_lock:
+        _controllers.add(controller)
+
+
+def _hold(lock: Any) -> None:
+    _held.append(lock)  # first: an interrupt between the two lines must not leave a lock that nobody knows of
+    lock.acquire()
+
+
+def _before_fork() -> None:
+    _hold(_controllers_lock)
+    for controller in list(_controllers):
+        _hold(controller._lock)
+
+
+def _after_fork_in_child() -> None:
+    try:
+        for controller in list(_controllers):
+            controller._ledger.restored = True
+            controller._close()  # until it is asked the long way, which marks what it issues from here on
+    finally:
+        _after_fork()
+
+
+def _after_fork() -> None:
+    try:
+        _release()
+    finally:
+        _release()  # what is left if an interrupt struck
+
+
+def _release() -> None:
+    while _held:
+        with contextlib.suppress(
+            RuntimeError
+        ):  # it is not ours: an interrupt kept us from acquiring it, or from this pop
+            _held[-1].release()
+        _held.pop()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork_in_child)
