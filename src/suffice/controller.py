@@ -71,6 +71,10 @@ class Controller(ABC):
     def _open(self) -> None:
         """Open them again."""
 
+    def _dual(self, book: Any) -> float:
+        """The price now paid for one success."""
+        return dual_of(book)
+
     @abstractmethod
     def _choose(self, rail: int, dual: float, allowed: Any) -> tuple[int, Any]:
         """The arm and the option to play at this rail, or between the rails at this dual."""
@@ -125,7 +129,7 @@ class Controller(ABC):
 
     def _ask(self, allowed: Any, audit: bool, now: float) -> Decision:
         ledger, book = self._ledger, self._ledger.page()
-        dual = dual_of(book)
+        dual = self._dual(book)
         forced = False
         opening = self._opening(allowed) if audit else None
         if opening is not None:
@@ -239,7 +243,7 @@ class Controller(ABC):
     def dual(self) -> float:
         """The price now paid for one success."""
         with self._lock:
-            return dual_of(self._ledger.page())
+            return self._dual(self._ledger.page())
 
     @property
     def debt(self) -> float:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from suffice.book import COUNTED, LENGTH, OUT, OUT_MIRROR, PARTS, SUCCESSES, TOLD, debt_of, dual_of
+from suffice.book import COUNTED, LENGTH, OUT, OUT_MIRROR, PARTS, SUCCESSES, TOLD, debt_of
 from suffice.bounds import NAMED, LineBounds, named_bounds
 from suffice.certificate import Certificate
 from suffice.checks import WHOLE, whole
@@ -19,7 +19,9 @@ from suffice.kernels import step as kernel
 from suffice.kernels.compile import available, fast
 from suffice.kernels.desk import aligned
 from suffice.kernels.envelope import leaf_count
+from suffice.kernels.prices import dual_at
 from suffice.kernels.step import OUT_ARM
+from suffice.learner import HINTS
 from suffice.ledger import MOST_COUNTED
 from suffice.menu import Menu
 from suffice.promise import Counts, Promise
@@ -97,6 +99,8 @@ class Fleet:
             self._cells, costs, found.code, menu.max_cost, float(menu.everything_success), menu.has_nothing,
             self._horizon or 0, self._promise.cap,
         )  # fmt: skip
+        straight = self._promise.fixed_step is not None or self._promise.start < self._promise.cap
+        self._cells[:, LENGTH + flat.CURVE] = 0.0 if straight else 1.0
 
     # --- ask and tell
 
@@ -214,7 +218,7 @@ class Fleet:
     @property
     def duals(self) -> Floats:
         """The price of a success, per selector."""
-        return np.array([dual_of(book) for book in self._cells[:, :LENGTH].tolist()])
+        return np.array([dual_at(row[:LENGTH], row[LENGTH:]) for row in self._cells.tolist()])
 
     @property
     def pending(self) -> int:
@@ -246,7 +250,8 @@ class Fleet:
         }  # fmt: skip
         buffer = io.BytesIO()
         counts, out = self._cells[:, TOLD:COUNTED], self._cells[:, OUT_ARM].astype(np.int64)
-        np.savez(buffer, about=np.array(json.dumps(about)), counts=counts, tally=self._tally(), out=out)
+        hints = self._cells[:, [LENGTH + cell for cell in HINTS]]
+        np.savez(buffer, about=np.array(json.dumps(about)), counts=counts, tally=self._tally(), hints=hints, out=out)
         write_bytes(path, buffer.getbuffer())
 
     def _tally(self) -> Floats:
@@ -268,19 +273,23 @@ class Fleet:
                 promise = Promise.from_state(about["promise"])
                 fleet = cls(
                     Menu.from_recipe(about["menu"]), promise.target, len(file["out"]), about["horizon"],
-                    cap=promise.cap, bounds=about["bounds"],
+                    cap=promise.cap, step=promise.fixed_step, start=promise.start, bounds=about["bounds"],
                 )  # fmt: skip
-                fleet._fill(promise, file["counts"], file["tally"], file["out"])
+                fleet._fill(promise, file["counts"], file["tally"], file["hints"], file["out"])
         except (FileNotFoundError, StateError):
             raise
         except Exception as error:
             raise StateError(f"{path} is not a fleet that can be read: {type(error).__name__} {error}") from error
         return fleet
 
-    def _fill(self, promise: Promise, counts: Floats, tally: Floats, out: Ints) -> None:
+    def _fill(self, promise: Promise, counts: Floats, tally: Floats, hints: Floats, out: Ints) -> None:
         """Take over what was saved: the counts and sums that were told. All else is worked out anew from them."""
-        if counts.shape != (len(self), COUNTED - TOLD) or tally.shape != self._tally().shape:
+        shapes = (counts.shape, tally.shape, hints.shape)
+        if shapes != ((len(self), COUNTED - TOLD), self._tally().shape, (len(self), len(HINTS))):
             raise StateError("the numbers do not fit the menu")
+        if not ((hints >= 0.0) & (hints <= 1e300)).all():
+            raise StateError("the numbers of the fleet contradict each other")
+        self._cells[:, [LENGTH + cell for cell in HINTS]] = hints
         self._promise = promise
         self._cells[:, :LENGTH] = promise.open()
         self._cells[:, TOLD:COUNTED] = counts

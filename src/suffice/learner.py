@@ -17,11 +17,13 @@ from suffice.errors import InvalidArgument, StateError, shown
 from suffice.kernels import arms as flat
 from suffice.kernels.compile import available, fast, warm
 from suffice.kernels.envelope import leaf_count
+from suffice.kernels.prices import dual_at, price_at
 from suffice.menu import Menu
 from suffice.promise import Promise
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
+HINTS = (flat.HINT, flat.HINT_SUM, flat.HINT_COUNT, flat.HINT_AT)
 
 
 class Learner(ABC):
@@ -39,6 +41,30 @@ class Learner(ABC):
     @abstractmethod
     def learn(self, arm: int, success: float, cost: float | None, plays: int, told: int, price: float) -> None:
         """Take in an outcome: `plays` is 0 for what came late, `told` and `price` are those after it."""
+
+    def curve(self) -> None:
+        """Let the price follow a curve of the debt instead of the straight dual."""
+        self.arms[flat.CURVE] = 1.0
+
+    def dual(self, book: Any) -> float:
+        """The price now paid for one success."""
+        return dual_at(book, self.arms)
+
+    def price(self, book: Any) -> float:
+        """The same, cut to where it is a price."""
+        return price_at(book, self.arms)
+
+    def hint(self) -> list[float]:
+        """What is known of the right price, in JSON's terms."""
+        return [float(self.arms[cell]) for cell in HINTS]
+
+    def take_hint(self, hint: Any) -> None:
+        """Take over a hint that was saved."""
+        values = [float(value) for value in hint]
+        if len(values) != len(HINTS) or not all(0.0 <= value <= 1e300 for value in values):
+            raise StateError(f"the hint must hold {len(HINTS)} numbers of at least 0, got {shown(hint)}")
+        for cell, value in zip(HINTS, values, strict=True):
+            self.arms[cell] = value
 
     @abstractmethod
     def columns(self) -> tuple[Floats, Floats, Floats, Floats, Floats, Floats]:
@@ -131,10 +157,12 @@ class FlatLearner(Learner):
 class OwnLearner(Learner):
     """Bounds or a chooser of a user's own."""
 
-    def __init__(self, menu: Menu, bounds: Bounds, chooser: Chooser, horizon: int | None) -> None:
+    def __init__(self, menu: Menu, bounds: Bounds, chooser: Chooser, horizon: int | None, promise: Promise) -> None:
         self.menu, self.bounds, self.chooser = menu, bounds, chooser
         bounds.open(menu, horizon)
         self.tally = Tally(menu.arms)
+        self.arms = [0.0] * flat.HEAD  # for the price alone
+        self.arms[flat.HINT], self.arms[flat.HINT_AT], self.arms[flat.CEILING] = promise.cap, 1.0, promise.cap
 
     def propose(self, price: float, allowed: Mask | None) -> int:
         proposed = self.chooser.choose(price, self.bounds, allowed)
@@ -144,6 +172,8 @@ class OwnLearner(Learner):
         return arm
 
     def learn(self, arm: int, success: float, cost: float | None, plays: int, told: int, price: float) -> None:
+        if plays and self.arms[flat.CURVE]:
+            flat.remember(self.arms, told, price)
         self.tally.add(arm, success, cost, plays=plays)
         self.bounds.update(self.tally, arm, told)
         heard = getattr(self.chooser, "learn", None)
@@ -170,4 +200,4 @@ def make_learner(menu: Menu, bounds: Any, chooser: Any, horizon: int | None, pro
     found, proposer = named_bounds(bounds), named_chooser(chooser)
     if type(found) in NAMED.values() and type(proposer) is Optimist:
         return FlatLearner(menu, found, proposer, horizon, promise)  # type: ignore[arg-type]
-    return OwnLearner(menu, found, proposer, horizon)
+    return OwnLearner(menu, found, proposer, horizon, promise)

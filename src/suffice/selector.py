@@ -27,7 +27,6 @@ from suffice.kernels.arms import SPENT
 from suffice.kernels.compile import available, entry, fast
 from suffice.kernels.desk import FENCE, FIRST_ARM, ask_at, desk, tell_at
 from suffice.kernels.runs import play
-from suffice.kernels.step import price_of
 from suffice.learner import FlatLearner, make_learner
 from suffice.menu import Menu
 from suffice.pending import Pending
@@ -52,6 +51,8 @@ class Selector(Controller):
         start: "safe" (never behind), "cheap" (the paper's), or the dual to start from.
         bounds: "auto" (what is best and proven), "half-log", "kl", "hoeffding", "paper", or an object of your own.
         chooser: "auto", "optimist", or an object of your own.
+        prices: how the price of a success follows the debt: "curve" (around a hint of the right price), "straight" (as in
+            the paper), or "auto": the curve where the start is safe and no step is given.
         memory: "full", the whole history.
         max_pending: at so many outstanding decisions other than everything, everything is handed out.
         expire_after: seconds after which a decision that was not told counts as a failure.
@@ -80,6 +81,7 @@ class Selector(Controller):
         start: str | float = "safe",
         bounds: str | Bounds = "auto",
         chooser: str | Chooser = "auto",
+        prices: str = "auto",
         memory: str = "full",
         max_pending: int | None = None,
         expire_after: float | None = None,
@@ -105,6 +107,9 @@ class Selector(Controller):
         self._horizon = None if horizon is None else whole("horizon", horizon)
         self._memory = memory
         self._learner = make_learner(menu, bounds, chooser, self._horizon, promise)
+        self._prices = _prices(prices, promise)
+        if self._prices == "curve":
+            self._learner.curve()
         self._opened = menu.arms  # the first arm that the first round has not played; beyond the last: no first round
         self._set_up()
         self._chooser_failed = False
@@ -179,6 +184,11 @@ class Selector(Controller):
         return str(getattr(self._learner.bounds, "name", type(self._learner.bounds).__name__))
 
     @property
+    def prices(self) -> str:
+        """How the price follows the debt: what "auto" became."""
+        return self._prices
+
+    @property
     def chooser(self) -> str:
         """The chooser in use: what "auto" became."""
         return str(getattr(self._learner.chooser, "name", type(self._learner.chooser).__name__))
@@ -245,6 +255,9 @@ class Selector(Controller):
         """What was spent on all decisions settled so far, as far as it is known or was told."""
         short = 0.0 if self._desk is None else float(self._desk[FIRST_ARM + SPENT])
         return max(0.0, self._cost + short)  # amendments subtract what they add again, up to rounding
+
+    def _dual(self, book: Any) -> float:
+        return self._learner.dual(book)
 
     def _arms(self) -> int:
         return self._menu.arms
@@ -314,7 +327,7 @@ class Selector(Controller):
                 f"option {menu.option(arm)!r} cost {spent:g}, above max_cost {menu.max_cost:g}: the record keeps it, "
                 "learning takes max_cost; set max_cost to what everything really costs"
             )
-        self._learner.learn(arm, success, learned, 0 if late else 1, int(page[TOLD]), price_of(page))
+        self._learner.learn(arm, success, learned, 0 if late else 1, int(page[TOLD]), self._learner.price(page))
 
     # --- saving
 
@@ -330,6 +343,8 @@ class Selector(Controller):
             "horizon": self._horizon,
             "bounds": name_of(self._learner.bounds, NAMED_BOUNDS),
             "chooser": name_of(self._learner.chooser, NAMED_CHOOSERS),
+            "prices": self._prices,
+            "hint": self._learner.hint(),
             "memory": self._memory,
             "opened": self._opened,
             "tally": self._learner.rows(),
@@ -360,14 +375,18 @@ class Selector(Controller):
     ) -> "Selector":
         """The selector that `state()` wrote down."""
         with reading(state, cls.__name__):
+            state = {"prices": "straight", **state}  # as it was before there was a choice
             promise = Promise.from_state(state["promise"])
             selector = cls(
                 same_menu(menu, state["menu"]),
                 promise.target,
                 state["horizon"],
                 cap=promise.cap,
+                step=promise.fixed_step,
+                start=promise.start,
                 bounds=again("bounds", bounds, state["bounds"]),
                 chooser=again("chooser", chooser, state["chooser"]),
+                prices=state["prices"],
                 memory=state["memory"],
                 max_pending=state["max_pending"],
                 expire_after=state["expire_after"],
@@ -380,7 +399,9 @@ class Selector(Controller):
     def _restore(self, state: dict[str, Any]) -> None:
         super()._restore(state)
         self._set_up()
-        self._learner.fill(state["tally"], self.told, price_of(self._ledger.book))
+        if state["prices"] == "curve":
+            self._learner.take_hint(state["hint"])
+        self._learner.fill(state["tally"], self.told, self._learner.price(self._ledger.page()))
         self._opened = whole("opened", state["opened"], 0)
         self._open()
 
@@ -397,6 +418,17 @@ class _Options:
 
     def __getitem__(self, arm: int) -> Any:
         return self._menu.option(arm)
+
+
+def _prices(prices: Any, promise: Promise) -> str:
+    straight = promise.fixed_step is not None or promise.start < promise.cap
+    if prices == "auto":
+        return "straight" if straight else "curve"
+    if prices not in ("curve", "straight"):
+        raise InvalidArgument(f'prices must be "auto", "curve" or "straight", got {shown(prices)}')
+    if prices == "curve" and straight:
+        raise InvalidArgument('prices must be "straight" where a step is given or the start is not "safe"')
+    return str(prices)
 
 
 def _one_at_a_time() -> bool:

@@ -267,12 +267,15 @@ def _by_asking(method: Any, stream: Any, latents: Any, start: int, progress: Cal
     block = Block.empty(len(latents))
     # A threshold is no arm of the stream's menu; some streams can judge the number itself.
     by_value = not hasattr(method, "menu") and hasattr(stream, "judge_value")
+    hears = getattr(method, "hears", None)
     for step, latent in enumerate(latents):
         decision = method.ask()
         if by_value:
             success, cost = stream.judge_value(latent, decision.option)
         else:
             success, cost = stream.judge(latent, decision.arm, decision.dual)
+        if hears is not None and hears(success):
+            method.hear(latent)  # a rival that is shown more than a bit, and says so in its feedback
         method.tell(decision, success, cost)
         block.arms[step], block.successes[step] = decision.arm, success
         block.costs[step], block.duals[step] = cost, decision.dual

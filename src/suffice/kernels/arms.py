@@ -11,7 +11,9 @@ from suffice.kernels.envelope import BUCKET, lowest, room, set_line, settle_all,
 from suffice.kernels.lines import PAPER, epoch_of, level_of, lower_of, upper_of
 
 ARMS, SIZE, KIND, MOST, KNOWN, LEVEL, LAST, HORIZON, MARGIN, SORT, HAS_NOTHING, UNSEEN, CEILING, SPENT = range(14)
-HEAD = 16
+HINT, HINT_SUM, HINT_COUNT, HINT_AT, CURVE = range(14, 19)  # of the price; see `prices`
+HEAD = 24
+BLOCK = 1.25  # how much longer each block of the hint is than the one before
 PLAYS, SUCCESSES, PRICED, COSTS, UPPER, LOWER, PLACE, PAYS = range(8)
 STRIDE = 8
 SMALL = 64  # scanning so few lines is faster than keeping a tree
@@ -51,6 +53,7 @@ def lay_out(
     arms[cell(UPPER, count - 1)] = best
     arms[cell(LOWER, count - 1)] = most
     arms[cell(PAYS, count - 1)] = most
+    arms[HINT], arms[HINT_AT] = cap, 1.0
     enter(arms, 1)
     rebuild(arms, 0, cap)
 
@@ -110,11 +113,24 @@ def learn(arms: Any, arm: int, success: float, cost: float, plays: int, told: in
     if not math.isnan(cost):
         arms[cell(PRICED, arm)] += 1
         arms[cell(COSTS, arm)] += cost
+    if plays > 0 and arms[CURVE] > 0.0:
+        remember(arms, told, price)
     if told + 1 > arms[LAST]:
         refresh(arms, told, price)
     elif interior(arms, arm):
         redraw(arms, arm)
         _lift(arms, arm, told, price)
+
+
+def remember(arms: Any, told: int, price: float) -> None:
+    """Take the price into the hint: the mean over a block, at whose end the next, longer one begins."""
+    arms[HINT_SUM] += price
+    arms[HINT_COUNT] += 1.0
+    if told >= arms[HINT_AT]:
+        arms[HINT] = min(max(arms[HINT_SUM] / arms[HINT_COUNT], 0.0), arms[CEILING])
+        arms[HINT_SUM] = 0.0
+        arms[HINT_COUNT] = 0.0
+        arms[HINT_AT] = math.ceil(BLOCK * told) + 1.0
 
 
 def _lift(arms: Any, arm: int, told: int, price: float) -> None:

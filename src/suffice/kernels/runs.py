@@ -22,7 +22,8 @@ from suffice.book import (
 )  # fmt: skip
 from suffice.checks import WHOLE
 from suffice.kernels.arms import ARMS, cheapest, learn
-from suffice.kernels.step import choose, count, kind_of, price_of
+from suffice.kernels.prices import dual_at, price_at
+from suffice.kernels.step import choose, count, kind_of
 
 LOW_ARM, MIDDLE_ARM, HIGH_ARM = 0, 1, 2  # of a threshold
 
@@ -50,7 +51,7 @@ def play(
     first_round = opening > 0
     last = int(arms[ARMS]) - 1
     for step in range(len(latents)):
-        duals[step] = dual_of(book)
+        duals[step] = dual_at(book, arms)
         opens = first_round and opening < last
         if opens:
             arm = opening
@@ -62,7 +63,7 @@ def play(
         success = judged(latents[step], arm, low, high, units)
         cost = priced(latents[step], arm, costs, prices)
         if opens:
-            learn(arms, arm, success / WHOLE, cost, 1, int(book[TOLD]), price_of(book))
+            learn(arms, arm, success / WHOLE, cost, 1, int(book[TOLD]), price_at(book, arms))
         else:
             count(book, arms, arm, success, cost, False)
         played[step] = arm

@@ -6,7 +6,6 @@ The drivers: the live selector (`desk`), whole runs on a stream (`runs`), and fl
 from typing import Any
 
 from suffice.book import (
-    CAP,
     COUNTED,
     EVERYTHING,
     LENGTH,
@@ -17,12 +16,12 @@ from suffice.book import (
     TOLD,
     ask_of,
     back_of,
-    dual_of,
     rail_of,
     record_of,
 )
 from suffice.checks import WHOLE
 from suffice.kernels.arms import ARMS, HAS_NOTHING, cheapest, lay_out, learn, refresh
+from suffice.kernels.prices import dual_at, price_at
 
 OUT_ARM = COUNTED  # a spare cell of the book: the arm that a selector of a fleet has out, or −1
 
@@ -35,7 +34,7 @@ def choose(book: Any, arms: Any) -> int:
     if rail == NOTHING and arms[HAS_NOTHING] > 0.0:
         return 0
     # Where there is no nothing, the cheapest option is played at the bottom: the price of a success is 0 there.
-    return cheapest(arms, max(0.0, dual_of(book)))
+    return cheapest(arms, max(0.0, dual_at(book, arms)))
 
 
 def kind_of(arms: Any, arm: int) -> int:
@@ -45,22 +44,17 @@ def kind_of(arms: Any, arm: int) -> int:
     return NOTHING if arm == 0 and arms[HAS_NOTHING] > 0.0 else PRICE
 
 
-def price_of(book: Any) -> float:
-    """The dual, cut to where it is a price: where the envelope is to be settled."""
-    return float(min(max(dual_of(book), 0.0), book[CAP]))
-
-
 def count(book: Any, arms: Any, arm: int, units: int, cost: float, expired: bool) -> None:
     """Count and take in the outcome of a decision that was out."""
     kind = kind_of(arms, arm)
     back_of(book, kind)
     record_of(book, kind, units, expired)
-    learn(arms, arm, units / WHOLE, cost, 1, int(book[TOLD]), price_of(book))
+    learn(arms, arm, units / WHOLE, cost, 1, int(book[TOLD]), price_at(book, arms))
 
 
 def ask_step(book: Any, arms: Any, limit: float) -> tuple[int, float]:
     """Decide, and count the decision as outstanding. At `limit` outstanding decisions everything is handed out."""
-    dual = dual_of(book)
+    dual = dual_at(book, arms)
     forced = False
     if book[OUT] >= limit:
         # Theory 4: everything, not just any boundary arm, or nothings without end would break the bound.
@@ -124,4 +118,4 @@ def refresh_fleet(cells: Any) -> None:
     """Recompute all lines of every selector of a fleet from its tally."""
     for one in range(len(cells)):
         book, arms = cells[one][:LENGTH], cells[one][LENGTH:]
-        refresh(arms, int(book[TOLD]), price_of(book))
+        refresh(arms, int(book[TOLD]), price_at(book, arms))

@@ -1,7 +1,53 @@
-"""Every other method in the same frame, one per file, each saying what feedback it needs."""
+"""Every other method in the same frame, one per file, each saying what feedback it needs.
 
-from suffice.rivals.base import Rival
+`found()` lists them by name. Those that see a label run with `play`.
+"""
+
+from suffice.rivals.ag_aci import AgACI
+from suffice.rivals.base import Rival, play
+from suffice.rivals.bccp import BCCP
+from suffice.rivals.best_fixed import BestFixed
+from suffice.rivals.clairvoyant import ClairvoyantMix
+from suffice.rivals.conformal_pi import ConformalPI
+from suffice.rivals.conservative import ConservativeUCB
+from suffice.rivals.conservative_path import ConservativePath
+from suffice.rivals.decaying_aci import DecayingACI
+from suffice.rivals.discover import found
+from suffice.rivals.dt_aci import DtACI
 from suffice.rivals.everything import AlwaysEverything
+from suffice.rivals.exp3 import Exp3P
+from suffice.rivals.exp3_unlock import Exp3Unlock
+from suffice.rivals.group_aci import GroupACI
+from suffice.rivals.knapsack import Knapsack
+from suffice.rivals.optimistic_lp import OptimisticLP
 from suffice.rivals.projected import Projected
+from suffice.rivals.quantile_aci import QuantileACI
+from suffice.rivals.scalar_aci import ScalarACI
+from suffice.rivals.shortest_interval import ShortestInterval
+from suffice.rivals.sps import SPS
 
-__all__ = ["AlwaysEverything", "Projected", "Rival"]
+__all__ = [
+    "BCCP",
+    "SPS",
+    "AgACI",
+    "AlwaysEverything",
+    "BestFixed",
+    "ClairvoyantMix",
+    "ConformalPI",
+    "ConservativePath",
+    "ConservativeUCB",
+    "DecayingACI",
+    "DtACI",
+    "Exp3P",
+    "Exp3Unlock",
+    "GroupACI",
+    "Knapsack",
+    "OptimisticLP",
+    "Projected",
+    "QuantileACI",
+    "Rival",
+    "ScalarACI",
+    "ShortestInterval",
+    "found",
+    "play",
+]

@@ -1,22 +1,54 @@
-"""What every rival offers: the ask and tell of a selector, and what feedback it was given. No promise."""
+"""What every rival offers: the ask and tell of a selector, and what feedback it was given. No promise.
 
+And `play`, the simulator's loop with the one thing it lacks: showing labels to the methods whose class says that they see
+them. A loop of one's own needs two lines for it: `if method.hears(success): method.hear(latent)`, and then `tell`.
+"""
+
+import copy
+import inspect
+import math
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
+
+import numpy as np
 
 from suffice.book import TOLD
-from suffice.checks import WHOLE, as_number, cost_told, exact, success_units
+from suffice.checks import WHOLE, as_number, cost_told, exact, success_units, whole
 from suffice.errors import InvalidArgument, shown
 from suffice.ledger import Ledger
 from suffice.menu import Menu
 from suffice.promise import PRICE, Promise
 from suffice.records import Decision
+from suffice.runs import Block
+from suffice.simulate import BLOCK, Trace
+
+# What a method is shown of each step, from the least to the most.
+SUCCESS: Final = "success"
+SUCCESS_AND_COST: Final = "success + cost"
+LABEL_WHEN_COVERED: Final = "label when covered"
+LABEL: Final = "label"
+FEEDBACK: Final = (SUCCESS, SUCCESS_AND_COST, LABEL_WHEN_COVERED, LABEL)
+# Yardsticks are no learners: one sees nothing, the others know the world beforehand.
+NONE: Final = "none"
+TRUTH: Final = "truth"
+
+# How far the source was read.
+PRIMARY: Final = "the source itself, or its code"
+SUMMARY: Final = "a detailed summary of the source, not its text"
+COMMON: Final = "common knowledge of the method, not checked against the text"
+
+SALT: Final = 0x52495641  # keeps a method's own randomness apart from that of a stream with the same seed
 
 
 class Rival(ABC):
-    """Another method in the same frame. Subclasses choose an arm and take in its outcome."""
+    """Another method in the same frame. Subclasses choose an arm and take in its outcome.
+
+    A method whose `feedback` is a label is shown it by `hear`, just before the `tell` of the same step.
+    """
 
     name: ClassVar[str]
     source: ClassVar[str]
+    read: ClassVar[str]  # how far the source was read
     feedback: ClassVar[str]  # what it is shown of each step
     guarantee: ClassVar[str]
 
@@ -28,10 +60,13 @@ class Rival(ABC):
         self._ledger = Ledger(self._promise)
         self.menu = menu
         self.cost = 0.0
+        self._note: Any = None  # what `_choose` leaves for the `_learn` of the same decision
+        self._notes: dict[int, Any] = {}
+        self._heard: float | None = None
 
     @abstractmethod
     def _choose(self) -> int:
-        """The arm to play now."""
+        """The arm to play now. What `_note` is set to is there again when the outcome is learned, however late."""
 
     def _learn(self, arm: int, success: float, cost: float, *, counted: bool) -> None:
         """Take in an outcome; `counted` is False for those of a first round."""
@@ -44,13 +79,35 @@ class Rival(ABC):
     def ask(self) -> Decision:
         """What to do now."""
         counted = self._counted()
+        self._note = None
         arm = self._choose()
         identity = self._ledger.issue(arm, PRICE, 0.0, counted=counted)
+        if self._note is not None:
+            self._notes[identity] = self._note
         return Decision(identity, arm, self.menu.option(arm), self.menu.kind_of(arm), self.dual, self._ledger.key)
 
     def _counted(self) -> bool:
         """Whether the decision to come counts towards the target; those of a first round do not."""
         return True
+
+    def hears(self, success: float) -> bool:
+        """Whether the method is to be shown the label of a step with this outcome."""
+        return self.feedback == LABEL or (self.feedback == LABEL_WHEN_COVERED and success > 0.0)
+
+    def hear(self, latent: Any) -> None:
+        """The label of the step that is told next, on the scale of the options: the least that would have succeeded.
+
+        Only where `hears` says so: a label that the method's class of feedback does not show is not used.
+        """
+        if self.feedback not in (LABEL, LABEL_WHEN_COVERED):
+            raise InvalidArgument(f"latent must not be shown to {self.name!r}, which sees {self.feedback}")
+        try:
+            label = float(latent)
+        except (TypeError, ValueError):
+            label = math.nan
+        if not math.isfinite(label):
+            raise InvalidArgument(f"latent must be a finite number on the scale of the options, got {shown(latent)}")
+        self._heard = label
 
     def tell(self, decision: Decision | int, success: float, cost: float | None = None) -> None:
         """How it went."""
@@ -60,9 +117,17 @@ class Rival(ABC):
         spent = self.menu.known_cost(arm) if cost is None else cost_told(cost)
         if spent is None:
             raise InvalidArgument(f"cost must be told for option {self.menu.option(arm)!r}")
+        hears = self.hears(units / WHOLE)
+        if hears and self._heard is None:
+            raise InvalidArgument(
+                f"latent must be heard before it is told: {self.name!r} sees {self.feedback}; use rivals.play"
+            )
         self._ledger.settle(identity, units)
         self.cost += spent
+        self._note = self._notes.pop(identity, None)
+        self._heard = self._heard if hears else None
         self._learn(arm, units / WHOLE, min(spent, self.menu.max_cost), counted=counted)
+        self._heard = None
 
     @property
     def target(self) -> float:
@@ -86,9 +151,61 @@ class Rival(ABC):
         return self._ledger.outstanding()
 
 
+def play(method: Rival, stream: Any, horizon: int, seed: int = 0) -> Trace:
+    """Run a rival on a stream like `simulate`, and show it what its class of feedback allows.
+
+    The worlds are those of `simulate`: the same seed gives the same one. For methods that see no labels the traces agree,
+    so that `simulate` may hand all rivals over to this loop, or take its two lines on.
+
+    >>> from suffice.rivals import QuantileACI
+    >>> from suffice.streams import LabelRanks
+    >>> stream = LabelRanks.cifar100()
+    >>> trace = play(QuantileACI(stream.menu, 0.95), stream, horizon=1000)
+    >>> abs(trace.rate - 0.95) < 0.02
+    True
+    """
+    horizon = whole("horizon", horizon)
+    if not isinstance(method, Rival):
+        raise InvalidArgument(f"method must be a rival, got {shown(method)}")
+    if method.told or method.pending:
+        raise InvalidArgument("method must be a fresh one, which has been asked nothing yet")
+    if method.menu is not stream.menu and method.menu.recipe() != stream.menu.recipe():
+        raise InvalidArgument("method must have the stream's menu: build it with stream.menu")
+    twin = copy.deepcopy(method)
+    rng = np.random.default_rng(seed)
+    timed = len(inspect.signature(stream.draw).parameters) > 2
+    run = Block.empty(horizon)
+    for start in range(0, horizon, BLOCK):  # drawn in the simulator's blocks, or the worlds would differ
+        count = min(BLOCK, horizon - start)
+        latents = stream.draw(rng, count, start) if timed else stream.draw(rng, count)
+        for step, latent in enumerate(latents, start):
+            decision = twin.ask()
+            success, cost = stream.judge(latent, decision.arm, decision.dual)
+            if twin.hears(success):
+                twin.hear(latent)
+            twin.tell(decision, success, cost)
+            run.arms[step], run.successes[step] = decision.arm, success
+            run.costs[step], run.duals[step] = cost, decision.dual
+    return Trace(method.target, run.arms, run.successes, run.costs, run.duals, twin)
+
+
+def own_rng(seed: Any) -> np.random.Generator:
+    """A method's own randomness: not that of a stream, though both may be given the same seed.
+
+    >>> own_rng(0).random() == np.random.default_rng(0).random()
+    False
+    """
+    return np.random.default_rng([SALT, whole("seed", seed, 0)])
+
+
+def above_zero(name: str, value: Any) -> float:
+    """A number above 0 that a user gave."""
+    number = float(exact(name, value))
+    if number <= 0.0:
+        raise InvalidArgument(f"{name} must be above 0, got {shown(value)}")
+    return number
+
+
 def step_of(step: Any, horizon: int) -> float:
     """A step as given, or 1/sqrt(horizon)."""
-    value = 1.0 / float(horizon) ** 0.5 if step is None else float(exact("step", step))
-    if value <= 0.0:
-        raise InvalidArgument(f"step must be above 0, got {shown(step)}")
-    return value
+    return 1.0 / float(horizon) ** 0.5 if step is None else above_zero("step", step)

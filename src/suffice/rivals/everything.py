@@ -2,15 +2,21 @@
 
 from typing import ClassVar
 
-from suffice.rivals.base import Rival
+from suffice.rivals.base import NONE, PRIMARY, Rival
 
 
 class AlwaysEverything(Rival):
-    """Plays everything in every step."""
+    """Plays everything in every step.
+
+    >>> from suffice import Menu
+    >>> AlwaysEverything(Menu({"small": 0.1}, everything="a person"), 0.9).ask().option
+    'a person'
+    """
 
     name: ClassVar[str] = "always everything"
     source: ClassVar[str] = "common practice"
-    feedback: ClassVar[str] = "none"
+    read: ClassVar[str] = PRIMARY
+    feedback: ClassVar[str] = NONE
     guarantee: ClassVar[str] = "succeeds as often as everything does"
 
     def _choose(self) -> int:

@@ -13,16 +13,24 @@ from suffice.kernels.compile import fast
 from suffice.kernels.runs import play_projected
 from suffice.learner import FlatLearner
 from suffice.menu import Menu
-from suffice.rivals.base import Rival, step_of
+from suffice.rivals.base import PRIMARY, SUCCESS_AND_COST, Rival, step_of
 from suffice.runs import Block, World
 
 
 class Projected(Rival):
-    """The paper's estimates, always the argmin, and dual ← clip(dual + step·(target − success), 0, cap)."""
+    """The paper's estimates, always the argmin, and dual ← clip(dual + step·(target − success), 0, cap).
+
+    >>> rival = Projected(Menu({"small": 0.1}, everything="all", nothing="none"), 0.9, horizon=100)
+    >>> for _ in range(2):  # the first plays every option once and does not move the dual
+    ...     rival.tell(rival.ask(), success=False)
+    >>> round(rival.dual, 3)
+    0.09
+    """
 
     name: ClassVar[str] = "projected"
     source: ClassVar[str] = "the paper's baseline, after Guo & Liu 2024"
-    feedback: ClassVar[str] = "success + cost"
+    read: ClassVar[str] = PRIMARY
+    feedback: ClassVar[str] = SUCCESS_AND_COST
     guarantee: ClassVar[str] = "stochastic; none on a path"
 
     def __init__(

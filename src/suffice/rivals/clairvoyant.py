@@ -1,0 +1,43 @@
+"""The clairvoyant mix: the optimum itself, drawn afresh in every step."""
+
+from fractions import Fraction
+from typing import Any, ClassVar
+
+from suffice.menu import Menu
+from suffice.optimum import optimum
+from suffice.rivals.base import PRIMARY, TRUTH, Rival, own_rng
+from suffice.rivals.best_fixed import truth_of
+from suffice.rivals.weights import draw
+
+
+class ClairvoyantMix(Rival):
+    """Draws an arm from the cheapest mix that succeeds as often as the target, by the truth.
+
+    A yardstick, not a method: it knows the stream's truth. Its expected cost is the optimum, and its debt walks at
+    random: nobody who is never behind can do quite as well.
+
+    Args:
+        menu: the stream's menu.
+        target: the success rate to hold.
+        stream: a stream with `truth()`.
+        seed: of the method's own randomness.
+
+    >>> from suffice.streams import LabelRanks
+    >>> stream = LabelRanks.cifar100()
+    >>> ClairvoyantMix(stream.menu, 0.95, stream).weights.round(3).tolist()
+    [0.0, 0.0, 0.676, 0.324, 0.0, 0.0]
+    """
+
+    name: ClassVar[str] = "clairvoyant mix"
+    source: ClassVar[str] = "the paper's benchmark"
+    read: ClassVar[str] = PRIMARY
+    feedback: ClassVar[str] = TRUTH
+    guarantee: ClassVar[str] = "the target and the least cost in expectation; none on a path"
+
+    def __init__(self, menu: Menu, target: float | Fraction, stream: Any, *, seed: int = 0) -> None:
+        super().__init__(menu, target)
+        self.weights = optimum(*truth_of(menu, stream), self._promise.target).weights
+        self._rng = own_rng(seed)
+
+    def _choose(self) -> int:
+        return draw(self._rng, self.weights)

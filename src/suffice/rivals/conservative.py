@@ -1,0 +1,61 @@
+"""Conservative exploration: the tempting arm only where what was certainly achieved pays for it, else everything."""
+
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+
+from suffice.checks import whole
+from suffice.menu import Menu
+from suffice.rivals.base import PRIMARY, SUCCESS_AND_COST, Rival
+from suffice.rivals.estimates import Estimates
+
+
+class ConservativeUCB(Rival):
+    """Plays the optimistic arm J iff Σ plays·lower success + lower success of J >= target·step, else everything.
+
+    Wu, Shariff, Lattimore & Szepesvári 2016, with everything as the baseline arm. There the optimistic arm is the one of
+    the greatest reward; here it is the one whose mix with everything, just enough of it to reach the target, could be
+    the cheapest. Our KL bounds. Decisions that are pending count as failed.
+
+    Args:
+        menu: any menu.
+        target: the success rate to hold.
+        horizon: how many steps the bounds are to hold for.
+
+    >>> rival = ConservativeUCB(Menu({"small": 0.1}, everything="all", nothing="none"), 0.75, horizon=100)
+    >>> options = []
+    >>> for _ in range(8):
+    ...     decision = rival.ask()
+    ...     options.append(decision.option)
+    ...     rival.tell(decision, success=decision.is_everything)
+    >>> options
+    ['all', 'all', 'all', 'small', 'all', 'all', 'all', 'small']
+    """
+
+    name: ClassVar[str] = "conservative UCB"
+    source: ClassVar[str] = "Wu, Shariff, Lattimore & Szepesvári 2016"
+    read: ClassVar[str] = PRIMARY
+    feedback: ClassVar[str] = SUCCESS_AND_COST
+    guarantee: ClassVar[str] = "expected successes of every prefix, with high probability on independent steps"
+
+    def __init__(self, menu: Menu, target: float | Fraction, horizon: int) -> None:
+        super().__init__(menu, target)
+        self._estimates = Estimates(menu, whole("horizon", horizon))
+
+    def tempting(self) -> int:
+        """The optimistic arm: the cheapest when mixed with everything."""
+        slack = 1.0 - self.target
+        share = slack / np.maximum(1.0 - self._estimates.upper, slack)  # of the steps, the rest going to everything
+        return int((share * (self.menu.max_cost - self._estimates.cost)).argmax())
+
+    def _safe(self, arm: int) -> bool:
+        certain = float(self._estimates.tally.plays @ self._estimates.lower) + float(self._estimates.lower[arm])
+        return certain >= self.target * (self.told + self.pending + 1)
+
+    def _choose(self) -> int:
+        arm = self.tempting()
+        return arm if self._safe(arm) else self.menu.arms - 1
+
+    def _learn(self, arm: int, success: float, cost: float, *, counted: bool) -> None:
+        self._estimates.add(arm, success, cost)

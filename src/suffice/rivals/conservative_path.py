@@ -1,0 +1,36 @@
+"""Conservative exploration by what was achieved, not by what was certain: never behind on any path."""
+
+from fractions import Fraction
+from typing import ClassVar
+
+from suffice.checks import WHOLE
+from suffice.rivals.base import PRIMARY
+from suffice.rivals.conservative import ConservativeUCB
+
+
+class ConservativePath(ConservativeUCB):
+    """Plays the optimistic arm iff past successes >= target·step, else everything.
+
+    Even if the arm fails nothing is owed then, so where everything succeeds the debt is never above 0. It is compared
+    exactly. The arguments and the optimistic arm are those of `ConservativeUCB`.
+
+    >>> from suffice import Menu
+    >>> rival = ConservativePath(Menu({"small": 0.1}, everything="all", nothing="none"), 0.5, horizon=100)
+    >>> debts = []
+    >>> for _ in range(4):
+    ...     decision = rival.ask()
+    ...     rival.tell(decision, success=decision.is_everything)
+    ...     debts.append(rival.debt)
+    >>> debts
+    [-0.5, 0.0, -0.5, 0.0]
+    """
+
+    name: ClassVar[str] = "conservative UCB on the path"
+    source: ClassVar[str] = "sample-path variant of Wu, Shariff, Lattimore & Szepesvári 2016"
+    read: ClassVar[str] = PRIMARY
+    guarantee: ClassVar[str] = "debt at most 0 on every path where everything succeeds"
+
+    def _safe(self, arm: int) -> bool:
+        counts = self._ledger.counts
+        achieved = Fraction(counts.successes, WHOLE)
+        return achieved >= self._promise.target * (counts.told + self.pending + 1)

@@ -1,0 +1,59 @@
+"""Adaptive conformal inference with decaying steps: comes to rest where the world does."""
+
+from fractions import Fraction
+from typing import ClassVar
+
+from suffice.checks import exact
+from suffice.errors import InvalidArgument, shown
+from suffice.menu import Menu
+from suffice.rivals.base import PRIMARY, SUCCESS, above_zero
+from suffice.rivals.chain import Chained
+
+
+class DecayingACI(Chained):
+    """threshold ← threshold + step·t^−(½+ε)·(target − success), never clipped; only the value handed out is.
+
+    Angelopoulos, Barber & Bates 2024. The guarantee weakens with the steps: the sum of target − success over t outcomes
+    is at most of the order t^(½+ε).
+
+    Args:
+        menu: a chain, such as top_k or thresholds.
+        target: the success rate to hold.
+        step: how far the first outcome moves the threshold, in widths of the range.
+        decay: ε, from 0 to ½.
+        start: where the threshold starts; the highest option if left out.
+
+    >>> rival = DecayingACI(Menu.thresholds(0, 10, step=1), 0.75, step=0.2)
+    >>> for _ in range(2):
+    ...     rival.tell(rival.ask(), success=True, cost=1)
+    >>> round(rival.threshold, 3)  # 10 − 0.5 − 0.5/2^0.6
+    9.17
+    """
+
+    name: ClassVar[str] = "decaying ACI"
+    source: ClassVar[str] = "Angelopoulos, Barber & Bates 2024"
+    read: ClassVar[str] = PRIMARY
+    feedback: ClassVar[str] = SUCCESS
+    guarantee: ClassVar[str] = "|debt| of the order t^(½+ε) on every path; converges on independent steps"
+
+    def __init__(
+        self,
+        menu: Menu,
+        target: float | Fraction,
+        *,
+        step: float = 1.0,
+        decay: float = 0.1,
+        start: float | None = None,
+    ) -> None:
+        super().__init__(menu, target)
+        self._step = above_zero("step", step) * self.width
+        self._decay = float(exact("decay", decay))
+        if not 0.0 <= self._decay <= 0.5:
+            raise InvalidArgument(f"decay must lie between 0 and 0.5, got {shown(decay)}")
+        self.threshold = self._start(start)
+
+    def _choose(self) -> int:
+        return self._arm_at(self.threshold)
+
+    def _learn(self, arm: int, success: float, cost: float, *, counted: bool) -> None:
+        self.threshold += self._step * self.told ** -(0.5 + self._decay) * (self.target - success)

@@ -1,0 +1,48 @@
+"""Bounds on both sides of every arm, for rivals that need more than our own optimist does. No method of its own.
+
+All of them are the KL mixture (theory 7), so that what is compared is the rule and not the width of its intervals.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from suffice.bounds import Tally
+from suffice.kernels.lines import KL, level_of, lower_of, upper_of
+from suffice.menu import Menu
+
+Floats = NDArray[np.float64]
+
+
+class Estimates:
+    """Per arm: upper and lower success, and lower cost; what is known beforehand is taken as known.
+
+    >>> estimates = Estimates(Menu({"a": 0.1}, everything="all", nothing="none"), horizon=100)
+    >>> estimates.add(1, success=1.0, cost=0.1)
+    >>> estimates.upper.tolist(), estimates.lower.round(4).tolist(), estimates.cost.tolist()
+    ([0.0, 1.0, 1.0], [0.0, 0.0008, 1.0], [0.0, 0.1, 1.0])
+    """
+
+    def __init__(self, menu: Menu, horizon: int) -> None:
+        self.menu = menu
+        self.tally = Tally(menu.arms)
+        self.level = level_of(KL, menu.arms, horizon)
+        self.upper: Floats = np.ones(menu.arms)
+        self.lower: Floats = np.zeros(menu.arms)
+        self.cost: Floats = np.zeros(menu.arms)
+        if menu.costs is not None:
+            self.cost[menu.interior] = menu.costs
+        if menu.has_nothing:
+            self.upper[0] = 0.0
+        self.upper[-1] = self.lower[-1] = float(menu.everything_success)
+        self.cost[-1] = menu.max_cost
+
+    def add(self, arm: int, success: float, cost: float) -> None:
+        """Take in an outcome: one arm's bounds change."""
+        self.tally.add(arm, success, cost)
+        if self.menu.is_boundary(arm):
+            return
+        plays, successes = float(self.tally.plays[arm]), float(self.tally.successes[arm])
+        self.upper[arm] = upper_of(KL, successes, plays, self.level)
+        self.lower[arm] = 1.0 - upper_of(KL, plays - successes, plays, self.level)
+        if self.menu.costs is None:
+            self.cost[arm] = lower_of(KL, float(self.tally.costs[arm]), plays, self.menu.max_cost, self.level)

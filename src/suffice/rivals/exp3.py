@@ -1,0 +1,101 @@
+"""EXP3.P on the arms of a menu: adversarial bandits with one loss for misses and sizes."""
+
+import math
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from suffice.checks import exact, whole
+from suffice.errors import InvalidArgument, shown
+from suffice.menu import Menu
+from suffice.rivals.base import SUCCESS, SUMMARY, Rival, own_rng
+from suffice.rivals.weights import draw, mixed
+
+Floats = NDArray[np.float64]
+
+
+class Exp3P(Rival):
+    """Draws an arm by exponential weights of its estimated gains, mixed with the uniform distribution.
+
+    In the manner of Yang, Kim & Park 2026 ("OCP-Bandit"). With α = 1 − target the loss of a success is α + α(1−α), of
+    a failure 1 − α(1−α), and `penalty`·size is added; a gain is 1 − loss. Gains are estimated by (gain·1{played} +
+    bonus)/probability, with the probability of when it was asked. The tuning is the standard one of EXP3.P for K arms
+    and T steps: bonus sqrt(ln K/(KT)), rate 0.95·sqrt(ln K/(KT)), mixing 1.05·sqrt(K ln K/T), not checked against the
+    source. Weights are kept as logarithms.
+
+    The penalty is of the order 1/T, so that a success is worth far more than any size: left alone, the weights go to
+    whatever succeeds most, which is everything.
+
+    Args:
+        menu: any menu whose costs are known, or a chain: the size of an option is its cost, or its place.
+        target: the success rate to hold.
+        horizon: how many steps there will be.
+        penalty: the loss of the largest size; 1/horizon if left out.
+        seed: of the method's own randomness.
+
+    >>> rival = Exp3P(Menu({"small": 0.1}, everything="all", nothing="none"), 0.9, horizon=1000)
+    >>> rival.probabilities().round(3).tolist()
+    [0.333, 0.333, 0.333]
+    """
+
+    name: ClassVar[str] = "EXP3.P"
+    source: ClassVar[str] = "in the manner of Yang, Kim & Park 2026"
+    read: ClassVar[str] = SUMMARY
+    feedback: ClassVar[str] = SUCCESS
+    guarantee: ClassVar[str] = "regret of one scalarised loss against any world, in expectation"
+
+    def __init__(
+        self, menu: Menu, target: float | Fraction, horizon: int, *, penalty: float | None = None, seed: int = 0
+    ) -> None:
+        super().__init__(menu, target)
+        horizon = whole("horizon", horizon)
+        arms = menu.arms
+        spread = math.sqrt(math.log(arms) / (arms * horizon))
+        self._bonus, self._rate = spread, 0.95 * spread
+        self._mixing = min(1.0, 1.05 * arms * spread)
+        self._penalty = penalty_of(penalty, horizon)
+        self._sizes = sizes(menu)
+        self._logs = np.zeros(arms)
+        self._rng = own_rng(seed)
+
+    def probabilities(self) -> Floats:
+        """What the arm of the next step is drawn from."""
+        return mixed(self._logs, self._mixing)
+
+    def _loss(self, arm: int, success: float) -> float:
+        return loss(success, 1.0 - self.target) + self._penalty * float(self._sizes[arm])
+
+    def _choose(self) -> int:
+        self._note = self.probabilities()
+        return draw(self._rng, self._note)
+
+    def _learn(self, arm: int, success: float, cost: float, *, counted: bool) -> None:
+        gains = np.full(self.menu.arms, self._bonus)
+        gains[arm] += 1.0 - self._loss(arm, success)
+        self._logs += self._rate * gains / self._note
+        self._logs -= self._logs.max()
+
+
+def loss(success: float, slack: float) -> float:
+    """Of a success α + α(1−α), of a failure 1 − α(1−α), α being the slack; in proportion between."""
+    twice = slack * (1.0 - slack)
+    return success * (slack + twice) + (1.0 - success) * (1.0 - twice)
+
+
+def penalty_of(penalty: Any, horizon: int) -> float:
+    """The loss of the largest size, as given or 1/horizon."""
+    value = 1.0 / horizon if penalty is None else float(exact("penalty", penalty))
+    if not 0.0 <= value <= 1.0:
+        raise InvalidArgument(f"penalty must lie between 0 and 1, got {shown(penalty)}")
+    return value
+
+
+def sizes(menu: Menu) -> Floats:
+    """How large each option is, from 0 to 1: what it is known to cost, or its place in a chain."""
+    if menu.costs is not None:
+        return np.array([menu.known_cost(arm) for arm in range(menu.arms)], dtype=np.float64) / menu.max_cost
+    if menu.contains == "chain":
+        return np.linspace(0.0, 1.0, menu.arms)
+    raise InvalidArgument(f"menu must know its costs or be a chain, for options to have sizes, got {shown(menu)}")

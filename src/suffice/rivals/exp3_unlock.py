@@ -1,0 +1,85 @@
+"""EXP3 on a chain of thresholds that unlocks: one outcome shows the losses of many arms."""
+
+import math
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from suffice.checks import whole
+from suffice.menu import Menu
+from suffice.rivals.base import LABEL_WHEN_COVERED, SUMMARY, own_rng
+from suffice.rivals.chain import Chained
+from suffice.rivals.exp3 import loss, penalty_of, sizes
+from suffice.rivals.weights import draw, mixed
+
+Floats = NDArray[np.float64]
+
+
+class Exp3Unlock(Chained):
+    """Exponential weights in which a success shows the loss of every threshold, and a failure that of every lower one.
+
+    In the manner of Yang, Kim & Park 2026 ("OCP-Unlock+"), with the loss of `Exp3P`. An arm that misses the label is
+    seen where an arm at or above it was played; one that covers it where any that covers it was played. A loss that is
+    seen is divided by the probability of seeing it. Rate sqrt(ln K/T) and mixing sqrt(ln K/T), there being about one
+    observation per arm and step; ours, since the source's could not be read. Weights are kept as logarithms.
+
+    Args:
+        menu: a chain whose options are growing numbers.
+        target: the success rate to hold.
+        horizon: how many steps there will be.
+        penalty: the loss of the largest size; 1/horizon if left out.
+        seed: of the method's own randomness.
+
+    >>> rival = Exp3Unlock(Menu.top_k([1], classes=2), 0.9, horizon=1000)
+    >>> rival.seen(np.array([0.2, 0.3, 0.5]), arm=1, label=None).tolist()  # missed: so would nothing have
+    [1.0, 0.8, inf]
+    >>> rival.seen(np.array([0.2, 0.3, 0.5]), arm=1, label=1.0).tolist()
+    [1.0, 0.8, 0.8]
+    """
+
+    name: ClassVar[str] = "EXP3 unlocking"
+    source: ClassVar[str] = "in the manner of Yang, Kim & Park 2026"
+    read: ClassVar[str] = SUMMARY
+    feedback: ClassVar[str] = LABEL_WHEN_COVERED
+    guarantee: ClassVar[str] = "regret of one scalarised loss against any world, in expectation"
+
+    def __init__(
+        self, menu: Menu, target: float | Fraction, horizon: int, *, penalty: float | None = None, seed: int = 0
+    ) -> None:
+        super().__init__(menu, target)
+        self._need_numbers()
+        horizon = whole("horizon", horizon)
+        self._rate = math.sqrt(math.log(menu.arms) / horizon)
+        self._mixing = min(1.0, self._rate)
+        self._losses = np.array([loss(success, 1.0 - self.target) for success in (0.0, 1.0)])
+        self._sizes = penalty_of(penalty, horizon) * sizes(menu)
+        self._logs = np.zeros(menu.arms)
+        self._rng = own_rng(seed)
+
+    def probabilities(self) -> Floats:
+        """What the arm of the next step is drawn from."""
+        return mixed(self._logs, self._mixing)
+
+    def seen(self, probabilities: Floats, arm: int, label: float | None) -> Floats:
+        """With what probability the loss of each arm is seen in this step; infinite for those that are not."""
+        above = np.minimum(np.cumsum(probabilities[::-1])[::-1], 1.0)  # of playing this arm or one above it
+        if label is None:
+            return np.where(np.arange(above.size) <= arm, above, np.inf)
+        # The arm played covers the label, whatever its place says: an imperfect world does not break the weights.
+        first = min(self._arm_at(label), arm)
+        above[first:] = above[first]
+        return above
+
+    def _choose(self) -> int:
+        self._note = self.probabilities()
+        return draw(self._rng, self._note)
+
+    def _learn(self, arm: int, success: float, cost: float, *, counted: bool) -> None:
+        covers = np.zeros(self.menu.arms, dtype=np.int64)
+        if self._heard is not None:
+            covers[min(self._arm_at(self._heard), arm) :] = 1
+        losses = self._losses[covers] + self._sizes
+        self._logs -= self._rate * losses / self.seen(self._note, arm, self._heard)
+        self._logs -= self._logs.max()

@@ -1,0 +1,58 @@
+"""Adaptive conformal inference: a quantile of the past scores, at a level that is moved by the outcomes."""
+
+from fractions import Fraction
+from typing import ClassVar
+
+from suffice.menu import Menu
+from suffice.rivals.base import LABEL, PRIMARY, above_zero
+from suffice.rivals.chain import Chained
+from suffice.rivals.scores import Scores
+
+
+class QuantileACI(Chained):
+    """level ← level + step·((1 − target) − failure); the threshold is the (1 − level)-quantile of all past scores.
+
+    Gibbs & Candès 2021. At level <= 0 it is everything, at level >= 1 the lowest option, and everything as long as there
+    are no scores. The score of a step is the least option that covers its label. The level is a function of the counts,
+    (1 − target) − step·debt, so the identity behind its guarantee holds exactly.
+
+    Args:
+        menu: a chain whose options are growing numbers.
+        target: the success rate to hold.
+        step: how far one outcome moves the level.
+
+    >>> rival = QuantileACI(Menu.top_k([1, 5], classes=10), 0.75, step=0.2)
+    >>> for rank in (1, 4, 1):
+    ...     decision = rival.ask()
+    ...     rival.hear(rank)
+    ...     rival.tell(decision, success=rank <= decision.option)
+    >>> round(rival.level, 3), rival.ask().option
+    (0.2, 5)
+    """
+
+    name: ClassVar[str] = "quantile ACI"
+    source: ClassVar[str] = "Gibbs & Candès 2021"
+    read: ClassVar[str] = PRIMARY
+    feedback: ClassVar[str] = LABEL
+    guarantee: ClassVar[str] = "|debt| at most (1 + step)/step on every path, where low fails and high succeeds"
+
+    def __init__(self, menu: Menu, target: float | Fraction, *, step: float = 0.005) -> None:
+        super().__init__(menu, target)
+        self._need_numbers()
+        self._step = above_zero("step", step)
+        self._scores = Scores()
+
+    @property
+    def level(self) -> float:
+        """The share of misses that is aimed at, which may lie beyond 0 and 1."""
+        return float(1 - self._promise.target) - self._step * self.debt
+
+    def _choose(self) -> int:
+        level = self.level
+        if level <= 0.0 or not self._scores:
+            return self.menu.arms - 1
+        return 0 if level >= 1.0 else self._arm_at(self._scores.quantile(1.0 - level))
+
+    def _learn(self, arm: int, success: float, cost: float, *, counted: bool) -> None:
+        if (needed := self._needed()) is not None:
+            self._scores.add(needed)

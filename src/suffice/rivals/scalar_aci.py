@@ -1,0 +1,47 @@
+"""Adaptive conformal inference on the threshold itself: up after a failure, down after a success."""
+
+from fractions import Fraction
+from typing import ClassVar
+
+from suffice.menu import Menu
+from suffice.rivals.base import PRIMARY, SUCCESS, above_zero
+from suffice.rivals.chain import Chained
+
+
+class ScalarACI(Chained):
+    """threshold ← threshold + step·(target − success), never clipped; only the value handed out is.
+
+    The update of Gibbs & Candès 2021 on the threshold in the place of its level, as in Angelopoulos, Barber & Bates
+    2024 with a fixed step; also conformal P control with a fixed learning rate. It is a function of the counts,
+    threshold = start + step·debt, so the identity behind its guarantee holds exactly.
+
+    Args:
+        menu: a chain, such as top_k or thresholds.
+        target: the success rate to hold.
+        step: how far one outcome moves the threshold, in widths of the range.
+        start: where the threshold starts; the highest option if left out.
+
+    >>> rival = ScalarACI(Menu.thresholds(0, 10, step=1), 0.75, step=0.2)
+    >>> rival.tell(rival.ask(), success=True, cost=1)
+    >>> rival.threshold, rival.ask().option
+    (9.5, 10.0)
+    """
+
+    name: ClassVar[str] = "scalar ACI"
+    source: ClassVar[str] = "Gibbs & Candès 2021; Angelopoulos, Barber & Bates 2024"
+    read: ClassVar[str] = PRIMARY
+    feedback: ClassVar[str] = SUCCESS
+    guarantee: ClassVar[str] = "|debt| at most (range + step)/step on every path, where low fails and high succeeds"
+
+    def __init__(self, menu: Menu, target: float | Fraction, *, step: float = 0.05, start: float | None = None) -> None:
+        super().__init__(menu, target)
+        self._step = above_zero("step", step) * self.width
+        self._first = self._start(start)
+
+    @property
+    def threshold(self) -> float:
+        """The state, which may lie beyond the options."""
+        return self._first + self._step * self.debt
+
+    def _choose(self) -> int:
+        return self._arm_at(self.threshold)
