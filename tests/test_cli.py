@@ -139,7 +139,7 @@ def test_reproduce(tmp_path: Path, options: list[str], seeds: int) -> None:
     own.write_text(OWN)
     done = run("reproduce", "--only", str(own), "--out", str(out), *options)
     assert done.returncode == 0, done.stderr
-    for part in ("An experiment of one's own", "exact", "0.25 to 0.75", "not reproduced", "not reached by T=1,000",
+    for part in ("An experiment of one's own", "no interval", "0.25 to 0.75", "not reproduced", "not reached by T=1,000",
                  "3 claims: 1 reproduced, 1 not reached yet, 1 not reproduced.", "report.html"):  # fmt: skip
         assert part in " ".join(done.stdout.split()), done.stdout
     assert (out / "report.html").is_file()

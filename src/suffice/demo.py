@@ -13,6 +13,7 @@ from suffice.simulate import Method, simulate
 from suffice.streams import LabelRanks, Phases
 
 EASY = LabelRanks.cifar100(most=5)  # the true label is among the first five
+SCALE = 20  # the paper's step is SCALE/sqrt(horizon): of those it tries, the one that owes least
 HARD = LabelRanks.cifar100(least=80)  # it is at rank 80 or beyond: only showing all 100 succeeds
 
 
@@ -47,8 +48,8 @@ def methods(target: float, horizon: int) -> dict[str, Method]:
     menu = EASY.menu
     return {
         "suffice": Selector(menu, target),
-        "the paper": paper(menu, target, horizon),
-        "projected dual": Projected(menu, target, horizon),
+        "the paper": paper(menu, target, horizon, step=SCALE / horizon**0.5),
+        "projected dual": Projected(menu, target, horizon, step=SCALE / horizon**0.5),
         "always everything": AlwaysEverything(menu, target),
     }
 

@@ -94,5 +94,5 @@ def _moral(result: demonstration.Demo) -> str:
     return (
         f"Debt: successes owed. A cost below the optimum is bought with debt. suffice spent "
         f"{percent(ours.cost / dearest.cost)} of what always showing everything costs.\n"
-        "Next: the ten lines in README.md, or --seed 1 for another draw."
+        "Next: the ten lines in README.md, or `suffice run` on a stream of your own."
     )

@@ -78,7 +78,8 @@ def reproduce(
         for result in results:
             where.print(Text(f"\n{result.experiment.title}\n", style="bold"))
             where.print(_table(result.verdicts))
-        where.print(_counts(verdicts).append(" The report: ").append_text(link(page)))
+        where.print(_counts(verdicts))
+        where.print(Text("The report: ").append_text(link(page)), soft_wrap=True)  # a path that is broken is no path
     if strict and any(verdict.status == NOT_REPRODUCED for verdict in verdicts):
         sys.exit(1)
 
@@ -91,9 +92,11 @@ def _table(verdicts: list[Verdict]) -> Table:
     table.add_column("verdict", ratio=2)
     for verdict in verdicts:
         exact = verdict.low == verdict.high
-        span = "exact" if exact else f"{number(verdict.low)} to {number(verdict.high)}"
+        span = "no interval" if exact else f"{number(verdict.low)} to {number(verdict.high)}"
         table.add_row(
-            Text(verdict.says).append(f"\n{verdict.measured}", style="dim"),
+            Text(verdict.claim, style="bold")
+            .append(f"\n{verdict.says}", style="not bold")
+            .append(f"\n{verdict.measured}", style="not bold dim"),
             Text(number(verdict.value)).append(f"\n{span}", style="dim"),
             verdict.wanted,
             Text(verdict.status, style=_style(verdict.status)),

@@ -43,6 +43,7 @@ def run(
     methods: str = "suffice,paper,projected,everything",
     bounds: str = "auto",
     slack: float | None = None,
+    scale: float = 1.0,
     window: Whole = 500,
     out: str | None = None,
     as_json: AsJson = False,
@@ -72,6 +73,8 @@ def run(
         The bounds of suffice; see `suffice list bounds`.
     slack
         The most successes that suffice may bank.
+    scale
+        a in the paper's step a/√T, for `paper` and `projected`; the paper tries 1, 5 and 20.
     window
         Length of the windows in which the worst success rate is looked for.
     out
@@ -87,7 +90,7 @@ def run(
     with where.status("reading ..."):
         opened = open_stream(stream, settings, everything=everything)
     steps = opened.horizon if horizon is None else whole("horizon", horizon)
-    made = makers(opened.stream, target, steps, methods.split(","), bounds=bounds, slack=slack)
+    made = makers(opened.stream, target, steps, methods.split(","), bounds=bounds, slack=slack, scale=scale)
     place = None if out is None else folder(out)
     with bars(where) as moving:
         progress = stepping(moving, made, steps * len(worlds))
@@ -101,6 +104,14 @@ def run(
     where.print(compared(found))
     for name, why in found.skipped.items():
         where.print(Text(f"{name} cannot run here: {why}", style="yellow"))
+    if {"paper", "projected"} & set(made):
+        where.print(Text(f"The step of paper and projected is {scale:g}/√T (--scale).", style="dim"))
+    if any("nothing" in why for why in found.skipped.values()) and isinstance(opened.stream, Log):
+        where.print(Text("To add one: --set nothing=skip, at cost 0 and without success.", style="dim"))
+    if isinstance(opened.stream, Log) and steps > opened.horizon:
+        where.print(
+            Text(f"The log has {opened.horizon:,} rows: they are gone through again and again.", style="yellow")
+        )
     certificate = found.certificates.get("suffice")
     if certificate is not None:
         title = "suffice's certificate" + (f", seed {seed}" if len(worlds) > 1 else "")

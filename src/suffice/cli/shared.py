@@ -177,7 +177,8 @@ def explained(found: Comparison) -> Text:
     """What the words of the table mean, as short as can be."""
     parts = ["Debt: successes owed; a cost below the optimum is bought with debt."]
     if found.best is not None:
-        parts.append(f"Priced regret: regret + debt at the shadow price, {number(found.best.dual)} a success.")
+        prices = f"{number(found.best.dual)} a success owed and {number(found.best.dual_ahead)} a success banked"
+        parts.append(f"Priced regret: regret + debt at the shadow price, {prices}.")
     if len(found.seeds) > 1:
         parts.append(
             f"Means over {len(found.seeds)} seeds, the same worlds for all methods; ± is the wider side of a 95% interval; "

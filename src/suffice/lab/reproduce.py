@@ -2,12 +2,13 @@
 
 import importlib.metadata
 import platform
+import traceback
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from suffice.errors import InvalidArgument, shown
+from suffice.errors import InvalidArgument, SufficeError, shown
 from suffice.lab import drawing, report
 from suffice.lab.experiment import LEVELS, Experiment, perform
 from suffice.lab.found import found, from_file
@@ -49,19 +50,52 @@ def reproduce(
         raise InvalidArgument(f"seeds must be at least 2, or there is no interval, got {shown(seeds)}")
     folder = Path(out)
     folder.mkdir(parents=True, exist_ok=True)
-    results = []
+    results, failures = [], []
+    about = {"suffice": importlib.metadata.version("suffice"), "level": level}
     for experiment in chosen(only):
         settings = dict(experiment.levels[level])
         if seeds is not None and "seeds" in settings:
             settings["seeds"] = seeds
-        numbers = perform(experiment, settings, _do(experiment.name, jobs, progress))
-        result = report.Result(experiment, settings, numbers)
-        result.figures = drawing.draw(experiment, numbers, folder)
+        try:
+            numbers = perform(experiment, settings, _do(experiment.name, jobs, progress))
+            result = report.Result(experiment, settings, numbers)
+            result.figures = drawing.draw(experiment, numbers, folder)
+        except (InvalidArgument, KeyboardInterrupt):
+            raise
+        except Exception as error:  # one that fails must not take hours of others with it
+            failures.append(f"{experiment.name} failed: {type(error).__name__}: {error}")
+            continue
         results.append(result)
-    about = {"suffice": importlib.metadata.version("suffice"), "level": level}
-    report.write_numbers(results, folder, about)
-    report.write_page(results, folder, about, _made())
+        report.write_numbers(results, folder, about)  # after each: what is done is not lost
+        report.write_page(results, folder, about, _made())
+    if failures:
+        raise ExperimentFailed("; ".join(failures) + (f"; all others are in {folder}" if results else ""))
     return results
+
+
+class ExperimentFailed(SufficeError):
+    """An experiment raised; the others were run and written."""
+
+
+class RunFailed(Exception):
+    """A run raised, which is named."""
+
+
+class Named:
+    """Work that names the run in which it failed. A class, so that it can be sent to another machine."""
+
+    def __init__(self, work: Any) -> None:
+        self.work = work
+
+    def __call__(self, task: Any) -> Any:
+        try:
+            return self.work(task)
+        except InvalidArgument:
+            raise
+        except Exception as error:
+            place = traceback.extract_tb(error.__traceback__)[-1]
+            where = f"{Path(place.filename).name}:{place.lineno}"
+            raise RunFailed(f"run {task.get('run', task)!r}: {type(error).__name__}: {error} ({where})") from None
 
 
 def _do(name: str, jobs: int, progress: Progress | None) -> Any:
@@ -71,7 +105,7 @@ def _do(name: str, jobs: int, progress: Progress | None) -> Any:
         # The longest runs first: the cores then finish together.
         order = sorted(range(len(tasks)), key=lambda place: -tasks[place].get("horizon", 0))
         report_done = None if progress is None else lambda done: progress(name, done, len(tasks))
-        done = sweep(work, [tasks[place] for place in order], jobs=jobs, done=report_done)
+        done = sweep(Named(work), [tasks[place] for place in order], jobs=jobs, done=report_done)
         results: list[Any] = [None] * len(tasks)
         for place, result in zip(order, done, strict=True):
             results[place] = result

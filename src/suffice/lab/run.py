@@ -18,6 +18,7 @@ from suffice.lab.verdict import Estimate
 from suffice.optimum import Optimum, optimum
 from suffice.printed import paper
 from suffice.rivals import Rival
+from suffice.rivals.projected import Projected
 from suffice.selector import Selector
 from suffice.simulate import Summary, summarize
 from suffice.threshold import ThresholdSelector
@@ -83,9 +84,12 @@ def rivals() -> dict[str, type[Rival]]:
 
 
 def methods(
-    stream: Any, target: float, horizon: int, names: Iterable[str], *, bounds: str = "auto", slack: float | None = None
-) -> dict[str, Make]:
+    stream: Any, target: float, horizon: int, names: Iterable[str], *, bounds: str = "auto", slack: float | None = None,
+    scale: float = 1.0,
+) -> dict[str, Make]:  # fmt: skip
     """How to make each of the methods named: "suffice", "paper", "threshold" or a rival.
+
+    `scale` is a in the paper's step a/sqrt(horizon), for its method and for its projected baseline.
 
     >>> from suffice.streams import Trap
     >>> list(methods(Trap(), 0.5, 100, ["suffice", "everything"]))
@@ -96,11 +100,13 @@ def methods(
     named_bounds(bounds)
     if slack is not None:
         positive("slack", slack)
+    step = float(positive("scale", scale)) / whole("horizon", horizon) ** 0.5
     known: dict[str, Make] = {
         "suffice": lambda: Selector(menu, target, slack=slack, bounds=bounds),
-        "paper": lambda: paper(menu, target, horizon),
+        "paper": lambda: paper(menu, target, horizon, step),
         "threshold": lambda: _threshold(stream, target, slack),
-        **{name: _maker(kind, menu, target, horizon) for name, kind in rivals().items()},
+        **{name: _maker(kind, stream, target, horizon) for name, kind in rivals().items()},
+        "projected": lambda: Projected(menu, target, horizon, step),
     }
     wanted = list(dict.fromkeys(name.strip() for name in names if name.strip()))
     for name in wanted:
@@ -117,8 +123,8 @@ def _threshold(stream: Any, target: float, slack: float | None) -> ThresholdSele
     return ThresholdSelector(target, stream.low, stream.high, slack=slack)
 
 
-def _maker(kind: type[Rival], menu: Any, target: float, horizon: int) -> Make:
-    there = {"menu": menu, "target": target, "horizon": horizon}
+def _maker(kind: type[Rival], stream: Any, target: float, horizon: int) -> Make:
+    there = {"menu": stream.menu, "target": target, "horizon": horizon, "stream": stream}
     takes = inspect.signature(kind).parameters
 
     def make() -> Rival:
@@ -159,16 +165,21 @@ def compare(
     if not made:
         raise errors[0]
     best, unreachable = _optimum(stream, target)
-    runs = {
-        name: [
-            summarize(
-                method, stream, horizon, seed, window=window, marks=even(horizon, min(MARKS, horizon)),
-                progress=None if progress is None else _from(progress, name, place * horizon),
-            )
-            for place, seed in enumerate(seeds)
-        ]
-        for name, method in made.items()
-    }  # fmt: skip
+    runs: dict[str, list[Summary]] = {}
+    for name, method in made.items():
+        try:
+            runs[name] = [
+                summarize(
+                    method, stream, horizon, seed, window=window, marks=even(horizon, min(MARKS, horizon)),
+                    progress=None if progress is None else _from(progress, name, place * horizon),
+                )
+                for place, seed in enumerate(seeds)
+            ]  # fmt: skip
+        except SufficeError as error:
+            skipped[name] = str(error)
+            errors.append(error)
+    if not runs:
+        raise errors[-1]
     first = [summary.mean_cost for summary in next(iter(runs.values()))]
     return Comparison(
         target=float(target),

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from suffice.lab import fit
+from suffice.lab.methods import FEEDBACK
 from suffice.optimum import Optimum
 from suffice.simulate import Summary, summarize
 
@@ -54,7 +55,7 @@ COLUMNS = ("rate", "cost", "regret", "priced_regret", "debt")
 
 def together(results: Sequence[dict[str, Any]], **label: Any) -> dict[str, Any]:
     """One row from the runs of several seeds: means with 95% intervals, and the worst of what must not be bad."""
-    found: dict[str, Any] = {**label, "seeds": len(results)}
+    found: dict[str, Any] = {**label, "feedback": FEEDBACK[label["method"]], "seeds": len(results)}
     for column in COLUMNS:
         estimate = fit.mean([result[column] for result in results])
         found |= {column: estimate.value, f"{column}_low": estimate.low, f"{column}_high": estimate.high}

@@ -6,6 +6,7 @@ from typing import Final
 
 REPRODUCED: Final = "reproduced"
 NOT_REPRODUCED: Final = "not reproduced"
+OURS: Final = "suffice's own promise"  # the source of what the paper does not claim
 TINY: Final = 1e-9  # as a limit: what must not be 0
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from suffice.lab import fit, runs
 from suffice.lab.experiment import Canvas, Experiment, Numbers, Settings, Task
 from suffice.lab.methods import make
-from suffice.lab.verdict import Estimate, Verdict, judge
+from suffice.lab.verdict import OURS, Estimate, Verdict, judge
 from suffice.menu import Menu
 from suffice.optimum import Optimum, optimum
 from suffice.streams import Needs, Points
@@ -30,7 +30,7 @@ class Corollaries(Experiment):
         "A threshold succeeds where it is at least what the request needs and costs its height; an interval succeeds where it "
         "holds the point and costs its length; needs and points are Beta(2,5). The grid's width is T^(-1/3) and T^(-1/4). "
         "Regret is measured against the best mix of all thresholds or intervals, computed to nine digits. The paper's widths "
-        "√(2 ln(nT)/plays) are so wide that short horizons are spent on exploring; ours are the KL bounds."
+        "√(2 ln(nT)/plays) are so wide that short horizons are spent on exploring; ours are half-log (docs/bounds.md)."
     )
     levels: ClassVar = {
         "quick": {**BASE, "horizons": [10**3, 10**4, 10**5]},
@@ -93,7 +93,7 @@ class Corollaries(Experiment):
                 row["largest_debt"] for row in numbers["rows"] if (row["setting"], row["method"]) == (setting, method)
             )
             if method == "suffice":
-                found.append(judge(f"never behind, {setting}", "theory, section 3", "debt is at most φ at every step",
+                found.append(judge(f"never behind, {setting}", OURS, "debt is at most φ at every step",
                                    "largest debt of any run", Estimate.exact(worst), at_most=numbers["target"]))  # fmt: skip
         return found
 

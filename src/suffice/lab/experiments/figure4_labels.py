@@ -1,11 +1,11 @@
 """Figure 4: how many of 100 labels to show, on real ranks that shift from easy to hard without a word."""
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
-from suffice.lab import fit, runs
+from suffice.lab import runs
 from suffice.lab.experiment import Canvas, Experiment, Numbers, Settings, Task
 from suffice.lab.methods import make
 from suffice.lab.verdict import TINY, Estimate, Verdict, judge
@@ -13,8 +13,7 @@ from suffice.simulate import simulate
 from suffice.streams import LabelRanks, Phases
 
 SOURCE = "Empirical Study, CIFAR-100, Figure 4"
-MEANS = ("rate", "rate_after", "cost", "debt", "debt_after", "steps_to_recover", "cheap_before", "all_after")
-BASE: Settings = {"target": 0.8, "scale": 20, "window": 200, "seeds": 20, "methods": ["paper", "projected", "suffice"]}
+BASE: Settings = {"target": 0.8, "scale": 20, "window": 200, "methods": ["paper", "projected", "suffice"]}
 
 
 class Labels(Experiment):
@@ -26,7 +25,9 @@ class Labels(Experiment):
     about: ClassVar[str] = (
         "Show the first k of 100 labels, k in {0, 5, 10, 20, 50, 100}; success if the true label is among them, cost k/100. "
         "First images whose label has rank 5 or better, then ones of rank 80 or worse, where only k = 100 works. Ranks are "
-        "those of a VGG16 on the CIFAR-100 test images; the step is 20/√T. The paper does not say how long the phases are."
+        "those of a VGG16 on the CIFAR-100 test images, of which six are of rank 80 or worse; the step is 20/√T. The paper "
+        "does not say how long the phases are. Any k from 5 on works in the first phase and only 100 in the second, so "
+        "chance plays no part, and one run says it all."
     )
     levels: ClassVar = {
         "quick": {**BASE, "phases": [[4000, 2000], [2000, 4000]]},
@@ -36,10 +37,10 @@ class Labels(Experiment):
 
     def tasks(self, settings: Settings) -> list[Task]:
         return [
-            {"run": f"labels/{method}/{easy}+{hard}/seed={seed}", "method": method, "easy": easy, "hard": hard, "seed": seed,
-             "horizon": easy + hard, "drawn": [easy, hard] == settings["phases"][0],
+            {"run": f"labels/{method}/{easy}+{hard}", "method": method, "easy": easy, "hard": hard, "horizon": easy + hard,
+             "drawn": [easy, hard] == settings["phases"][0],
              **{key: settings[key] for key in ("target", "scale", "window")}}
-            for method in settings["methods"] for easy, hard in settings["phases"] for seed in range(settings["seeds"])
+            for method in settings["methods"] for easy, hard in settings["phases"]
         ]  # fmt: skip
 
     @staticmethod
@@ -47,21 +48,20 @@ class Labels(Experiment):
         easy, horizon, window = task["easy"], task["horizon"], task["window"]
         stream = Phases((LabelRanks.cifar100(most=5), easy), (LabelRanks.cifar100(least=80), task["hard"]))
         method = make(task["method"], stream.menu, task["target"], horizon, task["scale"])
-        trace = simulate(method, stream, horizon, task["seed"])
+        trace = simulate(method, stream, horizon)
         sums = np.cumsum(np.concatenate([[0.0], trace.successes]))
-        local = (sums[window:] - sums[:-window]) / window  # place t: steps t ... t + window − 1
-        after = local[easy:]
-        back = np.flatnonzero(after >= task["target"] - 0.05)
+        local = (sums[window:] - sums[:-window]) / window  # the last `window` steps, after step window, window + 1, ...
+        after = local[easy + 1 - window :]  # after each step of the hard phase
         shown = np.array([0, 5, 10, 20, 50, 100])[trace.arms]
         found: Numbers = {
-            "method": task["method"], "phases": f"{easy}+{task['hard']}", "seed": task["seed"], "horizon": horizon,
+            "method": task["method"], "phases": f"{easy}+{task['hard']}", "horizon": horizon,
             "rate": trace.rate, "cost": trace.mean_cost, "debt": trace.debt, "largest_debt": trace.largest_debt,
             "worst_window": trace.worst_window(window), "rate_after": float(trace.successes[easy:].mean()),
             "debt_after": float((task["target"] - trace.successes[easy:]).sum()),
-            "steps_to_recover": int(back[0]) if back.size else task["hard"],
+            "failing": float((after < task["target"] - 0.05).mean()),
             "cheap_before": float((shown[easy // 2 : easy] <= 5).mean()), "all_after": float((shown[easy:] == 100).mean()),
         }  # fmt: skip
-        if task["drawn"] and task["seed"] == 0:
+        if task["drawn"]:
             marks = np.array(runs.even(horizon, 300))
             marks = marks[marks >= window]
             found["path"] = {
@@ -71,26 +71,7 @@ class Labels(Experiment):
         return found
 
     def collect(self, settings: Settings, results: Sequence[Numbers]) -> Numbers:
-        rows: list[dict[str, Any]] = []
-        for easy, hard in settings["phases"]:
-            for method in settings["methods"]:
-                some = runs.pick(results, method=method, phases=f"{easy}+{hard}")
-                row: dict[str, Any] = {"method": method, "phases": f"{easy}+{hard}", "seeds": len(some)}
-                for key in (
-                    "rate",
-                    "rate_after",
-                    "cost",
-                    "debt",
-                    "debt_after",
-                    "steps_to_recover",
-                    "cheap_before",
-                    "all_after",
-                ):
-                    estimate = fit.mean([one[key] for one in some])
-                    row |= {key: estimate.value, f"{key}_low": estimate.low, f"{key}_high": estimate.high}
-                row["largest_debt"] = max(one["largest_debt"] for one in some)
-                row["worst_window"] = min(one["worst_window"] for one in some)
-                rows.append(row)
+        rows = [{key: value for key, value in one.items() if key != "path"} for one in results]
         easy, hard = settings["phases"][0]
         paths = {one["method"]: one["path"] for one in results if "path" in one}
         return {"target": settings["target"], "window": settings["window"], "easy": easy, "hard": hard, "rows": rows,
@@ -101,25 +82,24 @@ class Labels(Experiment):
         for phases in dict.fromkeys(row["phases"] for row in numbers["rows"]):
             rows = {row["method"]: row for row in numbers["rows"] if row["phases"] == phases}
             paper, projected = rows["paper"], rows["projected"]
-            hard = int(phases.split("+")[1])
+            exact = Estimate.exact
             found += [
                 judge(f"long failure, {phases}", SOURCE, "the projected baseline suffers a long local validity failure",
-                      "steps after the shift until its local rate is back, over those of the boundary rule (means)",
-                      Estimate.exact(projected["steps_to_recover"] / max(1.0, paper["steps_to_recover"])), at_least=2.0),
+                      "share of the hard phase in which its local rate is more than 0.05 below φ", exact(projected["failing"]),
+                      at_least=0.5),
                 judge(f"returns, {phases}", SOURCE, "the boundary rule quickly returns to the target success rate",
-                      "steps until its local rate is within 0.05 of φ, over the length of the phase",
-                      _over(paper, "steps_to_recover", hard), at_most=0.25),
+                      "the same share for the boundary rule, over that of the projected",
+                      exact(paper["failing"] / max(1e-9, projected["failing"])), at_most=0.5),
                 judge(f"debt, {phases}", SOURCE, "the projected gathers debt; the unprojected keeps it near zero",
                       "debt gathered after the shift, boundary rule over projected",
-                      Estimate.exact(paper["debt_after"] / max(1e-9, projected["debt_after"])), at_most=0.5),
+                      exact(paper["debt_after"] / max(1e-9, projected["debt_after"])), at_most=0.5),
                 judge(f"cheap before, {phases}", SOURCE, "before the shift both methods use the cheap top-5 arm",
                       "share of k = 5 (or 0, when ahead) in the later half of the easy phase, lesser of both",
-                      _least(paper, projected, "cheap_before"), at_least=0.9, reached=sum(map(int, phases.split("+")))),
+                      exact(min(paper["cheap_before"], projected["cheap_before"])), at_least=0.9,
+                      reached=sum(map(int, phases.split("+")))),
                 judge(f"everything after, {phases}", SOURCE, "after the shift the boundary rule moves to k = 100",
                       "share of k = 100 in the hard phase, boundary rule less projected",
-                      Estimate(paper["all_after"] - projected["all_after"],
-                               paper["all_after_low"] - projected["all_after_high"],
-                               paper["all_after_high"] - projected["all_after_low"]), at_least=TINY),
+                      exact(paper["all_after"] - projected["all_after"]), at_least=TINY),
             ]  # fmt: skip
         return found
 
@@ -132,18 +112,9 @@ class Labels(Experiment):
             shown.plot(path["step"], path["shown"], color=colour, linewidth=1)
         for panel in (local, debt, shown):
             panel.axvline(numbers["easy"], linestyle="--", color=canvas.colour("target"), linewidth=1)
-            panel.set_xlabel("steps (one seed; dashed: the shift)")
+            panel.set_xlabel("steps (dashed: the shift)")
         local.axhline(numbers["target"], linestyle=":", color=canvas.colour("target"))
         local.set_ylabel(f"success rate of the last {numbers['window']}")
         debt.set_ylabel("successes owed (debt)")
         shown.set_ylabel(f"labels shown, mean of the last {numbers['window']}")
         local.legend(fontsize=8)
-
-
-def _over(row: dict[str, Any], key: str, divisor: float) -> Estimate:
-    return Estimate(row[key] / divisor, row[f"{key}_low"] / divisor, row[f"{key}_high"] / divisor)
-
-
-def _least(one: dict[str, Any], other: dict[str, Any], key: str) -> Estimate:
-    row = min(one, other, key=lambda row: float(row[key]))
-    return Estimate(row[key], row[f"{key}_low"], row[f"{key}_high"])

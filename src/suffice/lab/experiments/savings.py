@@ -8,7 +8,7 @@ import numpy as np
 from suffice.lab import fit, runs
 from suffice.lab.experiment import Canvas, Experiment, Numbers, Settings, Task
 from suffice.lab.methods import make
-from suffice.lab.verdict import Estimate, Verdict, judge
+from suffice.lab.verdict import OURS, Estimate, Verdict, judge
 from suffice.optimum import Optimum, optimum
 from suffice.streams import Apis, Phases, Rides, RidesGrid
 from suffice.streams.apis import TASKS
@@ -75,12 +75,12 @@ class Savings(Experiment):
             judge("against everything", "Introduction", "the target is held at less than the cost of everything",
                   f"cost, where always everything costs 1, worst of {len(ours)} worlds ({dearest['world']})",
                   Estimate(dearest["cost"], dearest["cost_low"], dearest["cost_high"]), at_most=0.999),
-            judge("against the best fixed option", "beyond the paper", "… and at less than the best fixed option in hindsight",
+            judge("against the best fixed option", OURS, "… and at less than the best fixed option in hindsight",
                   f"cost less that of the best fixed option, worst of the {len(fair)} steady worlds where a mix gains 5% "
                   f"({least['world']}); of all {len(ours)} worlds it is below 0 in {won}",
                   Estimate(least["above_fixed"], least["above_fixed_low"], least["above_fixed_high"]), at_most=0.0,
                   reached=numbers["horizon"]),
-            judge("never behind", "theory, section 3", "debt is at most φ at every step, also through the shifts",
+            judge("never behind", OURS, "debt is at most φ at every step, also through the shifts",
                   "largest debt of suffice in any run", Estimate.exact(behind), at_most=numbers["target"]),
         ]  # fmt: skip
 
