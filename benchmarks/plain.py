@@ -30,12 +30,19 @@ class PlainNumpy:
         self.plays = np.zeros(n, dtype=np.int64)
         self.wins = np.zeros(n, dtype=np.int64)
         self.told = 0
+        self.hint, self.hint_sum, self.hint_count, self.hint_at = self.cap, 0.0, 0, 1
         self.debt = 0  # target·told − successes, in units of 1/denominator: an exact integer
         self._enter()
 
     def dual(self) -> float:
-        """The price now paid for one success."""
-        return self.cap + self.cap / math.sqrt(max(self.told, 1)) * (self.debt / self.denominator)
+        """The price now paid for one success: a curve of the debt around the hint."""
+        root = math.sqrt(max(self.told, 1))
+        x = 1.0 + self.debt / self.denominator / min(0.1 * root + 10.0, root / 3.0)
+        if x >= 1.0:
+            return self.cap
+        if x >= 0.0:
+            return self.hint + (self.cap - self.hint) * (x * x * x)
+        return self.hint * (1.0 + 0.125 * (x * x * x)) if x >= -2.0 else 0.0
 
     def ask(self) -> int:
         """The arm to play."""
@@ -53,6 +60,11 @@ class PlainNumpy:
         """How it went."""
         self.told += 1
         self.debt += self.numerator - self.denominator * success
+        self.hint_sum += self.dual()
+        self.hint_count += 1
+        if self.told >= self.hint_at:
+            self.hint = self.hint_sum / self.hint_count
+            self.hint_sum, self.hint_count, self.hint_at = 0.0, 0, math.ceil(1.25 * self.told) + 1
         self.plays[arm] += 1
         self.wins[arm] += success
         if self.told >= self.last:

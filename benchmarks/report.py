@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from benchmarks.contestants import Holder, Plain, SufficeHoeffding, SufficeHalfLog
+from benchmarks.contestants import Holder, Plain, SufficeHalfLog, SufficeHoeffding
 from benchmarks.extras import Row
 from benchmarks.measure import Kind, Plan, Timing
 

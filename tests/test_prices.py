@@ -1,0 +1,163 @@
+"""The price between the rails: the curve, its hint, and that neither can touch the promise."""
+
+import itertools
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+from suffice import Fleet, InvalidArgument, Menu, Selector, StateError, bounds, optimum, paper, summarize
+from suffice.book import CAP, LENGTH
+from suffice.checks import WHOLE
+from suffice.choosers import Optimist
+from suffice.kernels.arms import CURVE, HEAD, HINT
+from suffice.kernels.prices import bend_of, dual_at
+from suffice.promise import Counts, Promise
+from suffice.streams import Apis, LabelRanks
+
+MENU = Menu({"a": 0.1, "b": 0.4}, everything="all", nothing="none")
+LARGE = Menu({i: (i + 1) / 100 for i in range(80)}, everything="all", nothing="none")
+
+
+class Naive:
+    """The price, transcribed from its definition."""
+
+    def __init__(self, target: Fraction, slack: float | None) -> None:
+        self.cap = float(1 / (1 - target))
+        self.target, self.slack = target, slack
+        self.told, self.successes = 0, 0
+        self.hint, self.block, self.end = self.cap, list[float](), 1
+
+    def price(self) -> float:
+        root = math.sqrt(max(1, self.told))
+        b = min(0.1 * root + 10, (self.slack or root) / 3)
+        x = 1 + float(self.target * self.told - self.successes) / b
+        if x >= 1:
+            return self.cap
+        if x >= 0:
+            return self.hint + (self.cap - self.hint) * x**3
+        return self.hint * (1 - (-x / 2) ** 3) if x >= -2 else 0.0
+
+    def tell(self, success: bool) -> None:
+        self.told += 1
+        self.successes += success
+        self.block.append(self.price())
+        if self.told >= self.end:
+            self.hint = sum(self.block) / len(self.block)
+            self.block, self.end = [], math.ceil(1.25 * self.told) + 1
+
+
+@pytest.mark.parametrize("menu", [MENU, LARGE], ids=["small", "large"])
+@pytest.mark.parametrize("slack", [None, 6.0])
+@pytest.mark.parametrize("own", [False, True])
+def test_the_price_is_the_curve_around_the_hint(menu: Menu, slack: float | None, own: bool) -> None:
+    class Mine(bounds.HalfLog):
+        """The same bounds as an object of one's own."""
+
+    kind: Any = Mine() if own else "auto"
+    selector = Selector(menu, 0.8, slack=slack, bounds=kind, chooser=Optimist() if own else "auto")
+    naive = Naive(Fraction(4, 5), slack)
+    rng = np.random.default_rng(3)
+    assert selector.prices == "curve"
+    seen = set()
+    for step in range(1500):
+        assert selector.dual == pytest.approx(naive.price(), rel=1e-9, abs=1e-9), step
+        decision = selector.ask()
+        assert decision.dual == pytest.approx(naive.price(), rel=1e-9, abs=1e-9)
+        success = decision.is_everything or (not decision.is_nothing and bool(rng.random() < 0.88))
+        selector.tell(decision, success)
+        naive.tell(success)
+        seen.add(round(naive.hint, 9))
+        if step == 700 and not own:
+            selector = Selector.from_state(selector.state())  # the hint comes along
+    assert len(seen) > 8
+    assert 0.0 < naive.hint < naive.cap
+
+
+def test_the_curve_is_continuous_and_never_falls() -> None:
+    promise = Promise.make(0.8)
+    arms = [0.0] * HEAD
+    arms[CURVE] = 1.0
+    for hint in (0.0, 0.7, 2.5, 5.0):
+        arms[HINT] = hint
+        told = 4000
+        books = [promise.open(Counts(told=told, successes=count * WHOLE)) for count in range(3100, 3300)]
+        prices = [dual_at(book, arms) for book in books]
+        assert all(later <= earlier for earlier, later in itertools.pairwise(prices))
+        assert max(abs(a - b) for a, b in itertools.pairwise(prices)) < 5.0 * 3.2 / 16
+        assert prices[0] == 5.0
+        assert prices[-1] == 0.0
+    book = promise.open(Counts(told=100, successes=90 * WHOLE))
+    assert bend_of(book) == pytest.approx(10 / 3)
+    assert bend_of(promise.open(Counts(told=10**6, successes=9 * 10**5 * WHOLE))) == pytest.approx(110.0)
+
+
+def test_a_hint_that_lies_cannot_break_the_promise() -> None:
+    """Any number where the hint stands: the rails are tested on the debt, and never look at it."""
+    rng = np.random.default_rng(0)
+    selector = Selector(LARGE, 0.8)
+    for step in range(3000):
+        if step % 3 == 0:
+            selector._learner.arms[HINT] = float(rng.choice([0.0, 1e9, -1e9, 5.0, 1e-300]))
+        decision = selector.ask()
+        selector.tell(decision, decision.is_everything or (not decision.is_nothing and bool(rng.random() < 0.5)))
+        assert selector.debt <= 0.8
+    assert selector.certificate().holds
+    assert selector.certificate().sound
+
+
+def test_straight_where_the_paper_is_meant() -> None:
+    assert paper(MENU, 0.8, 100).prices == "straight"
+    assert Selector(MENU, 0.8, step=0.1).prices == "straight"
+    assert Selector(MENU, 0.8, start="cheap").prices == "straight"
+    assert Selector(MENU, 0.8, prices="straight").prices == "straight"
+    with pytest.raises(InvalidArgument, match='prices must be "auto", "curve" or "straight"'):
+        Selector(MENU, 0.8, prices="round")
+    with pytest.raises(InvalidArgument, match='prices must be "straight" where a step is given'):
+        Selector(MENU, 0.8, prices="curve", step=0.1)
+    straight = Selector(MENU, 0.8, prices="straight")
+    straight.tell(straight.ask(), True)
+    assert straight.dual == pytest.approx(5.0 * (1 - 0.2))
+    assert Selector.from_state(straight.state()).prices == "straight"
+
+
+@pytest.mark.parametrize("hint", [[1.0], [1.0, 2.0, 3.0, float("nan")], [1.0, -2.0, 3.0, 4.0], None, "much"])
+def test_a_saved_hint_is_checked(hint: Any) -> None:
+    state = Selector(MENU, 0.8).state()
+    with pytest.raises(StateError):
+        Selector.from_state({**state, "hint": hint})
+
+
+def test_a_fleet_has_the_prices_of_single_selectors(tmp_path: Any) -> None:
+    fleet, single = Fleet(LARGE, 0.8, 2), Selector(LARGE, 0.8)
+    rng = np.random.default_rng(4)
+    for step in range(400):
+        assert fleet.duals[1] == pytest.approx(single.dual)
+        arm, decision = int(fleet.ask([1])[0]), single.ask()
+        assert arm == decision.arm
+        success = decision.is_everything or (not decision.is_nothing and bool(rng.random() < 0.8))
+        fleet.tell([1], [float(success)])
+        single.tell(decision, success)
+        if step == 200:
+            fleet.save(tmp_path / "fleet.npz")
+            fleet = Fleet.load(tmp_path / "fleet.npz")
+    assert fleet._cells[0, CAP] == 5.0
+    assert fleet._cells[1, LENGTH + CURVE] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("stream", "target"), [(LabelRanks.cifar100(), 0.9), (Apis("YELP"), 0.9)], ids=["ranks", "yelp"]
+)
+def test_it_is_cheaper_than_the_straight_dual(stream: Any, target: float) -> None:
+    """Paired runs: shadow-priced regret at T = 100,000, means of three seeds."""
+    success, cost = stream.truth()
+    best = optimum(success, cost, target)
+    regrets = {}
+    for prices in ("curve", "straight"):
+        found = [summarize(Selector(stream.menu, target, prices=prices), stream, 100_000, seed) for seed in range(3)]
+        priced = [(run.cost - best.cost * run.steps) + best.dual_ahead * run.debt for run in found]
+        regrets[prices] = float(np.mean(priced))
+        assert max(run.largest_debt for run in found) <= target
+    assert regrets["curve"] < 0.7 * regrets["straight"]
