@@ -37,7 +37,6 @@ from suffice.rivals import (
     ScalarACI,
     ShortestInterval,
     found,
-    play,
 )
 from suffice.rivals.base import FEEDBACK, NONE, TRUTH, own_rng
 from suffice.rivals.chain import Chained
@@ -93,7 +92,7 @@ def latents_of(stream: Any, count: int, seed: int = 0) -> list[float]:
 
 
 def test_found_is_what_is_public() -> None:
-    public = {getattr(rivals, name) for name in rivals.__all__ if name not in ("Rival", "found", "play")}
+    public = {getattr(rivals, name) for name in rivals.__all__ if name not in ("Rival", "found")}
     assert public == set(FOUND.values())
     assert len(FOUND) == 20
     assert all(name == kind.name for name, kind in FOUND.items())
@@ -139,7 +138,7 @@ class TestEveryRival:
 
     def test_it_runs(self, kind: type[Rival]) -> None:
         stream, rival = stream_for(kind), make(kind)
-        one, other = (play(rival, stream, 2000, seed=3) for _ in range(2))
+        one, other = (simulate(rival, stream, 2000, seed=3) for _ in range(2))
         assert (one.arms == other.arms).all()
         assert rival.told == 0
         for column in (one.arms, one.successes, one.costs, one.duals):
@@ -153,7 +152,7 @@ class TestEveryRival:
 
     def test_a_copy_goes_on_alike(self, kind: type[Rival]) -> None:
         stream = stream_for(kind)
-        rival = play(make(kind), stream, 100).method
+        rival = simulate(make(kind), stream, 100).method
         twin = copy.deepcopy(rival)
         for latent in latents_of(stream, 200, seed=9):
             decisions = [method.ask() for method in (rival, twin)]
@@ -168,7 +167,7 @@ class TestEveryRival:
     def test_nothing_overflows(self, kind: type[Rival], outcome: float) -> None:
         stream = stream_for(kind)
         with np.errstate(over="raise", invalid="raise"):
-            trace = play(make(kind), Rigged(stream, outcome), 2000)
+            trace = simulate(make(kind), Rigged(stream, outcome), 2000)
         assert ((trace.arms >= 0) & (trace.arms < stream.menu.arms)).all()
         for value in vars(trace.method).values():
             if isinstance(value, float | np.ndarray):
@@ -214,7 +213,7 @@ def test_on_which_menus_it_runs(kind: type[Rival]) -> None:
             rival = make(kind, world, horizon=200)
         except InvalidArgument:
             continue
-        trace = play(rival, world, 200)
+        trace = simulate(rival, world, 200)
         assert np.isfinite(trace.costs).all()
         runs.add(name)
     chains = {"ranks", "no nothing", "needs"}
@@ -223,9 +222,9 @@ def test_on_which_menus_it_runs(kind: type[Rival]) -> None:
 
 
 def test_labels_go_through_one_door() -> None:
-    stream = RANKS
+    rival = make(QuantileACI)
     with pytest.raises(InvalidArgument, match="latent must be heard before it is told: 'quantile ACI' sees label"):
-        simulate(make(QuantileACI), stream, 10)
+        rival.tell(rival.ask(), True)
     rival = make(QuantileACI)
     for wrong in (math.nan, math.inf, "a", None, (1, 2)):
         with pytest.raises(InvalidArgument, match="latent must be a finite number"):
@@ -284,14 +283,12 @@ def test_settings_are_checked() -> None:
         grows.ask()
     with pytest.raises(suffice.Infeasible):
         BestFixed(menu, 0.9, _Hopeless())
-    with pytest.raises(InvalidArgument, match="method must be a rival"):
-        play(suffice.Selector(menu, 0.9), RANKS, 10)  # type: ignore[arg-type]
     with pytest.raises(InvalidArgument, match="method must have the stream's menu"):
-        play(make(ScalarACI), NEEDS, 10)
+        simulate(make(ScalarACI), NEEDS, 10)
     asked = make(ScalarACI)
     asked.ask()
     with pytest.raises(InvalidArgument, match="method must be a fresh one"):
-        play(asked, RANKS, 10)
+        simulate(asked, RANKS, 10)
 
 
 class _Hopeless:
@@ -309,7 +306,7 @@ def test_costs_must_be_told_where_they_are_not_known() -> None:
 
 def test_the_methods_randomness_is_its_own() -> None:
     stream = RANKS
-    one, other = (play(OptimisticLP(stream.menu, 0.9, 500, seed=seed), stream, 500) for seed in (0, 1))
+    one, other = (simulate(OptimisticLP(stream.menu, 0.9, 500, seed=seed), stream, 500) for seed in (0, 1))
     assert (one.arms != other.arms).any()
     assert own_rng(0).random() != np.random.default_rng(0).random()
 
@@ -320,7 +317,7 @@ def test_the_methods_randomness_is_its_own() -> None:
 @pytest.mark.parametrize("stream", [RANKS, NEEDS, Rigged(RANKS, 0.0), Rigged(RANKS, 1.0)])
 def test_scalar_aci(stream: Any) -> None:
     step, target = Fraction(1, 20), Fraction(9, 10)
-    trace = play(ScalarACI(stream.menu, 0.9, step=0.05), stream, 500)
+    trace = simulate(ScalarACI(stream.menu, 0.9, step=0.05), stream, 500)
     low, high = (Fraction(str(stream.menu.option(arm))) for arm in (0, stream.menu.arms - 1))
     threshold = high
     for arm, success in zip(trace.arms, trace.successes, strict=True):
@@ -337,17 +334,17 @@ def test_scalar_aci(stream: Any) -> None:
 def test_aci_is_valid_on_every_path(plan: str) -> None:
     stream = Attack(RANKS, plan=plan)
     for step in (0.01, 0.05, 0.3):
-        trace = play(ScalarACI(stream.menu, 0.9, step=step), stream, 3000)
+        trace = simulate(ScalarACI(stream.menu, 0.9, step=step), stream, 3000)
         assert np.abs(trace.debts).max() <= (1 + step) / step
     for step in (0.01, 0.1):
-        trace = play(QuantileACI(RANKS.menu, 0.9, step=step), RANKS, 3000)
+        trace = simulate(QuantileACI(RANKS.menu, 0.9, step=step), RANKS, 3000)
         assert np.abs(trace.debts).max() <= (1 + step) / step
         level = 0.1 - step * trace.debt
         assert trace.method.level == pytest.approx(level, abs=1e-9)
 
 
 def test_decaying_aci() -> None:
-    trace = play(DecayingACI(NEEDS.menu, 0.8, step=0.5, decay=0.1), NEEDS, 500)
+    trace = simulate(DecayingACI(NEEDS.menu, 0.8, step=0.5, decay=0.1), NEEDS, 500)
     threshold = 1.0
     for step, (arm, success) in enumerate(zip(trace.arms, trace.successes, strict=True), 1):
         assert arm == arm_at(NEEDS.menu, threshold)
@@ -357,7 +354,7 @@ def test_decaying_aci() -> None:
 
 @pytest.mark.parametrize("stream", [NEEDS, Rigged(NEEDS, 0.0), Rigged(NEEDS, 1.0), Attack(NEEDS, plan="fail")])
 def test_conformal_pi(stream: Any) -> None:
-    trace = play(ConformalPI(NEEDS.menu, 0.8, step=0.05, gain=0.5, saturation=0.7), stream, 500)
+    trace = simulate(ConformalPI(NEEDS.menu, 0.8, step=0.05, gain=0.5, saturation=0.7), stream, 500)
     level, errors, wound = 1.0, 0.0, False
     for step, (arm, success) in enumerate(zip(trace.arms, trace.successes, strict=True)):
         angle = errors * math.log(step + 1) / (0.7 * (step + 1))
@@ -375,8 +372,8 @@ def test_conformal_pi(stream: Any) -> None:
 
 
 def test_p_control_is_scalar_aci() -> None:
-    one = play(ConformalPI(NEEDS.menu, 0.8, gain=0), NEEDS, 500)
-    assert (one.arms == play(ScalarACI(NEEDS.menu, 0.8), NEEDS, 500).arms).all()
+    one = simulate(ConformalPI(NEEDS.menu, 0.8, gain=0), NEEDS, 500)
+    assert (one.arms == simulate(ScalarACI(NEEDS.menu, 0.8), NEEDS, 500).arms).all()
 
 
 def _quantile(past: Sequence[float], level: float) -> float:
@@ -391,7 +388,7 @@ def _quantile(past: Sequence[float], level: float) -> float:
 
 
 def test_quantile_aci() -> None:
-    trace = play(QuantileACI(NEEDS.menu, 0.8, step=0.013), NEEDS, 400)
+    trace = simulate(QuantileACI(NEEDS.menu, 0.8, step=0.013), NEEDS, 400)
     past: list[float] = []
     level = 0.2
     for latent, arm in zip(latents_of(NEEDS, 400), trace.arms, strict=True):
@@ -402,7 +399,7 @@ def test_quantile_aci() -> None:
 
 
 def test_dt_aci() -> None:
-    trace = play(DtACI(NEEDS.menu, 0.8), NEEDS, 400)
+    trace = simulate(DtACI(NEEDS.menu, 0.8), NEEDS, 400)
     past: list[float] = []
     steps = [0.001 * 2**k for k in range(8)]
     levels, weights = [0.2] * 8, [1 / 8] * 8
@@ -420,7 +417,7 @@ def test_dt_aci() -> None:
 
 
 def test_ag_aci() -> None:
-    trace = play(AgACI(NEEDS.menu, 0.8), NEEDS, 300)
+    trace = simulate(AgACI(NEEDS.menu, 0.8), NEEDS, 300)
     past: list[float] = []
     steps = np.array([0.001 * 2**k for k in range(8)])
     levels, regrets = np.full(8, 0.2), np.zeros((0, 8))
@@ -442,7 +439,7 @@ def test_ag_aci() -> None:
 
 
 def test_sps() -> None:
-    trace = play(SPS(NEEDS.menu, 0.6, 500), NEEDS, 500)
+    trace = simulate(SPS(NEEDS.menu, 0.6, 500), NEEDS, 500)
     recorded: list[float] = []
     threshold = 1.0
     for latent, arm in zip(needed(NEEDS, 500), trace.arms, strict=True):
@@ -459,12 +456,12 @@ def test_sps() -> None:
 def test_sps_holds_the_target_in_every_step() -> None:
     truth, _ = NEEDS.truth()
     for seed in range(5):
-        trace = play(SPS(NEEDS.menu, 0.7, 2000), NEEDS, 2000, seed=seed)
+        trace = simulate(SPS(NEEDS.menu, 0.7, 2000), NEEDS, 2000, seed=seed)
         assert (truth[trace.arms] >= 0.7).all()
 
 
 def test_bccp() -> None:
-    trace = play(BCCP(RANKS.menu, 0.9, seed=4), RANKS, 500)
+    trace = simulate(BCCP(RANKS.menu, 0.9, seed=4), RANKS, 500)
     rng = own_rng(4)
     pulls = np.array([0.5 / 100 + 0.5 / rank / sum(1 / r for r in range(1, 101)) for rank in range(1, 101)])
     assert pulls.sum() == pytest.approx(1.0)
@@ -488,7 +485,7 @@ def test_bccp() -> None:
 
 
 def test_bccp_finds_the_quantile_from_pulls_alone() -> None:
-    trace = play(BCCP(RANKS.menu, 0.9), RANKS, 20_000)
+    trace = simulate(BCCP(RANKS.menu, 0.9), RANKS, 20_000)
     assert abs(trace.successes[10_000:].mean() - 0.9) < 0.06
 
 
@@ -498,7 +495,7 @@ def test_group_aci() -> None:
 
     stream = Attack(NEEDS, level=0.0, plan="fail")
     for world in (NEEDS, stream):
-        trace = play(GroupACI(NEEDS.menu, 0.8, groups=groups, step=0.1), world, 600)
+        trace = simulate(GroupACI(NEEDS.menu, 0.8, groups=groups, step=0.1), world, 600)
         parts = np.zeros(3)
         for step, (arm, success) in enumerate(zip(trace.arms, trace.successes, strict=True)):
             member = np.array(groups(step))
@@ -514,7 +511,7 @@ def test_group_aci() -> None:
 
 def test_exp3() -> None:
     stream = LabelRanks.cifar100()
-    trace = play(Exp3P(stream.menu, 0.9, 500, penalty=0.01, seed=2), stream, 500)
+    trace = simulate(Exp3P(stream.menu, 0.9, 500, penalty=0.01, seed=2), stream, 500)
     rng, arms = own_rng(2), stream.menu.arms
     beta, eta = math.sqrt(math.log(arms) / (arms * 500)), 0.95 * math.sqrt(math.log(arms) / (arms * 500))
     gamma = 1.05 * math.sqrt(arms * math.log(arms) / 500)
@@ -558,7 +555,7 @@ def test_unlocked_losses_are_unbiased() -> None:
 
 
 def test_exp3_unlock() -> None:
-    trace = play(Exp3Unlock(RANKS.menu, 0.9, 500, penalty=0.01, seed=2), RANKS, 500)
+    trace = simulate(Exp3Unlock(RANKS.menu, 0.9, 500, penalty=0.01, seed=2), RANKS, 500)
     rng, arms = own_rng(2), RANKS.menu.arms
     eta = math.sqrt(math.log(arms) / 500)
     costs = np.array([0, 0.05, 0.1, 0.2, 0.5, 1.0])
@@ -614,7 +611,7 @@ def test_optimistic_lp() -> None:
 
 def test_knapsack() -> None:
     stream = Apis("DIGIT")
-    trace = play(Knapsack(stream.menu, 0.8, 300), stream, 300)
+    trace = simulate(Knapsack(stream.menu, 0.8, 300), stream, 300)
     estimates = Estimates(stream.menu, 300)
     growth = 1 + math.sqrt(math.log(2) / 60)
     failures, time, left = 1.0, 1.0, 60
@@ -632,7 +629,7 @@ def test_knapsack() -> None:
 def test_the_knapsack_keeps_its_word_at_the_horizon(target: Any) -> None:
     worlds: list[Any] = [RANKS, Attack(RANKS, plan="fail"), Attack(RANKS, plan="hover"), Attack(Apis(), plan="fail")]
     for world, horizon in itertools.product(worlds, (1, 7, 500)):
-        trace = play(Knapsack(world.menu, target, horizon), world, horizon)
+        trace = simulate(Knapsack(world.menu, target, horizon), world, horizon)
         assert Fraction(trace.successes.sum()) >= Fraction(str(target)) * horizon
     rival = Knapsack(RANKS.menu, target, 100)  # late outcomes, all bad where they can be
     for _ in range(10):
@@ -644,7 +641,7 @@ def test_the_knapsack_keeps_its_word_at_the_horizon(target: Any) -> None:
 
 def test_conservative_ucb() -> None:
     stream = Apis("DIGIT")
-    trace = play(ConservativeUCB(stream.menu, 0.8, 500), stream, 500)
+    trace = simulate(ConservativeUCB(stream.menu, 0.8, 500), stream, 500)
     estimates, plays = Estimates(stream.menu, 500), [0] * 17
     costs = [stream.menu.known_cost(arm) or 0.0 for arm in range(17)]
     explored = 0
@@ -664,7 +661,7 @@ def test_conservative_ucb() -> None:
 def test_the_sample_path_variant_is_never_behind(target: Any) -> None:
     worlds: list[Any] = [RANKS, Apis("DIGIT"), Attack(RANKS, plan="fail"), Attack(RANKS, plan="greedy"), Trap()]
     for world in worlds:
-        trace = play(ConservativePath(world.menu, target, 2000), world, 2000)
+        trace = simulate(ConservativePath(world.menu, target, 2000), world, 2000)
         owed = Fraction(str(target))
         sums = np.cumsum(trace.successes).astype(int).tolist()
         assert all(done >= owed * step for step, done in enumerate(sums, 1))
@@ -672,7 +669,7 @@ def test_the_sample_path_variant_is_never_behind(target: Any) -> None:
 
 
 def test_shortest_interval() -> None:
-    trace = play(ShortestInterval(POINTS.menu, 0.6, 300), POINTS, 300)
+    trace = simulate(ShortestInterval(POINTS.menu, 0.6, 300), POINTS, 300)
     past: list[float] = []
     options = [POINTS.menu.option(arm) for arm in range(POINTS.menu.arms)]
     for latent, arm in zip(latents_of(POINTS, 300), trace.arms, strict=True):
@@ -688,9 +685,9 @@ def test_shortest_interval() -> None:
 
 def test_the_yardsticks() -> None:
     success, cost = RANKS.truth()
-    assert set(play(make(BestFixed, target=0.95), RANKS, 50).arms.tolist()) == {3}
+    assert set(simulate(make(BestFixed, target=0.95), RANKS, 50).arms.tolist()) == {3}
     assert success[2] < 0.95 <= success[3]
-    trace = play(make(ClairvoyantMix, target=0.95), RANKS, 20_000)
+    trace = simulate(make(ClairvoyantMix, target=0.95), RANKS, 20_000)
     assert trace.mean_cost == pytest.approx(optimum(success, cost, 0.95).cost, abs=0.005)
     assert trace.rate == pytest.approx(0.95, abs=0.006)
     assert set(trace.arms.tolist()) == {2, 3}

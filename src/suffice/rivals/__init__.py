@@ -1,10 +1,10 @@
 """Every other method in the same frame, one per file, each saying what feedback it needs.
 
-`found()` lists them by name. Those that see a label run with `play`.
+`found()` lists them by name. All run in `suffice.simulate`.
 """
 
 from suffice.rivals.ag_aci import AgACI
-from suffice.rivals.base import Rival, play
+from suffice.rivals.base import Rival
 from suffice.rivals.bccp import BCCP
 from suffice.rivals.best_fixed import BestFixed
 from suffice.rivals.clairvoyant import ClairvoyantMix
@@ -49,5 +49,4 @@ __all__ = [
     "ScalarACI",
     "ShortestInterval",
     "found",
-    "play",
 ]

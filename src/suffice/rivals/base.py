@@ -1,11 +1,9 @@
 """What every rival offers: the ask and tell of a selector, and what feedback it was given. No promise.
 
-And `play`, the simulator's loop with the one thing it lacks: showing labels to the methods whose class says that they see
-them. A loop of one's own needs two lines for it: `if method.hears(success): method.hear(latent)`, and then `tell`.
+Some are shown more than a bit, and say so: a loop of one's own needs two lines for them, as `simulate` has,
+`if method.hears(success): method.hear(latent)`, and then `tell`.
 """
 
-import copy
-import inspect
 import math
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar, Final
@@ -19,8 +17,6 @@ from suffice.ledger import Ledger
 from suffice.menu import Menu
 from suffice.promise import PRICE, Promise
 from suffice.records import Decision
-from suffice.runs import Block
-from suffice.simulate import BLOCK, Trace
 
 # What a method is shown of each step, from the least to the most.
 SUCCESS: Final = "success"
@@ -120,7 +116,7 @@ class Rival(ABC):
         hears = self.hears(units / WHOLE)
         if hears and self._heard is None:
             raise InvalidArgument(
-                f"latent must be heard before it is told: {self.name!r} sees {self.feedback}; use rivals.play"
+                f"latent must be heard before it is told: {self.name!r} sees {self.feedback}; call hear(latent) first"
             )
         self._ledger.settle(identity, units)
         self.cost += spent
@@ -149,44 +145,6 @@ class Rival(ABC):
     @property
     def pending(self) -> int:
         return self._ledger.outstanding()
-
-
-def play(method: Rival, stream: Any, horizon: int, seed: int = 0) -> Trace:
-    """Run a rival on a stream like `simulate`, and show it what its class of feedback allows.
-
-    The worlds are those of `simulate`: the same seed gives the same one. For methods that see no labels the traces agree,
-    so that `simulate` may hand all rivals over to this loop, or take its two lines on.
-
-    >>> from suffice.rivals import QuantileACI
-    >>> from suffice.streams import LabelRanks
-    >>> stream = LabelRanks.cifar100()
-    >>> trace = play(QuantileACI(stream.menu, 0.95), stream, horizon=1000)
-    >>> abs(trace.rate - 0.95) < 0.02
-    True
-    """
-    horizon = whole("horizon", horizon)
-    if not isinstance(method, Rival):
-        raise InvalidArgument(f"method must be a rival, got {shown(method)}")
-    if method.told or method.pending:
-        raise InvalidArgument("method must be a fresh one, which has been asked nothing yet")
-    if method.menu is not stream.menu and method.menu.recipe() != stream.menu.recipe():
-        raise InvalidArgument("method must have the stream's menu: build it with stream.menu")
-    twin = copy.deepcopy(method)
-    rng = np.random.default_rng(seed)
-    timed = len(inspect.signature(stream.draw).parameters) > 2
-    run = Block.empty(horizon)
-    for start in range(0, horizon, BLOCK):  # drawn in the simulator's blocks, or the worlds would differ
-        count = min(BLOCK, horizon - start)
-        latents = stream.draw(rng, count, start) if timed else stream.draw(rng, count)
-        for step, latent in enumerate(latents, start):
-            decision = twin.ask()
-            success, cost = stream.judge(latent, decision.arm, decision.dual)
-            if twin.hears(success):
-                twin.hear(latent)
-            twin.tell(decision, success, cost)
-            run.arms[step], run.successes[step] = decision.arm, success
-            run.costs[step], run.duals[step] = cost, decision.dual
-    return Trace(method.target, run.arms, run.successes, run.costs, run.duals, twin)
 
 
 def own_rng(seed: Any) -> np.random.Generator:
