@@ -206,7 +206,13 @@ class _Has:
 @pytest.mark.parametrize("kind", FOUND.values(), ids=FOUND.keys())
 def test_on_which_menus_it_runs(kind: type[Rival]) -> None:
     bare = LabelRanks(Menu.top_k([1, 2], classes=4, nothing=False), [5, 3, 1, 1])
-    worlds = {"ranks": RANKS, "no nothing": bare, "needs": NEEDS, "points": POINTS, "apis": Apis("DIGIT")}
+    worlds: dict[str, Any] = {
+        "ranks": RANKS,
+        "no nothing": bare,
+        "needs": NEEDS,
+        "points": POINTS,
+        "apis": Apis("DIGIT"),
+    }
     runs = set()
     for name, world in worlds.items():
         try:

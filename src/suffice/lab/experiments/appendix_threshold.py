@@ -97,7 +97,7 @@ class Threshold(Experiment):
             judge("validity", f"{SOURCE}, validity", "the error is at most (Q + 2η)/(ηL)", "largest error over its bound",
                   Estimate.exact(worst), at_most=1.0),
             judge("exponent", f"{SOURCE}, efficiency", "regret grows at most like T^(3/4)", "fitted exponent",
-                  Estimate(*numbers["exponents"]["beta"]), at_most=0.75),
+                  Estimate(*numbers["exponents"]["beta"]), at_most=0.75, reached=last),
             judge("flat rewards", f"{SOURCE}, the margin is needed", "where rewards are flat the regret is linear",
                   "fitted exponent", Estimate(*numbers["exponents"]["flat"]), at_least=0.9),
             judge("flat rewards, per step", f"{SOURCE}, the margin is needed", "a constant regret per step",

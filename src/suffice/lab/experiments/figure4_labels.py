@@ -82,13 +82,13 @@ class Labels(Experiment):
         for phases in dict.fromkeys(row["phases"] for row in numbers["rows"]):
             rows = {row["method"]: row for row in numbers["rows"] if row["phases"] == phases}
             paper, projected = rows["paper"], rows["projected"]
-            exact = Estimate.exact
+            exact, window, hard = Estimate.exact, numbers["window"], int(phases.split("+")[1])
             found += [
                 judge(f"long failure, {phases}", SOURCE, "the projected baseline suffers a long local validity failure",
-                      "share of the hard phase in which its local rate is more than 0.05 below φ", exact(projected["failing"]),
-                      at_least=0.5),
+                      f"steps of the hard phase in which its rate over the last {window} is more than 0.05 below φ",
+                      exact(projected["failing"] * hard), at_least=3.0 * window),
                 judge(f"returns, {phases}", SOURCE, "the boundary rule quickly returns to the target success rate",
-                      "the same share for the boundary rule, over that of the projected",
+                      "such steps of the boundary rule, over those of the projected",
                       exact(paper["failing"] / max(1e-9, projected["failing"])), at_most=0.5),
                 judge(f"debt, {phases}", SOURCE, "the projected gathers debt; the unprojected keeps it near zero",
                       "debt gathered after the shift, boundary rule over projected",
