@@ -100,7 +100,7 @@ def test_a_hint_that_lies_cannot_break_the_promise() -> None:
     selector = Selector(LARGE, 0.8)
     for step in range(3000):
         if step % 3 == 0:
-            selector._learner.arms[HINT] = float(rng.choice([0.0, 1e9, -1e9, 5.0, 1e-300]))
+            selector._learner.arms[HINT] = float(rng.choice([0.0, 1e9, -1e9, 5.0, 1e-300, math.nan, math.inf]))
         decision = selector.ask()
         selector.tell(decision, decision.is_everything or (not decision.is_nothing and bool(rng.random() < 0.5)))
         assert selector.debt <= 0.8

@@ -92,7 +92,8 @@ def _moral(result: demonstration.Demo) -> str:
     dearest = max(result.rows, key=lambda row: row.cost)
     ours = result.rows[0]
     return (
-        f"Debt: successes owed. A cost below the optimum is bought with debt. suffice spent "
+        "Debt: successes owed. A cost below the optimum is bought with debt. All are told whether it worked, and the cost; "
+        "the paper and its projected baseline use the step 20/√T. suffice spent "
         f"{percent(ours.cost / dearest.cost)} of what always showing everything costs.\n"
         "Next: the ten lines in README.md, or `suffice run` on a stream of your own."
     )

@@ -94,7 +94,9 @@ def scan(arms: Any, price: float) -> int:
 
 
 def cheapest(arms: Any, price: float) -> int:
-    """The lowest line, from the tree where there is one."""
+    """The lowest line, from the tree where there is one; everything at a price that is no number."""
+    if not price >= 0.0:
+        return int(arms[ARMS]) - 1
     # Lines of arms that were never played are infinite in the paper's bounds; a tree cannot compare those.
     if arms[SIZE] == 0.0 or (arms[KIND] == PAPER and arms[UNSEEN] > 0.0):
         return scan(arms, price)

@@ -40,5 +40,6 @@ def dual_at(book: Any, arms: Any) -> float:
 
 
 def price_at(book: Any, arms: Any) -> float:
-    """The same, cut to where it is a price: where the envelope is to be settled."""
-    return float(min(max(dual_at(book, arms), 0.0), book[CAP]))
+    """The same, cut to where it is a price (0 if it is no number): where the envelope is to be settled."""
+    dual = dual_at(book, arms)
+    return float(min(dual, book[CAP])) if dual > 0.0 else 0.0
