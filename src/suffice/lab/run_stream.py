@@ -38,10 +38,13 @@ def open_stream(what: str, texts: Iterable[str] = (), *, everything: str | None 
         given = {**given, "everything": everything}
     given = {**own, **given}
     _known(kind, given)
+    if kind is Log and given.get("path") is None:
+        raise InvalidArgument("log must be named by its file: suffice run FILE.csv, or FILE.parquet")
     try:
         stream = kind.named(**given)
     except SufficeError as error:
-        raise InvalidArgument(f"{error}{_listed(kind)}") from error
+        # What is wrong with a file is seldom a setting: then the list of settings would only be in the way.
+        raise InvalidArgument(f"{error}{'' if own else _listed(kind)}") from error
     except (TypeError, ValueError, ArithmeticError) as error:  # a stream of one's own may not check what it is given
         raise InvalidArgument(
             f"settings must suit {kind.name!r}, got {type(error).__name__}: {error}{_listed(kind)}"
