@@ -223,3 +223,18 @@ def test_every_compiled_run_takes_the_steps_of_ask_and_tell(kind: str, monkeypat
     for name in ("told", "successes", "debt", "pending"):
         assert getattr(compiled.method, name) == pytest.approx(getattr(asked.method, name)), name
     assert compiled.method.cost == pytest.approx(asked.method.cost)
+
+
+def test_a_menu_on_a_stream_that_only_judges_values_is_asked_step_by_step() -> None:
+    """There are no windows and no table for compiled code to look into."""
+
+    class Both(Thirds):
+        def judge(self, latent: Any, arm: int, dual: float) -> tuple[float, float]:
+            value = (1.0, *self.menu.options, 4.0)[arm]
+            return float(arm > 0 and latent <= value), (value - 1.0) / 3.0
+
+    stream = Both()
+    trace = simulate(Selector(stream.menu, 0.7), stream, 400)
+    latents = stream.draw(np.random.default_rng(0), 400)
+    for step, arm in enumerate(trace.arms.tolist()):
+        assert (trace.successes[step], trace.costs[step]) == pytest.approx(stream.judge(latents[step], arm, 0.0))

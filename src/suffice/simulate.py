@@ -254,7 +254,8 @@ def _world(method: Any, stream: Stream) -> World | None:
         units = np.array([success_units(value) for value in values.tolist()], dtype=np.float64)
         prices = np.ascontiguousarray(table.costs, dtype=np.float64)
         return World(nobody, nobody, nobody, units[place].reshape(table.successes.shape), prices)
-    return World(nobody, nobody, nobody, none, none) if hasattr(stream, "judge_value") else None
+    # A threshold needs no arms: its kernel judges the number itself. A menu's kernel would look for them in vain.
+    return None if hasattr(method, "menu") else World(nobody, nobody, nobody, none, none)
 
 
 def _by_kernel(method: Any, world: World, latents: Any) -> Block:
