@@ -3,14 +3,15 @@
 import json
 import math
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from command import say_in_process
 
 from suffice import InvalidArgument, Menu, Selector, ThresholdSelector, optimum
-from suffice.cli import main
 from suffice.lab.replay import Replay, replay
 from suffice.lab.replay_files import decisions, read
 from suffice.lab.replay_records import sure
@@ -18,19 +19,8 @@ from suffice.lab.replay_records import sure
 
 @pytest.fixture
 def say(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[int, str, str]]:
-    """Run the command line in this process: exit code, stdout, stderr."""
     monkeypatch.setenv("COLUMNS", "80")
-
-    def call(*tokens: str) -> tuple[int, str, str]:
-        code = 0
-        try:
-            main(list(tokens))
-        except SystemExit as end:
-            code = int(end.code or 0)
-        out, err = capsys.readouterr()
-        return code, out, err
-
-    return call
+    return partial(say_in_process, capsys)
 
 
 def answers(found: Replay) -> dict[str, Any]:

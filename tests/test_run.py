@@ -6,14 +6,15 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from command import say_in_process
 
 from suffice import InvalidArgument, Selector, optimum, simulate
-from suffice.cli import main
 from suffice.lab.run import compare, methods, rivals
 from suffice.lab.run_stream import open_stream, parsed
 from suffice.rivals import AlwaysEverything
@@ -47,19 +48,8 @@ class Coins:
 
 @pytest.fixture
 def say(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[int, str, str]]:
-    """Run the command line in this process: exit code, stdout, stderr."""
     monkeypatch.setenv("COLUMNS", "120")
-
-    def call(*tokens: str) -> tuple[int, str, str]:
-        code = 0
-        try:
-            main(list(tokens))
-        except SystemExit as end:
-            code = int(end.code or 0)
-        out, err = capsys.readouterr()
-        return code, out, err
-
-    return call
+    return partial(say_in_process, capsys)
 
 
 def numbers(say: Callable[..., tuple[int, str, str]], *tokens: str) -> dict[str, Any]:

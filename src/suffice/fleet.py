@@ -21,7 +21,7 @@ from suffice.kernels.desk import aligned
 from suffice.kernels.envelope import leaf_count
 from suffice.kernels.prices import dual_at
 from suffice.kernels.step import OUT_ARM
-from suffice.learner import HINTS
+from suffice.learner import HINTS, may_curve
 from suffice.ledger import MOST_COUNTED
 from suffice.menu import Menu
 from suffice.promise import Counts, Promise
@@ -99,8 +99,7 @@ class Fleet:
             self._cells, costs, found.code, menu.max_cost, float(menu.everything_success), menu.has_nothing,
             self._horizon or 0, self._promise.cap,
         )  # fmt: skip
-        straight = self._promise.fixed_step is not None or self._promise.start < self._promise.cap
-        self._cells[:, LENGTH + flat.CURVE] = 0.0 if straight else 1.0
+        self._cells[:, LENGTH + flat.CURVE] = float(may_curve(self._promise))
 
     # --- ask and tell
 

@@ -26,6 +26,11 @@ Mask = NDArray[np.bool_]
 HINTS = (flat.HINT, flat.HINT_SUM, flat.HINT_COUNT, flat.HINT_AT)
 
 
+def may_curve(promise: Promise) -> bool:
+    """Whether the price may follow a curve: from the safe end, and with no step of the user's own."""
+    return promise.fixed_step is None and promise.start == promise.cap
+
+
 class Learner(ABC):
     """Takes in outcomes and proposes an arm at a price."""
 

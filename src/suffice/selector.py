@@ -27,7 +27,7 @@ from suffice.kernels.arms import SPENT
 from suffice.kernels.compile import available, entry, fast
 from suffice.kernels.desk import FENCE, FIRST_ARM, ask_at, desk, tell_at
 from suffice.kernels.runs import play
-from suffice.learner import FlatLearner, make_learner
+from suffice.learner import FlatLearner, make_learner, may_curve
 from suffice.menu import Menu
 from suffice.pending import Pending
 from suffice.promise import Promise
@@ -161,7 +161,7 @@ class Selector(Controller):
 
     def _ready_for(self, stream: Any) -> bool:
         """Whether `_run` can play this stream. (A subclass may have changed how it asks or tells.)"""
-        return type(self) is Selector and hasattr(stream, "menu") and self._compile()
+        return type(self) is Selector and self._compile()
 
     def _run(self, world: World, latents: NDArray[np.float64], block: Block) -> None:
         """Whole steps against a world that is known beforehand."""
@@ -421,12 +421,11 @@ class _Options:
 
 
 def _prices(prices: Any, promise: Promise) -> str:
-    straight = promise.fixed_step is not None or promise.start < promise.cap
     if prices == "auto":
-        return "straight" if straight else "curve"
+        return "curve" if may_curve(promise) else "straight"
     if prices not in ("curve", "straight"):
         raise InvalidArgument(f'prices must be "auto", "curve" or "straight", got {shown(prices)}')
-    if prices == "curve" and straight:
+    if prices == "curve" and not may_curve(promise):
         raise InvalidArgument('prices must be "straight" where a step is given or the start is not "safe"')
     return str(prices)
 

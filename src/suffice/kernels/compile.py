@@ -4,6 +4,7 @@ The plain functions stay what they are and can be called beside their twins; bot
 contraction, the same libm underneath. Nothing here imports Numba before a twin is asked for.
 """
 
+import functools
 import hashlib
 import importlib.util
 import os
@@ -16,7 +17,7 @@ from typing import Any
 
 PACKAGE = Path(__file__).parent.parent
 # What compiled code is made from. A change in any of it makes a new cache, so that no stale code is ever run.
-SOURCES = ("book.py", "checks.py", "kl.py", "bounds", "kernels", "streams")
+SOURCES = ("book.py", "checks.py", "kl.py", "kernels")
 
 _twins: dict[Callable[..., Any], Any] = {}
 _entries: dict[Callable[..., Any], Any] = {}
@@ -89,15 +90,21 @@ def _make(function: Callable[..., Any], *, alone: bool = True) -> Any:
     return twin
 
 
-def _cache() -> Path:
-    """A folder for this state of the sources, in the user's cache."""
+@functools.cache  # once, not for each function
+def _digest() -> str:
+    """The state of the sources, in sixteen digits."""
     digest = hashlib.sha256()
     for name in SOURCES:
         place = PACKAGE / name
         for file in sorted(place.rglob("*.py")) if place.is_dir() else [place]:
             digest.update(file.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def _cache() -> Path:
+    """A folder for this state of the sources, in the user's cache."""
     root = os.environ.get("NUMBA_CACHE_DIR") or os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    return Path(root) / "suffice" / digest.hexdigest()[:16]
+    return Path(root) / "suffice" / _digest()
 
 
 def _say_once() -> None:

@@ -1,8 +1,6 @@
 """One comparison: a stream, some methods, the same worlds for all. A cost is never reported without its debt (theory 8)."""
 
-import importlib
 import inspect
-import pkgutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,8 +15,7 @@ from suffice.lab.runs import even
 from suffice.lab.verdict import Estimate
 from suffice.optimum import Optimum, optimum
 from suffice.printed import paper
-from suffice.rivals import Rival
-from suffice.rivals.projected import Projected
+from suffice.rivals import Projected, Rival
 from suffice.selector import Selector
 from suffice.simulate import Summary, summarize
 from suffice.threshold import ThresholdSelector
@@ -66,21 +63,13 @@ class Comparison:
 
 
 def rivals() -> dict[str, type[Rival]]:
-    """Every rival, by the name of its file; by its own name where a file holds several.
+    """Every rival, by the name of its file, which is easier to type than its own.
 
     >>> rivals()["projected"].feedback
     'success + cost'
     """
-    kinds: dict[str, type[Rival]] = {}
-    for module in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
-        here = [
-            kind
-            for _, kind in inspect.getmembers(importlib.import_module(module.name), inspect.isclass)
-            if issubclass(kind, Rival) and kind.__module__ == module.name and not inspect.isabstract(kind)
-        ]
-        for kind in here:
-            kinds[module.name.rpartition(".")[2] if len(here) == 1 else kind.name.replace(" ", "-")] = kind
-    return kinds
+    kinds = {kind.__module__.rpartition(".")[2]: kind for kind in package.found().values()}
+    return dict(sorted(kinds.items()))
 
 
 def methods(
