@@ -15,7 +15,7 @@ import numpy as np
 import suffice
 from benchmarks.measure import Plan, why
 from benchmarks.world import SEED, TARGET, World
-from suffice.kernels import arms as flat
+from suffice.kernels import layout as flat
 from suffice.streams import Windows
 
 Row = tuple[str, str, str]

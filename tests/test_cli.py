@@ -188,10 +188,11 @@ def test_reproduce_refuses(arguments: list[str], said: str, tmp_path: Path, monk
     assert len(done.stderr.strip().splitlines()) == 1
 
 
-def test_without_the_lab_only_reproduce_is_missing() -> None:
+def test_without_the_lab_only_what_sweeps_is_missing() -> None:
     hide = "import sys; sys.modules['joblib'] = None; sys.modules['matplotlib'] = None; from suffice.cli import main; "
     for tokens, code, said in (
         (["reproduce"], 2, "suffice: reproduce needs joblib: pip install 'suffice[lab]'"),
+        (["compare", "trap"], 2, "suffice: compare needs joblib: pip install 'suffice[lab]'"),
         (["--help"], 0, ""),
         (["demo", "--easy", "100", "--hard", "100"], 0, ""),
         (["list"], 0, ""),

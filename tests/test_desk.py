@@ -21,9 +21,9 @@ import suffice
 from suffice import Menu, Selector, fence
 from suffice.book import PRICE
 from suffice.controller import Controller
-from suffice.kernels.arms import CEILING, MARGIN
 from suffice.kernels.compile import available
 from suffice.kernels.desk import FENCE, FIRST_SEAT, FREE, SEATS, desk, seat_of
+from suffice.kernels.layout import CEILING, MARGIN
 from suffice.pending import LEAVING, Entry, Pending
 from suffice.records import Decision
 

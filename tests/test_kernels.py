@@ -14,14 +14,15 @@ import pytest
 
 from suffice import Menu, Selector, bounds, simulate, warmup
 from suffice.choosers import Optimist
+from suffice.guided import OwnLearner
 from suffice.kernels import arms as flat
-from suffice.kernels import envelope, lines
+from suffice.kernels import envelope, layout, lines
 from suffice.kernels.arms import cheapest as flat_cheapest
 from suffice.kernels.arms import learn as flat_learn
 from suffice.kernels.arms import scan
 from suffice.kernels.compile import available, fast
 from suffice.kernels.envelope import lowest, update
-from suffice.learner import FlatLearner, OwnLearner
+from suffice.learner import FlatLearner
 from suffice.streams import LabelRanks
 
 needs_compiler = pytest.mark.skipif(not available(), reason="the extra `fast` is not installed")
@@ -33,9 +34,9 @@ def fresh(
     """Arms of a random menu; with twins, many arms share a cost."""
     rng = np.random.default_rng(seed)
     size = envelope.leaf_count(count) if tree else 0
-    length = flat.length(count, size)
+    length = layout.length(count, size)
     cells: Any = np.zeros(length) if compiled else [0.0] * length
-    cells[flat.ARMS], cells[flat.SIZE] = count, size
+    cells[layout.ARMS], cells[layout.SIZE] = count, size
     costs = np.sort(rng.random(count - 2)) if known else np.zeros(0)
     if twins and known:
         costs = np.round(costs, 1)
@@ -118,12 +119,12 @@ def test_the_invariants_hold(count: int, known: bool) -> None:
         flat.learn(arms, arm, success, float(rng.random()), 1, told, price)
         if told % 100 == 0:
             prices = [price, *np.linspace(0, 5, 41), *rng.uniform(0, 5, 40)]
-            envelope.check(arms, flat.HEAD + flat.STRIDE * count, int(arms[flat.SIZE]), prices)
+            envelope.check(arms, layout.HEAD + layout.STRIDE * count, int(arms[layout.SIZE]), prices)
 
 
 def test_the_checker_notices_a_wrong_tree() -> None:
     arms = fresh(30, lines.KL, True, seed=1, compiled=False)
-    base = flat.HEAD + flat.STRIDE * 30
+    base = layout.HEAD + layout.STRIDE * 30
     envelope.check(arms, base, 4, [2.5])
     arms[base + envelope.WIDTH * 5 + envelope.ARM] = 29.0
     with pytest.raises(AssertionError, match="node 5 is certain of the wrong arm"):
@@ -266,7 +267,7 @@ def test_small_menus_need_no_compiler() -> None:
 def test_unplayed_lines_of_the_paper_are_infinite_and_scanned() -> None:
     arms = fresh(100, lines.PAPER, False, seed=0, compiled=False)
     assert flat.cheapest(arms, 1.0) == 1
-    assert math.isinf(arms[flat.cell(flat.UPPER, 1)])
+    assert math.isinf(arms[layout.cell(layout.UPPER, 1)])
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from suffice import Fleet, InvalidArgument, Menu, Selector, StateError, bounds, 
 from suffice.book import CAP, LENGTH
 from suffice.checks import WHOLE
 from suffice.choosers import Optimist
-from suffice.kernels.arms import CURVE, HEAD, HINT
+from suffice.kernels.layout import CURVE, HEAD, HINT
 from suffice.kernels.prices import bend_of, dual_at
 from suffice.promise import Counts, Promise
 from suffice.streams import Apis, LabelRanks

@@ -4,8 +4,10 @@ import copy
 import inspect
 import itertools
 import math
+import re
 from collections.abc import Sequence
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,12 +18,14 @@ import suffice
 from suffice import InvalidArgument, Menu, optimum, rivals, simulate
 from suffice.rivals import (
     BCCP,
+    SAOCP,
     SPS,
     AgACI,
     AlwaysEverything,
     BestFixed,
     ClairvoyantMix,
     ConformalPI,
+    ConformalPID,
     ConservativePath,
     ConservativeUCB,
     DecayingACI,
@@ -35,13 +39,15 @@ from suffice.rivals import (
     QuantileACI,
     Rival,
     ScalarACI,
+    ScaleFreeOGD,
     ShortestInterval,
     found,
 )
-from suffice.rivals.base import FEEDBACK, NONE, TRUTH, own_rng
+from suffice.rivals.base import COMMON, FEEDBACK, NONE, PRIMARY, SUMMARY, TRUTH, own_rng
 from suffice.rivals.chain import Chained
 from suffice.rivals.estimates import Estimates
-from suffice.streams import Apis, Attack, LabelRanks, Needs, Points, Trap
+from suffice.rivals.exp3 import loss
+from suffice.streams import Apis, Attack, Beta, LabelRanks, Needs, Phases, Points, Trap
 
 FOUND = found()
 RANKS = LabelRanks.cifar100()
@@ -94,8 +100,26 @@ def latents_of(stream: Any, count: int, seed: int = 0) -> list[float]:
 def test_found_is_what_is_public() -> None:
     public = {getattr(rivals, name) for name in rivals.__all__ if name not in ("Rival", "found")}
     assert public == set(FOUND.values())
-    assert len(FOUND) == 20
+    assert len(FOUND) == 23
     assert all(name == kind.name for name, kind in FOUND.items())
+
+
+def test_the_page_on_rivals_says_what_they_say() -> None:
+    page = Path(__file__).parents[1] / "docs" / "rivals.md"
+    lines = [line for line in page.read_text("utf-8").splitlines() if line.startswith("| ")]
+    rows = {
+        cells[0]: cells[1:]
+        for cells in ([cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in lines)
+    }
+    brief = {PRIMARY: "read", SUMMARY: "summary", COMMON: "common knowledge"}
+    for name, kind in FOUND.items():
+        settings = [
+            f"`{p.name}`" if p.default in (p.empty, None) else f"`{p.name}={getattr(p.default, '__name__', p.default)}`"
+            for p in list(inspect.signature(kind).parameters.values())[2:]
+        ]
+        said = [kind.source, brief.get(kind.read, kind.read), kind.guarantee.replace("|", r"\|"), ", ".join(settings)]
+        assert rows.pop(name) == said, name
+    assert list(rows) == ["method"]
 
 
 @pytest.mark.parametrize("kind", FOUND.values(), ids=FOUND.keys())
@@ -252,7 +276,7 @@ def test_labels_go_through_one_door() -> None:
 
 
 def test_methods_on_labels_need_numbers() -> None:
-    kinds: list[type[Rival]] = [QuantileACI, DtACI, AgACI, SPS, Exp3Unlock]
+    kinds: list[type[Rival]] = [QuantileACI, DtACI, AgACI, SAOCP, ConformalPID, SPS, Exp3Unlock]
     for kind in kinds:
         with pytest.raises(InvalidArgument, match="menu must have growing numbers for options"):
             make(kind, _Has(LATTER))
@@ -273,6 +297,12 @@ def test_settings_are_checked() -> None:
         lambda: DecayingACI(menu, 0.9, decay=0.6),
         lambda: ConformalPI(menu, 0.9, gain=-1),
         lambda: ConformalPI(menu, 0.9, saturation=0),
+        lambda: ConformalPID(menu, 0.9, forecast=3),  # type: ignore[arg-type]
+        lambda: ConformalPID(menu, 0.9, window=0),
+        lambda: QuantileACI(menu, 0.9, momentum=1),
+        lambda: QuantileACI(menu, 0.9, momentum=-0.1),
+        lambda: ScaleFreeOGD(menu, 0.9, scale=0),
+        lambda: SAOCP(menu, 0.9, lifetime=0),
         lambda: Exp3P(menu, 0.9, 100, penalty=2),
         lambda: OptimisticLP(menu, 0.9, 100, seed=-1),
         lambda: Knapsack(menu, 0.9, 0),
@@ -382,6 +412,127 @@ def test_p_control_is_scalar_aci() -> None:
     assert (one.arms == simulate(ScalarACI(NEEDS.menu, 0.8), NEEDS, 500).arms).all()
 
 
+def test_conformal_pid() -> None:
+    rival = ConformalPID(NEEDS.menu, 0.8, step=0.1, gain=0.5, saturation=0.7, window=20)
+    trace = simulate(rival, NEEDS, 500)
+    past: list[float] = []
+    tracked, errors, forecast = 0.0, 0.0, 1.0
+    for step, (latent, arm, success) in enumerate(zip(needed(NEEDS, 500), trace.arms, trace.successes, strict=True)):
+        angle = errors * math.log(step + 1) / (0.7 * (step + 1))
+        state = math.copysign(99.0, angle) if abs(angle) >= math.pi / 2 else forecast + tracked + 0.5 * math.tan(angle)
+        if min(abs(state - option) for option in (0.0, *NEEDS.menu.options, 1.0)) > 1e-9:
+            assert arm == arm_at(NEEDS.menu, state)
+        spread = max(past[-20:]) - min(past[-20:]) if past else 1.0
+        tracked += 0.1 * spread * (0.8 - success)
+        errors += (1 - success) - 0.2
+        forecast = 0.9 * forecast + 0.1 * latent
+        past.append(latent)
+    assert trace.method.forecast == pytest.approx(forecast)
+    assert trace.method._tracked == pytest.approx(tracked)
+
+
+@pytest.mark.parametrize("wild", [0.0, 1e6, -1e6])
+def test_the_integrator_holds_the_rate_whatever_is_forecast(wild: float) -> None:
+    times = np.arange(1, 2001)
+    trace = simulate(ConformalPID(NEEDS.menu, 0.8, saturation=0.7, forecast=lambda forecast, score: wild), NEEDS, 2000)
+    assert (np.abs(trace.debts) <= 1.0 + math.pi / 2 * 0.7 * (times + 1) / np.log(times + 1)).all()
+    rival = ConformalPID(NEEDS.menu, 0.8, forecast=lambda forecast, score: math.nan)
+    decision = rival.ask()
+    rival.hear(0.5)
+    with pytest.raises(InvalidArgument, match="forecast must be finite, got nan after a score of"):
+        rival.tell(decision, True)
+
+
+def test_a_forecast_is_worth_having_where_scores_repeat_themselves() -> None:
+    stream = _Tides()
+    plain = simulate(ConformalPI(stream.menu, 0.9), stream, 2000)
+    cast = simulate(ConformalPID(stream.menu, 0.9, forecast=lambda forecast, score: 1.0 - score), stream, 2000)
+    assert abs(cast.rate - 0.9) < 0.05
+    assert cast.mean_cost < 0.8 * plain.mean_cost
+
+
+class _Tides:
+    """Needs of 0.2 and 0.8 in turn."""
+
+    menu = NEEDS.menu
+
+    def draw(self, rng: np.random.Generator, count: int, start: int = 0) -> Any:
+        return np.where(np.arange(start, start + count) % 2 == 0, 0.2, 0.8)
+
+    def judge(self, latent: Any, arm: int, dual: float) -> tuple[float, float]:
+        return NEEDS.judge(latent, arm, dual)
+
+
+def test_scale_free_ogd() -> None:
+    trace = simulate(ScaleFreeOGD(NEEDS.menu, 0.8, scale=0.5), NEEDS, 500)
+    threshold, slopes = 1.0, []
+    for arm, success in zip(trace.arms, trace.successes, strict=True):
+        assert arm == arm_at(NEEDS.menu, threshold)
+        slopes.append((1 - success) - 0.2)
+        threshold += 0.5 / math.sqrt(3) * slopes[-1] / math.sqrt(sum(slope**2 for slope in slopes))
+    assert trace.method.threshold == pytest.approx(threshold)
+
+
+@pytest.mark.parametrize("plan", ["fail", "hover", "greedy"])
+def test_scale_free_ogd_is_valid_on_every_path(plan: str) -> None:
+    for target, scale in itertools.product((0.5, 0.9), (0.1, 1, 3)):
+        for stream in (Attack(RANKS, plan=plan), Attack(NEEDS, plan=plan, level=0.0), RANKS):
+            trace = simulate(ScaleFreeOGD(stream.menu, target, scale=scale), stream, 1000)
+            bound = (2 + math.sqrt(3) / scale) * np.sqrt(np.cumsum((target - trace.successes) ** 2))
+            assert (np.abs(trace.debts) <= bound + 1e-9).all()
+
+
+@pytest.mark.parametrize(("target", "lifetime"), [(0.8, 8), (0.5, 1), (0.3, 3)])
+def test_saocp(target: float, lifetime: int) -> None:
+    trace = simulate(SAOCP(NEEDS.menu, target, lifetime=lifetime), NEEDS, 300)
+    experts: dict[int, dict[str, float]] = {}
+    start = 1.0
+
+    def mean() -> float:
+        prior = {t: 1 / (t * t * (1 + math.floor(math.log2(t)))) for t in experts}
+        weights = {t: prior[t] * max(0.0, bet(expert)) for t, expert in experts.items()}
+        weights = weights if sum(weights.values()) > 0 else prior
+        return sum(weights[t] * experts[t]["q"] for t in experts) / sum(weights.values())
+
+    def bet(expert: dict[str, float]) -> float:
+        return expert["z"] / expert["age"] * (1 + expert["won"]) if expert["age"] else 0.0
+
+    def pinball(score: float, q: float) -> float:
+        return target * (score - q) if score > q else (1 - target) * (q - score)
+
+    for step, (score, arm) in enumerate(zip(needed(NEEDS, 300), trace.arms, strict=True), 1):
+        experts[step] = {"q": start, "z": 0.0, "won": 0.0, "age": 0, "squares": 0.0}
+        played = mean()
+        assert arm == arm_at(NEEDS.menu, played - 1e-9)
+        for expert in experts.values():
+            stake = bet(expert)
+            gain = (pinball(score, played) - pinball(score, expert["q"])) / max(target, 1 - target)
+            gain = min(1.0, max(round(gain, 12), -1.0 if stake > 0 else 0.0))
+            expert["z"], expert["won"], expert["age"] = (
+                expert["z"] + gain,
+                expert["won"] + gain * stake,
+                expert["age"] + 1,
+            )
+            slope = -target if score > expert["q"] else 1 - target
+            expert["squares"] += slope**2
+            expert["q"] -= slope / math.sqrt(3 * expert["squares"])
+        start = mean()
+        power = {t: max(2**k for k in range(10) if t % 2**k == 0) for t in experts}
+        experts = {t: expert for t, expert in experts.items() if expert["age"] < lifetime * power[t]}
+    experts[301] = {"q": start, "z": 0.0, "won": 0.0, "age": 0, "squares": 0.0}
+    assert trace.method.born.tolist() == sorted(experts)
+    assert trace.method.threshold == pytest.approx(mean())
+
+
+def test_saocp_is_quick_after_a_shift_and_keeps_few_experts() -> None:
+    stream = Phases(
+        (Needs(step=0.02, distribution=Beta(2, 20)), 2000), (Needs(step=0.02, distribution=Beta(20, 2)), 500)
+    )
+    trace = simulate(SAOCP(stream.menu, 0.8), stream, 2500)
+    assert trace.successes[2050:].mean() > 0.75
+    assert trace.method.born.size < 4 * 12
+
+
 def _quantile(past: Sequence[float], level: float) -> float:
     """The least score that a share of at least 1 − level does not exceed."""
     if level <= 0 or not past:
@@ -400,6 +551,20 @@ def test_quantile_aci() -> None:
     for latent, arm in zip(latents_of(NEEDS, 400), trace.arms, strict=True):
         assert arm == arm_at(NEEDS.menu, _quantile(past, level))
         level += 0.013 * (0.2 - (latent > float(NEEDS.menu.option(arm))))
+        past.append(latent)
+    assert trace.method.level == pytest.approx(level)
+
+
+def test_quantile_aci_with_momentum() -> None:
+    trace = simulate(QuantileACI(NEEDS.menu, 0.8, step=0.05, momentum=0.95), NEEDS, 300)
+    past: list[float] = []
+    failures: list[bool] = []
+    level = 0.2
+    for latent, arm in zip(latents_of(NEEDS, 300), trace.arms, strict=True):
+        assert arm == arm_at(NEEDS.menu, _quantile(past, level))
+        failures.append(latent > float(NEEDS.menu.option(arm)))
+        weights = 0.95 ** np.arange(len(failures))[::-1]
+        level += 0.05 * (0.2 - np.average(failures, weights=weights))
         past.append(latent)
     assert trace.method.level == pytest.approx(level)
 
@@ -529,6 +694,26 @@ def test_exp3() -> None:
         gains = gains + (np.where(np.arange(arms) == arm, 1 - loss, 0.0) + beta) / p
     p = (1 - gamma) * np.exp(eta * gains) / np.exp(eta * gains).sum() + gamma / arms
     assert trace.method.probabilities() == pytest.approx(p)
+
+
+@pytest.mark.parametrize("kind", [Exp3P, Exp3Unlock])
+def test_exp3_drifts_to_everything(kind: type[Rival]) -> None:
+    """Not by accident: on every path little regret means few failures, however many the target allows."""
+    stream = LabelRanks(Menu.top_k([1], classes=4), [2, 1, 1, 1])  # one shown succeeds two times in five
+    trace = simulate(make(kind, stream, 0.7, 10_000), stream, 10_000)
+    latents, sizes, penalty = np.array(latents_of(stream, 10_000)), np.array([0.0, 0.25, 1.0]), 0.01
+    success = latents[:, None] <= np.array([0, 1, 4])
+    losses = np.where(success, 0.3 + 0.3 * 0.7, 1 - 0.3 * 0.7) + penalty * sizes
+    regret = losses[np.arange(10_000), trace.arms].sum() - losses.sum(axis=0).min()
+    assert 0.7 * 0.4 * (1 - trace.rate) <= regret / 10_000 + penalty
+    assert trace.method.probabilities().argmax() == 2
+    assert trace.successes[5_000:].mean() > 0.85  # far beyond the target, and dearer than it need be
+    assert trace.costs[5_000:].mean() > optimum(*stream.truth(), 0.7).cost + 0.1
+
+
+def test_exp3_has_no_reason_to_succeed_at_a_target_of_a_half_or_less() -> None:
+    assert [loss(1.0, 0.5) - loss(0.0, 0.5), loss(1.0, 0.6) - loss(0.0, 0.6)] == pytest.approx([0.0, 0.08])
+    assert loss(0.0, 0.1) - loss(1.0, 0.1) == pytest.approx(0.9 * 0.8)
 
 
 def test_exp3_uses_the_probability_of_when_it_was_asked() -> None:

@@ -15,7 +15,8 @@ import pytest
 from command import say_in_process
 
 from suffice import InvalidArgument, Selector, optimum, simulate
-from suffice.lab.run import compare, methods, rivals
+from suffice.lab.run import compare
+from suffice.lab.run_methods import methods, rivals
 from suffice.lab.run_stream import open_stream, parsed
 from suffice.rivals import AlwaysEverything
 from suffice.streams import Apis, LabelRanks, Log, Needs, Trap

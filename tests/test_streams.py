@@ -1,6 +1,7 @@
 """Streams: one contract that every stream of the package passes, and what is special about each."""
 
 import copy
+import json
 import math
 import pickle
 import subprocess
@@ -15,6 +16,7 @@ import pytest
 import scipy.stats
 
 from suffice import InvalidArgument, Menu, Selector, ThresholdSelector, optimum, simulate
+from suffice.rivals import QuantileACI
 from suffice.streams import (
     CIFAR100,
     TASKS,
@@ -31,6 +33,7 @@ from suffice.streams import (
     Rides,
     RidesGrid,
     Stream,
+    Told,
     Trap,
     found,
     from_file,
@@ -75,6 +78,17 @@ STREAMS: dict[str, Stream] = {
     "mix of kinds": Mix((SKIP, 1), (BARE, 2)),
     "mix of ranks and a mix": Mix((LabelRanks.cifar100(), 1), (Mix((LabelRanks.cifar100(least=6), 1)), 1)),
     "drift of kinds": Drift(Trap(), BARE, 50),
+    "shift that ends": Phases.named(easy=40, hard=20, again=60),
+    "told ranks": Told.named(of="ranks"),
+    "told ranks without nothing": Told(LabelRanks(Menu.top_k([1, 2], classes=4, nothing=False), [5, 3, 1, 1])),
+    "told apis, tied": Told(Apis("DIGIT"), spread=1, tie=0.7),
+    "told needs, tied the other way": Told(Needs(), tie=-1),
+    "told atoms": Told(Points(Menu.intervals(step=0.25), scipy.stats.bernoulli(0.3)), tie=0.5),
+    "told fine intervals": Told(Points(Menu.intervals(step=0.0125)), spread=1, tie=0.2),
+    "told bare": Told(BARE),
+    "told attack": Told(Attack(LabelRanks.cifar100(), plan="greedy")),
+    "told phases": Told(Phases((LabelRanks.cifar100(most=5), 30), (LabelRanks.cifar100(least=80), 30))),
+    "mix of told": Mix((Told(Apis("YELP")), 1), (Told(Apis("DIGIT"), spread=1), 1)),
     "greedy attack": Attack(Rides(requests=50), plan="greedy", level=0.2),
     "attack on a bare stream": Attack(BARE, plan="fail"),
 }
@@ -181,8 +195,8 @@ class TestEveryName:
 
 
 def test_every_stream_is_found() -> None:
-    names = ["apis", "attack", "beta", "drift", "log", "mix", "needs", "phases", "ranks", "rides", "rides-grid", "trap"]
-    assert list(found()) == names
+    names = ["apis", "attack", "beta", "drift", "log", "mix", "needs", "phases", "ranks", "rides", "rides-grid"]
+    assert list(found()) == [*names, "told", "trap"]
 
 
 def test_the_default_streams_need_no_scipy() -> None:
@@ -542,6 +556,32 @@ def test_phases_follow_each_other() -> None:
     assert worked == [1.0] * 30 + [0.0] * 50
 
 
+def test_a_shift_that_ends() -> None:
+    stream = Phases.named(easy=4000, hard=2000, again=6000)
+    ranks = stream.draw(np.random.default_rng(0), 15_000)
+    easy = ranks <= 5
+    assert easy[:4000].all()
+    assert not easy[4000:6000].any()
+    assert easy[6000:].all()  # the last phase goes on
+    assert [phase.length for phase in stream.truths()] == [4000, 2000, 6000]
+    assert [len(phases.truths()) for phases in (Phases.named(), Phases.named(again=1))] == [2, 3]
+    refused(lambda: Phases.named(again=-1), "again must be at least 0, got -1")
+    assert hasattr(stream, "windows")
+
+
+def test_the_truth_of_each_phase() -> None:
+    easy, hard = LabelRanks.cifar100(most=5), LabelRanks.cifar100(least=80)
+    stream = Phases((easy, 30), (hard, 50), (easy, 7))
+    for phase, (part, length) in zip(stream.truths(), ((easy, 30), (hard, 50), (easy, 7)), strict=True):
+        assert phase.length == length
+        assert (phase.success == part.truth()[0]).all()
+        assert (phase.cost == part.truth()[1]).all()
+    costs = [optimum(phase.success, phase.cost, 0.9).cost for phase in stream.truths()]
+    assert costs == pytest.approx([0.9 * 0.05, 0.9, 0.9 * 0.05], rel=0.01)
+    assert not hasattr(stream, "truth")
+    assert not hasattr(Phases((SKIP, 5), (BARE, 5)), "truths")  # one of them does not know its own
+
+
 def test_each_phase_begins_at_its_own_first_step() -> None:
     stream = Phases((SKIP, 5), (Trap(first=2, last=4), 4), (SKIP, 1))
     rng = np.random.default_rng(0)
@@ -600,6 +640,112 @@ def test_a_drift_does_not_depend_on_where_blocks_begin() -> None:
     assert second[10_000:].all()
     for start in range(0, 10_000, 2000):
         assert second[start : start + 2000].mean() == pytest.approx((start + 1000) / 10_000, abs=0.05)
+
+
+def told(stream: Any, spread: float = 0.5, tie: float = 0.0, draws: int = 4000) -> Any:
+    """Successes and costs of every arm in some steps."""
+    noisy = Told(stream, spread=spread, tie=tie)
+    steps = noisy.draw(np.random.default_rng(7), draws)
+    return noisy, np.array([[noisy.judge(step, arm, 0.0) for arm in range(noisy.menu.arms)] for step in steps])
+
+
+def test_told_costs_are_known_costs_times_noise() -> None:
+    ranks = LabelRanks.cifar100()
+    _, judged = told(ranks)
+    known, costs = ranks.truth()[1], judged[:, :, 1]
+    factors = costs[:, 1:-1] / known[1:-1]
+    assert factors.min(axis=0) == pytest.approx([0.5] * 4)
+    assert factors.max(axis=0) == pytest.approx([1.5] * 4)
+    assert factors == pytest.approx(factors[:, :1].repeat(4, axis=1))  # one noise per step, whatever is played
+    assert (costs[:, 0] == 0).all()
+    assert (costs[:, -1] == 1).all()
+    sigma = factors.std() / math.sqrt(len(factors))
+    assert abs(factors.mean() - 1) < 4 * sigma
+
+
+def test_told_costs_keep_their_mean_where_there_is_little_room() -> None:
+    dear = Needs(step=0.1)
+    noisy, judged = told(dear, spread=1.0)
+    costs = judged[:, :, 1]
+    assert ((costs >= 0) & (costs <= 1)).all()
+    assert costs[:, 9].min() == pytest.approx(0.8)  # 0.9 has room for 0.1 only, and so as much less below
+    assert costs[:, 9].max() == pytest.approx(1.0)
+    rows = noisy.table().costs.reshape(-1, 8, noisy.menu.arms)
+    assert rows.mean(axis=1) == pytest.approx(np.tile(dear.truth()[1], (len(rows), 1)))
+
+
+@pytest.mark.parametrize("tie", [-1.0, -0.4, 0.4, 1.0])
+def test_told_costs_may_follow_success(tie: float) -> None:
+    noisy, judged = told(LabelRanks.cifar100((1, 2, 5)), spread=0.8, tie=tie)
+    for arm in (1, 2, 3):
+        success, cost = judged[:, arm, 0] == 1, judged[:, arm, 1]
+        known = noisy.truth()[1][arm]
+        gap = cost[success].mean() - cost[~success].mean()
+        assert gap == pytest.approx(tie * 0.8 * known, abs=0.12 * known)
+        if abs(tie) == 1:
+            assert np.ptp(cost[success]) < 1e-12
+    _, free = told(LabelRanks.cifar100((1, 2, 5)), spread=0.8)
+    assert abs(np.corrcoef(free[:, 1, 0], free[:, 1, 1])[0, 1]) < 4 / math.sqrt(len(free))
+
+
+@pytest.mark.parametrize("stream", [LabelRanks.cifar100(), Points(), Apis(), Needs(), BARE])
+def test_noise_does_not_change_the_points(stream: Any) -> None:
+    own, rng, noisy = np.random.default_rng(3), np.random.default_rng(3), Told(stream)
+    for start in (0, 50):
+        plain = stream.draw(own, 50, start) if stream is not BARE else stream.draw(own, 50)
+        steps = noisy.draw(rng, 50, start)
+        assert [step.own for step in steps] == list(plain)
+        assert [steps[place] for place in range(50)] == list(steps)
+        for latent, step in zip(plain, steps, strict=True):
+            assert float(step) == latent
+            assert [noisy.judge(step, arm, 0.0)[0] for arm in range(stream.menu.arms)] == [
+                stream.judge(latent, arm, 0.0)[0] for arm in range(stream.menu.arms)
+            ]
+
+
+def test_runs_on_told_costs_are_compiled_and_the_same() -> None:
+    class Asked:
+        """The same stream without its table."""
+
+        def __init__(self, stream: Told) -> None:
+            self.menu, self.draw, self.judge = stream.menu, stream.draw, stream.judge
+
+    for stream in (Told.named(), Told.named(of="ranks", tie=0.5), Told(Apis("DIGIT"), spread=1)):
+        assert hasattr(stream, "table")
+        one, other = (simulate(Selector(stream.menu, 0.8), world, 1500) for world in (stream, Asked(stream)))
+        assert (one.arms == other.arms).all()
+        assert one.costs == pytest.approx(other.costs)
+    assert not hasattr(STREAMS["told fine intervals"], "table")  # too large to write down: it is asked
+
+
+def test_labels_are_heard_through_the_noise() -> None:
+    ranks = LabelRanks.cifar100()
+    noisy = Told(ranks)
+    one = simulate(QuantileACI(ranks.menu, 0.9), ranks, 500)
+    other = simulate(QuantileACI(noisy.menu, 0.9), noisy, 500)
+    assert (one.arms == other.arms).all()
+    assert (one.successes == other.successes).all()
+    assert (one.costs != other.costs).any()
+
+
+def test_hidden_menus_can_be_saved() -> None:
+    for stream in (Told.named(), Told.named(of="ranks"), Told.named(of="apis")):
+        menu = Menu.from_recipe(json.loads(json.dumps(stream.menu.recipe())))
+        assert menu.costs is None
+        assert menu.recipe() == stream.menu.recipe()
+        pairs = np.random.default_rng(0).integers(menu.arms, size=(50, 2)).tolist()
+        inner = stream.stream.menu
+        assert all(menu.nested(a, b) == inner.nested(a, b) for a, b in pairs)
+
+
+def test_told_costs_are_checked() -> None:
+    refused(lambda: Told(Rides(requests=20)), "stream must have menu, draw and judge, and a menu that knows costs")
+    refused(lambda: Told(3), "stream must have menu, draw and judge")  # type: ignore[arg-type]
+    refused(lambda: Told(LabelRanks.cifar100(), spread=1.1), "spread must lie between 0 and 1, got 1.1")
+    refused(lambda: Told(LabelRanks.cifar100(), tie=-2), "tie must lie between -1 and 1, got -2")
+    refused(lambda: Told(BARE, tie=0.5), "tie must be 0 where the stream does not know its truth, got 0.5")
+    refused(lambda: Told.named(of="told"), "of must be one of apis, attack, beta")
+    refused(lambda: Told.named(of="rides"), "stream must have menu, draw and judge, and a menu that knows costs")
 
 
 def test_an_attack_decides_by_the_dual() -> None:

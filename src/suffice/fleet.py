@@ -14,7 +14,7 @@ from suffice.bounds import NAMED, LineBounds, named_bounds
 from suffice.certificate import Certificate
 from suffice.checks import WHOLE, whole
 from suffice.errors import InvalidArgument, NewerState, StateError, shown
-from suffice.kernels import arms as flat
+from suffice.kernels import layout as flat
 from suffice.kernels import step as kernel
 from suffice.kernels.compile import available, fast
 from suffice.kernels.desk import aligned

@@ -1,29 +1,41 @@
-"""What is learned of the arms, and which one is proposed: in flat memory for our own bounds, by objects for a user's.
+"""What is learned of the arms, and which one is proposed, in flat memory. (`guided` is for parts of a user's own.)
 
 Whatever goes wrong here costs money: the promise is kept elsewhere.
 """
 
 import math
 from abc import ABC, abstractmethod
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from suffice.bounds import NAMED, Bounds, LineBounds, Tally, named_bounds
+from suffice.blocks import blocks, made_of
+from suffice.bounds import LineBounds
 from suffice.checks import whole
-from suffice.choosers import Chooser, Optimist, named_chooser
-from suffice.errors import InvalidArgument, StateError, shown
-from suffice.kernels import arms as flat
+from suffice.errors import StateError, shown
+from suffice.kernels import arms as kernel
+from suffice.kernels import cells
+from suffice.kernels import layout as flat
 from suffice.kernels.compile import available, fast, warm
 from suffice.kernels.envelope import leaf_count
+from suffice.kernels.guard import follows
+from suffice.kernels.lines import CONTAINED
 from suffice.kernels.prices import dual_at, price_at
+from suffice.kernels.random import WORDS, sow
+from suffice.ledger import MOST_COUNTED
+from suffice.memory import FULL, Memory
 from suffice.menu import Menu
 from suffice.promise import Promise
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
+SLOW: Final = 16  # cells that take too long to sample without a compiler, if there is one
 HINTS = (flat.HINT, flat.HINT_SUM, flat.HINT_COUNT, flat.HINT_AT)
+
+
+def _count(value: float) -> float | int:
+    return int(value) if value == int(value) else float(value)
 
 
 def may_curve(promise: Promise) -> bool:
@@ -38,14 +50,25 @@ class Learner(ABC):
     arms: Any  # the flat memory, where there is one
     bounds: Any
     chooser: Any
+    memory: Memory = FULL
+    proposed = False  # whether a chooser of the user's own had the last arm played
 
     @abstractmethod
-    def propose(self, price: float, allowed: Mask | None) -> int:
+    def propose(self, price: float, allowed: Mask | None, told: int) -> int:
         """The arm to play at this price."""
 
     @abstractmethod
-    def learn(self, arm: int, success: float, cost: float | None, plays: int, told: int, price: float) -> None:
-        """Take in an outcome: `plays` is 0 for what came late, `told` and `price` are those after it."""
+    def optimistic(self, price: float, allowed: Mask | None) -> int:
+        """The arm that the optimist would play at this price."""
+
+    @abstractmethod
+    def learn(
+        self, arm: int, success: float, cost: float | None, plays: int, told: int, price: float, proposed: bool = False
+    ) -> None:
+        """Take in an outcome: `plays` is 0 for what came late, `told` and `price` are those after it.
+
+        `proposed` says that a chooser of the user's own had it played.
+        """
 
     def curve(self) -> None:
         """Let the price follow a curve of the debt instead of the straight dual."""
@@ -76,46 +99,71 @@ class Learner(ABC):
         """Per arm: plays, successes, priced, costs, upper success, lower cost."""
 
     @abstractmethod
-    def fill(self, rows: list[list[Any]], told: int, price: float) -> None:
-        """Take over a tally that was saved."""
+    def fill(self, rows: list[list[Any]], told: int, price: float, kept: dict[str, Any]) -> None:
+        """Take over a tally that was saved, and what was kept beside it."""
+
+    def kept(self) -> dict[str, Any]:
+        """What the tally does not say, in JSON's terms."""
+        return {"gap": float(self.arms[flat.GAP])}
+
+    def take_gap(self, kept: dict[str, Any]) -> None:
+        """Take over the guard's gap; a number that none can have is taken for none."""
+        gap = float(kept.get("gap", 0.0))
+        if not math.isfinite(gap):
+            raise StateError(f"gap must be a finite number, got {shown(gap)}")
+        self.arms[flat.GAP] = gap
 
     def rows(self) -> list[list[float]]:
         """The tally of every arm that was played, in JSON's terms."""
         plays, successes, priced, costs, _, _ = self.columns()
         return [
-            [arm, int(plays[arm]), float(successes[arm]), int(priced[arm]), float(costs[arm])]
+            [arm, _count(plays[arm]), float(successes[arm]), _count(priced[arm]), float(costs[arm])]
             for arm in np.flatnonzero(plays).tolist()
         ]
 
     def _check(self) -> None:
-        plays, successes, _, costs, _, _ = self.columns()
-        possible = (successes >= 0) & (successes <= plays) & (costs >= 0)
+        plays, successes, priced, costs, _, _ = self.columns()
+        possible = (successes >= 0) & (successes <= plays) & (costs >= 0) & (priced >= 0) & (plays <= MOST_COUNTED)
+        if self.memory.name != "discount":  # which alone counts parts of outcomes
+            possible &= (plays == np.floor(plays)) & (priced == np.floor(priced))
         if not (possible & (costs <= plays * self.menu.max_cost * (1 + 1e-9))).all():
             raise StateError("the tally holds sums that its plays cannot reach")
 
 
 class FlatLearner(Learner):
-    """Our own bounds and the optimist, in one flat sequence that compiled code can work on.
+    """Our own bounds in one flat sequence that compiled code can work on, with a chooser that works on it, too.
 
     Larger menus live in an array and are compiled where that is possible. Small ones live in a list and never need the
     compiler, so that the first ask is instant; once it has been started, as by `suffice.warmup()`, they use it too.
     """
 
     def __init__(
-        self, menu: Menu, bounds: LineBounds, chooser: Optimist, horizon: int | None, promise: Promise
-    ) -> None:
-        self.menu, self.bounds, self.chooser = menu, bounds, chooser
+        self, menu: Menu, bounds: LineBounds, chooser: Any, horizon: int | None, promise: Promise, *,
+        memory: Memory = FULL, seed: int = 0, kappa: float = math.inf,
+    ) -> None:  # fmt: skip
+        self.menu, self.bounds, self.chooser, self.memory = menu, bounds, chooser, memory
+        sampled = made_of(menu, chooser)
         self.compilable = promise.compilable and available()
-        self.compiled = self.compilable and (menu.arms > flat.SMALL or warm())
+        slow = sampled is not None and sampled.form != cells.OWN and sampled.count > SLOW
+        self.compiled = self.compilable and (menu.arms > flat.SMALL or slow or warm())
         size = leaf_count(menu.arms) if menu.arms > flat.SMALL else 0
-        length = flat.length(menu.arms, size)
+        at = flat.length(menu.arms, size)
+        behind = blocks(menu, bounds.code, sampled, memory, seed)
+        length = at + sum(block.size for block in behind.values())
         self.arms: Any = np.zeros(length) if self.compiled else [0.0] * length
-        self.arms[flat.ARMS], self.arms[flat.SIZE] = menu.arms, size
+        self.arms[flat.ARMS], self.arms[flat.SIZE], self.arms[flat.KAPPA] = menu.arms, size, kappa
+        for place, block in behind.items():
+            if block.size:
+                self.arms[place] = at
+                self.arms[at : at + block.size] = block if self.compiled else block.tolist()
+                at += block.size
         costs = menu.costs if menu.costs is not None else np.zeros(0)
-        self.twin(flat.lay_out)(
+        self.twin(kernel.lay_out)(
             self.arms, costs if self.compiled else costs.tolist(), bounds.code, menu.max_cost,
             float(menu.everything_success), menu.has_nothing, horizon or 0, promise.cap,
         )  # fmt: skip
+        if sampled is not None:
+            cells.begin(self.arms)
 
     def compile(self) -> None:
         """Move from the list to an array that compiled code can work on."""
@@ -126,19 +174,33 @@ class FlatLearner(Learner):
         self.arms, self.compiled, self.compilable = self.arms.tolist(), False, False
         self.arms[flat.SPENT] = 0.0
 
+    def reseed(self, seed: int) -> None:
+        """Begin the chooser's own randomness anew."""
+        if self.arms[flat.MIDDLE] > 0.0:
+            sow(self.arms, int(self.arms[flat.MIDDLE]) + cells.STATE, seed)
+
     def twin(self, function: Any) -> Any:
         """A kernel as this learner runs it: compiled, or as it is."""
         return fast(function) if self.compiled else function
 
-    def propose(self, price: float, allowed: Mask | None) -> int:
+    def propose(self, price: float, allowed: Mask | None, told: int) -> int:
         if allowed is None:
-            return int(self.twin(flat.cheapest)(self.arms, price))
+            return int(self.twin(kernel.propose)(self.arms, price, told))
+        if self.arms[flat.MIDDLE] > 0.0 and follows(self.arms, told):
+            return int(self.twin(cells.thompson)(self.arms, price, allowed))
+        return self.optimistic(price, allowed)
+
+    def optimistic(self, price: float, allowed: Mask | None) -> int:
+        if allowed is None:
+            return int(self.twin(kernel.cheapest)(self.arms, price))
         _, _, _, _, upper, lower = self.columns()
         return int(np.where(allowed, lower - price * upper, np.inf).argmin())
 
-    def learn(self, arm: int, success: float, cost: float | None, plays: int, told: int, price: float) -> None:
+    def learn(
+        self, arm: int, success: float, cost: float | None, plays: int, told: int, price: float, proposed: bool = False
+    ) -> None:
         spent = math.nan if cost is None else cost
-        self.twin(flat.learn)(self.arms, arm, success, spent, plays, told, price)
+        self.twin(kernel.learn)(self.arms, arm, success, spent, plays, told, price)
 
     def columns(self) -> tuple[Floats, Floats, Floats, Floats, Floats, Floats]:
         count = self.menu.arms
@@ -146,63 +208,49 @@ class FlatLearner(Learner):
         columns = rows.reshape(count, flat.STRIDE).T
         return columns[0], columns[1], columns[2], columns[3], columns[4], columns[5]
 
-    def fill(self, rows: list[list[Any]], told: int, price: float) -> None:
+    def kept(self) -> dict[str, Any]:
+        kept = super().kept()
+        if self.arms[flat.KIND] >= CONTAINED:
+            kept["upper"] = self.columns()[4].tolist()  # earlier bounds that still hold
+        if self.arms[flat.MIDDLE] > 0.0:
+            block = int(self.arms[flat.MIDDLE])
+            kept["cells"] = np.asarray(self.arms[block + cells.FIT_AT : self._learned(block)]).tolist()
+        return kept
+
+    def _learned(self, block: int) -> int:
+        """Where the part of the block ends that changes: behind the factor of the precision."""
+        own = self.arms[block + cells.FORM] == cells.OWN
+        return block + cells.FIRST if own else cells.spans_at(self.arms)
+
+    def _take_cells(self, values: Any) -> None:
+        block = int(self.arms[flat.MIDDLE])
+        found = np.array(values, dtype=np.float64)
+        first, last = block + cells.FIT_AT, self._learned(block)
+        if found.shape != (last - first,) or not np.isfinite(found).all():
+            raise StateError(f"cells must hold {last - first} finite numbers")
+        words = found[cells.STATE - cells.FIT_AT :][:WORDS]
+        if not ((words >= 0) & (words < 2.0**32) & (words == np.floor(words))).all():
+            raise StateError("the generator's state must be whole numbers below 2^32")
+        self.arms[first:last] = found if self.compiled else found.tolist()
+
+    def fill(self, rows: list[list[Any]], told: int, price: float, kept: dict[str, Any]) -> None:
         for arm, plays, successes, priced, costs in rows:
             if not 0 <= whole("arm", arm, 0) < self.menu.arms:
                 raise StateError(f"an arm must be a number from 0 to {self.menu.arms - 1}, got {shown(arm)}")
-            sums = (whole("plays", plays, 0), float(successes), whole("priced", priced, 0), float(costs))
-            for column, value in enumerate(sums):
+            for column, value in enumerate((plays, successes, priced, costs)):
                 self.arms[flat.cell(column, arm)] = float(value)
             if not self.menu.is_boundary(arm) and plays:
                 self.arms[flat.UNSEEN] -= 1
         self._check()
-        self.twin(flat.refresh)(self.arms, told, price)
-
-
-class OwnLearner(Learner):
-    """Bounds or a chooser of a user's own."""
-
-    def __init__(self, menu: Menu, bounds: Bounds, chooser: Chooser, horizon: int | None, promise: Promise) -> None:
-        self.menu, self.bounds, self.chooser = menu, bounds, chooser
-        bounds.open(menu, horizon)
-        self.tally = Tally(menu.arms)
-        self.arms = [0.0] * flat.HEAD  # for the price alone
-        self.arms[flat.HINT], self.arms[flat.HINT_AT], self.arms[flat.CEILING] = promise.cap, 1.0, promise.cap
-
-    def propose(self, price: float, allowed: Mask | None) -> int:
-        proposed = self.chooser.choose(price, self.bounds, allowed)
-        arm = whole("arm", proposed, 0)
-        if arm >= self.menu.arms or not (allowed is None or allowed[arm]):
-            raise InvalidArgument(f"a chooser must propose an arm that may be played, got {shown(proposed)}")
-        return arm
-
-    def learn(self, arm: int, success: float, cost: float | None, plays: int, told: int, price: float) -> None:
-        if plays and self.arms[flat.CURVE]:
-            flat.remember(self.arms, told, price)
-        self.tally.add(arm, success, cost, plays=plays)
-        self.bounds.update(self.tally, arm, told)
-        heard = getattr(self.chooser, "learn", None)
-        if heard is not None:
-            heard(arm, success, cost)
-
-    def columns(self) -> tuple[Floats, Floats, Floats, Floats, Floats, Floats]:
-        tally = self.tally
-        plays, priced = tally.plays.astype(np.float64), tally.priced.astype(np.float64)
-        return plays, tally.successes, priced, tally.costs, self.bounds.upper, self.bounds.lower
-
-    def fill(self, rows: list[list[Any]], told: int, price: float) -> None:
-        tally = self.tally
-        for row, plays, successes, priced, costs in rows:
-            arm = whole("arm", row, 0)
-            tally.plays[arm], tally.successes[arm] = whole("plays", plays, 0), successes
-            tally.priced[arm], tally.costs[arm] = whole("priced", priced, 0), costs
-        self._check()
-        self.bounds.refresh(tally, told)
-
-
-def make_learner(menu: Menu, bounds: Any, chooser: Any, horizon: int | None, promise: Promise) -> Learner:
-    """The learner for these bounds and this chooser, given by name or as objects."""
-    found, proposer = named_bounds(bounds), named_chooser(chooser)
-    if type(found) in NAMED.values() and type(proposer) is Optimist:
-        return FlatLearner(menu, found, proposer, horizon, promise)  # type: ignore[arg-type]
-    return OwnLearner(menu, found, proposer, horizon, promise)
+        self.arms[flat.PRICE_NOW] = price
+        self.twin(kernel.refresh)(self.arms, told, price, True)
+        self.take_gap(kept)
+        if self.arms[flat.KIND] >= CONTAINED and "upper" in kept:
+            upper = np.array(kept["upper"], dtype=np.float64)
+            if upper.shape != (self.menu.arms,) or not ((upper >= 0.0) & (upper <= 1.0)).all():
+                raise StateError("upper must hold a number from 0 to 1 for each arm")
+            for arm in range(self.menu.arms)[self.menu.interior]:
+                self.arms[flat.cell(flat.UPPER, arm)] = min(self.arms[flat.cell(flat.UPPER, arm)], float(upper[arm]))
+            self.twin(kernel.rebuild)(self.arms, told, price)
+        if self.arms[flat.MIDDLE] > 0.0 and "cells" in kept:
+            self._take_cells(kept["cells"])

@@ -40,6 +40,8 @@ def write_order(contains: Any) -> Any:
         return {name: [plain(value) for value in axis] for name, axis in contains.axes.items()}
     if contains is superset:
         return "subsets"
+    if contains is covers:
+        return "intervals"
     raise InvalidArgument("contains must be None or 'chain' to be written down; a function cannot")
 
 
@@ -47,7 +49,9 @@ def read_order(written: Any) -> Any:
     """The containment order that `write_order` wrote down."""
     if isinstance(written, dict):
         return ByPlace({name: [shaped(value) for value in axis] for name, axis in written.items()})
-    return superset if written == "subsets" else written
+    if written == "subsets":
+        return superset
+    return covers if written == "intervals" else written
 
 
 def check_number(options: int) -> None:

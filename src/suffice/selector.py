@@ -18,16 +18,18 @@ from numpy.typing import NDArray
 from suffice.book import EVERYTHING, LENGTH, NOTHING, TOLD
 from suffice.bounds import NAMED as NAMED_BOUNDS
 from suffice.bounds import Bounds
-from suffice.checks import WHOLE, success_units, whole
+from suffice.checks import WHOLE, positive, success_units, whole
 from suffice.choosers import NAMED as NAMED_CHOOSERS
 from suffice.choosers import Chooser
 from suffice.controller import Controller, log
 from suffice.errors import InvalidArgument, shown
-from suffice.kernels.arms import SPENT
+from suffice.guided import KAPPA, make_learner
 from suffice.kernels.compile import available, entry, fast
 from suffice.kernels.desk import FENCE, FIRST_ARM, ask_at, desk, tell_at
+from suffice.kernels.layout import SPENT
 from suffice.kernels.runs import play
-from suffice.learner import FlatLearner, make_learner, may_curve
+from suffice.learner import FlatLearner, may_curve
+from suffice.memory import Memory, written
 from suffice.menu import Menu
 from suffice.pending import Pending
 from suffice.promise import Promise
@@ -49,11 +51,18 @@ class Selector(Controller):
         step: how far one outcome moves the dual, instead of slack (step = cap/slack).
         cap: the dual at which everything is played. Default max_cost/(everything_success − target).
         start: "safe" (never behind), "cheap" (the paper's), or the dual to start from.
-        bounds: "auto" (what is best and proven), "half-log", "kl", "hoeffding", "paper", or an object of your own.
-        chooser: "auto", "optimist", or an object of your own.
+        bounds: what is certain of each option: "closed", "contained", "half-log", "kl", "hoeffding", "paper", or an object
+            of your own; "auto" is the best that is proven for the menu.
+        chooser: who proposes an option: "thompson", "optimist", or an object of your own; "auto" is the first for chains,
+            intervals and subsets, else the second, which it also is where bounds are named.
+        guard: how much more than the optimist a chooser may cost before the optimist plays in its place: κ in
+            docs/choosers.md. None: any amount.
+        seed: of the chooser's own randomness.
         prices: how the price of a success follows the debt: "curve" (around a hint of the right price), "straight" (as in
             the paper), or "auto": the curve where the start is safe and no step is given.
-        memory: "full", the whole history.
+        memory: how much of the past counts when options are judged: "reset" (all of it until it contradicts itself),
+            "full", "window 2000" or "discount 2000" (or any other number of outcomes); "auto" is "reset", and "full" where
+            bounds are named. The promise remembers everything.
         max_pending: at so many outstanding decisions other than everything, everything is handed out.
         expire_after: seconds after which a decision that was not told counts as a failure.
         clock: where the time of day comes from, in seconds.
@@ -81,16 +90,16 @@ class Selector(Controller):
         start: str | float = "safe",
         bounds: str | Bounds = "auto",
         chooser: str | Chooser = "auto",
+        guard: float | None = KAPPA,
+        seed: int = 0,
         prices: str = "auto",
-        memory: str = "full",
+        memory: str | Memory = "auto",
         max_pending: int | None = None,
         expire_after: float | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
         if not isinstance(menu, Menu):
             raise InvalidArgument(f"menu must be a Menu, got {shown(menu)}")
-        if memory != "full":
-            raise InvalidArgument(f'memory must be "full", got {shown(memory)}')
         promise = Promise.make(
             target,
             horizon,
@@ -105,8 +114,12 @@ class Selector(Controller):
         super().__init__(promise, max_pending=max_pending, expire_after=expire_after, clock=clock)
         self._menu = menu
         self._horizon = None if horizon is None else whole("horizon", horizon)
-        self._memory = memory
-        self._learner = make_learner(menu, bounds, chooser, self._horizon, promise)
+        self._seed = whole("seed", seed, 0) & 0xFFFFFFFF
+        self._guard = math.inf if guard is None else float(positive("guard", guard))
+        self._learner = make_learner(
+            menu, bounds, chooser, memory, self._horizon, promise, seed=self._seed, kappa=self._guard
+        )
+        self._proposed: set[int] = set()  # decisions that a chooser of the user's own proposed
         self._prices = _prices(prices, promise)
         if self._prices == "curve":
             self._learner.curve()
@@ -114,6 +127,7 @@ class Selector(Controller):
         self._set_up()
         self._chooser_failed = False
 
+    _settled = -1  # the decision whose outcome is being learned
     _desk: Any = None  # the array that compiled code works on
     _derived = Controller._derived | {"_desk", "_ask_at", "_tell_at", "_options", "_kinds"}
 
@@ -159,6 +173,11 @@ class Selector(Controller):
             self._set_up()
         return self._desk is not None
 
+    def _reseed(self, other: int) -> None:
+        """Mix another seed into the chooser's own randomness."""
+        if isinstance(self._learner, FlatLearner):
+            self._learner.reseed((self._seed * 0x9E3779B1 + other * 0x85EBCA6B + 1) & 0xFFFFFFFF)
+
     def _ready_for(self, stream: Any) -> bool:
         """Whether `_run` can play this stream. (A subclass may have changed how it asks or tells.)"""
         return type(self) is Selector and self._compile()
@@ -182,6 +201,11 @@ class Selector(Controller):
     def bounds(self) -> str:
         """The bounds in use: what "auto" became."""
         return str(getattr(self._learner.bounds, "name", type(self._learner.bounds).__name__))
+
+    @property
+    def memory(self) -> str:
+        """How much of the past counts: what "auto" became."""
+        return written(self._learner.memory)
 
     @property
     def prices(self) -> str:
@@ -289,14 +313,17 @@ class Selector(Controller):
         return arm, self._menu.option(arm)
 
     def _propose(self, price: float, allowed: NDArray[np.bool_] | None) -> int:
-        """The chooser's arm; everything if it has none to offer, which is dear and always safe."""
+        """The chooser's arm; the optimist's if it has none to offer, or else everything, which is dear and always safe."""
         try:
-            return self._learner.propose(price, allowed)
+            return self._learner.propose(price, allowed, self.told)
         except Exception as error:
             if not self._chooser_failed:
-                log.exception("the chooser failed; everything is played in its place, now and whenever it fails again")
-                self._warn_once(f"the chooser failed, so everything is played: {type(error).__name__}: {error}")
+                log.exception("the chooser failed; another plays in its place, now and whenever it fails again")
+                self._warn_once(f"the chooser failed, so the optimist plays: {type(error).__name__}: {error}")
             self._chooser_failed = True
+        try:
+            return self._learner.optimistic(price, allowed)
+        except Exception:
             return self._menu.arms - 1
 
     def _opening(self, allowed: NDArray[np.bool_] | None) -> tuple[int, Any] | None:
@@ -307,7 +334,25 @@ class Selector(Controller):
                 return arm, self._menu.option(arm)
         return None
 
+    def _ask(self, allowed: Any, audit: bool, now: float) -> Decision:
+        self._learner.proposed = False
+        decision = super()._ask(allowed, audit, now)
+        if self._learner.proposed and audit:
+            self._proposed.add(decision.id)
+        return decision
+
     # --- tell
+
+    def _settle(self, identity: int, units: int, cost: float | None) -> None:
+        self._settled = identity
+        super()._settle(identity, units, cost)
+        self._proposed.discard(identity)
+
+    def _give_up(self, identity: int) -> None:
+        self._settled = identity
+        super()._give_up(identity)
+        if len(self._proposed) > 2 * len(self._ledger.expired) + len(self._ledger.pending):
+            self._proposed &= {*self._ledger.expired, *self._ledger.pending}  # the rest can no longer be amended
 
     def _check_cost(self, arm: int, cost: float | None) -> None:
         if cost is None and self._menu.known_cost(arm) is None:
@@ -327,7 +372,8 @@ class Selector(Controller):
                 f"option {menu.option(arm)!r} cost {spent:g}, above max_cost {menu.max_cost:g}: the record keeps it, "
                 "learning takes max_cost; set max_cost to what everything really costs"
             )
-        self._learner.learn(arm, success, learned, 0 if late else 1, int(page[TOLD]), self._learner.price(page))
+        told, price = int(page[TOLD]), self._learner.price(page)
+        self._learner.learn(arm, success, learned, 0 if late else 1, told, price, self._settled in self._proposed)
 
     # --- saving
 
@@ -345,7 +391,11 @@ class Selector(Controller):
             "chooser": name_of(self._learner.chooser, NAMED_CHOOSERS),
             "prices": self._prices,
             "hint": self._learner.hint(),
-            "memory": self._memory,
+            "guard": None if math.isinf(self._guard) else self._guard,
+            "seed": self._seed,
+            "kept": self._learner.kept(),
+            "proposed": sorted(self._proposed),
+            "memory": written(self._learner.memory),
             "opened": self._opened,
             "tally": self._learner.rows(),
         }
@@ -375,7 +425,8 @@ class Selector(Controller):
     ) -> "Selector":
         """The selector that `state()` wrote down."""
         with reading(state, cls.__name__):
-            state = {"prices": "straight", **state}  # as it was before there was a choice
+            # As it was before there was a choice.
+            state = {"prices": "straight", "guard": None, "seed": 0, "kept": {}, "proposed": [], **state}
             promise = Promise.from_state(state["promise"])
             selector = cls(
                 same_menu(menu, state["menu"]),
@@ -387,6 +438,8 @@ class Selector(Controller):
                 bounds=again("bounds", bounds, state["bounds"]),
                 chooser=again("chooser", chooser, state["chooser"]),
                 prices=state["prices"],
+                guard=state["guard"],
+                seed=state["seed"],
                 memory=state["memory"],
                 max_pending=state["max_pending"],
                 expire_after=state["expire_after"],
@@ -401,7 +454,9 @@ class Selector(Controller):
         self._set_up()
         if state["prices"] == "curve":
             self._learner.take_hint(state["hint"])
-        self._learner.fill(state["tally"], self.told, self._learner.price(self._ledger.page()))
+        price = self._learner.price(self._ledger.page())
+        self._learner.fill(state["tally"], self.told, price, state["kept"])
+        self._proposed = {whole("proposed", identity, 0) for identity in state["proposed"]}
         self._opened = whole("opened", state["opened"], 0)
         self._open()
 

@@ -142,7 +142,7 @@ def simulate(
     >>> bool(trace.largest_debt <= 0.9)
     True
     """
-    horizon, twin = _checked(method, stream, horizon)
+    horizon, twin = _checked(method, stream, horizon, seed)
     whole_run = Block.empty(horizon)
     for start, block in _blocks(twin, stream, horizon, seed, progress):
         end = start + block.arms.size
@@ -161,7 +161,7 @@ def summarize(
 
     `marks` lists steps after which to note where the run stood; `window` is the length of `worst_window`.
     """
-    horizon, twin = _checked(method, stream, horizon)
+    horizon, twin = _checked(method, stream, horizon, seed)
     target = method.target
     wanted = np.array(sorted({whole("marks", mark) for mark in marks}), dtype=np.int64)
     found: list[Mark] = []
@@ -202,19 +202,23 @@ def replicate(
         return list(pool.map(lambda seed: summarize(method, stream, horizon, seed), seeds))
 
 
-def _checked(method: Method, stream: Stream, horizon: int) -> tuple[int, Any]:
+def _checked(method: Method, stream: Stream, horizon: int, seed: int) -> tuple[int, Any]:
     horizon = whole("horizon", horizon)
     if getattr(method, "told", 0) or getattr(method, "pending", 0):
         raise InvalidArgument("method must be a fresh one, which has been asked nothing yet")
     menu = getattr(method, "menu", None)
     if menu is not None and menu is not stream.menu and menu.recipe() != stream.menu.recipe():
         raise InvalidArgument("method must have the stream's menu: build it with stream.menu")
-    return horizon, copy.deepcopy(method)
+    twin = copy.deepcopy(method)
+    reseed = getattr(twin, "_reseed", None)
+    if reseed is not None:
+        reseed(whole("seed", seed, 0))  # else all worlds would meet the same luck
+    return horizon, twin
 
 
 def blocks(method: Method, stream: Stream, horizon: int, seed: int = 0) -> Iterator[Block]:
     """The steps of a run, some thousands at a time, for whoever wants to add them up in a way of his own."""
-    horizon, twin = _checked(method, stream, horizon)
+    horizon, twin = _checked(method, stream, horizon, seed)
     for _, block in _blocks(twin, stream, horizon, seed, None):
         yield block
 

@@ -3,21 +3,33 @@
 from typing import Any
 
 from suffice.bounds.base import Bounds, LineBounds, Tally
+from suffice.bounds.closed import Closed
+from suffice.bounds.contained import Contained
 from suffice.bounds.half_log import HalfLog
 from suffice.bounds.hoeffding import Hoeffding, Paper
 from suffice.bounds.kl import KL
 from suffice.errors import InvalidArgument, shown
 
-__all__ = ["KL", "Bounds", "HalfLog", "Hoeffding", "LineBounds", "Paper", "Tally", "named_bounds"]
+__all__ = [
+    "KL",
+    "Bounds",
+    "Closed",
+    "Contained",
+    "HalfLog",
+    "Hoeffding",
+    "LineBounds",
+    "Paper",
+    "Tally",
+    "named_bounds",
+]
 
-NAMED: dict[str, type[LineBounds]] = {kind.name: kind for kind in (HalfLog, KL, Hoeffding, Paper)}
-AUTO = "half-log"
+NAMED: dict[str, type[LineBounds]] = {kind.name: kind for kind in (Closed, Contained, HalfLog, KL, Hoeffding, Paper)}
 
 
 def named_bounds(bounds: Any) -> Bounds:
-    """Bounds by name, "auto" being the best that is proven, or a user's own object as it is."""
+    """Bounds by name, or a user's own object as it is."""
     if isinstance(bounds, str):
-        kind = NAMED.get(AUTO if bounds == "auto" else bounds)
+        kind = NAMED.get(HalfLog.name if bounds == "auto" else bounds)  # what suits any menu
         if kind is not None:
             return kind()
     elif not isinstance(bounds, type) and all(

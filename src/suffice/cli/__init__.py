@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.text import Text
 
 import suffice
+from suffice.cli.compare import compare
 from suffice.cli.demo import demo
 from suffice.cli.listing import listing
 from suffice.cli.replay import replay
@@ -24,6 +25,7 @@ app = App(
 )
 app.command(demo)
 app.command(run)
+app.command(compare)
 app.command(replay)
 app.command(reproduce)
 app.command(listing, name="list")

@@ -8,7 +8,7 @@ from rich.text import Text
 from suffice import bounds, choosers, streams
 from suffice.cli.shared import AsJson, console, plain_table, write_json
 from suffice.lab import found as experiments
-from suffice.lab.run import rivals
+from suffice.lab.run_methods import rivals
 from suffice.lab.run_stream import about, defaults
 
 Kind = Literal["streams", "rivals", "bounds", "choosers", "experiments"]
@@ -51,20 +51,17 @@ def _rivals() -> Rows:
 
 
 def _bounds() -> Rows:
-    return _named(bounds.NAMED, bounds.AUTO)
+    auto = "closed for intervals, contained for other menus with an order, half-log for the rest"
+    return [{"name": "auto", "about": auto}, *_named(bounds.NAMED)]
 
 
 def _choosers() -> Rows:
-    auto = choosers.NAMED["auto"]
-    kinds = {name: kind for name, kind in choosers.NAMED.items() if name != "auto"}
-    return _named(kinds, next(name for name, kind in kinds.items() if kind is auto))
+    auto = "thompson for chains, intervals and subsets, the optimist for the rest or if bounds are named"
+    return [{"name": "auto", "about": auto}, *_named(choosers.NAMED)]
 
 
-def _named(kinds: dict[str, Any], auto: str) -> Rows:
-    return [
-        {"name": name, "about": _first_line(kind) + (' (what "auto" is)' if name == auto else "")}
-        for name, kind in kinds.items()
-    ]
+def _named(kinds: dict[str, Any]) -> Rows:
+    return [{"name": name, "about": _first_line(kind)} for name, kind in kinds.items()]
 
 
 def _experiments() -> Rows:

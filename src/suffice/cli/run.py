@@ -25,8 +25,8 @@ from suffice.cli.shared import (
     write_json,
 )
 from suffice.lab.run import Comparison, compare
-from suffice.lab.run import methods as makers
 from suffice.lab.run_files import numbers, write
+from suffice.lab.run_methods import methods as makers
 from suffice.lab.run_stream import Opened, open_stream
 from suffice.streams import Log
 
@@ -54,7 +54,7 @@ def run(
     ----------
     stream
         A name (see `suffice list streams`), a .csv or .parquet log with columns success:OPTION and cost:OPTION, or a .py
-        file with a stream of your own (FILE.py:NAME if it holds several).
+        file with a stream of your own (FILE.py:NAME if it holds several). Settings may stand behind a colon: needs:a=2,b=5.
     target
         The success rate to hold.
     horizon
@@ -68,7 +68,8 @@ def run(
     everything
         For a log: the option that always succeeds; its last if left out.
     methods
-        Which methods, with commas: suffice, paper, threshold, or any of `suffice list rivals`.
+        Which methods, with commas: suffice, paper, threshold, or any of `suffice list rivals`; paper-5 and projected-5
+        have a scale of their own.
     bounds
         The bounds of suffice; see `suffice list bounds`.
     slack

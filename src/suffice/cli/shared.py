@@ -1,14 +1,25 @@
 """What the commands share: where they print, progress bars, numbers as people read them, and the extra `lab`."""
 
 import json
+import signal
 import sys
-from collections.abc import Callable, Iterable, Sequence
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
 from cyclopts import Parameter
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 from rich.table import Table
 from rich.text import Text
 
@@ -41,12 +52,35 @@ def console(as_json: bool) -> Console:
     return Console(stderr=as_json)
 
 
-def bars(where: Console) -> Progress:
-    """Progress bars that are gone when all is done, and that nobody sees who does not look at a terminal."""
+def bars(where: Console, *, left: bool = False) -> Progress:
+    """Progress bars that are gone when all is done, and that nobody sees who does not look at a terminal.
+
+    `left` adds the time that is left, for work in many parts.
+    """
+    times: list[ProgressColumn] = [TimeElapsedColumn()]
+    if left:
+        times += [TextColumn("left"), TimeRemainingColumn(compact=True)]
     return Progress(
-        TextColumn("{task.description:>24}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
+        TextColumn("{task.description:>24}"), BarColumn(20 if left else 40), MofNCompleteColumn(), *times,
         console=where, transient=True, disable=not where.is_terminal,
     )  # fmt: skip
+
+
+@contextmanager
+def stoppable() -> Iterator[None]:
+    """A request to end (SIGTERM) is taken as Ctrl-C is: work is kept, and worker processes do not stay behind."""
+
+    def stop(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    if threading.current_thread() is not threading.main_thread():
+        yield  # only there can signals be taken
+        return
+    before = signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def stepping(shown_in: Progress, names: Iterable[str], total: int) -> Callable[[str, int], None]:

@@ -1,32 +1,60 @@
-"""The arms: tallies, lines and the envelope in one flat sequence of floats, and what a step does to them.
+"""The arms: tallies, lines and the envelope in one flat sequence of floats (`layout`), and what a step does to them.
 
-Layout: a head of HEAD cells, then a row of STRIDE cells per arm (PLAYS ... PAYS; one row is one cache line), then the
-nodes of the tree. A menu of up to SMALL arms has no tree and is scanned. The functions take a list as well as an array.
+A menu of up to SMALL arms has no tree and is scanned. The functions take a list as well as an array.
 """
 
 import math
 from typing import Any
 
-from suffice.kernels.envelope import BUCKET, lowest, room, set_line, settle_all, update
-from suffice.kernels.lines import PAPER, epoch_of, level_of, lower_of, upper_of
+import numpy as np
 
-ARMS, SIZE, KIND, MOST, KNOWN, LEVEL, LAST, HORIZON, MARGIN, SORT, HAS_NOTHING, UNSEEN, CEILING, SPENT = range(14)
-HINT, HINT_SUM, HINT_COUNT, HINT_AT, CURVE = range(14, 19)  # of the price; see `prices`
-HEAD = 24
+from suffice.kernels.cells import SEEN, begin, thompson
+from suffice.kernels.closure import close
+from suffice.kernels.envelope import BUCKET, lowest, set_line, settle_all, update
+from suffice.kernels.guard import follows
+from suffice.kernels.layout import (
+    ARMS,
+    CEILING,
+    COSTS,
+    CURVE,
+    EPOCH,
+    GAP,
+    HAS_NOTHING,
+    HEAD,
+    HINT,
+    HINT_AT,
+    HINT_COUNT,
+    HINT_SUM,
+    HORIZON,
+    KIND,
+    KNOWN,
+    LAST,
+    LEVEL,
+    LOWER,
+    MARGIN,
+    MEMORY,
+    MIDDLE,
+    MOST,
+    PAYS,
+    PLACE,
+    PLAYS,
+    PRICE_NOW,
+    PRICED,
+    SIZE,
+    SORT,
+    STRIDE,
+    SUCCESSES,
+    UNSEEN,
+    UPPER,
+    cell,
+)
+from suffice.kernels.lines import CLOSED, CONTAINED, PAPER, epoch_of, level_of, lower_of, upper_of
+from suffice.kernels.memory import remembers
+from suffice.kernels.pools import tighten
+
+NOBODY = np.zeros(0, dtype=np.bool_)  # where all arms may be played
+REFRESH = 1.05  # how much the history grows before bounds that look at other arms are refreshed
 BLOCK = 1.25  # how much longer each block of the hint is than the one before
-PLAYS, SUCCESSES, PRICED, COSTS, UPPER, LOWER, PLACE, PAYS = range(8)
-STRIDE = 8
-SMALL = 64  # scanning so few lines is faster than keeping a tree
-
-
-def cell(column: int, arm: int) -> int:
-    """Where one of an arm's numbers lies."""
-    return HEAD + STRIDE * arm + column
-
-
-def length(count: int, size: int) -> int:
-    """How many cells so many arms take, with a tree of so many leaves (0: none)."""
-    return HEAD + STRIDE * count + room(size)
 
 
 def lay_out(
@@ -53,7 +81,7 @@ def lay_out(
     arms[cell(UPPER, count - 1)] = best
     arms[cell(LOWER, count - 1)] = most
     arms[cell(PAYS, count - 1)] = most
-    arms[HINT], arms[HINT_AT] = cap, 1.0
+    arms[HINT], arms[HINT_AT], arms[PRICE_NOW] = cap, 1.0, cap
     enter(arms, 1)
     rebuild(arms, 0, cap)
 
@@ -61,7 +89,8 @@ def lay_out(
 def enter(arms: Any, step: int) -> None:
     """Enter the epoch that holds this step: its level, and the margin that exceeds the rounding of scores in it."""
     last, end = epoch_of(step, int(arms[HORIZON]))
-    arms[LAST] = last
+    arms[EPOCH] = last
+    arms[LAST] = last if arms[KIND] < CONTAINED else min(last, max(step, math.floor(REFRESH * step)))
     arms[LEVEL] = level_of(int(arms[KIND]), int(arms[ARMS]), end)
     width = math.sqrt(arms[LEVEL]) if arms[KIND] == PAPER else 0.0  # how far unclipped bounds reach beyond [0, 1]
     arms[MARGIN] = 2.0**-48 * (1.0 + width) * (arms[MOST] + arms[CEILING])
@@ -75,7 +104,9 @@ def redraw(arms: Any, arm: int) -> None:
     """Recompute the line of an interior arm that was played."""
     kind, level = int(arms[KIND]), arms[LEVEL]
     plays = arms[cell(PLAYS, arm)]
-    arms[cell(UPPER, arm)] = upper_of(kind, arms[cell(SUCCESSES, arm)], plays, level)
+    upper = upper_of(kind, arms[cell(SUCCESSES, arm)], plays, level)
+    # A bound of this epoch stays one: what other arms have said of this one is kept until they are asked again.
+    arms[cell(UPPER, arm)] = min(upper, arms[cell(UPPER, arm)]) if kind >= CONTAINED else upper
     if arms[KNOWN] == 0.0 or kind == PAPER:
         told, count = arms[cell(COSTS, arm)], arms[cell(PRICED, arm)]
         arms[cell(LOWER, arm)] = lower_of(kind, told, count, arms[MOST], level)
@@ -103,12 +134,34 @@ def cheapest(arms: Any, price: float) -> int:
     return lowest(arms, HEAD + STRIDE * int(arms[ARMS]), int(arms[SIZE]), price, arms[MARGIN])
 
 
+def propose(arms: Any, price: float, told: int) -> int:
+    """The arm to play at this price: the chooser's as long as the guard follows it, else the optimist's."""
+    if arms[MIDDLE] > 0.0 and price >= 0.0 and follows(arms, told):
+        return thompson(arms, price, NOBODY)
+    return cheapest(arms, price)
+
+
+def charge(arms: Any, arm: int, success: float, cost: float) -> None:
+    """Add to the guard's gap what a play between the rails came to above the best that the bounds thought possible."""
+    price = arms[PRICE_NOW]
+    if not interior(arms, arm) and not 0.0 < price < arms[CEILING]:
+        return
+    arms[int(arms[MIDDLE]) + SEEN] += 1.0
+    spent = arms[cell(PAYS, arm)] if math.isnan(cost) else cost
+    if math.isnan(spent):
+        spent = arms[MOST]  # given up, and nobody said that it was less
+    best = cheapest(arms, price)
+    arms[GAP] += spent - price * success - (arms[cell(LOWER, best)] - price * arms[cell(UPPER, best)])
+
+
 def learn(arms: Any, arm: int, success: float, cost: float, plays: int, told: int, price: float) -> None:
     """Take in an outcome; `cost` is NaN where nobody told it, `plays` 0 for what came late, `told` and `price` are new."""
     if plays > 0 and arms[cell(PLAYS, arm)] == 0.0 and interior(arms, arm):
         arms[UNSEEN] -= 1
         if arms[KIND] == PAPER and arms[UNSEEN] == 0.0:
             arms[SORT] = 0.0  # all lines are finite now: build the tree that was left alone so far
+    if arms[MIDDLE] > 0.0 and plays > 0:
+        charge(arms, arm, success, cost)
     arms[cell(PLAYS, arm)] += plays
     # No more successes than plays: an interrupt may have kept the play from being learned that a late success amends.
     arms[cell(SUCCESSES, arm)] = min(arms[cell(SUCCESSES, arm)] + success, arms[cell(PLAYS, arm)])
@@ -117,8 +170,14 @@ def learn(arms: Any, arm: int, success: float, cost: float, plays: int, told: in
         arms[cell(COSTS, arm)] += cost
     if plays > 0 and arms[CURVE] > 0.0:
         remember(arms, told, price)
+    arms[PRICE_NOW] = price
+    if plays > 0 and arms[MEMORY] > 0.0 and interior(arms, arm) and remembers(arms, arm, success, cost):
+        if arms[MIDDLE] > 0.0:
+            begin(arms)
+        refresh(arms, told, price, True)
+        return
     if told + 1 > arms[LAST]:
-        refresh(arms, told, price)
+        refresh(arms, told, price, told + 1 > arms[EPOCH])
     elif interior(arms, arm):
         redraw(arms, arm)
         _lift(arms, arm, told, price)
@@ -147,12 +206,20 @@ def _lift(arms: Any, arm: int, told: int, price: float) -> None:
     update(arms, base, int(arms[SIZE]), place, lower, upper, price, arms[MARGIN])
 
 
-def refresh(arms: Any, told: int, price: float) -> None:
-    """Begin the epoch of the next step: recompute every line and build the tree anew."""
+def refresh(arms: Any, told: int, price: float, fresh: bool) -> None:
+    """Recompute every line for the step to come and build the tree anew; `fresh`: no earlier bound is kept."""
     enter(arms, told + 1)
     for arm in range(int(arms[HAS_NOTHING]), int(arms[ARMS]) - 1):
+        if fresh and arms[KIND] != PAPER:
+            arms[cell(UPPER, arm)] = 1.0
+            if arms[KNOWN] == 0.0:
+                arms[cell(LOWER, arm)] = 0.0
         if arms[cell(PLAYS, arm)] > 0.0:
             redraw(arms, arm)
+    if arms[KIND] >= CONTAINED:
+        tighten(arms)
+    if arms[KIND] == CLOSED:
+        close(arms)
     rebuild(arms, told, price)
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from suffice.book import LENGTH, NEXT_ID, SETTLED
-from suffice.kernels.arms import MOST, PAYS, SPENT, cell
+from suffice.kernels.layout import MOST, PAYS, SPENT, cell
 from suffice.kernels.step import ask_step, count
 
 FENCE = LENGTH  # not 0: closed

@@ -1,20 +1,21 @@
 """From an arm's tally to its line: an upper bound on its success and a lower bound on its cost.
 
-The formulas of all bounds in which a line depends on the arm's own tally and on the epoch alone.
+The formulas of all bounds as far as a line depends on the arm's own tally and on the epoch alone. Those that also look at
+other arms (`pools`, `closure`) have the same threshold as HALF_LOG for the arm's own plays.
 """
 
 import math
 
 from suffice.kl import kl_lower, kl_upper
 
-KL, HOEFFDING, PAPER, HALF_LOG = 0, 1, 2, 3
+KL, HOEFFDING, PAPER, HALF_LOG, CONTAINED, CLOSED = range(6)
 
 
 def level_of(kind: int, arms: int, end: int) -> float:
     """What a threshold that must hold for so many arms until this time is made of: kept constant within an epoch."""
     if kind == KL:
         return math.log(2.0 * arms * end)  # ln(1/δ) with δ = 1/(2nE), theory 7
-    if kind == HALF_LOG:
+    if kind >= HALF_LOG:
         return 0.5 * math.log(end) + math.log(1.0 + math.log(end))  # theory 7, "half-log thresholds"
     return 2.0 * math.log(arms * end)
 
@@ -23,7 +24,7 @@ def upper_of(kind: int, successes: float, plays: float, level: float) -> float:
     """The upper bound on the success of an arm that was played."""
     if kind == KL:
         return kl_upper(successes / plays, (level + math.log(plays + 1.0)) / plays)
-    if kind == HALF_LOG:
+    if kind >= HALF_LOG:
         return kl_upper(successes / plays, level / plays)
     value = successes / plays + math.sqrt(level / plays)
     return value if kind == PAPER else min(1.0, value)
@@ -35,7 +36,7 @@ def lower_of(kind: int, costs: float, priced: float, most: float, level: float) 
         return -math.inf if kind == PAPER else 0.0
     if kind == KL:
         return most * kl_lower(costs / priced / most, (level + math.log(priced + 1.0)) / priced)
-    if kind == HALF_LOG:
+    if kind >= HALF_LOG:
         return most * kl_lower(costs / priced / most, level / priced)
     value = costs / priced - most * math.sqrt(level / priced)
     return value if kind == PAPER else max(0.0, value)

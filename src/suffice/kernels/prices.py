@@ -16,7 +16,7 @@ import math
 from typing import Any
 
 from suffice.book import CAP, FORGIVEN, TOLD, debt_of, dual_of, slack_of
-from suffice.kernels.arms import CURVE, HINT
+from suffice.kernels.layout import CURVE, HINT
 
 
 def bend_of(book: Any) -> float:

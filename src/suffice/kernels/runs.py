@@ -21,7 +21,8 @@ from suffice.book import (
     record_of,
 )  # fmt: skip
 from suffice.checks import WHOLE
-from suffice.kernels.arms import ARMS, cheapest, learn
+from suffice.kernels.arms import cheapest, learn
+from suffice.kernels.layout import ARMS
 from suffice.kernels.prices import dual_at, price_at
 from suffice.kernels.step import choose, count, kind_of
 

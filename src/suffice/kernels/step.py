@@ -20,7 +20,8 @@ from suffice.book import (
     record_of,
 )
 from suffice.checks import WHOLE
-from suffice.kernels.arms import ARMS, HAS_NOTHING, cheapest, lay_out, learn, refresh
+from suffice.kernels.arms import lay_out, learn, propose, refresh
+from suffice.kernels.layout import ARMS, HAS_NOTHING
 from suffice.kernels.prices import dual_at, price_at
 
 OUT_ARM = COUNTED  # a spare cell of the book: the arm that a selector of a fleet has out, or −1
@@ -34,7 +35,7 @@ def choose(book: Any, arms: Any) -> int:
     if rail == NOTHING and arms[HAS_NOTHING] > 0.0:
         return 0
     # Where there is no nothing, the cheapest option is played at the bottom: the price of a success is 0 there.
-    return cheapest(arms, max(0.0, dual_at(book, arms)))
+    return propose(arms, max(0.0, dual_at(book, arms)), int(book[TOLD]))
 
 
 def kind_of(arms: Any, arm: int) -> int:
@@ -118,4 +119,4 @@ def refresh_fleet(cells: Any) -> None:
     """Recompute all lines of every selector of a fleet from its tally."""
     for one in range(len(cells)):
         book, arms = cells[one][:LENGTH], cells[one][LENGTH:]
-        refresh(arms, int(book[TOLD]), price_at(book, arms))
+        refresh(arms, int(book[TOLD]), price_at(book, arms), True)

@@ -1,4 +1,6 @@
-"""From runs to numbers with 95% intervals over seeds: Student's for means, and for exponents with a resampled spread."""
+"""From runs to numbers with 95% intervals over seeds: Student's for means and ratios; exponents with a resampled spread."""
+
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -7,6 +9,7 @@ from suffice.lab.verdict import Estimate
 
 Floats = NDArray[np.float64]
 RESAMPLES = 2000
+NO_ESTIMATE = Estimate(float("nan"), float("nan"), float("nan"))
 
 
 def mean(values: ArrayLike) -> Estimate:
@@ -17,8 +20,45 @@ def mean(values: ArrayLike) -> Estimate:
     (2.5, True)
     """
     data = np.asarray(values, dtype=np.float64)
-    spread = float(data.std(ddof=1)) / data.size**0.5 if data.size > 1 else 0.0
-    return _estimate(float(data.mean()), spread, data.size)
+    return _estimate(float(data.mean()), _spread(data), data.size)
+
+
+def ratio(over: ArrayLike, under: ArrayLike) -> Estimate:
+    """The ratio of two means over paired seeds, with an interval by the delta method.
+
+    Near the means the ratio r moves by (xᵢ − r·yᵢ)/ȳ with each pair of seed i, so its standard error is that of the mean
+    of these, and Student's quantile with n − 1 degrees of freedom is put on it. What both owe to the same world cancels:
+    anything is exactly 1 of itself. A mean of ratios would instead be ruled by the seeds with a small y. The interval is
+    only good where ȳ is clearly above 0; where it is not above 0 there is no ratio.
+
+    >>> found = ratio([1.0, 2.0, 3.0], [2.0, 4.0, 6.0])
+    >>> found.value, found.low, found.high
+    (0.5, 0.5, 0.5)
+    """
+    x, y = np.asarray(over, dtype=np.float64), np.asarray(under, dtype=np.float64)
+    if not y.mean() > 0.0:
+        return NO_ESTIMATE
+    value = float(x.mean() / y.mean())
+    return _estimate(value, _spread((x - value * y) / y.mean()), x.size)
+
+
+def geometric(pairs: Sequence[tuple[ArrayLike, ArrayLike]]) -> Estimate:
+    """The geometric mean of several such ratios, which share their seeds, with an interval by the delta method in logs.
+
+    Seed i moves the logarithm of one ratio by xᵢ/x̄ − yᵢ/ȳ, and that of their geometric mean by the mean of these, so that
+    worlds which are alike because they have the same seed are not counted as independent. Only of ratios above 0.
+
+    >>> found = geometric([([2.0, 4.0], [1.0, 2.0]), ([1.0, 1.0], [2.0, 2.0])])
+    >>> found.value, found.low, found.high
+    (1.0, 1.0, 1.0)
+    """
+    data = [(np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)) for x, y in pairs]
+    if not data or not all(x.mean() > 0.0 and y.mean() > 0.0 for x, y in data):
+        return NO_ESTIMATE
+    middle = float(np.mean([np.log(x.mean() / y.mean()) for x, y in data]))
+    moves = np.mean([x / x.mean() - y / y.mean() for x, y in data], axis=0)
+    found = _estimate(middle, _spread(moves), len(moves))
+    return Estimate(*(float(np.exp(end)) for end in (found.value, found.low, found.high)))
 
 
 def exponent(horizons: ArrayLike, regrets: ArrayLike) -> Estimate:
@@ -30,7 +70,7 @@ def exponent(horizons: ArrayLike, regrets: ArrayLike) -> Estimate:
     """
     x, data = np.log(np.asarray(horizons, dtype=np.float64)), np.asarray(regrets, dtype=np.float64)
     if not (data.mean(axis=0) > 0.0).all():
-        return Estimate(float("nan"), float("nan"), float("nan"))  # a regret that is not positive has no exponent
+        return NO_ESTIMATE  # a regret that is not positive has no exponent
     samples = data[_resampled(len(data))].mean(axis=1)
     usable = samples[(samples > 0.0).all(axis=1)]
     # Seeds are resampled whole, so that runs on the same stream stay together; resampling n understates by n/(n − 1).
@@ -46,6 +86,11 @@ def _slope(x: Floats, rows: Floats) -> Floats:
 
 def _resampled(count: int) -> NDArray[np.int64]:
     return np.random.default_rng(0).integers(0, count, (RESAMPLES, count))
+
+
+def _spread(data: Floats) -> float:
+    """The standard error of a mean."""
+    return float(data.std(ddof=1)) / data.size**0.5 if data.size > 1 else 0.0
 
 
 def _estimate(value: float, spread: float, count: int) -> Estimate:

@@ -16,7 +16,8 @@ from suffice.lab.replay_files import Decisions
 from suffice.lab.replay_options import options
 from suffice.lab.replay_records import ALWAYS, PAST, Answer, Choice, Floats, Place, Replay, answer, name_of
 from suffice.lab.replay_thresholds import thresholds
-from suffice.lab.run import Progress, compare, methods
+from suffice.lab.run import Progress, compare
+from suffice.lab.run_methods import methods
 from suffice.streams import Needs
 
 __all__ = ["Answer", "Choice", "Place", "Replay", "Scores", "replay"]

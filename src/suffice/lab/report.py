@@ -5,6 +5,8 @@ import csv
 import html
 import io
 import json
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -56,12 +58,19 @@ def write_numbers(results: list[Result], folder: Path, about: dict[str, Any]) ->
     }
     (folder / "numbers.json").write_text(json.dumps(document, indent=1) + "\n")
     verdicts = [{"experiment": r.experiment.name, **asdict(v)} for r in results for v in r.verdicts]
-    (folder / "verdicts.csv").write_text(_csv(verdicts))
+    (folder / "verdicts.csv").write_text(csv_text(verdicts))
     for result in results:
-        (folder / f"{result.experiment.name}.csv").write_text(_csv(result.numbers.get("rows", [])))
+        (folder / f"{result.experiment.name}.csv").write_text(csv_text(result.numbers.get("rows", [])))
 
 
-def _csv(rows: list[dict[str, Any]]) -> str:
+def csv_text(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Rows as CSV, with a column for every name that any of them has.
+
+    >>> print(csv_text([{"a": 1}, {"a": 2, "b": "x"}]).strip())
+    a,b
+    1,
+    2,x
+    """
     names = list(dict.fromkeys(name for row in rows for name in row))
     text = io.StringIO()
     writer = csv.DictWriter(text, names, lineterminator="\n")
@@ -75,10 +84,7 @@ def write_page(results: list[Result], folder: Path, about: dict[str, Any], made:
     verdicts = [verdict for result in results for verdict in result.verdicts]
     theirs, ours = (_share([v for v in verdicts if (v.source == OURS) is own]) for own in (False, True))
     parts = [
-        '<!doctype html><html lang="en"><head><meta charset="utf-8">',
-        '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        f"<title>suffice: the paper, reproduced</title><style>{STYLE}</style></head><body>",
-        "<h1>The paper, reproduced</h1>",
+        *head("The paper, reproduced"),
         "<p><em>Efficient Online Conformal Selection with Limited Feedback</em> (Gollapudi, Kollias, Munagala and Sinop, "
         f"2026), claim by claim. {theirs} of its claims are reproduced at level “{html.escape(about['level'])}”, and {ours} "
         "of what suffice promises itself. Intervals are 95%, over seeds; “no interval” stands where no chance is involved, or "
@@ -92,6 +98,16 @@ def write_page(results: list[Result], folder: Path, about: dict[str, Any], made:
     path = folder / "report.html"
     path.write_text("\n".join(parts) + "\n")
     return path
+
+
+def head(title: str, style: str = "") -> list[str]:
+    """The beginning of a page that needs no other file."""
+    return [
+        '<!doctype html><html lang="en"><head><meta charset="utf-8">',
+        '<meta name="viewport" content="width=device-width, initial-scale=1">',
+        f"<title>suffice: {html.escape(title[0].lower() + title[1:])}</title><style>{STYLE}{style}</style></head><body>",
+        f"<h1>{html.escape(title)}</h1>",
+    ]
 
 
 def _share(verdicts: list[Verdict]) -> str:
@@ -123,7 +139,7 @@ def _kind(verdict: Verdict) -> str:
 
 def _section(result: Result, folder: Path) -> str:
     experiment = result.experiment
-    figures = "".join(_figure(name, folder, experiment.title) for name in result.figures)
+    figures = "".join(figure(name, folder, experiment.title) for name in result.figures)
     rows = result.numbers.get("rows", [])
     settings = html.escape(json.dumps(result.settings))
     return (
@@ -133,7 +149,9 @@ def _section(result: Result, folder: Path) -> str:
     )
 
 
-def _figure(name: str, folder: Path, title: str) -> str:
+def figure(name: str, folder: Path, title: str) -> str:
+    """A figure inside the page, in the light or the dark style that the reader's screen has."""
+
     def inlined(ending: str) -> str:
         content = (folder / f"{name}{ending}.svg").read_bytes()
         return f"data:image/svg+xml;base64,{base64.b64encode(content).decode()}"
@@ -166,6 +184,21 @@ def number(value: float) -> str:
     if isinstance(value, int) or abs(value) >= 1000:
         return f"{value:,.0f}"
     return f"{value:.4g}"
+
+
+def brief(value: float, digits: int = 3) -> str:
+    """Three digits, or all those before the point, with commas; never a negative zero.
+
+    >>> brief(0.12345), brief(-12345.6), brief(99.96), brief(1.0), brief(-0.0), brief(0.0000456, 2)
+    ('0.123', '-12,346', '100', '1.00', '0', '4.6e-5')
+    """
+    value = round(value, 9) + 0.0  # a debt is a sum of many, and off by rounding
+    if value == 0.0 or not math.isfinite(value):
+        return f"{value:g}"
+    if abs(value) < 1e-4:
+        return f"{value:.{min(2, digits) - 1}e}".replace("e-0", "e-")
+    shown = value if abs(value) >= 10**digits else float(f"{value:.{digits}g}")
+    return f"{shown:,.{max(0, digits - 1 - math.floor(math.log10(abs(shown))))}f}"
 
 
 def span(verdict: Verdict) -> str:

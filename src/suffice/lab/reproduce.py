@@ -2,7 +2,6 @@
 
 import importlib.metadata
 import platform
-import traceback
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,7 +11,7 @@ from suffice.errors import InvalidArgument, SufficeError, shown
 from suffice.lab import drawing, report
 from suffice.lab.experiment import LEVELS, Experiment, perform
 from suffice.lab.found import found, from_file
-from suffice.lab.sweep import sweep
+from suffice.lab.sweep import blamed, sweep
 
 Progress = Callable[[str, int, int], None]  # the experiment, runs done, runs in all
 
@@ -93,9 +92,7 @@ class Named:
         except InvalidArgument:
             raise
         except Exception as error:
-            place = traceback.extract_tb(error.__traceback__)[-1]
-            where = f"{Path(place.filename).name}:{place.lineno}"
-            raise RunFailed(f"run {task.get('run', task)!r}: {type(error).__name__}: {error} ({where})") from None
+            raise RunFailed(f"run {task.get('run', task)!r}: {blamed(error)}") from None
 
 
 def _do(name: str, jobs: int, progress: Progress | None) -> Any:

@@ -1,26 +1,19 @@
 """One comparison: a stream, some methods, the same worlds for all. A cost is never reported without its debt (theory 8)."""
 
-import inspect
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from suffice import rivals as package
-from suffice.bounds import named_bounds
 from suffice.certificate import Certificate
-from suffice.checks import positive, rate, whole
-from suffice.errors import Infeasible, InvalidArgument, SufficeError, shown
+from suffice.checks import whole
+from suffice.errors import Infeasible, SufficeError
 from suffice.lab import fit
-from suffice.lab.runs import even
+from suffice.lab.run_methods import Make, feedback_of
+from suffice.lab.runs import Outcome, even, outcome
 from suffice.lab.verdict import Estimate
 from suffice.optimum import Optimum, optimum
-from suffice.printed import paper
-from suffice.rivals import Projected, Rival
-from suffice.selector import Selector
 from suffice.simulate import Summary, summarize
-from suffice.threshold import ThresholdSelector
 
-Make = Callable[[], Any]
 Progress = Callable[[str, int], None]  # the method, steps done in all its runs
 MARKS = 200  # points of a curve
 
@@ -33,8 +26,10 @@ class Row:
     feedback: str
     rate: Estimate
     debt: Estimate
-    largest_debt: float
-    worst_window: float
+    largest_debt: float  # of all seeds
+    mean_largest_debt: Estimate
+    worst_window: float  # of all seeds
+    mean_worst_window: Estimate
     cost: Estimate
     regret: Estimate | None
     priced_regret: Estimate | None  # regret with what is owed at its price, or what is banked
@@ -59,107 +54,35 @@ class Comparison:
     alike: bool  # every seed came to the same
 
 
-# --- methods
-
-
-def rivals() -> dict[str, type[Rival]]:
-    """Every rival, by the name of its file, which is easier to type than its own.
-
-    >>> rivals()["projected"].feedback
-    'success + cost'
-    """
-    kinds = {kind.__module__.rpartition(".")[2]: kind for kind in package.found().values()}
-    return dict(sorted(kinds.items()))
-
-
-def methods(
-    stream: Any, target: float, horizon: int, names: Iterable[str], *, bounds: str = "auto", slack: float | None = None,
-    scale: float = 1.0,
-) -> dict[str, Make]:  # fmt: skip
-    """How to make each of the methods named: "suffice", "paper", "threshold" or a rival.
-
-    `scale` is a in the paper's step a/sqrt(horizon), for its method and for its projected baseline.
-
-    >>> from suffice.streams import Trap
-    >>> list(methods(Trap(), 0.5, 100, ["suffice", "everything"]))
-    ['suffice', 'everything']
-    """
-    menu = stream.menu
-    rate("target", target)
-    named_bounds(bounds)
-    if slack is not None:
-        positive("slack", slack)
-    step = float(positive("scale", scale)) / whole("horizon", horizon) ** 0.5
-    known: dict[str, Make] = {
-        "suffice": lambda: Selector(menu, target, slack=slack, bounds=bounds),
-        "paper": lambda: paper(menu, target, horizon, step),
-        "threshold": lambda: _threshold(stream, target, slack),
-        **{name: _maker(kind, stream, target, horizon) for name, kind in rivals().items()},
-        "projected": lambda: Projected(menu, target, horizon, step),
-    }
-    wanted = list(dict.fromkeys(name.strip() for name in names if name.strip()))
-    for name in wanted:
-        if name not in known:
-            raise InvalidArgument(f"methods must be some of {', '.join(known)}, got {shown(name)}")
-    if not wanted:
-        raise InvalidArgument(f"methods must be some of {', '.join(known)}, got none")
-    return {name: known[name] for name in wanted}
-
-
-def _threshold(stream: Any, target: float, slack: float | None) -> ThresholdSelector:
-    if not hasattr(stream, "judge_value"):
-        raise InvalidArgument("stream must judge any threshold between its low and high, as `needs` does")
-    return ThresholdSelector(target, stream.low, stream.high, slack=slack)
-
-
-def _maker(kind: type[Rival], stream: Any, target: float, horizon: int) -> Make:
-    there = {"menu": stream.menu, "target": target, "horizon": horizon, "stream": stream}
-    takes = inspect.signature(kind).parameters
-
-    def make() -> Rival:
-        lacking = [n for n, p in takes.items() if n not in there and p.default is p.empty and p.kind < p.VAR_POSITIONAL]
-        if lacking:
-            raise InvalidArgument(f"method needs {', '.join(lacking)}, which the command line cannot give")
-        return kind(**{name: value for name, value in there.items() if name in takes})
-
-    return make
-
-
-def _feedback(method: Any) -> str:
-    return str(getattr(method, "feedback", "success" if isinstance(method, ThresholdSelector) else "success + cost"))
-
-
-# --- the comparison
-
-
 def compare(
     stream: Any, target: float, horizon: int, makers: Mapping[str, Make], *, seeds: Sequence[int] = (0,),
     window: int = 500, progress: Progress | None = None,
 ) -> Comparison:  # fmt: skip
     """Run every method on the same worlds. A method that cannot run here is set aside; the others run.
 
+    >>> from suffice.lab.run_methods import methods
     >>> from suffice.streams import Trap
     >>> found = compare(Trap(), 0.5, 2000, methods(Trap(), 0.5, 2000, ["suffice", "paper"]))
     >>> [row.method for row in found.rows], found.rows[0].largest_debt <= 0.5
     (['suffice', 'paper'], True)
     """
     horizon, window = whole("horizon", horizon), min(whole("window", window), whole("horizon", horizon))
-    made, skipped, errors = {}, {}, []
+    feedback, skipped, errors = {}, {}, []
     for name, make in makers.items():
         try:
-            made[name] = make()
+            feedback[name] = feedback_of(make(seeds[0]))
         except SufficeError as error:
             skipped[name] = str(error)
             errors.append(error)
-    if not made:
+    if not feedback:
         raise errors[0]
-    best, unreachable = _optimum(stream, target)
+    best, unreachable = benchmark(stream, target)
     runs: dict[str, list[Summary]] = {}
-    for name, method in made.items():
+    for name in feedback:
         try:
             runs[name] = [
                 summarize(
-                    method, stream, horizon, seed, window=window, marks=even(horizon, min(MARKS, horizon)),
+                    makers[name](seed), stream, horizon, seed, window=window, marks=even(horizon, min(MARKS, horizon)),
                     progress=None if progress is None else _from(progress, name, place * horizon),
                 )
                 for place, seed in enumerate(seeds)
@@ -169,16 +92,17 @@ def compare(
             errors.append(error)
     if not runs:
         raise errors[-1]
-    first = [summary.mean_cost for summary in next(iter(runs.values()))]
+    outcomes = {name: [outcome(run, best) for run in found] for name, found in runs.items()}
+    first = next(iter(outcomes.values()))
     return Comparison(
         target=float(target),
         horizon=horizon,
         seeds=tuple(seeds),
         window=window,
         best=best,
-        mix={} if best is None else _mix(stream.menu, best),
+        mix=mix(stream.menu, best),
         unreachable=unreachable,
-        rows=tuple(_row(name, _feedback(made[name]), found, best, first) for name, found in runs.items()),
+        rows=tuple(row(name, feedback[name], found, first) for name, found in outcomes.items()),
         skipped=skipped,
         certificates={
             name: found[0].method.certificate()
@@ -186,7 +110,7 @@ def compare(
             if hasattr(found[0].method, "certificate")
         },
         curves={name: _curve(found) for name, found in runs.items()},
-        alike=len(seeds) > 1 and all(_alike(found) for found in runs.values()),
+        alike=alike(outcomes),
     )
 
 
@@ -194,7 +118,8 @@ def _from(progress: Progress, name: str, before: int) -> Callable[[int], None]:
     return lambda done: progress(name, before + done)
 
 
-def _optimum(stream: Any, target: float) -> tuple[Optimum | None, str | None]:
+def benchmark(stream: Any, target: float) -> tuple[Optimum | None, str | None]:
+    """The optimum where the truth is known; if even that has none, why."""
     if not hasattr(stream, "truth"):
         return None, None
     try:
@@ -204,32 +129,36 @@ def _optimum(stream: Any, target: float) -> tuple[Optimum | None, str | None]:
         return None, str(error)
 
 
-def _mix(menu: Any, best: Optimum) -> dict[str, float]:
+def mix(menu: Any, best: Optimum | None) -> dict[str, float]:
+    """The options of the optimum, and their weights."""
+    if best is None:
+        return {}
     return {str(menu.option(int(arm))): float(best.weights[arm]) for arm in best.weights.nonzero()[0]}
 
 
-def _row(name: str, feedback: str, runs: Sequence[Summary], best: Optimum | None, first: Sequence[float]) -> Row:
-    regrets = [] if best is None else [run.cost - best.cost * run.steps for run in runs]
-    # A success owed is worth the right slope, one banked the left (theory 8).
-    prices = [] if best is None else [best.dual if run.debt > 0 else best.dual_ahead for run in runs]
-    priced = [regret + price * run.debt for regret, price, run in zip(regrets, prices, runs, strict=bool(regrets))]
-    costs = [run.mean_cost for run in runs]
+def row(method: str, feedback: str, outcomes: Sequence[Outcome], first: Sequence[Outcome]) -> Row:
+    """One row from the runs of several seeds; `first` are those of the method that it is compared with."""
+    regrets = [run.regret for run in outcomes if run.regret is not None]
+    priced = [run.priced_regret for run in outcomes if run.priced_regret is not None]
     return Row(
-        method=name,
+        method=method,
         feedback=feedback,
-        rate=_estimate([run.rate for run in runs]),
-        debt=_estimate([run.debt for run in runs]),
-        largest_debt=max(run.largest_debt for run in runs),
-        worst_window=min(run.worst_window for run in runs),
-        cost=_estimate(costs),
-        regret=_estimate(regrets) if regrets else None,
-        priced_regret=_estimate(priced) if priced else None,
-        dearer=_estimate([cost - other for cost, other in zip(costs, first, strict=True)]),
+        rate=fit.mean([run.rate for run in outcomes]),
+        debt=fit.mean([run.debt for run in outcomes]),
+        largest_debt=max(run.largest_debt for run in outcomes),
+        mean_largest_debt=fit.mean([run.largest_debt for run in outcomes]),
+        worst_window=min(run.worst_window for run in outcomes),
+        mean_worst_window=fit.mean([run.worst_window for run in outcomes]),
+        cost=fit.mean([run.cost for run in outcomes]),
+        regret=fit.mean(regrets) if regrets else None,
+        priced_regret=fit.mean(priced) if priced else None,
+        dearer=fit.mean([run.cost - other.cost for run, other in zip(outcomes, first, strict=True)]),
     )
 
 
-def _estimate(values: Sequence[float]) -> Estimate:
-    return fit.mean(values) if len(values) > 1 else Estimate.exact(values[0])
+def alike(outcomes: Mapping[str, Sequence[Outcome]]) -> bool:
+    """Whether every seed came to the same: then chance plays no part."""
+    return all(len(found) > 1 and len(set(found)) == 1 for found in outcomes.values())
 
 
 def _curve(runs: Sequence[Summary]) -> dict[str, list[float]]:
@@ -246,7 +175,3 @@ def _curve(runs: Sequence[Summary]) -> dict[str, list[float]]:
         found["debt"].append(runs[0].target * mark.step - successes)
         found["cost"].append(sum(run.marks[place].cost for run in runs) / len(runs) / mark.step)
     return found
-
-
-def _alike(runs: Sequence[Summary]) -> bool:
-    return len({(run.successes, run.cost, run.largest_debt, run.worst_window) for run in runs}) == 1

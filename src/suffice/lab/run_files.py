@@ -1,7 +1,5 @@
 """What a comparison writes down: its numbers as JSON and CSV, and a figure of rate, debt and cost so far."""
 
-import csv
-import io
 import json
 import math
 from dataclasses import asdict
@@ -9,6 +7,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from suffice.lab.experiment import Canvas, Experiment, Numbers
+from suffice.lab.report import csv_text
 from suffice.lab.run import Comparison, Row
 from suffice.lab.verdict import Estimate
 
@@ -76,29 +75,29 @@ def write(found: Comparison, about: dict[str, Any], folder: Path) -> list[Path]:
 
     document = {**numbers(found, about), "curves": found.curves}
     (folder / f"{NAME}.json").write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
-    (folder / f"{NAME}.csv").write_text(_csv(found.rows), encoding="utf-8")
+    (folder / f"{NAME}.csv").write_text(csv_text([flat(row) for row in found.rows]), encoding="utf-8")
     # Only `draw` is asked of it; the rest of an experiment is not needed to make a figure.
     drawing.draw(cast(Experiment, _Figure()), document, folder)
     return [folder / f"{NAME}{ending}" for ending in (".json", ".csv", ".svg", "-dark.svg", ".png")]
 
 
-def _csv(rows: tuple[Row, ...]) -> str:
-    flat = []
-    for row in rows:
-        cells: dict[str, Any] = {}
-        for name in row.__slots__:
-            value = getattr(row, name)
-            cells |= (
-                {name: value.value, f"{name}_low": value.low, f"{name}_high": value.high}
-                if isinstance(value, Estimate)
-                else {name: value}
-            )
-        flat.append(cells)
-    text = io.StringIO()
-    writer = csv.DictWriter(text, list(dict.fromkeys(name for cells in flat for name in cells)), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(flat)
-    return text.getvalue()
+def flat(row: Row) -> dict[str, Any]:
+    """A row with its intervals in columns of their own."""
+    cells: dict[str, Any] = {}
+    for name in row.__slots__:
+        cells |= spread(name, getattr(row, name))
+    return cells
+
+
+def spread(name: str, value: Any) -> dict[str, Any]:
+    """An estimate as three columns, anything else as one.
+
+    >>> spread("cost", Estimate(2.0, 1.5, 2.5)), spread("method", "paper")
+    ({'cost': 2.0, 'cost_low': 1.5, 'cost_high': 2.5}, {'method': 'paper'})
+    """
+    if not isinstance(value, Estimate):
+        return {name: value}
+    return {name: value.value, f"{name}_low": value.low, f"{name}_high": value.high}
 
 
 class _Figure:

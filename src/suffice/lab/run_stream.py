@@ -2,6 +2,7 @@
 
 import difflib
 import inspect
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +14,7 @@ from suffice.streams import Log, found, from_file
 
 HORIZON: Final = 20_000
 LOGS: Final = (".csv", ".parquet", ".pq")
+SETTING: Final = re.compile(r":(?=[A-Za-z_][\w.-]*\s*=)")  # the colon before the first setting
 WORDS: Final = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False, "none": None}
 
 
@@ -29,11 +31,14 @@ class Opened:
 def open_stream(what: str, texts: Iterable[str] = (), *, everything: str | None = None) -> Opened:
     """The stream that a name, a log or a Python file stands for; `texts` are settings, `key=value`.
 
-    >>> open_stream("trap", ["first=10", "last=20"]).stream.first
+    Settings may also stand in the text itself, as in `trap:first=10,last=20`; those count for more.
+
+    >>> open_stream("trap:first=10", ["first=5", "last=20"]).stream.first
     10
     """
+    what, inside = parts(what)
     kind, own = _kind(what)
-    given = settings(kind, texts)
+    given = settings(kind, (*texts, *inside))
     if everything is not None:
         given = {**given, "everything": everything}
     given = {**own, **given}
@@ -57,6 +62,24 @@ def open_stream(what: str, texts: Iterable[str] = (), *, everything: str | None 
     return Opened(what if own else kind.name, about(kind), stream, rows)
 
 
+def parts(text: str) -> tuple[str, tuple[str, ...]]:
+    """A stream and the settings that stand in its text. A comma before what is no setting belongs to a value.
+
+    >>> parts("ranks:ks=5,10,least=2"), parts("shop.py:shop:mondays=0.2"), parts("shop.py:shop")
+    (('ranks', ('ks=5,10', 'least=2')), ('shop.py:shop', ('mondays=0.2',)), ('shop.py:shop', ()))
+    """
+    found = None if Path(text).is_file() else SETTING.search(text)
+    if found is None:
+        return text, ()
+    pieces: list[str] = []
+    for piece in text[found.end() :].split(","):
+        if "=" in piece or not pieces:
+            pieces.append(piece.strip())
+        else:
+            pieces[-1] += f",{piece}"
+    return text[: found.start()], tuple(pieces)
+
+
 def _kind(what: str) -> tuple[type[Any], dict[str, Any]]:
     """The class of a stream, and the settings that follow from how it was named."""
     known = found()
@@ -74,11 +97,12 @@ def _kind(what: str) -> tuple[type[Any], dict[str, Any]]:
         return kinds[name or next(iter(kinds))], {}
     raise InvalidArgument(
         f"stream must be one of {', '.join(known)}, a .csv or .parquet log, or a .py file, got {shown(what)}"
-        f"{_meant(what, known)}"
+        f"{meant(what, known)}"
     )
 
 
-def _meant(what: str, known: Iterable[str]) -> str:
+def meant(what: str, known: Iterable[str]) -> str:
+    """The names that somebody may have meant, as the end of a sentence."""
     close = difflib.get_close_matches(what.lower(), list(known), n=3)
     return f": did you mean {' or '.join(close)}?" if close else ""
 
@@ -128,7 +152,7 @@ def _known(kind: type[Any], given: Mapping[str, Any]) -> None:
     for name in given:
         if name not in names:
             rule = "everything must be left out" if name == "everything" else "set must name a setting"
-            raise InvalidArgument(f"{rule}, got {shown(name)}{_meant(name, names)}{_listed(kind)}")
+            raise InvalidArgument(f"{rule}, got {shown(name)}{meant(name, names)}{_listed(kind)}")
 
 
 def settings(kind: type[Any], texts: Iterable[str]) -> dict[str, Any]:

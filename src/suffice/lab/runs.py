@@ -1,6 +1,7 @@
 """One run as a row of numbers, and rows of the same kind as one with intervals. A cost is never reported without its debt."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,31 @@ def even(horizon: int, count: int = 200) -> list[int]:
     return sorted({round(step) for step in np.linspace(horizon / count, horizon, count).tolist()})
 
 
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What one run came to. Without an optimum there is no regret."""
+
+    rate: float
+    cost: float  # per step
+    regret: float | None
+    priced_regret: float | None  # with what is owed at its price, or what is banked
+    debt: float
+    largest_debt: float
+    worst_window: float
+
+
+def outcome(summary: Summary, best: Optimum | None) -> Outcome:
+    """A run against the optimum, where the steps are independent and alike and there is one."""
+    regret = priced = None
+    if best is not None:
+        regret = summary.cost - best.cost * summary.steps
+        # A success owed is worth the right slope, one banked the left (theory 8).
+        priced = regret + (best.dual if summary.debt > 0.0 else best.dual_ahead) * summary.debt
+    return Outcome(
+        summary.rate, summary.mean_cost, regret, priced, summary.debt, summary.largest_debt, summary.worst_window
+    )
+
+
 def measure(
     method: Any, stream: Any, horizon: int, seed: int, best: Optimum, *, marks: Iterable[int] = (), window: int = 500
 ) -> dict[str, Any]:
@@ -32,19 +58,11 @@ def measure(
 
 def row(summary: Summary, best: Optimum) -> dict[str, Any]:
     """A run in JSON's terms: rate, cost, regret and all kinds of debt."""
-    regret = summary.cost - best.cost * summary.steps
     told = summary.method.told
     return {
         "horizon": summary.steps,
         "seed": summary.seed,
-        "rate": summary.rate,
-        "cost": summary.mean_cost,
-        "regret": regret,
-        # What is owed, or banked, at its price (theory 8).
-        "priced_regret": regret + (best.dual if summary.debt > 0.0 else best.dual_ahead) * summary.debt,
-        "debt": summary.debt,
-        "largest_debt": summary.largest_debt,
-        "worst_window": summary.worst_window,
+        **asdict(outcome(summary, best)),
         "counted_debt": summary.target * told - float(summary.method.successes),  # without a first round
         "marks": [[mark.step, mark.successes, mark.cost, mark.largest_debt] for mark in summary.marks],
     }

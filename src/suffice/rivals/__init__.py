@@ -9,6 +9,7 @@ from suffice.rivals.bccp import BCCP
 from suffice.rivals.best_fixed import BestFixed
 from suffice.rivals.clairvoyant import ClairvoyantMix
 from suffice.rivals.conformal_pi import ConformalPI
+from suffice.rivals.conformal_pid import ConformalPID
 from suffice.rivals.conservative import ConservativeUCB
 from suffice.rivals.conservative_path import ConservativePath
 from suffice.rivals.decaying_aci import DecayingACI
@@ -22,18 +23,22 @@ from suffice.rivals.knapsack import Knapsack
 from suffice.rivals.optimistic_lp import OptimisticLP
 from suffice.rivals.projected import Projected
 from suffice.rivals.quantile_aci import QuantileACI
+from suffice.rivals.saocp import SAOCP
 from suffice.rivals.scalar_aci import ScalarACI
+from suffice.rivals.sf_ogd import ScaleFreeOGD
 from suffice.rivals.shortest_interval import ShortestInterval
 from suffice.rivals.sps import SPS
 
 __all__ = [
     "BCCP",
+    "SAOCP",
     "SPS",
     "AgACI",
     "AlwaysEverything",
     "BestFixed",
     "ClairvoyantMix",
     "ConformalPI",
+    "ConformalPID",
     "ConservativePath",
     "ConservativeUCB",
     "DecayingACI",
@@ -47,6 +52,7 @@ __all__ = [
     "QuantileACI",
     "Rival",
     "ScalarACI",
+    "ScaleFreeOGD",
     "ShortestInterval",
     "found",
 ]

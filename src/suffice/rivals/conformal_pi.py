@@ -15,9 +15,9 @@ class ConformalPI(Chained):
     """threshold = start + step·debt + gain·tan(debt·ln(t+1)/(saturation·(t+1))), infinite once the argument is ±π/2.
 
     Angelopoulos, Candès & Tibshirani 2023, with the P and the I term; the debt is the sum of failure − (1 − target).
-    Their D term forecasts the score from features, of which there are none here, and their step grows with the range of
-    recent scores, which the bit alone does not show: the step is fixed. With gain 0 it is P control, which is
-    `ScalarACI`. The state may be infinite; the value handed out, `threshold`, never is.
+    Their D term forecasts the score, and their step grows with the range of recent scores; the bit alone shows neither:
+    there is no forecast and the step is fixed. With the scores it is `ConformalPID`; with gain 0 it is P control, which
+    is `ScalarACI`. The state may be infinite; the value handed out, `threshold`, never is.
 
     Args:
         menu: a chain, such as top_k or thresholds.

@@ -21,18 +21,28 @@ class Exp3P(Rival):
 
     In the manner of Yang, Kim & Park 2026 ("OCP-Bandit"). With α = 1 − target the loss of a success is α + α(1−α), of
     a failure 1 − α(1−α), and `penalty`·size is added; a gain is 1 − loss. Gains are estimated by (gain·1{played} +
-    bonus)/probability, with the probability of when it was asked. The tuning is the standard one of EXP3.P for K arms
-    and T steps: bonus sqrt(ln K/(KT)), rate 0.95·sqrt(ln K/(KT)), mixing 1.05·sqrt(K ln K/T), not checked against the
-    source. Weights are kept as logarithms.
+    bonus)/probability, with the probability of when it was asked. For K arms and T steps the bonus is sqrt(ln K/(KT)),
+    the rate 0.95·sqrt(ln K/(KT)), the mixing 1.05·sqrt(K ln K/T). Loss and tuning are the source's, by a detailed
+    summary of it. Their penalty on sizes is of the order 1/o(T); its formula was not read, and ours is the size over √T.
+    Weights are kept as logarithms.
 
-    The penalty is of the order 1/T, so that a success is worth far more than any size: left alone, the weights go to
-    whatever succeeds most, which is everything.
+    It drifts to everything, by its design and not by an error in it. A failure costs (1−α)(1−2α) more than a success,
+    and everything never fails; so on every path
+
+        (1−α)(1−2α)·(share of failures)  <=  regret/T + penalty,
+
+    and where the right side vanishes, so do failures: their share goes to 0, and not to α. The source's promise, a share
+    of at most α + regret/T + o(1), is kept with all of α to spare; what failures there are come from the mixing, which
+    plays every arm, and from weights that have not settled. A penalty that does not vanish is a fixed price of
+    (1−α)(1−2α)/penalty for a success, in units of max_cost, under which a single arm is best: the target is held if that
+    price happens to be the right one. From a target of ½ down a failure costs no more than a success, and there is no
+    reason to succeed at all.
 
     Args:
         menu: any menu whose costs are known, or a chain: the size of an option is its cost, or its place.
         target: the success rate to hold.
         horizon: how many steps there will be.
-        penalty: the loss of the largest size; 1/horizon if left out.
+        penalty: the loss of the largest size; 1/√horizon if left out.
         seed: of the method's own randomness.
 
     >>> rival = Exp3P(Menu({"small": 0.1}, everything="all", nothing="none"), 0.9, horizon=1000)
@@ -44,7 +54,7 @@ class Exp3P(Rival):
     source: ClassVar[str] = "in the manner of Yang, Kim & Park 2026"
     read: ClassVar[str] = SUMMARY
     feedback: ClassVar[str] = SUCCESS
-    guarantee: ClassVar[str] = "regret of one scalarised loss against any world, in expectation"
+    guarantee: ClassVar[str] = "fails at most 1 − target of the time in the long run, w.h.p.; drifts to everything"
 
     def __init__(
         self, menu: Menu, target: float | Fraction, horizon: int, *, penalty: float | None = None, seed: int = 0
@@ -85,8 +95,8 @@ def loss(success: float, slack: float) -> float:
 
 
 def penalty_of(penalty: Any, horizon: int) -> float:
-    """The loss of the largest size, as given or 1/horizon."""
-    value = 1.0 / horizon if penalty is None else float(exact("penalty", penalty))
+    """The loss of the largest size, as given or 1/√horizon."""
+    value = 1.0 / float(horizon) ** 0.5 if penalty is None else float(exact("penalty", penalty))
     if not 0.0 <= value <= 1.0:
         raise InvalidArgument(f"penalty must lie between 0 and 1, got {shown(penalty)}")
     return value

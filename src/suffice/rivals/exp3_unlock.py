@@ -23,13 +23,15 @@ class Exp3Unlock(Chained):
     In the manner of Yang, Kim & Park 2026 ("OCP-Unlock+"), with the loss of `Exp3P`. An arm that misses the label is
     seen where an arm at or above it was played; one that covers it where any that covers it was played. A loss that is
     seen is divided by the probability of seeing it. Rate sqrt(ln K/T) and mixing sqrt(ln K/T), there being about one
-    observation per arm and step; ours, since the source's could not be read. Weights are kept as logarithms.
+    observation per arm and step. Both are ours: the source has the tuning of `Exp3P`, and for what is not seen a
+    pseudo-gain whose formula could not be read. Weights are kept as logarithms. It drifts to everything, for the reason
+    that `Exp3P` gives, and sooner.
 
     Args:
         menu: a chain whose options are growing numbers.
         target: the success rate to hold.
         horizon: how many steps there will be.
-        penalty: the loss of the largest size; 1/horizon if left out.
+        penalty: the loss of the largest size; 1/√horizon if left out.
         seed: of the method's own randomness.
 
     >>> rival = Exp3Unlock(Menu.top_k([1], classes=2), 0.9, horizon=1000)
@@ -43,7 +45,7 @@ class Exp3Unlock(Chained):
     source: ClassVar[str] = "in the manner of Yang, Kim & Park 2026"
     read: ClassVar[str] = SUMMARY
     feedback: ClassVar[str] = LABEL_WHEN_COVERED
-    guarantee: ClassVar[str] = "regret of one scalarised loss against any world, in expectation"
+    guarantee: ClassVar[str] = "fails at most 1 − target of the time in the long run, on average; drifts to everything"
 
     def __init__(
         self, menu: Menu, target: float | Fraction, horizon: int, *, penalty: float | None = None, seed: int = 0

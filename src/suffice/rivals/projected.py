@@ -57,7 +57,7 @@ class Projected(Rival):
         if not self._counted():
             self._opened += 1
             return self._opened - 1
-        return self._learner.propose(self._dual, None)
+        return self._learner.propose(self._dual, None, self.told)
 
     def _learn(self, arm: int, success: float, cost: float, *, counted: bool) -> None:
         if counted:

@@ -3,6 +3,8 @@
 from fractions import Fraction
 from typing import ClassVar
 
+from suffice.checks import exact
+from suffice.errors import InvalidArgument, shown
 from suffice.menu import Menu
 from suffice.rivals.base import LABEL, PRIMARY, above_zero
 from suffice.rivals.chain import Chained
@@ -16,10 +18,14 @@ class QuantileACI(Chained):
     are no scores. The score of a step is the least option that covers its label. The level is a function of the counts,
     (1 − target) − step·debt, so the identity behind its guarantee holds exactly.
 
+    With `momentum`, as in their experiments, the failure is replaced by a mean of all failures so far in which one that
+    is k steps old weighs momentum^k. The level is smoother, and the identity is gone.
+
     Args:
         menu: a chain whose options are growing numbers.
         target: the success rate to hold.
         step: how far one outcome moves the level.
+        momentum: what a failure's weight is multiplied by in every step; theirs is 0.95, and 0 has no memory.
 
     >>> rival = QuantileACI(Menu.top_k([1, 5], classes=10), 0.75, step=0.2)
     >>> for rank in (1, 4, 1):
@@ -34,18 +40,24 @@ class QuantileACI(Chained):
     source: ClassVar[str] = "Gibbs & Candès 2021"
     read: ClassVar[str] = PRIMARY
     feedback: ClassVar[str] = LABEL
-    guarantee: ClassVar[str] = "|debt| at most (1 + step)/step on every path, where low fails and high succeeds"
+    guarantee: ClassVar[str] = (
+        "|debt| at most (1 + step)/step on every path, where low fails and high succeeds; none with momentum"
+    )
 
-    def __init__(self, menu: Menu, target: float | Fraction, *, step: float = 0.005) -> None:
+    def __init__(self, menu: Menu, target: float | Fraction, *, step: float = 0.005, momentum: float = 0.0) -> None:
         super().__init__(menu, target)
         self._need_numbers()
         self._step = above_zero("step", step)
+        self._momentum = float(exact("momentum", momentum))
+        if not 0.0 <= self._momentum < 1.0:
+            raise InvalidArgument(f"momentum must be at least 0 and below 1, got {shown(momentum)}")
+        self._failures = self._weights = self._owed = 0.0
         self._scores = Scores()
 
     @property
     def level(self) -> float:
         """The share of misses that is aimed at, which may lie beyond 0 and 1."""
-        return float(1 - self._promise.target) - self._step * self.debt
+        return float(1 - self._promise.target) - self._step * (self._owed if self._momentum else self.debt)
 
     def _choose(self) -> int:
         level = self.level
@@ -54,5 +66,8 @@ class QuantileACI(Chained):
         return 0 if level >= 1.0 else self._arm_at(self._scores.quantile(1.0 - level))
 
     def _learn(self, arm: int, success: float, cost: float, *, counted: bool) -> None:
+        self._failures = self._momentum * self._failures + 1.0 - success
+        self._weights = self._momentum * self._weights + 1.0
+        self._owed += self._failures / self._weights - (1.0 - self.target)
         if (needed := self._needed()) is not None:
             self._scores.add(needed)

@@ -8,11 +8,12 @@ from suffice.streams.drift import Drift
 from suffice.streams.log import Log
 from suffice.streams.mix import Mix
 from suffice.streams.needs import Needs
-from suffice.streams.phases import Phases
+from suffice.streams.phases import Phase, Phases
 from suffice.streams.points import Points
 from suffice.streams.ranks import CIFAR100, LabelRanks
 from suffice.streams.rides import Rides, RidesGrid
 from suffice.streams.shapes import Beta, Shape
+from suffice.streams.told import Told
 from suffice.streams.trap import Trap
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "Log",
     "Mix",
     "Needs",
+    "Phase",
     "Phases",
     "Points",
     "Rides",
@@ -33,6 +35,7 @@ __all__ = [
     "Shape",
     "Stream",
     "Table",
+    "Told",
     "Trap",
     "Windows",
     "found",

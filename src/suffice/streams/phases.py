@@ -1,29 +1,41 @@
 """Phases: one stream after another, for a world that shifts."""
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from suffice.checks import whole
 from suffice.errors import InvalidArgument, shown
-from suffice.streams.base import Stream
+from suffice.streams.base import Floats, Stream
 from suffice.streams.joined import Joined
 from suffice.streams.ranks import LabelRanks
+
+
+class Phase(NamedTuple):
+    """How long a phase lasts, and the exact success probability and mean cost of every arm in it."""
+
+    length: int
+    success: Floats
+    cost: Floats
 
 
 class Phases(Joined):
     """Each (stream, length) in turn, from its own first step; the last goes on for as long as it is asked.
 
-    See `Joined` for which streams go together.
+    See `Joined` for which streams go together. There is no one truth; `truths()` gives that of each phase, where all
+    streams know theirs.
 
     >>> from suffice.streams import LabelRanks
     >>> stream = Phases((LabelRanks.cifar100(most=5), 3), (LabelRanks.cifar100(least=80), 3))
     >>> [bool(rank <= 5) for rank in stream.draw(np.random.default_rng(0), 6)]
     [True, True, True, False, False, False]
+    >>> import suffice
+    >>> [round(suffice.optimum(phase.success, phase.cost, target=0.9).cost, 3) for phase in stream.truths()]
+    [0.045, 0.9]
     """
 
     name: ClassVar[str] = "phases"
-    about: ClassVar[str] = "CIFAR-100 labels, first easy, then hard (the paper's shift)"
+    about: ClassVar[str] = "CIFAR-100 labels, first easy, then hard (the paper's shift), perhaps easy again"
 
     def __init__(self, *phases: tuple[Stream, int]) -> None:
         if not phases:
@@ -33,11 +45,18 @@ class Phases(Joined):
                 raise InvalidArgument(f"phases must be pairs (stream, length), got {shown(phase)}")
         super().__init__("phases", [stream for stream, _ in phases])
         self.ends = np.cumsum([whole("length", length) for _, length in phases])
+        if all(hasattr(stream, "truth") for stream in self.streams):
+            self.truths = self._truths
 
     @classmethod
-    def named(cls, *, easy: int = 20_000, hard: int = 10_000) -> "Phases":
-        """So many images with the true label among the first five, then ones with it at rank 80 or beyond."""
-        return cls((LabelRanks.cifar100(most=5), easy), (LabelRanks.cifar100(least=80), hard))
+    def named(cls, *, easy: int = 20_000, hard: int = 10_000, again: int = 0) -> "Phases":
+        """So many images with the true label among the first five, then ones with it at rank 80 or beyond.
+
+        The shift ends where `again` is above 0: so many easy ones follow the hard ones.
+        """
+        simple, difficult = LabelRanks.cifar100(most=5), LabelRanks.cifar100(least=80)
+        back = [(simple, again)] if whole("again", again, 0) else []
+        return cls((simple, easy), (difficult, hard), *back)
 
     def draw(self, rng: np.random.Generator, count: int, start: int = 0) -> Any:
         """One latent per step, from the phase that the step is in."""
@@ -49,3 +68,9 @@ class Phases(Joined):
                 step = end
             begins = ends
         return np.concatenate(drawn) if drawn else self._draw(0, rng, 0, 0)
+
+    def _truths(self) -> list[Phase]:
+        """The truth of each phase."""
+        lengths = np.diff(self.ends, prepend=0).tolist()
+        truths = [stream.truth() for stream in self.streams]  # type: ignore[attr-defined]
+        return [Phase(length, *truth) for length, truth in zip(lengths, truths, strict=True)]

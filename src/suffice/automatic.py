@@ -1,0 +1,37 @@
+"""What "auto" stands for: the best that is proven for the menu at hand, and that is found in good time."""
+
+from typing import Any
+
+from suffice.bounds import Bounds, Closed, Contained, HalfLog, named_bounds
+from suffice.choosers import named_chooser
+from suffice.kernels.compile import available
+from suffice.kernels.pools import INTERVALS
+from suffice.memory import Memory, named_memory
+from suffice.menu import Menu
+from suffice.structure import MOST_GRID, cells_of, order_of
+
+PLAIN_CELLS = 24  # so many cells can be sampled in good time without a compiler
+
+
+def resolve(menu: Menu, bounds: Any, chooser: Any, memory: Any) -> tuple[Bounds, Any, Memory]:
+    """Bounds, chooser and memory by name or as objects; "auto" becomes what suits the menu.
+
+    Who names bounds wants the optimist that uses them, on the whole history: "auto" then stands for that.
+    """
+    free = isinstance(bounds, str) and bounds == "auto"
+    if isinstance(chooser, str) and chooser == "auto":
+        chooser = "thompson" if free and _may_sample(menu) else "optimist"
+    found = named_bounds(_best(menu) if free else bounds)
+    return found, named_chooser(chooser), named_memory(memory, "reset" if free else "full")
+
+
+def _best(menu: Menu) -> str:
+    order = order_of(menu)
+    if order is None:
+        return HalfLog.name
+    return Closed.name if order.shape == INTERVALS and order.grid <= MOST_GRID else Contained.name
+
+
+def _may_sample(menu: Menu) -> bool:
+    cells = cells_of(menu)
+    return cells is not None and (cells.count <= PLAIN_CELLS or available())

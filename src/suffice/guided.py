@@ -1,0 +1,166 @@
+"""Learning with bounds or a chooser of a user's own: the guard stands between them and the cost.
+
+Anything may propose an arm. As long as it has not cost much more than the optimist might, it is followed; then the optimist
+plays until the allowance has grown (theorem C, docs/choosers.md). What a chooser that may see more than we do has played is
+no fair sample, so the bounds learn only from what it did not propose; a chooser that is `blind`, that is, looks at what it
+was told and nothing else, is trusted with that.
+"""
+
+import math
+from typing import Any, Final
+
+import numpy as np
+
+from suffice.automatic import resolve
+from suffice.bounds import NAMED, Bounds, Paper, Tally
+from suffice.checks import whole
+from suffice.choosers import Chooser, Optimist, Thompson
+from suffice.errors import InvalidArgument, shown
+from suffice.kernels import layout as flat
+from suffice.kernels.arms import remember
+from suffice.kernels.guard import follows
+from suffice.learner import FlatLearner, Floats, Learner, Mask
+from suffice.memory import Memory, written
+from suffice.menu import Menu
+from suffice.promise import Promise
+
+KAPPA: Final = 1.0  # of the guard, by measurement (docs/choosers.md)
+
+
+class Sight:
+    """Our own bounds as a chooser sees them: an upper success and a lower cost per arm."""
+
+    def __init__(self, learner: FlatLearner) -> None:
+        self._learner = learner
+        self.name = learner.bounds.name
+
+    @property
+    def upper(self) -> Floats:
+        return self._learner.columns()[4]
+
+    @property
+    def lower(self) -> Floats:
+        return self._learner.columns()[5]
+
+
+class OwnLearner(Learner):
+    """Bounds or a chooser of a user's own."""
+
+    def __init__(
+        self, menu: Menu, bounds: Bounds, chooser: Chooser, horizon: int | None, promise: Promise, memory: Memory,
+        kappa: float,
+    ) -> None:  # fmt: skip
+        self.menu, self.bounds, self.chooser, self.memory = menu, bounds, chooser, memory
+        self.tally = Tally(menu.arms)  # of all plays
+        self.evidence = Tally(menu.arms)  # of those that bounds may learn from
+        self._inner: FlatLearner | None = None
+        self._sight: Any = bounds
+        if type(bounds) in NAMED.values():
+            self._inner = FlatLearner(menu, bounds, Optimist(), horizon, promise, memory=memory)  # type: ignore[arg-type]
+            self._sight = Sight(self._inner)
+        elif memory.way:
+            raise InvalidArgument(f'memory must be "full" with bounds of your own, got {written(memory)!r}')
+        else:
+            bounds.open(menu, horizon)
+        self.arms = [0.0] * flat.HEAD  # for the price and the guard
+        self.arms[flat.HINT], self.arms[flat.HINT_AT], self.arms[flat.CEILING] = promise.cap, 1.0, promise.cap
+        self.arms[flat.ARMS], self.arms[flat.KAPPA], self.arms[flat.PRICE_NOW] = menu.arms, kappa, promise.cap
+        self._fair = bool(getattr(chooser, "blind", False)) or type(chooser) is Optimist
+
+    def propose(self, price: float, allowed: Mask | None, told: int) -> int:
+        self.proposed = False
+        if type(self.chooser) is not Optimist and follows(self.arms, told):
+            proposed = self.chooser.choose(price, self._sight, allowed)
+            arm = whole("arm", proposed, 0)
+            if arm >= self.menu.arms or not (allowed is None or allowed[arm]):
+                raise InvalidArgument(f"a chooser must propose an arm that may be played, got {shown(proposed)}")
+            self.proposed = True
+            return arm
+        return self.optimistic(price, allowed)
+
+    def optimistic(self, price: float, allowed: Mask | None) -> int:
+        """The optimist's arm."""
+        if self._inner is not None:
+            return self._inner.propose(price, allowed, 0)
+        return Optimist().choose(price, self._sight, allowed)
+
+    def learn(
+        self, arm: int, success: float, cost: float | None, plays: int, told: int, price: float, proposed: bool = False
+    ) -> None:
+        if plays and self.arms[flat.CURVE]:
+            remember(self.arms, told, price)
+        if plays and type(self.chooser) is not Optimist:
+            self._charge(arm, success, cost)
+        self.arms[flat.PRICE_NOW] = price
+        self.tally.add(arm, success, cost, plays=plays)
+        if self._fair or not proposed:
+            self._take_in(arm, success, cost, plays, told, price)
+        heard = getattr(self.chooser, "learn", None)
+        if heard is not None:
+            heard(arm, success, cost)
+
+    def _take_in(self, arm: int, success: float, cost: float | None, plays: int, told: int, price: float) -> None:
+        self.evidence.add(arm, success, cost, plays=plays)
+        if self._inner is not None:
+            self._inner.learn(arm, success, cost, plays, told, price)
+        else:
+            self.bounds.update(self.evidence, arm, told)
+
+    def _charge(self, arm: int, success: float, cost: float | None) -> None:
+        """As `kernels.arms.charge` does it."""
+        price = self.arms[flat.PRICE_NOW]
+        if self.menu.is_boundary(arm) and not 0.0 < price < self.arms[flat.CEILING]:
+            return
+        known = self.menu.known_cost(arm) if cost is None else cost
+        spent = self.menu.max_cost if known is None else known
+        best = float(np.min(self._sight.lower - price * self._sight.upper))
+        if math.isfinite(best):
+            self.arms[flat.GAP] += spent - price * success - best
+
+    def columns(self) -> tuple[Floats, Floats, Floats, Floats, Floats, Floats]:
+        tally = self.tally
+        plays, priced = tally.plays.astype(np.float64), tally.priced.astype(np.float64)
+        return plays, tally.successes, priced, tally.costs, self._sight.upper, self._sight.lower
+
+    def kept(self) -> dict[str, Any]:
+        """What the tally does not say: the guard's gap, and what the bounds have learned from."""
+        fair = self.evidence
+        rows = [
+            [arm, int(fair.plays[arm]), float(fair.successes[arm]), int(fair.priced[arm]), float(fair.costs[arm])]
+            for arm in np.flatnonzero(fair.plays).tolist()
+        ]
+        return {**super().kept(), "evidence": rows}
+
+    def fill(self, rows: list[list[Any]], told: int, price: float, kept: dict[str, Any]) -> None:
+        _fill(self.tally, rows)
+        self._check()
+        evidence = kept.get("evidence", rows)
+        _fill(self.evidence, evidence)
+        self.take_gap(kept)
+        self.arms[flat.PRICE_NOW] = price
+        if self._inner is not None:
+            self._inner.fill(evidence, told, price, {})
+        else:
+            self.bounds.refresh(self.evidence, told)
+
+
+def _fill(tally: Tally, rows: list[list[Any]]) -> None:
+    for row, plays, successes, priced, costs in rows:
+        arm = whole("arm", row, 0)
+        tally.plays[arm], tally.successes[arm] = whole("plays", plays, 0), successes
+        tally.priced[arm], tally.costs[arm] = whole("priced", priced, 0), costs
+
+
+def make_learner(
+    menu: Menu, bounds: Any, chooser: Any, memory: Any, horizon: int | None, promise: Promise, *, seed: int = 0,
+    kappa: float = KAPPA,
+) -> Learner:  # fmt: skip
+    """The learner for these bounds and this chooser, given by name or as objects."""
+    found, proposer, past = resolve(menu, bounds, chooser, memory)
+    if past.way and type(found) is Paper:
+        raise InvalidArgument(f'memory must be "full" with the bounds "paper", got {written(past)!r}')
+    if type(proposer) in (Optimist, Thompson) and type(found) in NAMED.values():
+        return FlatLearner(menu, found, proposer, horizon, promise, memory=past, seed=seed, kappa=kappa)  # type: ignore[arg-type]
+    if type(proposer) is Thompson:
+        raise InvalidArgument('bounds must be ours, such as "auto", for the chooser "thompson"')
+    return OwnLearner(menu, found, proposer, horizon, promise, past, kappa)

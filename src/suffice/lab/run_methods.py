@@ -1,0 +1,115 @@
+"""From a name to a method: suffice, the paper, the threshold, and every rival, each saying what feedback it is given."""
+
+import inspect
+from collections.abc import Callable, Iterable
+from typing import Any, Final
+
+from suffice import rivals as package
+from suffice.bounds import named_bounds
+from suffice.checks import positive, rate, whole
+from suffice.errors import InvalidArgument, shown
+from suffice.printed import paper
+from suffice.rivals import Projected, Rival
+from suffice.rivals.base import SUCCESS, SUCCESS_AND_COST
+from suffice.selector import Selector
+from suffice.threshold import ThresholdSelector
+
+Make = Callable[[int], Any]  # from the seed of the method's own randomness
+SCALED: Final = ("paper", "projected")  # the methods with a step a/sqrt(horizon); paper-5 is the paper with a = 5
+
+
+def rivals() -> dict[str, type[Rival]]:
+    """Every rival, by the name of its file, which is easier to type than its own.
+
+    >>> rivals()["projected"].feedback
+    'success + cost'
+    """
+    kinds = {kind.__module__.rpartition(".")[2]: kind for kind in package.found().values()}
+    return dict(sorted(kinds.items()))
+
+
+def methods(
+    stream: Any, target: float, horizon: int, names: Iterable[str], *, bounds: str = "auto", slack: float | None = None,
+    scale: float = 1.0,
+) -> dict[str, Make]:  # fmt: skip
+    """How to make each of the methods named: "suffice", "paper", "threshold" or a rival.
+
+    `scale` is a in the paper's step a/sqrt(horizon), for its method and for its projected baseline; "paper-5" and
+    "projected-5" have one of their own.
+
+    >>> from suffice.streams import Trap
+    >>> list(methods(Trap(), 0.5, 100, ["suffice", "paper-5", "everything"]))
+    ['suffice', 'paper-5', 'everything']
+    """
+    menu = stream.menu
+    rate("target", target)
+    if bounds != "auto":
+        named_bounds(bounds)
+    if slack is not None:
+        positive("slack", slack)
+    whole("horizon", horizon)
+    known: dict[str, Make] = {
+        "suffice": lambda _: Selector(menu, target, slack=slack, bounds=bounds),
+        "paper": _scaled("paper", menu, target, horizon, scale),
+        "threshold": lambda _: _threshold(stream, target, slack),
+        **{name: _maker(kind, stream, target, horizon) for name, kind in rivals().items()},
+        "projected": _scaled("projected", menu, target, horizon, scale),
+    }
+    wanted = list(dict.fromkeys(name.strip() for name in names if name.strip()))
+    for name in wanted:
+        own = scale_of(name)
+        if own is not None:
+            known[name] = _scaled(name.partition("-")[0], menu, target, horizon, own)
+        elif name not in known:
+            raise InvalidArgument(f"methods must be some of {', '.join(known)}, got {shown(name)}")
+    if not wanted:
+        raise InvalidArgument(f"methods must be some of {', '.join(known)}, got none")
+    return {name: known[name] for name in wanted}
+
+
+def scale_of(name: str) -> float | None:
+    """The scale of the step in the name of a method; None where there is none.
+
+    >>> scale_of("paper-5"), scale_of("projected-0.5"), scale_of("paper"), scale_of("knapsack-5")
+    (5.0, 0.5, None, None)
+    """
+    kind, dash, text = name.partition("-")
+    if kind not in SCALED or not dash:
+        return None
+    try:
+        return float(positive(name, float(text)))
+    except ValueError:
+        raise InvalidArgument(
+            f"{kind} must be followed by a scale above 0, as in {kind}-5, got {shown(name)}"
+        ) from None
+
+
+def feedback_of(method: Any) -> str:
+    """What a method is shown of each step."""
+    ours = SUCCESS if isinstance(method, ThresholdSelector) else SUCCESS_AND_COST
+    return str(getattr(method, "feedback", ours))
+
+
+def _scaled(kind: str, menu: Any, target: float, horizon: int, scale: float) -> Make:
+    step = float(positive("scale", scale)) / horizon**0.5
+    make: Callable[..., Any] = paper if kind == "paper" else Projected
+    return lambda _: make(menu, target, horizon, step)
+
+
+def _threshold(stream: Any, target: float, slack: float | None) -> ThresholdSelector:
+    if not hasattr(stream, "judge_value"):
+        raise InvalidArgument("stream must judge any threshold between its low and high, as `needs` does")
+    return ThresholdSelector(target, stream.low, stream.high, slack=slack)
+
+
+def _maker(kind: type[Rival], stream: Any, target: float, horizon: int) -> Make:
+    takes = inspect.signature(kind).parameters
+
+    def make(seed: int) -> Rival:
+        there = {"menu": stream.menu, "target": target, "horizon": horizon, "stream": stream, "seed": seed}
+        lacking = [n for n, p in takes.items() if n not in there and p.default is p.empty and p.kind < p.VAR_POSITIONAL]
+        if lacking:
+            raise InvalidArgument(f"method needs {', '.join(lacking)}, which the command line cannot give")
+        return kind(**{name: value for name, value in there.items() if name in takes})
+
+    return make

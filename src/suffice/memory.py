@@ -1,0 +1,107 @@
+"""How much of the past counts when arms are judged. The promise remembers everything, whatever is chosen here.
+
+"full" is the whole history. "reset" is the same until the history contradicts itself, which in an unchanging world hardly
+ever happens; then what came before the contradiction is forgotten (docs/memory.md has the proof). `Window` and `Discount`
+forget as time goes by: good in a world that never rests, and without a theorem on what they cost.
+"""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Final
+
+from suffice.checks import whole
+from suffice.errors import InvalidArgument, shown
+from suffice.kernels import memory as kernel
+
+LEVELS: Final = 8  # of moments in the past: the furthest lie 16,384 outcomes back
+FEW_LEVELS: Final = 4
+LARGE: Final = 20_000  # arms from which on moments are dear
+
+
+@dataclass(frozen=True, slots=True)
+class Full:
+    """The whole history."""
+
+    name: ClassVar[str] = "full"
+    way: ClassVar[int] = 0
+    span: ClassVar[int] = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Reset:
+    """The whole history until it contradicts itself, then what came since."""
+
+    name: ClassVar[str] = "reset"
+    way: ClassVar[int] = kernel.RESET
+    span: ClassVar[int] = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """The last outcomes between the rails, so many of them and up to a sixteenth more.
+
+    >>> Window(2000)
+    Window(length=2000)
+    """
+
+    length: int
+    name: ClassVar[str] = "window"
+    way: ClassVar[int] = kernel.WINDOW
+
+    def __post_init__(self) -> None:
+        whole("length", self.length)
+
+    @property
+    def span(self) -> int:
+        return int(self.length)
+
+
+@dataclass(frozen=True, slots=True)
+class Discount:
+    """Every outcome counts half as much after so many others between the rails."""
+
+    half_life: int
+    name: ClassVar[str] = "discount"
+    way: ClassVar[int] = kernel.DISCOUNT
+
+    def __post_init__(self) -> None:
+        whole("half_life", self.half_life)
+
+    @property
+    def span(self) -> int:
+        return int(self.half_life)
+
+
+Memory = Full | Reset | Window | Discount
+FULL: Final = Full()
+SPANS: Final[dict[str, type[Window | Discount]]] = {"window": Window, "discount": Discount}
+
+
+def named_memory(memory: Any, automatic: str = "reset") -> Memory:
+    """Memory by name, "window 2000" and "discount 2000" included, or as an object.
+
+    >>> named_memory("window 2000"), named_memory("full").name
+    (Window(length=2000), 'full')
+    """
+    if isinstance(memory, Full | Reset | Window | Discount):
+        return memory
+    if isinstance(memory, str):
+        name, _, span = (automatic if memory == "auto" else memory).partition(" ")
+        if not span and name in ("full", "reset"):
+            return Full() if name == "full" else Reset()
+        if name in SPANS and span.strip().isdecimal():
+            return SPANS[name](int(span))
+    raise InvalidArgument(
+        f'memory must be "auto", "full", "reset", "window 2000", "discount 2000", Window or Discount, got {shown(memory)}'
+    )
+
+
+def written(memory: Memory) -> str:
+    """A memory as it is written down, and read by `named_memory`."""
+    return f"{memory.name} {memory.span}" if memory.span else memory.name
+
+
+def levels_of(memory: Memory, arms: int) -> int:
+    """How many levels of moments are kept."""
+    if memory.way != kernel.RESET:
+        return 0
+    return LEVELS if arms <= LARGE else FEW_LEVELS

@@ -1,0 +1,186 @@
+"""Told costs: a stream whose costs are hidden, and told with every outcome, more or less what they are on average."""
+
+import inspect
+import operator
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar, Final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from suffice.checks import exact
+from suffice.errors import InvalidArgument, shown
+from suffice.menu import Menu
+from suffice.streams.base import Floats, Stream, Table
+from suffice.streams.discover import found
+
+NOISE: Final = np.linspace(-1.0, 1.0, 8)  # equally likely; finitely many, so that a run can be compiled from a table
+MOST: Final = 1 << 21  # numbers in a table
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A latent: the stream's own, which is what a method may be shown of it, and its row in the table or its noise."""
+
+    own: Any
+    place: int
+
+    def __float__(self) -> float:
+        return float(self.own)
+
+    def __index__(self) -> int:
+        return self.place
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Steps:
+    """Latents of some steps; to compiled code they are rows of the table."""
+
+    own: Any
+    places: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    def __getitem__(self, place: int) -> Step:
+        return Step(self.own[place], int(self.places[place]))
+
+    def __iter__(self) -> Iterator[Step]:
+        return map(Step, self.own, self.places.tolist())
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        return np.array(self.places, dtype=dtype)
+
+
+class Told:
+    """A stream whose menu knows no costs: what was played is told to have cost its known cost, give or take.
+
+    An arm of cost c is told c + spread·min(c, max_cost − c)·noise, with one noise of mean 0 between −1 and 1 per step:
+    for options of up to half of max_cost that is c times a factor between 1 − spread and 1 + spread, and dearer ones
+    have as much less as leaves room below max_cost. Nothing is cut off, so that the mean is c exactly; nothing and
+    everything cost what they always cost. The points are those of the stream itself with the same seed.
+
+    Args:
+        stream: any stream whose menu knows its costs.
+        spread: how far the noise reaches, from 0 to 1.
+        tie: how far the noise follows success, from −1 to 1: at 0 not at all, at 1 a success costs more than a failure,
+            at −1 less, and there is no other noise. The mean stays; the stream must know its `truth()`.
+
+    >>> from suffice.streams import LabelRanks
+    >>> stream = Told(LabelRanks.cifar100(), spread=0.5)
+    >>> rng = np.random.default_rng(0)
+    >>> sorted({round(stream.judge(step, 3, 0.0)[1], 3) for step in stream.draw(rng, 100)})
+    [0.1, 0.129, 0.157, 0.186, 0.214, 0.243, 0.271, 0.3]
+    >>> stream.menu.costs is None, stream.truth()[1].tolist()
+    (True, [0.0, 0.05, 0.1, 0.2, 0.5, 1.0])
+    """
+
+    name: ClassVar[str] = "told"
+    about: ClassVar[str] = "another stream (beta, ranks, ...) whose costs are hidden, and told with noise"
+
+    def __init__(self, stream: Stream, *, spread: float = 0.5, tie: float = 0.0) -> None:
+        if not all(hasattr(stream, part) for part in ("menu", "draw", "judge")) or stream.menu.costs is None:
+            raise InvalidArgument(
+                f"stream must have menu, draw and judge, and a menu that knows costs, got {shown(stream)}"
+            )
+        self.stream, self.menu = stream, hidden(stream.menu)
+        self.spread, self.tie = (float(exact(name, value)) for name, value in (("spread", spread), ("tie", tie)))
+        if not 0.0 <= self.spread <= 1.0:
+            raise InvalidArgument(f"spread must lie between 0 and 1, got {shown(spread)}")
+        if not -1.0 <= self.tie <= 1.0:
+            raise InvalidArgument(f"tie must lie between -1 and 1, got {shown(tie)}")
+        if self.tie and not hasattr(stream, "truth"):
+            raise InvalidArgument(f"tie must be 0 where the stream does not know its truth, got {shown(tie)}")
+        self._costs = np.array([stream.menu.known_cost(arm) for arm in range(stream.menu.arms)], dtype=np.float64)
+        self._room = self.spread * np.minimum(self._costs, self.menu.max_cost - self._costs)
+        self._mean = stream.truth()[0] if hasattr(stream, "truth") else np.zeros(self._costs.size)
+        self._timed = len(inspect.signature(stream.draw).parameters) > 2
+        self._kinds = Kinds.of(stream)
+        self._table: Table | None = None
+        # A stream has these methods only where they have an answer: that is how the simulator knows.
+        if self._kinds is not None and self._kinds.successes.size * NOISE.size <= MOST:
+            successes = np.repeat(self._kinds.successes, NOISE.size, axis=0)
+            noise = np.tile(NOISE, len(self._kinds.successes))[:, None]
+            self._table = Table(successes, self._noisy(slice(None), successes, noise))
+            self.table = self._written
+        if hasattr(stream, "truth"):
+            self.truth = self._truth
+
+    @classmethod
+    def named(cls, *, of: str = "beta", spread: float = 0.5, tie: float = 0.0) -> "Told":
+        """Another stream by its name, with its usual settings."""
+        streams = {name: kind for name, kind in found().items() if kind is not cls}
+        if of not in streams:
+            raise InvalidArgument(f"of must be one of {', '.join(streams)}, got {shown(of)}")
+        return cls(streams[of].named(), spread=spread, tie=tie)
+
+    def draw(self, rng: np.random.Generator, count: int, start: int = 0) -> Steps:
+        """The stream's latents, and how noisy the cost of each step is."""
+        # From a generator of its own: the stream's points are then the same with noise and without.
+        places = rng.spawn(1)[0].integers(NOISE.size, size=count)
+        own = self.stream.draw(rng, count, start) if self._timed else self.stream.draw(rng, count)
+        if self._table is not None and self._kinds is not None:
+            places += self._kinds.rows(own) * NOISE.size
+        return Steps(own, places)
+
+    def judge(self, latent: Any, arm: int, dual: float) -> tuple[float, float]:
+        """The success and what is told of the cost of an arm, given the step's latent."""
+        place = operator.index(latent)
+        if self._table is not None:
+            return float(self._table.successes[place, arm]), float(self._table.costs[place, arm])
+        success, _ = self.stream.judge(latent.own, arm, dual)
+        return success, float(self._noisy(arm, success, NOISE[place]))
+
+    def _noisy(self, arm: Any, success: Any, noise: Any) -> Any:
+        swing = (1.0 - abs(self.tie)) * noise + self.tie * (success - self._mean[arm])
+        # Only rounding can lead beyond the ends.
+        return np.clip(self._costs[arm] + self._room[arm] * swing, 0.0, self.menu.max_cost)
+
+    def _written(self) -> Table | None:
+        return self._table
+
+    def _truth(self) -> tuple[Floats, Floats]:
+        return self._mean.copy(), self._costs.copy()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Kinds:
+    """The finitely many kinds of steps of a stream with windows or a table: how each arm does, and which a latent is."""
+
+    successes: Floats
+    ends: Floats | None  # of windows: a latent is known by how many ends lie below it, and by whether it is on one
+
+    @staticmethod
+    def of(stream: Any) -> "Kinds | None":
+        """None where the stream can only be asked."""
+        if hasattr(stream, "windows"):
+            low, high, _ = stream.windows()
+            ends = np.unique(np.concatenate([low, high]))
+            ends = ends[np.isfinite(ends)]
+            if (2 * ends.size + 1) * low.size > MOST:
+                return None
+            between = np.concatenate([ends[:1] - 1.0, (ends[1:] + ends[:-1]) / 2.0, ends[-1:] + 1.0])
+            latents = np.zeros(2 * ends.size + 1)
+            latents[::2], latents[1::2] = between, ends
+            return Kinds(((low <= latents[:, None]) & (latents[:, None] <= high)).astype(np.float64), ends)
+        return Kinds(stream.table().successes, None) if hasattr(stream, "table") else None
+
+    def rows(self, latents: ArrayLike) -> NDArray[np.int64]:
+        """The kind of each step."""
+        if self.ends is None:
+            return np.asarray(latents, dtype=np.int64)
+        places = np.asarray(latents, dtype=np.float64)
+        return self.ends.searchsorted(places, "left") + self.ends.searchsorted(places, "right")
+
+
+def hidden(menu: Menu) -> Menu:
+    """The same options, of which nobody knows the costs."""
+    return Menu(
+        menu.options,
+        everything=menu.everything,
+        max_cost=menu.max_cost,
+        everything_success=menu.everything_success,
+        contains=menu.contains,
+        **({"nothing": menu.nothing} if menu.has_nothing else {}),
+    )
