@@ -1,14 +1,18 @@
-"""The blocks behind the arms in flat memory: pools, cells and memory, each as long as it is in use."""
+"""The blocks behind the arms in flat memory: pools, cells and memory, each as long as it is in use; and how they are saved."""
 
+import math
 from typing import Any
 
 import numpy as np
 
+from suffice.checks import whole
 from suffice.choosers import Thompson
+from suffice.errors import StateError, shown
 from suffice.kernels import cells, closure, layout, pools
 from suffice.kernels import memory as past
 from suffice.kernels.lines import CLOSED, CONTAINED
-from suffice.kernels.random import sow
+from suffice.kernels.random import WORDS, sow
+from suffice.ledger import MOST_COUNTED
 from suffice.memory import Memory, levels_of
 from suffice.menu import Menu
 from suffice.structure import Cells, Floats, Order, cells_of, order_of
@@ -59,10 +63,76 @@ def _middle(sampled: Cells | None, arms: int, seed: int) -> Floats:
 def _memory(memory: Memory, arms: int) -> Floats:
     if memory.way == 0:
         return np.zeros(0)
-    levels = levels_of(memory, arms)
+    levels, nearest = levels_of(memory, arms)
     block = np.zeros(past.room_of(memory.way, levels, memory.span, arms))
     block[past.WAY] = memory.way
-    block[past.LEVELS] = levels or memory.span
+    block[past.LEVELS], block[past.NEAREST] = levels or memory.span, nearest
     for moment in range(2 * levels):
         block[past.HEADER + moment * (1 + 2 * arms)] = -1.0
     return block
+
+
+# --- saving
+
+
+def learned(arms: Any) -> slice:
+    """The part of the cells' block that changes: from when to fit again to the factor of the precision."""
+    block = int(arms[layout.MIDDLE])
+    own = arms[block + cells.FORM] == cells.OWN
+    return slice(block + cells.FIT_AT, block + cells.FIRST if own else cells.spans_at(arms))
+
+
+def check_cells(found: Floats, wanted: slice) -> None:
+    """Refuse what was never saved by a chooser with as many cells."""
+    if found.shape != (wanted.stop - wanted.start,) or not np.isfinite(found).all():
+        raise StateError(f"cells must hold {wanted.stop - wanted.start} finite numbers")
+    words = found[cells.STATE - cells.FIT_AT :][:WORDS]
+    if not ((words >= 0) & (words < 2.0**32) & (words == np.floor(words))).all():
+        raise StateError("the generator's state must be whole numbers below 2^32")
+
+
+def past_of(arms: Any) -> dict[str, Any]:
+    """What the memory's block holds, in JSON's terms: only the arms that had been played at a moment."""
+    block, total = int(arms[layout.MEMORY]), int(arms[layout.ARMS])
+    way, count = int(arms[block + past.WAY]), int(arms[block + past.COUNT])
+    kept: dict[str, Any] = {"count": count}
+    if way == past.RESET:
+        kept["moments"] = []
+        for place in range(2 * int(arms[block + past.LEVELS])):
+            at = past.moment_at(arms, 0, place)
+            plays = np.asarray(arms[at + 1 : at + 1 + total])
+            successes = np.asarray(arms[at + 1 + total : at + 1 + 2 * total])
+            rows = [[arm, float(plays[arm]), float(successes[arm])] for arm in np.flatnonzero(plays).tolist()]
+            kept["moments"].append([int(arms[at]), rows])
+    elif way == past.WINDOW:
+        ring = past.ring_of(int(arms[block + past.SPAN]))
+        values = np.asarray(arms[block + past.HEADER : block + past.HEADER + 3 * min(ring, count)])
+        kept["ring"] = [[int(a), float(s), None if np.isnan(c) else float(c)] for a, s, c in values.reshape(-1, 3)]
+    return kept
+
+
+def take_past(arms: Any, kept: dict[str, Any]) -> None:
+    """Take over what `past_of` wrote down."""
+    block, total = int(arms[layout.MEMORY]), int(arms[layout.ARMS])
+    arms[block + past.COUNT] = float(whole("count", kept["count"], 0))
+    way = int(arms[block + past.WAY])
+    moments = kept.get("moments", []) if way == past.RESET else []
+    if way == past.RESET and len(moments) != 2 * int(arms[block + past.LEVELS]):
+        raise StateError(f"moments must be {2 * int(arms[block + past.LEVELS])}, got {len(moments)}")
+    for place, (when, rows) in enumerate(moments):
+        at = past.moment_at(arms, 0, place)
+        arms[at] = float(when)
+        for arm, plays, successes in rows:
+            if not 0 <= whole("arm", arm, 0) < total or not 0.0 <= successes <= plays <= MOST_COUNTED:
+                raise StateError(
+                    f"a moment must hold arms with plays and successes, got {shown([arm, plays, successes])}"
+                )
+            arms[at + 1 + arm], arms[at + 1 + total + arm] = float(plays), float(successes)
+    ring = kept.get("ring", []) if way == past.WINDOW else []
+    if way == past.WINDOW and len(ring) != min(past.ring_of(int(arms[block + past.SPAN])), kept["count"]):
+        raise StateError("the window must hold as many outcomes as were counted, or its length")
+    for place, (arm, success, cost) in enumerate(ring):
+        if not 0 <= whole("arm", arm, 0) < total or not 0.0 <= success <= 1.0:
+            raise StateError(f"the window must hold outcomes of arms, got {shown([arm, success])}")
+        at = block + past.HEADER + 3 * place
+        arms[at], arms[at + 1], arms[at + 2] = float(arm), float(success), math.nan if cost is None else float(cost)

@@ -129,7 +129,7 @@ class OwnLearner(Learner):
             [arm, int(fair.plays[arm]), float(fair.successes[arm]), int(fair.priced[arm]), float(fair.costs[arm])]
             for arm in np.flatnonzero(fair.plays).tolist()
         ]
-        return {**super().kept(), "evidence": rows}
+        return {**super().kept(), "evidence": rows, "sight": {} if self._inner is None else self._inner.kept()}
 
     def fill(self, rows: list[list[Any]], told: int, price: float, kept: dict[str, Any]) -> None:
         _fill(self.tally, rows)
@@ -139,7 +139,7 @@ class OwnLearner(Learner):
         self.take_gap(kept)
         self.arms[flat.PRICE_NOW] = price
         if self._inner is not None:
-            self._inner.fill(evidence, told, price, {})
+            self._inner.fill(evidence, told, price, kept.get("sight", {}))
         else:
             self.bounds.refresh(self.evidence, told)
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from suffice.blocks import blocks, made_of
+from suffice.blocks import blocks, check_cells, learned, made_of, past_of, take_past
 from suffice.bounds import LineBounds
 from suffice.checks import whole
 from suffice.errors import StateError, shown
@@ -22,7 +22,7 @@ from suffice.kernels.envelope import leaf_count
 from suffice.kernels.guard import follows
 from suffice.kernels.lines import CONTAINED
 from suffice.kernels.prices import dual_at, price_at
-from suffice.kernels.random import WORDS, sow
+from suffice.kernels.random import sow
 from suffice.ledger import MOST_COUNTED
 from suffice.memory import FULL, Memory
 from suffice.menu import Menu
@@ -213,25 +213,10 @@ class FlatLearner(Learner):
         if self.arms[flat.KIND] >= CONTAINED:
             kept["upper"] = self.columns()[4].tolist()  # earlier bounds that still hold
         if self.arms[flat.MIDDLE] > 0.0:
-            block = int(self.arms[flat.MIDDLE])
-            kept["cells"] = np.asarray(self.arms[block + cells.FIT_AT : self._learned(block)]).tolist()
+            kept["cells"] = np.asarray(self.arms[learned(self.arms)]).tolist()
+        if self.arms[flat.MEMORY] > 0.0:
+            kept["past"] = past_of(self.arms)
         return kept
-
-    def _learned(self, block: int) -> int:
-        """Where the part of the block ends that changes: behind the factor of the precision."""
-        own = self.arms[block + cells.FORM] == cells.OWN
-        return block + cells.FIRST if own else cells.spans_at(self.arms)
-
-    def _take_cells(self, values: Any) -> None:
-        block = int(self.arms[flat.MIDDLE])
-        found = np.array(values, dtype=np.float64)
-        first, last = block + cells.FIT_AT, self._learned(block)
-        if found.shape != (last - first,) or not np.isfinite(found).all():
-            raise StateError(f"cells must hold {last - first} finite numbers")
-        words = found[cells.STATE - cells.FIT_AT :][:WORDS]
-        if not ((words >= 0) & (words < 2.0**32) & (words == np.floor(words))).all():
-            raise StateError("the generator's state must be whole numbers below 2^32")
-        self.arms[first:last] = found if self.compiled else found.tolist()
 
     def fill(self, rows: list[list[Any]], told: int, price: float, kept: dict[str, Any]) -> None:
         for arm, plays, successes, priced, costs in rows:
@@ -253,4 +238,8 @@ class FlatLearner(Learner):
                 self.arms[flat.cell(flat.UPPER, arm)] = min(self.arms[flat.cell(flat.UPPER, arm)], float(upper[arm]))
             self.twin(kernel.rebuild)(self.arms, told, price)
         if self.arms[flat.MIDDLE] > 0.0 and "cells" in kept:
-            self._take_cells(kept["cells"])
+            found, place = np.array(kept["cells"], dtype=np.float64), learned(self.arms)
+            check_cells(found, place)
+            self.arms[place] = found if self.compiled else found.tolist()
+        if self.arms[flat.MEMORY] > 0.0 and "past" in kept:
+            take_past(self.arms, kept["past"])

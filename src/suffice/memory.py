@@ -12,9 +12,10 @@ from suffice.checks import whole
 from suffice.errors import InvalidArgument, shown
 from suffice.kernels import memory as kernel
 
-LEVELS: Final = 8  # of moments in the past: the furthest lie 16,384 outcomes back
-FEW_LEVELS: Final = 4
-LARGE: Final = 20_000  # arms from which on moments are dear
+NEAREST: Final = (
+    32  # outcomes between two moments of the nearest level; more for large menus, where looking takes longer
+)
+FURTHEST: Final = 16_384  # outcomes between those of the furthest
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +101,17 @@ def written(memory: Memory) -> str:
     return f"{memory.name} {memory.span}" if memory.span else memory.name
 
 
-def levels_of(memory: Memory, arms: int) -> int:
-    """How many levels of moments are kept."""
+def levels_of(memory: Memory, arms: int) -> tuple[int, int]:
+    """How many levels of moments are kept, and how many outcomes lie between those of the nearest.
+
+    >>> levels_of(Reset(), 211), levels_of(Reset(), 125_251), levels_of(Full(), 211)
+    ((10, 32), (2, 8192), (0, 0))
+    """
     if memory.way != kernel.RESET:
-        return 0
-    return LEVELS if arms <= LARGE else FEW_LEVELS
+        return 0, 0
+    nearest, levels = NEAREST, 1
+    while 16 * nearest < arms:
+        nearest *= 2
+    while nearest << levels <= FURTHEST:
+        levels += 1
+    return levels, nearest

@@ -1,9 +1,10 @@
 """What of the past still counts: all of it until it contradicts itself (RESET), or ever less (DISCOUNT, WINDOW).
 
 RESET compares the outcomes before some past moment r with those since. In an unchanging world an option A succeeds with one
-probability p. The options inside A succeed at most as often, those that contain it at least as often. So if those inside A
-did so well before r, and those around it do so badly since, or the other way round, that no p whatever explains both, the
-world has changed, and the outcomes before r are forgotten. No p explains means with small tallies (s, mean m) and (z, mean w)
+probability p. The options inside A succeed at most as often, those that contain it at least as often. So if A itself, or all
+inside it, did so well before r, and A, or all around it, does so badly since, or the other way round, that no p whatever
+explains both, the world has changed, and the outcomes before r are forgotten. With s outcomes of mean m before and z of mean
+w since, that no p explains them means
 
     min over p of  s·kl(m, p) + z·kl(w, p)  >  ln((s+1)(z+1)) + ln(1/δ),
 
@@ -11,8 +12,9 @@ which happens with probability δ at most, over all times together, if nothing c
 promise looks at none of this.
 
 Moments are kept at LEVELS distances, each twice as far as the one before; at each the older of two and the newer. The block
-of RESET: WAY, COUNT, LEVELS, then per moment when it was (−1: not in use) and the plays and successes of every arm up to it.
-That of the others: WAY, COUNT, SPAN, then for WINDOW the last outcomes in a ring, each with its arm, success and cost.
+of RESET: WAY, COUNT, LEVELS, the number of outcomes between the moments of the NEAREST level, then per moment when it was
+(−1: not in use) and the plays and successes of every arm up to it. That of the others: WAY, COUNT, SPAN, then for WINDOW the
+last outcomes in a ring, each with its arm, success and cost.
 """
 
 import math
@@ -34,10 +36,9 @@ from suffice.kernels.pools import CHAIN, FIRST, GRID, INTERVALS, PAIRS, SHAPE
 from suffice.kl import kl
 
 RESET, DISCOUNT, WINDOW = 1, 2, 3
-WAY, COUNT, LEVELS = range(3)
+WAY, COUNT, LEVELS, NEAREST = range(4)
 SPAN = LEVELS  # half-life, or length of the window
 HEADER = 4
-BASE = 64  # outcomes between the moments of the nearest level
 PARTS = 16  # in which a window moves, and a half-life passes
 
 
@@ -70,7 +71,7 @@ def remembers(arms: Any, arm: int, success: float, cost: float) -> bool:
     count = int(arms[block + COUNT])
     if way == RESET:
         for level in range(int(arms[block + LEVELS])):
-            if count % (BASE << level) != 0:
+            if count % (int(arms[block + NEAREST]) << level) != 0:
                 return False  # nor is any further level due
             for which in range(2):
                 moment = moment_at(arms, level, which)
@@ -159,11 +160,16 @@ def contradicted(arms: Any, moment: int) -> bool:
     """Whether no probability explains what was before this moment and what came since, for some arm."""
     total = int(arms[ARMS])
     end = arms[EPOCH] + 1.0
-    # A union over arms, both ways, and the moments of the epoch; it fails with probability 1/sqrt(E) at most.
-    level = math.log(2.0 * total * (2.0 + end / (BASE // 2)) * math.sqrt(end))
+    # A union over arms, four tests of each, and the moments of the epoch; it fails with probability 1/sqrt(E) at most.
+    level = math.log(4.0 * total * (2.0 + 2.0 * end / arms[int(arms[MEMORY]) + NEAREST]) * math.sqrt(end))
     room = int(arms[MEMORY]) + HEADER + 2 * int(arms[int(arms[MEMORY]) + LEVELS]) * (1 + 2 * total)
     _pool(arms, moment, room)
     for arm in range(int(arms[HAS_NOTHING]), total - 1):
+        plays, successes, later, later_successes = _split(arms, moment, arm, total)
+        if apart(plays, successes, later, later_successes, level):
+            return True
+        if apart(later, later_successes, plays, successes, level):
+            return True
         at = room + 8 * arm
         if apart(arms[at], arms[at + 1], arms[at + 6], arms[at + 7], level):
             return True

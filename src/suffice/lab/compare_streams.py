@@ -60,7 +60,7 @@ def entries(
 
 def _labels(texts: Sequence[str]) -> list[str]:
     """Files are called by their names, where no two have the same; folders would only be in the way."""
-    short = [":".join([Path(what).name, *[",".join(inside)][: len(inside)]]) for what, inside in map(parts, texts)]
+    short = [Path(what).name + (f":{','.join(inside)}" if inside else "") for what, inside in map(parts, texts)]
     return [label if short.count(label) == 1 else text for label, text in zip(short, texts, strict=True)]
 
 
