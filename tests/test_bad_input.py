@@ -86,7 +86,10 @@ def test_other_arguments_of_a_selector() -> None:
     )
     refused(lambda: Selector(KNOWN, 0.9, start=11), "start must lie between 0 and the cap 10, got 11")
     refused(lambda: Selector(KNOWN, 0.9, start=-1), "start must lie between 0 and the cap 10, got -1")
-    refused(lambda: Selector(KNOWN, 0.9, chooser="best"), 'chooser must be one of "auto", "optimist" or an object')
+    refused(
+        lambda: Selector(KNOWN, 0.9, chooser="best"),
+        'chooser must be one of "auto", "optimist", "thompson" or an object',
+    )
     refused(lambda: Selector(KNOWN, 0.9, chooser=object()), "chooser must be one of")  # type: ignore[arg-type]
     refused(lambda: Selector(KNOWN, 0.9, memory="short"), "memory must be \"full\", got 'short'")
     refused(lambda: Selector(KNOWN, 0.9, clock=3), "clock must be a function")  # type: ignore[arg-type]

@@ -72,7 +72,8 @@ def test_auto_says_what_it_became() -> None:
 @pytest.mark.parametrize("bad", ["best", 3, None, Tally, object()])
 def test_unknown_bounds_are_refused(bad: object) -> None:
     with pytest.raises(
-        InvalidArgument, match='bounds must be one of "auto", "half-log", "kl", "hoeffding", "paper" or an object'
+        InvalidArgument,
+        match='bounds must be one of "auto", "closed", "contained", "half-log", "kl", "hoeffding", "paper" or an object',
     ):
         Selector(KNOWN, 0.9, bounds=bad)  # type: ignore[arg-type]
 

@@ -156,7 +156,10 @@ def test_it_is_cheaper_than_the_straight_dual(stream: Any, target: float) -> Non
     best = optimum(success, cost, target)
     regrets = {}
     for prices in ("curve", "straight"):
-        found = [summarize(Selector(stream.menu, target, prices=prices), stream, 100_000, seed) for seed in range(3)]
+        found = [
+            summarize(Selector(stream.menu, target, bounds="half-log", prices=prices), stream, 100_000, seed)
+            for seed in range(3)
+        ]
         priced = [(run.cost - best.cost * run.steps) + best.dual_ahead * run.debt for run in found]
         regrets[prices] = float(np.mean(priced))
         assert max(run.largest_debt for run in found) <= target

@@ -267,7 +267,7 @@ def test_a_state_that_contradicts_itself_is_refused(change: dict[str, Any]) -> N
 def test_any_missing_field_is_refused() -> None:
     state = busy(Selector(MENUS["top_k"], 0.9)).state()
     for name in state:
-        if name != "prices":  # which older states do not have
+        if name != "kept":  # which older states do not have
             with pytest.raises(StateError):
                 Selector.from_state({key: value for key, value in state.items() if key != name})
 

@@ -123,7 +123,8 @@ def test_replicas_are_what_single_runs_are() -> None:
     stream = STREAMS["ranks"]
     method = Selector(stream.menu, 0.9)
     together = replicate(method, stream, 3000, seeds=[5, 1, 9], workers=2)
-    assert together == [summarize(method, stream, 3000, seed) for seed in (5, 1, 9)]
+    singles = [Selector(stream.menu, 0.9, seed=seed) for seed in (5, 1, 9)]
+    assert together == [summarize(one, stream, 3000, one._seed) for one in singles]
     assert len({run.cost for run in together}) == 3
     assert method.told == 0
 

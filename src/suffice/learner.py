@@ -227,7 +227,6 @@ class FlatLearner(Learner):
             if not self.menu.is_boundary(arm) and plays:
                 self.arms[flat.UNSEEN] -= 1
         self._check()
-        self.arms[flat.PRICE_NOW] = price
         self.twin(kernel.refresh)(self.arms, told, price, True)
         self.take_gap(kept)
         if self.arms[flat.KIND] >= CONTAINED and "upper" in kept:

@@ -173,11 +173,6 @@ class Selector(Controller):
             self._set_up()
         return self._desk is not None
 
-    def _reseed(self, other: int) -> None:
-        """Mix another seed into the chooser's own randomness."""
-        if isinstance(self._learner, FlatLearner):
-            self._learner.reseed((self._seed * 0x9E3779B1 + other * 0x85EBCA6B + 1) & 0xFFFFFFFF)
-
     def _ready_for(self, stream: Any) -> bool:
         """Whether `_run` can play this stream. (A subclass may have changed how it asks or tells.)"""
         return type(self) is Selector and self._compile()
@@ -191,6 +186,13 @@ class Selector(Controller):
             if opening:
                 self._opened = int(played)
             self._cost += float(block.costs.sum())
+
+    def reseed(self, seed: int) -> None:
+        """Begin the chooser's own randomness anew."""
+        self._seed = whole("seed", seed, 0) & 0xFFFFFFFF
+        with self._lock, self._fence:
+            if isinstance(self._learner, FlatLearner):
+                self._learner.reseed(self._seed)
 
     @property
     def menu(self) -> Menu:
@@ -425,8 +427,8 @@ class Selector(Controller):
     ) -> "Selector":
         """The selector that `state()` wrote down."""
         with reading(state, cls.__name__):
-            # As it was before there was a choice.
-            state = {"prices": "straight", "guard": None, "seed": 0, "kept": {}, "proposed": [], **state}
+            if "kept" not in state:  # as it was before there was a choice
+                state = {"prices": "straight", "guard": None, "seed": 0, "kept": {}, "proposed": [], **state}
             promise = Promise.from_state(state["promise"])
             selector = cls(
                 same_menu(menu, state["menu"]),

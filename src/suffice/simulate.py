@@ -142,7 +142,7 @@ def simulate(
     >>> bool(trace.largest_debt <= 0.9)
     True
     """
-    horizon, twin = _checked(method, stream, horizon, seed)
+    horizon, twin = _checked(method, stream, horizon)
     whole_run = Block.empty(horizon)
     for start, block in _blocks(twin, stream, horizon, seed, progress):
         end = start + block.arms.size
@@ -161,7 +161,7 @@ def summarize(
 
     `marks` lists steps after which to note where the run stood; `window` is the length of `worst_window`.
     """
-    horizon, twin = _checked(method, stream, horizon, seed)
+    horizon, twin = _checked(method, stream, horizon)
     target = method.target
     wanted = np.array(sorted({whole("marks", mark) for mark in marks}), dtype=np.int64)
     found: list[Mark] = []
@@ -198,27 +198,31 @@ def replicate(
     >>> [run.seed for run in runs], max(run.largest_debt for run in runs) <= 0.9
     ([0, 1, 2], True)
     """
+
+    def one(seed: int) -> Summary:
+        fresh = copy.deepcopy(method)
+        reseed = getattr(fresh, "reseed", None)
+        if reseed is not None:
+            reseed(seed)  # else the method would have the same luck in all worlds
+        return summarize(fresh, stream, horizon, seed)
+
     with ThreadPoolExecutor(max_workers=workers or os.cpu_count()) as pool:
-        return list(pool.map(lambda seed: summarize(method, stream, horizon, seed), seeds))
+        return list(pool.map(one, seeds))
 
 
-def _checked(method: Method, stream: Stream, horizon: int, seed: int) -> tuple[int, Any]:
+def _checked(method: Method, stream: Stream, horizon: int) -> tuple[int, Any]:
     horizon = whole("horizon", horizon)
     if getattr(method, "told", 0) or getattr(method, "pending", 0):
         raise InvalidArgument("method must be a fresh one, which has been asked nothing yet")
     menu = getattr(method, "menu", None)
     if menu is not None and menu is not stream.menu and menu.recipe() != stream.menu.recipe():
         raise InvalidArgument("method must have the stream's menu: build it with stream.menu")
-    twin = copy.deepcopy(method)
-    reseed = getattr(twin, "_reseed", None)
-    if reseed is not None:
-        reseed(whole("seed", seed, 0))  # else all worlds would meet the same luck
-    return horizon, twin
+    return horizon, copy.deepcopy(method)
 
 
 def blocks(method: Method, stream: Stream, horizon: int, seed: int = 0) -> Iterator[Block]:
     """The steps of a run, some thousands at a time, for whoever wants to add them up in a way of his own."""
-    horizon, twin = _checked(method, stream, horizon, seed)
+    horizon, twin = _checked(method, stream, horizon)
     for _, block in _blocks(twin, stream, horizon, seed, None):
         yield block
 

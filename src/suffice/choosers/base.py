@@ -12,7 +12,7 @@ class Chooser(Protocol):
     """Proposes an arm at a price for success.
 
     `allowed` marks the arms that may be played now, or is None if all may. A proposal that is not an allowed arm, or an
-    exception, makes the selector play everything instead: dear, and safe. A chooser may also have a method
+    exception, has the optimist play instead. A chooser may also have a method
     `learn(arm, success, cost)`, which is called after each outcome; the cost is None where nobody told it.
 
     >>> import suffice

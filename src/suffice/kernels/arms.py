@@ -208,6 +208,7 @@ def _lift(arms: Any, arm: int, told: int, price: float) -> None:
 
 def refresh(arms: Any, told: int, price: float, fresh: bool) -> None:
     """Recompute every line for the step to come and build the tree anew; `fresh`: no earlier bound is kept."""
+    arms[PRICE_NOW] = price
     enter(arms, told + 1)
     for arm in range(int(arms[HAS_NOTHING]), int(arms[ARMS]) - 1):
         if fresh and arms[KIND] != PAPER:

@@ -49,7 +49,7 @@ def methods(
         positive("slack", slack)
     whole("horizon", horizon)
     known: dict[str, Make] = {
-        "suffice": lambda _: Selector(menu, target, slack=slack, bounds=bounds),
+        "suffice": lambda seed: Selector(menu, target, slack=slack, bounds=bounds, seed=seed),
         "paper": _scaled("paper", menu, target, horizon, scale),
         "threshold": lambda _: _threshold(stream, target, slack),
         **{name: _maker(kind, stream, target, horizon) for name, kind in rivals().items()},

@@ -9,6 +9,7 @@ import numpy as np
 from suffice.lab import fit
 from suffice.lab.methods import FEEDBACK
 from suffice.optimum import Optimum
+from suffice.selector import Selector
 from suffice.simulate import Summary, summarize
 
 
@@ -52,6 +53,8 @@ def measure(
     method: Any, stream: Any, horizon: int, seed: int, best: Optimum, *, marks: Iterable[int] = (), window: int = 500
 ) -> dict[str, Any]:
     """Run a method and say how it did, against the optimum where the steps are independent and alike."""
+    if isinstance(method, Selector):
+        method.reseed(seed)  # else it would have the same luck in all worlds
     summary = summarize(method, stream, horizon, seed, marks=marks, window=window)
     return row(summary, best)
 
