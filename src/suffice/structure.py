@@ -50,8 +50,9 @@ def order_of(menu: Menu) -> Order | None:
         return None
     if menu.contains == "chain":
         return Order(pools.CHAIN)
-    if menu.kind == "intervals" and menu.contains is covers:
-        return Order(pools.INTERVALS, grid=_grid(menu))
+    grid = _grid(menu)
+    if grid:
+        return Order(pools.INTERVALS, grid=grid)
     nested = _nested(menu)
     if nested is None:
         return None
@@ -75,8 +76,8 @@ def cells_of(menu: Menu) -> Cells | None:
         spans[menu.interior, 1] = np.arange(1, inner + 1)
         spans[-1, 1] = inner + 1
         return Cells(cells.SPANS, inner + 1, spans.ravel())
-    if menu.kind == "intervals" and menu.contains is covers:
-        grid = _grid(menu)
+    grid = _grid(menu)
+    if grid:
         count = 2 * grid + 1 + fails  # points, the gaps between them, and what lies nowhere
         if count > MOST_CELLS:
             return None
@@ -84,7 +85,7 @@ def cells_of(menu: Menu) -> Cells | None:
         spans[menu.interior] = np.stack([2 * ends[:, 0], 2 * ends[:, 1] + 1], axis=1)
         spans[-1, 1] = count - fails
         return Cells(cells.SPANS, count, spans.ravel())
-    if menu.kind != "subsets" or menu.contains is not superset:
+    if menu.contains is not superset:
         return None
     called, names = _called(menu)
     if 1 << names > MOST_CELLS or (menu.arms << names) > MOST_LISTED:
@@ -97,7 +98,14 @@ def cells_of(menu: Menu) -> Cells | None:
 
 
 def _grid(menu: Menu) -> int:
-    return round(1.0 / float(menu.options[0][1]))
+    """Into how many cells a menu of all intervals on a grid cuts the line; 0 if it is no such menu."""
+    if menu.contains is not covers or len(menu.options) < 2:
+        return 0
+    ends = np.array(menu.options, dtype=np.float64)
+    cells = round(1.0 / ends[0, 1])
+    pairs = [(i, j) for i in range(cells) for j in range(i + 1, cells + 1) if j - i < cells]
+    whole = len(pairs) == len(ends) and menu.everything == (0.0, 1.0) and np.allclose(ends * cells, pairs, atol=1e-6)
+    return cells if whole else 0
 
 
 def _called(menu: Menu) -> tuple[Ints, int]:
@@ -109,7 +117,7 @@ def _called(menu: Menu) -> tuple[Ints, int]:
 
 def _nested(menu: Menu) -> Mask | None:
     """For each two interior options, whether the second contains the first; None if that took too long to find out."""
-    if menu.kind == "subsets" and menu.contains is superset and len(menu.options) <= MOST_COMPARED:
+    if menu.contains is superset and len(menu.options) <= MOST_COMPARED:
         called, _ = _called(menu)
         return np.asarray((called[:, None] & ~called[None, :]) == 0, dtype=np.bool_)
     if isinstance(menu.contains, ByPlace) and len(menu.options) <= MOST_COMPARED:

@@ -49,7 +49,7 @@ from suffice.kernels.layout import (
     cell,
 )
 from suffice.kernels.lines import CLOSED, CONTAINED, PAPER, epoch_of, level_of, lower_of, upper_of
-from suffice.kernels.memory import remembers
+from suffice.kernels.memory import gone, remembers
 from suffice.kernels.pools import tighten
 
 NOBODY = np.zeros(0, dtype=np.bool_)  # where all arms may be played
@@ -162,6 +162,8 @@ def learn(arms: Any, arm: int, success: float, cost: float, plays: int, told: in
             arms[SORT] = 0.0  # all lines are finite now: build the tree that was left alone so far
     if arms[MIDDLE] > 0.0 and plays > 0:
         charge(arms, arm, success, cost)
+    if plays == 0 and arms[MEMORY] > 0.0 and interior(arms, arm) and gone(arms, arm, success, cost):
+        success, cost = 0.0, math.nan
     arms[cell(PLAYS, arm)] += plays
     # No more successes than plays: an interrupt may have kept the play from being learned that a late success amends.
     arms[cell(SUCCESSES, arm)] = min(arms[cell(SUCCESSES, arm)] + success, arms[cell(PLAYS, arm)])

@@ -17,7 +17,20 @@ of each arm: the first and the one after the last (SPANS), or a 0 or 1 for each 
 import math
 from typing import Any
 
-from suffice.kernels.layout import ARMS, HAS_NOTHING, LOWER, MIDDLE, PLAYS, SUCCESSES, UPPER, cell
+from suffice.kernels.layout import (
+    ARMS,
+    COSTS,
+    HAS_NOTHING,
+    KNOWN,
+    LOWER,
+    MIDDLE,
+    MOST,
+    PLAYS,
+    PRICED,
+    SUCCESSES,
+    UPPER,
+    cell,
+)
 from suffice.kernels.random import draw, normals
 
 SPANS, LISTS, OWN = range(3)
@@ -205,6 +218,7 @@ def thompson(arms: Any, price: float, allowed: Any) -> int:
     cells, spans = int(arms[block + CELLS]), spans_at(arms)
     drawn = fit_at(arms) + cells
     sums = drawn + 2 * cells
+    luck = _luck(arms, block)
     _sums(arms, drawn, sums, cells)
     first, last = int(arms[HAS_NOTHING]), int(arms[ARMS]) - 1
     best, found = arms[cell(LOWER, last)] - price * arms[cell(UPPER, last)], last
@@ -213,10 +227,35 @@ def thompson(arms: Any, price: float, allowed: Any) -> int:
     for arm in range(last - 1, first - 1, -1):
         if len(allowed) > 0 and not allowed[arm]:
             continue
-        score = arms[cell(LOWER, arm)] - price * _mass(arms, drawn, sums, arm, form, cells, spans)
+        score = _cost(arms, arm, luck) - price * _mass(arms, drawn, sums, arm, form, cells, spans)
         if score <= best:
             best, found = score, arm
     return found
+
+
+def _luck(arms: Any, block: int) -> float:
+    """One normal number for the costs of all arms of a decision, where they are told; 0 where they are known."""
+    if arms[KNOWN] > 0.0:
+        return 0.0
+    spread = WIDE if draw(arms, block + STATE) < OFTEN else NARROW
+    return (
+        spread
+        * math.sqrt(-2.0 * math.log(draw(arms, block + STATE)))
+        * math.cos(2.0 * math.pi * draw(arms, block + STATE))
+    )
+
+
+def _cost(arms: Any, arm: int, luck: float) -> float:
+    """What an arm costs in a sample: as known, or its mean and as many standard errors of a coin as luck has it.
+
+    The same luck for all arms: those that were seldom told move furthest. One that was never told costs nothing.
+    """
+    told = arms[cell(PRICED, arm)]
+    if arms[KNOWN] > 0.0 or told == 0.0:
+        return float(arms[cell(LOWER, arm)])
+    mean = arms[cell(COSTS, arm)] / told
+    wide = math.sqrt(mean * max(arms[MOST] - mean, 0.0) / told)
+    return float(min(max(mean + luck * wide, 0.0), arms[MOST]))
 
 
 def _own(arms: Any, price: float, allowed: Any) -> int:
@@ -224,6 +263,7 @@ def _own(arms: Any, price: float, allowed: Any) -> int:
     block, theta = int(arms[MIDDLE]), fit_at(arms)
     first, last = int(arms[HAS_NOTHING]), int(arms[ARMS]) - 1
     normals(arms, block + STATE, theta, last - first)
+    luck = _luck(arms, block)
     best, found = arms[cell(LOWER, last)] - price * arms[cell(UPPER, last)], last
     if first == 1 and best >= 0.0:
         best, found = 0.0, 0
@@ -233,7 +273,7 @@ def _own(arms: Any, price: float, allowed: Any) -> int:
         count = arms[cell(PLAYS, arm)] + 1.0
         mean = (arms[cell(SUCCESSES, arm)] + 0.5) / count
         success = mean + math.sqrt(mean * (1.0 - mean) / count) * arms[theta + arm - first]
-        score = arms[cell(LOWER, arm)] - price * min(max(success, 0.0), 1.0)
+        score = _cost(arms, arm, luck) - price * min(max(success, 0.0), 1.0)
         if score <= best:
             best, found = score, arm
     return found

@@ -115,16 +115,16 @@ def forget_before(arms: Any, moment: int) -> None:
         left = arms[cell(SUCCESSES, arm)] - arms[moment + 1 + total + arm]
         arms[cell(SUCCESSES, arm)] = min(max(left, 0.0), arms[cell(PLAYS, arm)])
         if before > 0.0:
-            _thin(arms, arm, arms[cell(PLAYS, arm)] / before)
+            _thin(arms, arm, arms[cell(PLAYS, arm)], before)
     for level in range(int(arms[int(arms[MEMORY]) + LEVELS])):
         arms[moment_at(arms, level, 0)] = -1.0
         arms[moment_at(arms, level, 1)] = -1.0
     arms[int(arms[MEMORY]) + COUNT] = 0.0
 
 
-def _thin(arms: Any, arm: int, share: float) -> None:
+def _thin(arms: Any, arm: int, left: float, before: float) -> None:
     priced = arms[cell(PRICED, arm)]
-    kept = math.ceil(share * priced)
+    kept = math.ceil(left * priced / before)  # in this order, or rounding keeps one cost more than there are plays left
     if priced > 0.0:
         arms[cell(COSTS, arm)] *= kept / priced
     arms[cell(PRICED, arm)] = kept
@@ -151,6 +151,25 @@ def drop(arms: Any, count: int) -> None:
         if not math.isnan(cost):
             arms[cell(PRICED, arm)] = max(arms[cell(PRICED, arm)] - 1.0, 0.0)
             arms[cell(COSTS, arm)] = max(arms[cell(COSTS, arm)] - cost, 0.0) if arms[cell(PRICED, arm)] > 0.0 else 0.0
+
+
+def gone(arms: Any, arm: int, success: float, cost: float) -> bool:
+    """Amend a play that was given up, as it stands in the window, so that it leaves as it is now; True if it has left.
+
+    It is one of the arm's failures, and sums do not tell which: the last one without a cost, where one is told now.
+    """
+    block = int(arms[MEMORY])
+    if arms[block + WAY] != WINDOW:
+        return False
+    count, ring = int(arms[block + COUNT]), ring_of(int(arms[block + SPAN]))
+    for place in range(count - 1, max(0, count - ring) - 1, -1):
+        at = block + HEADER + 3 * (place % ring)
+        if arms[at] == arm and arms[at + 1] == 0.0 and (math.isnan(cost) or math.isnan(arms[at + 2])):
+            arms[at + 1] = success
+            if not math.isnan(cost):
+                arms[at + 2] = cost
+            return False
+    return True
 
 
 # --- whether the past contradicts itself
@@ -180,13 +199,17 @@ def contradicted(arms: Any, moment: int) -> bool:
 
 def apart(plays: float, successes: float, others: float, other_successes: float, level: float) -> bool:
     """Whether the first mean is so far above the second that no probability between them explains both."""
-    if plays == 0.0 or others == 0.0 or successes * others <= other_successes * plays:
+    if plays <= 0.0 or others <= 0.0:
         return False
-    first, second = min(successes / plays, 1.0), other_successes / others
-    middle = (successes + other_successes) / (plays + others)
+    # What comes late adds successes after the moment to plays before it, and inclusion and exclusion round.
+    first = min(max(successes / plays, 0.0), 1.0)
+    second = min(max(other_successes / others, 0.0), 1.0)
+    middle = (plays * first + others * second) / (plays + others)
+    spread = middle * (1.0 - middle)
+    if first <= second or spread <= 0.0:
+        return False
     needed = level + math.log((plays + 1.0) * (others + 1.0))
     # Never less than the divergence, and without a logarithm: most arms are settled here.
-    spread = middle * (1.0 - middle)
     if plays * (first - middle) ** 2 + others * (second - middle) ** 2 <= needed * spread:
         return False
     return bool(plays * kl(first, middle) + others * kl(second, middle) > needed)
