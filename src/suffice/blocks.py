@@ -112,27 +112,48 @@ def past_of(arms: Any) -> dict[str, Any]:
 
 
 def take_past(arms: Any, kept: dict[str, Any]) -> None:
-    """Take over what `past_of` wrote down."""
-    block, total = int(arms[layout.MEMORY]), int(arms[layout.ARMS])
-    arms[block + past.COUNT] = float(whole("count", kept["count"], 0))
-    way = int(arms[block + past.WAY])
-    moments = kept.get("moments", []) if way == past.RESET else []
-    if way == past.RESET and len(moments) != 2 * int(arms[block + past.LEVELS]):
-        raise StateError(f"moments must be {2 * int(arms[block + past.LEVELS])}, got {len(moments)}")
-    for place, (when, rows) in enumerate(moments):
-        at = past.moment_at(arms, 0, place)
-        arms[at] = float(when)
-        for arm, plays, successes in rows:
-            if not 0 <= whole("arm", arm, 0) < total or not 0.0 <= successes <= plays <= MOST_COUNTED:
-                raise StateError(
-                    f"a moment must hold arms with plays and successes, got {shown([arm, plays, successes])}"
-                )
-            arms[at + 1 + arm], arms[at + 1 + total + arm] = float(plays), float(successes)
-    ring = kept.get("ring", []) if way == past.WINDOW else []
-    if way == past.WINDOW and len(ring) != min(past.ring_of(int(arms[block + past.SPAN])), kept["count"]):
-        raise StateError("the window must hold as many outcomes as were counted, or its length")
-    for place, (arm, success, cost) in enumerate(ring):
-        if not 0 <= whole("arm", arm, 0) < total or not 0.0 <= success <= 1.0:
-            raise StateError(f"the window must hold outcomes of arms, got {shown([arm, success])}")
-        at = block + past.HEADER + 3 * place
-        arms[at], arms[at + 1], arms[at + 2] = float(arm), float(success), math.nan if cost is None else float(cost)
+    """Take over what `past_of` wrote down; the tally is in place."""
+    block = int(arms[layout.MEMORY])
+    count, way = _counted("count", kept["count"]), int(arms[block + past.WAY])
+    arms[block + past.COUNT] = float(count)
+    if way == past.RESET:
+        wanted = 2 * int(arms[block + past.LEVELS])
+        if len(kept["moments"]) != wanted:
+            raise StateError(f"moments must be {wanted}, got {len(kept['moments'])}")
+        for place, (when, rows) in enumerate(kept["moments"]):
+            _take_moment(arms, past.moment_at(arms, 0, place), _counted("a moment", when, -1), rows)
+    elif way == past.WINDOW:
+        wanted = min(past.ring_of(int(arms[block + past.SPAN])), count)
+        if len(kept["ring"]) != wanted:
+            raise StateError(f"the window must hold {wanted} outcomes, got {len(kept['ring'])}")
+        for place, (arm, success, cost) in enumerate(kept["ring"]):
+            _take_outcome(arms, block + past.HEADER + 3 * place, whole("arm", arm, 0), success, cost)
+
+
+def _counted(name: str, value: Any, least: int = 0) -> int:
+    number = whole(name, value, least)
+    if number > MOST_COUNTED:
+        raise StateError(f"{name} must be at most {MOST_COUNTED}, got {shown(value)}")
+    return number
+
+
+def _take_moment(arms: Any, at: int, when: int, rows: Any) -> None:
+    """A moment's sums; none can exceed those of now, or there would be fewer than no plays since."""
+    total = int(arms[layout.ARMS])
+    arms[at] = float(when)
+    for row, plays, successes in rows:
+        arm = whole("arm", row, 0)
+        possible = arm < total and 0.0 <= successes <= plays <= arms[layout.cell(layout.PLAYS, arm)]
+        if not possible or not successes <= arms[layout.cell(layout.SUCCESSES, arm)]:
+            raise StateError(
+                f"a moment must hold arms with plays and successes of its past, got {shown([row, plays, successes])}"
+            )
+        arms[at + 1 + arm], arms[at + 1 + total + arm] = float(plays), float(successes)
+
+
+def _take_outcome(arms: Any, at: int, arm: int, success: Any, cost: Any) -> None:
+    """An outcome in the window: of an interior arm, for the others are not judged."""
+    possible = arms[layout.HAS_NOTHING] <= arm < arms[layout.ARMS] - 1 and 0.0 <= success <= 1.0
+    if not possible or not (cost is None or 0.0 <= cost <= arms[layout.MOST]):
+        raise StateError(f"the window must hold outcomes of interior arms, got {shown([arm, success, cost])}")
+    arms[at], arms[at + 1], arms[at + 2] = float(arm), float(success), math.nan if cost is None else float(cost)

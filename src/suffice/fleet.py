@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from suffice.book import COUNTED, LENGTH, OUT, OUT_MIRROR, PARTS, SUCCESSES, TOLD, debt_of
-from suffice.bounds import NAMED, LineBounds, named_bounds
+from suffice.bounds import KL, HalfLog, Hoeffding, LineBounds, named_bounds
 from suffice.certificate import Certificate
 from suffice.checks import WHOLE, whole
 from suffice.errors import InvalidArgument, NewerState, StateError, shown
@@ -76,7 +76,8 @@ class Fleet:
                 f"target must have a denominator of at most 1,000,000 for a fleet, got {shown(target)}"
             )
         found = named_bounds(bounds)
-        if not isinstance(found, LineBounds) or type(found) not in NAMED.values() or found.name == "paper":
+        # A row has no room for what other arms say.
+        if not isinstance(found, LineBounds) or type(found) not in (HalfLog, KL, Hoeffding):
             raise InvalidArgument(
                 f'bounds must be "auto", "half-log", "kl" or "hoeffding" for a fleet, got {shown(bounds)}'
             )

@@ -17,7 +17,7 @@ from suffice.checks import whole
 from suffice.choosers import Chooser, Optimist, Thompson
 from suffice.errors import InvalidArgument, shown
 from suffice.kernels import layout as flat
-from suffice.kernels.arms import remember
+from suffice.kernels.arms import at_rail, remember
 from suffice.kernels.guard import follows
 from suffice.learner import FlatLearner, Floats, Learner, Mask
 from suffice.memory import Memory, written
@@ -28,7 +28,7 @@ KAPPA: Final = 1.0  # of the guard, by measurement (docs/choosers.md)
 
 
 class Sight:
-    """Our own bounds as a chooser sees them: an upper success and a lower cost per arm."""
+    """Our own bounds as a chooser sees them and cannot change them: an upper success and a lower cost per arm."""
 
     def __init__(self, learner: FlatLearner) -> None:
         self._learner = learner
@@ -36,11 +36,17 @@ class Sight:
 
     @property
     def upper(self) -> Floats:
-        return self._learner.columns()[4]
+        return _locked(self._learner.columns()[4])
 
     @property
     def lower(self) -> Floats:
-        return self._learner.columns()[5]
+        return _locked(self._learner.columns()[5])
+
+
+def _locked(column: Floats) -> Floats:
+    view = column.view()
+    view.flags.writeable = False
+    return view
 
 
 class OwnLearner(Learner):
@@ -52,7 +58,7 @@ class OwnLearner(Learner):
     ) -> None:  # fmt: skip
         self.menu, self.bounds, self.chooser, self.memory = menu, bounds, chooser, memory
         self.tally = Tally(menu.arms)  # of all plays
-        self.evidence = Tally(menu.arms)  # of those that bounds may learn from
+        self.evidence = Tally(menu.arms)  # of those that bounds of the user's own may learn from
         self._inner: FlatLearner | None = None
         self._sight: Any = bounds
         if type(bounds) in NAMED.values():
@@ -65,16 +71,17 @@ class OwnLearner(Learner):
         self.arms = [0.0] * flat.HEAD  # for the price and the guard
         self.arms[flat.HINT], self.arms[flat.HINT_AT], self.arms[flat.CEILING] = promise.cap, 1.0, promise.cap
         self.arms[flat.ARMS], self.arms[flat.KAPPA], self.arms[flat.PRICE_NOW] = menu.arms, kappa, promise.cap
+        self.arms[flat.HAS_NOTHING] = float(menu.has_nothing)
         self._fair = bool(getattr(chooser, "blind", False)) or type(chooser) is Optimist
 
     def propose(self, price: float, allowed: Mask | None, told: int) -> int:
         self.proposed = False
         if type(self.chooser) is not Optimist and follows(self.arms, told):
+            self.proposed = True  # even if it fails: when it does may hang on what it sees
             proposed = self.chooser.choose(price, self._sight, allowed)
             arm = whole("arm", proposed, 0)
             if arm >= self.menu.arms or not (allowed is None or allowed[arm]):
                 raise InvalidArgument(f"a chooser must propose an arm that may be played, got {shown(proposed)}")
-            self.proposed = True
             return arm
         return self.optimistic(price, allowed)
 
@@ -95,21 +102,30 @@ class OwnLearner(Learner):
         self.tally.add(arm, success, cost, plays=plays)
         if self._fair or not proposed:
             self._take_in(arm, success, cost, plays, told, price)
+        else:
+            self._turn(told, price)
         heard = getattr(self.chooser, "learn", None)
         if heard is not None:
             heard(arm, success, cost)
 
     def _take_in(self, arm: int, success: float, cost: float | None, plays: int, told: int, price: float) -> None:
-        self.evidence.add(arm, success, cost, plays=plays)
         if self._inner is not None:
             self._inner.learn(arm, success, cost, plays, told, price)
         else:
+            self.evidence.add(arm, success, cost, plays=plays)
             self.bounds.update(self.evidence, arm, told)
+
+    def _turn(self, told: int, price: float) -> None:
+        """Let the bounds know the time: those of an epoch long past would be too narrow for this one."""
+        if self._inner is not None:
+            self._inner.turn(told, price)
+        elif (told & (told + 1)) == 0:
+            self.bounds.refresh(self.evidence, told)
 
     def _charge(self, arm: int, success: float, cost: float | None) -> None:
         """As `kernels.arms.charge` does it."""
         price = self.arms[flat.PRICE_NOW]
-        if self.menu.is_boundary(arm) and not 0.0 < price < self.arms[flat.CEILING]:
+        if at_rail(self.arms, arm, price):
             return
         known = self.menu.known_cost(arm) if cost is None else cost
         spent = self.menu.max_cost if known is None else known
@@ -123,24 +139,26 @@ class OwnLearner(Learner):
         return plays, tally.successes, priced, tally.costs, self._sight.upper, self._sight.lower
 
     def kept(self) -> dict[str, Any]:
-        """What the tally does not say: the guard's gap, and what the bounds have learned from."""
+        """What the tally does not say: the guard's gap, and what the bounds have learned from and not forgotten."""
+        if self._inner is not None:
+            return {**super().kept(), "evidence": self._inner.rows(), "sight": self._inner.kept()}
         fair = self.evidence
         rows = [
             [arm, int(fair.plays[arm]), float(fair.successes[arm]), int(fair.priced[arm]), float(fair.costs[arm])]
             for arm in np.flatnonzero(fair.plays).tolist()
         ]
-        return {**super().kept(), "evidence": rows, "sight": {} if self._inner is None else self._inner.kept()}
+        return {**super().kept(), "evidence": rows}
 
     def fill(self, rows: list[list[Any]], told: int, price: float, kept: dict[str, Any]) -> None:
         _fill(self.tally, rows)
         self._check()
         evidence = kept.get("evidence", rows)
-        _fill(self.evidence, evidence)
         self.take_gap(kept)
         self.arms[flat.PRICE_NOW] = price
         if self._inner is not None:
             self._inner.fill(evidence, told, price, kept.get("sight", {}))
         else:
+            _fill(self.evidence, evidence)
             self.bounds.refresh(self.evidence, told)
 
 

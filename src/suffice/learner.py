@@ -202,6 +202,10 @@ class FlatLearner(Learner):
         spent = math.nan if cost is None else cost
         self.twin(kernel.learn)(self.arms, arm, success, spent, plays, told, price)
 
+    def turn(self, told: int, price: float) -> None:
+        """Recompute the bounds if it is time to, though there is nothing new to learn from."""
+        self.twin(kernel.turn)(self.arms, told, price)
+
     def columns(self) -> tuple[Floats, Floats, Floats, Floats, Floats, Floats]:
         count = self.menu.arms
         rows = np.asarray(self.arms[flat.HEAD : flat.HEAD + flat.STRIDE * count], dtype=np.float64)
@@ -212,6 +216,7 @@ class FlatLearner(Learner):
         kept = super().kept()
         if self.arms[flat.KIND] >= CONTAINED:
             kept["upper"] = self.columns()[4].tolist()  # earlier bounds that still hold
+            kept["last"] = int(self.arms[flat.LAST])  # the step after which they are looked at again
         if self.arms[flat.MIDDLE] > 0.0:
             kept["cells"] = np.asarray(self.arms[learned(self.arms)]).tolist()
         if self.arms[flat.MEMORY] > 0.0:
@@ -234,7 +239,8 @@ class FlatLearner(Learner):
             if upper.shape != (self.menu.arms,) or not ((upper >= 0.0) & (upper <= 1.0)).all():
                 raise StateError("upper must hold a number from 0 to 1 for each arm")
             for arm in range(self.menu.arms)[self.menu.interior]:
-                self.arms[flat.cell(flat.UPPER, arm)] = min(self.arms[flat.cell(flat.UPPER, arm)], float(upper[arm]))
+                self.arms[flat.cell(flat.UPPER, arm)] = float(upper[arm])
+            self.arms[flat.LAST] = min(whole("last", kept.get("last", 0), 0), self.arms[flat.EPOCH])
             self.twin(kernel.rebuild)(self.arms, told, price)
         if self.arms[flat.MIDDLE] > 0.0 and "cells" in kept:
             found, place = np.array(kept["cells"], dtype=np.float64), learned(self.arms)

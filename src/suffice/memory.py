@@ -12,10 +12,10 @@ from suffice.checks import whole
 from suffice.errors import InvalidArgument, shown
 from suffice.kernels import memory as kernel
 
-NEAREST: Final = (
-    32  # outcomes between two moments of the nearest level; more for large menus, where looking takes longer
-)
+# Outcomes between two moments of the nearest level; more for large menus, where looking takes longer.
+NEAREST: Final = 32
 FURTHEST: Final = 16_384  # outcomes between those of the furthest
+LONGEST: Final = 1_000_000  # outcomes in a window, which keeps them all, or in a half-life
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class Window:
     way: ClassVar[int] = kernel.WINDOW
 
     def __post_init__(self) -> None:
-        whole("length", self.length)
+        _span("length", self.length)
 
     @property
     def span(self) -> int:
@@ -65,11 +65,16 @@ class Discount:
     way: ClassVar[int] = kernel.DISCOUNT
 
     def __post_init__(self) -> None:
-        whole("half_life", self.half_life)
+        _span("half_life", self.half_life)
 
     @property
     def span(self) -> int:
         return int(self.half_life)
+
+
+def _span(name: str, value: Any) -> None:
+    if whole(name, value) > LONGEST:
+        raise InvalidArgument(f"{name} must be at most {LONGEST:,}, got {shown(value)}")
 
 
 Memory = Full | Reset | Window | Discount
@@ -89,7 +94,7 @@ def named_memory(memory: Any, automatic: str = "reset") -> Memory:
         name, _, span = (automatic if memory == "auto" else memory).partition(" ")
         if not span and name in ("full", "reset"):
             return Full() if name == "full" else Reset()
-        if name in SPANS and span.strip().isdecimal():
+        if name in SPANS and span.strip().isdecimal() and len(span) < 100:
             return SPANS[name](int(span))
     raise InvalidArgument(
         f'memory must be "auto", "full", "reset", "window 2000", "discount 2000", Window or Discount, got {shown(memory)}'

@@ -26,7 +26,7 @@ from suffice.errors import InvalidArgument, shown
 from suffice.guided import KAPPA, make_learner
 from suffice.kernels.compile import available, entry, fast
 from suffice.kernels.desk import FENCE, FIRST_ARM, ask_at, desk, tell_at
-from suffice.kernels.layout import SPENT
+from suffice.kernels.layout import PRICE_NOW, SPENT
 from suffice.kernels.runs import play
 from suffice.learner import FlatLearner, may_curve
 from suffice.memory import Memory, written
@@ -376,6 +376,7 @@ class Selector(Controller):
             )
         told, price = int(page[TOLD]), self._learner.price(page)
         self._learner.learn(arm, success, learned, 0 if late else 1, told, price, self._settled in self._proposed)
+        self._learner.arms[PRICE_NOW] = self._learner.price(page)  # once more: the outcome may have moved the hint
 
     # --- saving
 

@@ -112,7 +112,8 @@ def _called(menu: Menu) -> tuple[Ints, int]:
     """The items of each option as bits of a number, and how many items there are."""
     names = sorted({name for option in menu.options for name in option})
     bit = {name: 1 << place for place, name in enumerate(names)}
-    return np.array([sum(bit[name] for name in option) for option in menu.options]), len(names)
+    kind = np.int64 if len(names) < 63 else object  # whole numbers of any length
+    return np.array([sum(bit[name] for name in option) for option in menu.options], dtype=kind), len(names)
 
 
 def _nested(menu: Menu) -> Mask | None:

@@ -100,6 +100,16 @@ def interior(arms: Any, arm: int) -> bool:
     return bool(arms[HAS_NOTHING] <= arm < arms[ARMS] - 1)
 
 
+def at_rail(arms: Any, arm: int, price: float) -> bool:
+    """Whether a play needs no guard: everything at the cap and nothing at 0 cost no more than the price says.
+
+    Not everything at 0: a chooser may propose it there, above the lower rail, where a success is worth nothing.
+    """
+    if arm == arms[ARMS] - 1:
+        return bool(price >= arms[CEILING])
+    return bool(arm == 0 and arms[HAS_NOTHING] > 0.0 and price <= 0.0)
+
+
 def redraw(arms: Any, arm: int) -> None:
     """Recompute the line of an interior arm that was played."""
     kind, level = int(arms[KIND]), arms[LEVEL]
@@ -144,14 +154,16 @@ def propose(arms: Any, price: float, told: int) -> int:
 def charge(arms: Any, arm: int, success: float, cost: float) -> None:
     """Add to the guard's gap what a play between the rails came to above the best that the bounds thought possible."""
     price = arms[PRICE_NOW]
-    if not interior(arms, arm) and not 0.0 < price < arms[CEILING]:
+    if at_rail(arms, arm, price):
         return
     arms[int(arms[MIDDLE]) + SEEN] += 1.0
     spent = arms[cell(PAYS, arm)] if math.isnan(cost) else cost
     if math.isnan(spent):
         spent = arms[MOST]  # given up, and nobody said that it was less
     best = cheapest(arms, price)
-    arms[GAP] += spent - price * success - (arms[cell(LOWER, best)] - price * arms[cell(UPPER, best)])
+    least = arms[cell(LOWER, best)] - price * arms[cell(UPPER, best)]
+    if math.isfinite(least):  # not so for the paper's bounds of an arm that was never played
+        arms[GAP] += spent - price * success - least
 
 
 def learn(arms: Any, arm: int, success: float, cost: float, plays: int, told: int, price: float) -> None:
@@ -178,11 +190,17 @@ def learn(arms: Any, arm: int, success: float, cost: float, plays: int, told: in
             begin(arms)
         refresh(arms, told, price, True)
         return
-    if told + 1 > arms[LAST]:
-        refresh(arms, told, price, told + 1 > arms[EPOCH])
-    elif interior(arms, arm):
+    if not turn(arms, told, price) and interior(arms, arm):
         redraw(arms, arm)
         _lift(arms, arm, told, price)
+
+
+def turn(arms: Any, told: int, price: float) -> bool:
+    """Recompute all lines if it is time to; whether it was."""
+    due = told + 1 > arms[LAST]
+    if due:
+        refresh(arms, told, price, told + 1 > arms[EPOCH])
+    return bool(due)
 
 
 def remember(arms: Any, told: int, price: float) -> None:

@@ -222,15 +222,13 @@ def thompson(arms: Any, price: float, allowed: Any) -> int:
     _sums(arms, drawn, sums, cells)
     first, last = int(arms[HAS_NOTHING]), int(arms[ARMS]) - 1
     best, found = arms[cell(LOWER, last)] - price * arms[cell(UPPER, last)], last
-    if first == 1 and best >= 0.0:
-        best, found = 0.0, 0
     for arm in range(last - 1, first - 1, -1):
         if len(allowed) > 0 and not allowed[arm]:
             continue
         score = _cost(arms, arm, luck) - price * _mass(arms, drawn, sums, arm, form, cells, spans)
         if score <= best:
             best, found = score, arm
-    return found
+    return 0 if first == 1 and best >= 0.0 else found
 
 
 def _luck(arms: Any, block: int) -> float:
@@ -265,8 +263,6 @@ def _own(arms: Any, price: float, allowed: Any) -> int:
     normals(arms, block + STATE, theta, last - first)
     luck = _luck(arms, block)
     best, found = arms[cell(LOWER, last)] - price * arms[cell(UPPER, last)], last
-    if first == 1 and best >= 0.0:
-        best, found = 0.0, 0
     for arm in range(last - 1, first - 1, -1):
         if len(allowed) > 0 and not allowed[arm]:
             continue
@@ -276,4 +272,4 @@ def _own(arms: Any, price: float, allowed: Any) -> int:
         score = _cost(arms, arm, luck) - price * min(max(success, 0.0), 1.0)
         if score <= best:
             best, found = score, arm
-    return found
+    return 0 if first == 1 and best >= 0.0 else found

@@ -14,7 +14,7 @@ import math
 from typing import Any
 
 from suffice.kernels.layout import ARMS, EPOCH, HAS_NOTHING, PLAYS, POOLS, SUCCESSES, UPPER, cell
-from suffice.kernels.pools import FIRST, GRID
+from suffice.kernels.pools import FIRST, GRID, INTERVALS, SHAPE
 from suffice.kl import kl_lower, kl_upper
 
 
@@ -32,6 +32,8 @@ def threshold_of(count: int, end: float, plays: float) -> float:
 def close(arms: Any) -> bool:
     """Lower every arm's upper success to what all bounds together allow. False, and nothing changed, if they contradict."""
     block = int(arms[POOLS])
+    if int(arms[block + SHAPE]) != INTERVALS:
+        return True  # no differences, and no matrix to write them in
     grid, count = int(arms[block + GRID]), int(arms[ARMS])
     nodes = 2 * grid + 2
     matrix = block + FIRST + 2 * (grid + 1)

@@ -21,7 +21,7 @@ from suffice.book import (
 )
 from suffice.checks import WHOLE
 from suffice.kernels.arms import lay_out, learn, propose, refresh
-from suffice.kernels.layout import ARMS, HAS_NOTHING
+from suffice.kernels.layout import ARMS, HAS_NOTHING, PRICE_NOW
 from suffice.kernels.prices import dual_at, price_at
 
 OUT_ARM = COUNTED  # a spare cell of the book: the arm that a selector of a fleet has out, or −1
@@ -51,6 +51,7 @@ def count(book: Any, arms: Any, arm: int, units: int, cost: float, expired: bool
     back_of(book, kind)
     record_of(book, kind, units, expired)
     learn(arms, arm, units / WHOLE, cost, 1, int(book[TOLD]), price_at(book, arms))
+    arms[PRICE_NOW] = price_at(book, arms)  # once more: the outcome may have moved the hint
 
 
 def ask_step(book: Any, arms: Any, limit: float) -> tuple[int, float]:

@@ -16,7 +16,8 @@ METHODS: dict[str, Make] = {
     "suffice": lambda menu, target, horizon, scale: Selector(menu, target),
     "everything": lambda menu, target, horizon, scale: AlwaysEverything(menu, target),
 }
-FEEDBACK = dict.fromkeys(METHODS, "success + cost") | {"everything": "none"}
+# What each is shown; where a name is not listed, it is a selector's.
+FEEDBACK = dict.fromkeys(METHODS, "success + cost") | {"everything": "none", "knows all": "truth"}
 
 
 def make(name: str, menu: Menu, target: float, horizon: int, scale: float = 1.0) -> Any:

@@ -76,7 +76,11 @@ COLUMNS = ("rate", "cost", "regret", "priced_regret", "debt")
 
 def together(results: Sequence[dict[str, Any]], **label: Any) -> dict[str, Any]:
     """One row from the runs of several seeds: means with 95% intervals, and the worst of what must not be bad."""
-    found: dict[str, Any] = {**label, "feedback": FEEDBACK[label["method"]], "seeds": len(results)}
+    found: dict[str, Any] = {
+        **label,
+        "feedback": FEEDBACK.get(label["method"], "success + cost"),
+        "seeds": len(results),
+    }
     for column in COLUMNS:
         estimate = fit.mean([result[column] for result in results])
         found |= {column: estimate.value, f"{column}_low": estimate.low, f"{column}_high": estimate.high}

@@ -1,0 +1,132 @@
+"""What the guard costs a good chooser and saves with a bad one: `python -m benchmarks.guard`, some eight minutes.
+
+The regret is that of the plays, Σ (cost − λ*·success) in their true means, against the optimum: no luck of the outcomes in it.
+"""
+
+import argparse
+import statistics
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+import suffice
+from suffice.book import PRICE, TOLD, ask_of, rail_of
+from suffice.kernels.compile import fast
+from suffice.kernels.guard import follows
+from suffice.kernels.runs import judged, priced
+from suffice.kernels.step import choose, count, kind_of
+from suffice.simulate import _world
+from suffice.streams import Apis, LabelRanks, Points, Rides
+
+KAPPAS = (0.03, 0.1, 0.3, 1.0, 3.0, None)
+WORLDS: dict[str, tuple[Callable[[], Any], float]] = {
+    "intervals, Beta(2,5)": (Points, 0.8),
+    "APIs, IMDB": (lambda: Apis("IMDB"), 0.95),
+    "APIs, COMMAND": (lambda: Apis("COMMAND"), 0.95),
+    "CIFAR-100 top-k, 99 options": (lambda: LabelRanks.cifar100(tuple(range(1, 100))), 0.8),
+    "rides": (Rides, 0.9),
+}
+
+
+class Row(NamedTuple):
+    """One world at one horizon: per κ the mean regret, its standard error, and the share of steps the guard took over."""
+
+    name: str
+    steps: int
+    cells: list[tuple[float, float, float]]
+
+
+class Dearest:
+    """The worst that can be proposed: everything, always."""
+
+    name = "dearest"
+
+    def choose(self, price: float, bounds: Any, allowed: Any) -> int:
+        return len(bounds.upper) - 1
+
+
+def bound_in(
+    book: Any, arms: Any, latents: Any, low: Any, high: Any, costs: Any, units: Any, prices: Any, plays: Any
+) -> int:
+    """A run as `kernels.runs.play` does it, but for what it notes: plays per arm, and how often the guard bound."""
+    bound = 0
+    for step in range(len(latents)):
+        if rail_of(book) == PRICE and not follows(arms, int(book[TOLD])):
+            bound += 1
+        arm = choose(book, arms)
+        ask_of(book, kind_of(arms, arm), False)
+        success = judged(latents[step], arm, low, high, units)
+        count(book, arms, arm, success, priced(latents[step], arm, costs, prices), False)
+        plays[arm] += 1
+    return bound
+
+
+def regret_of(stream: Any, target: float, plays: NDArray[np.int64]) -> float:
+    """What these plays cost above the optimum on average, missing and surplus successes at their shadow price."""
+    success, cost = stream.truth()
+    best = suffice.optimum(success, cost, target)
+    return float(plays @ (cost - best.dual * success) - plays.sum() * (best.cost - best.dual * target))
+
+
+def guarded(stream: Any, target: float, kappa: float | None, steps: int, seed: int) -> tuple[float, float]:
+    """The default selector's regret with this κ, and the share of steps on which the guard bound."""
+    selector = suffice.Selector(stream.menu, target, guard=kappa)
+    selector.reseed(seed)
+    world = _world(selector, stream)
+    if world is None:
+        raise SystemExit("this needs the extra `fast`: pip install '.[fast]'")
+    latents = np.asarray(stream.draw(np.random.default_rng(seed), steps), dtype=np.float64)
+    plays = np.zeros(stream.menu.arms, dtype=np.int64)
+    bound = fast(bound_in)(selector._ledger.book, selector._learner.arms, latents, *world, plays)
+    return regret_of(stream, target, plays), bound / steps
+
+
+def hostile(stream: Any, target: float, kappa: float | None, steps: int, seed: int) -> float:
+    """The regret with a chooser that always proposes everything."""
+    selector = suffice.Selector(stream.menu, target, guard=kappa, chooser=Dearest())
+    run = suffice.summarize(selector, stream, steps, seed)
+    return regret_of(stream, target, np.array(run.plays))
+
+
+def good(scale: int) -> Iterator[Row]:
+    """The default selector."""
+    for name, (make, target) in WORLDS.items():
+        stream = make()
+        horizons = [(100_000 // scale, 8)] + [(1_000_000 // scale, 4)] * isinstance(stream, Points)
+        for steps, seeds in horizons:
+            row = Row(name, steps, [])
+            for kappa in KAPPAS:
+                runs = [guarded(stream, target, kappa, steps, seed) for seed in range(seeds)]
+                regrets = [regret for regret, _ in runs]
+                error = statistics.stdev(regrets) / len(regrets) ** 0.5
+                row.cells.append((statistics.mean(regrets), error, statistics.mean(share for _, share in runs)))
+            yield row
+
+
+def bad(scale: int) -> Iterator[Row]:
+    """The chooser that proposes everything."""
+    for name, (make, target) in WORLDS.items():
+        stream = make()
+        steps = 10_000 // scale
+        yield Row(name, steps, [(hostile(stream, target, kappa, steps, 0), 0.0, 0.0) for kappa in KAPPAS])
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.guard", description="What the guard costs and saves.")
+    parser.add_argument("--quick", action="store_true", help="a tenth of the steps")
+    scale = 10 if parser.parse_args().quick else 1
+    heads = " | ".join("none" if kappa is None else f"{kappa:g}" for kappa in KAPPAS)
+    print(f"| stream | T | κ = {heads} |\n|---|---|{'---|' * len(KAPPAS)}")
+    for row in good(scale):
+        cells = [f"{mean:,.0f} ± {error:,.0f} ({share:.1%})" for mean, error, share in row.cells]
+        print(f"| {row.name} | {row.steps:,} | {' | '.join(cells)} |", flush=True)
+    print(f"\n| stream | T | κ = {heads} |\n|---|---|{'---|' * len(KAPPAS)}")
+    for row in bad(scale):
+        print(f"| {row.name} | {row.steps:,} | {' | '.join(f'{mean:,.0f}' for mean, _, _ in row.cells)} |", flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

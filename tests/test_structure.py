@@ -1,0 +1,304 @@
+"""What a menu's order is worth: who contains whom, against `Menu.nested` pair by pair, and cells against brute force."""
+
+import itertools
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from suffice import Menu, Selector
+from suffice.kernels import cells as kernel
+from suffice.kernels import layout, pools
+from suffice.options import superset
+from suffice.structure import MOST_ASKED, MOST_CELLS, MOST_COMPARED, MOST_GRID, Cells, Order, cells_of, order_of
+
+
+def divides(a: int, b: int) -> bool:
+    return b % a == 0
+
+
+def never(a: int, b: int) -> bool:
+    return False
+
+
+PRICES = {"a": 1.0, "b": 2.0, "c": 3.5, "d": 1.5}
+PERSON: dict[str, Any] = {"everything": "a person", "everything_cost": 20.0}
+
+
+def menus(**settings: Any) -> dict[str, Menu]:
+    """A menu of every kind that has an order."""
+    end = {"everything_success": settings["everything_success"]} if "everything_success" in settings else {}
+    skip: dict[str, Any] = {} if settings.get("nothing") is False else {"nothing": "skip"}
+    return {
+        "top_k": Menu.top_k([1, 3, 4, 10], classes=12, **settings),
+        "thresholds": Menu.thresholds(-1, 1, step=0.25, **settings),
+        "chain": Menu(["s", "m", "l"], everything="all", contains="chain", **skip, **end),
+        "grid": Menu.grid(near=[1, 2, 5], rated=[4.5, 4, 0], open=["now", "soon"], **settings),
+        "line": Menu.grid(near=[3, 1, 2, 5], **settings),
+        "intervals": Menu.intervals(step=0.2, **settings),
+        "halves": Menu.intervals(step=0.5, **settings),
+        "third": Menu.intervals(step=1 / 3, **settings),
+        "subsets": Menu.subsets(PRICES, **PERSON, **settings),
+        "all items": Menu.subsets(PRICES, **settings),
+        "at most two": Menu.subsets(PRICES, at_most=2, **PERSON, **settings),
+        "cheap ones": Menu.subsets(PRICES, everything="a person", everything_cost=4.0, **settings),
+        "own": Menu([12, 2, 3, 4, 6, 5], everything="all", contains=divides, **skip, **end),
+    }
+
+
+ENDS: dict[str, dict[str, Any]] = {
+    "two ends": {},
+    "no nothing": {"nothing": False},
+    "imperfect": {"everything_success": Fraction(97, 100)},
+}
+EVERY = {f"{kind}, {end}": menu for end, given in ENDS.items() for kind, menu in menus(**given).items()}
+WITHOUT = {
+    "no order": Menu({"a": 0.1, "b": 0.2}, everything="all"),
+    "one option": Menu.top_k([5], classes=10),
+    "one interval": Menu.intervals(step=1),
+    "nobody inside": Menu([2, 3, 5], everything="all", contains=never),
+}
+
+
+def pairs_on_a_grid(grid: int) -> list[tuple[int, int]]:
+    return [(i, j) for i in range(grid) for j in range(i + 1, grid + 1) if j - i < grid]
+
+
+def around(menu: Menu, order: Order) -> dict[int, list[int]]:
+    """Per interior arm those that contain it, its own number included, as the kernels understand an order."""
+    first, last = int(menu.has_nothing), menu.arms - 1
+    if order.shape == pools.CHAIN:
+        return {arm: list(range(arm, last)) for arm in range(first, last)}
+    if order.shape == pools.INTERVALS:
+        ends = pairs_on_a_grid(order.grid)
+        assert len(ends) == last - first
+        return {
+            first + place: [first + other for other, (a, b) in enumerate(ends) if a <= low and high <= b]
+            for place, (low, high) in enumerate(ends)
+        }
+    assert order.shape == pools.PAIRS
+    assert order.starts is not None
+    assert order.outer is not None
+    assert order.starts.size == menu.arms + 1
+    assert order.starts[-1] == order.outer.size == order.pairs
+    return {arm: order.outer[order.starts[arm] : order.starts[arm + 1]].tolist() for arm in range(first, last)}
+
+
+@pytest.mark.parametrize("menu", EVERY.values(), ids=EVERY.keys())
+def test_the_order_is_that_of_the_menu(menu: Menu) -> None:
+    order = order_of(menu)
+    assert order is not None
+    found = around(menu, order)
+    inner = range(menu.arms)[menu.interior]
+    assert set(found) == set(inner)
+    for arm in inner:
+        assert found[arm] == [other for other in inner if menu.nested(arm, other)]
+
+
+def test_the_shape_is_the_quickest_that_fits() -> None:
+    shapes = {kind: (order_of(menu) or Order(pools.LOOSE)).shape for kind, menu in menus().items()}
+    chains = {kind for kind, shape in shapes.items() if shape == pools.CHAIN}
+    assert chains == {"top_k", "thresholds", "chain"}
+    assert {kind for kind, shape in shapes.items() if shape == pools.INTERVALS} == {"intervals", "halves", "third"}
+
+
+@pytest.mark.parametrize("menu", WITHOUT.values(), ids=WITHOUT.keys())
+def test_no_order(menu: Menu) -> None:
+    assert order_of(menu) is None
+    assert cells_of(menu) is None
+    assert Selector(menu, 0.8).bounds == "half-log"
+
+
+def test_orders_that_would_take_too_long() -> None:
+    """Each limit at its edge: asked, compared, listed."""
+    options = list(range(1, MOST_ASKED + 1))
+    asked = order_of(Menu(options, everything="all", contains=divides))
+    assert asked is not None
+    assert asked.pairs == sum(MOST_ASKED // a for a in options)
+    assert order_of(Menu([*options, 1000], everything="all", contains=divides)) is None
+    assert order_of(Menu.grid(a=range(64), b=range(64))) is None  # 4,095 options, four million pairs
+    few = order_of(Menu.subsets({str(i): 1 for i in range(90)}, at_most=2, **PERSON))
+    assert few is not None
+    assert few.pairs == 90 + 3 * (90 * 89 // 2)
+    many = Menu.subsets({str(i): 1 for i in range(91)}, at_most=2, **PERSON)
+    assert len(many.options) > MOST_COMPARED
+    assert order_of(many) is None
+    assert Selector(many, 0.8).bounds == "half-log"
+
+
+@pytest.mark.parametrize("items", [62, 63, 64, 65, 80])
+def test_more_items_than_a_number_has_bits(items: int) -> None:
+    menu = Menu.subsets({f"{i:02}": 1 for i in range(items)}, at_most=2, **PERSON)
+    order = order_of(menu)
+    assert order is not None
+    found = around(menu, order)
+    for arm in (1, items // 2, items, items + 1, menu.arms - 2):
+        assert found[arm] == [other for other in range(menu.arms)[menu.interior] if menu.nested(arm, other)]
+    assert cells_of(menu) is None
+
+
+@given(st.lists(st.sets(st.integers(0, 5), min_size=1), min_size=2, max_size=12, unique_by=frozenset))
+@settings(max_examples=60, deadline=None)
+def test_any_order_of_ones_own(sets: list[set[int]]) -> None:
+    """Any family of sets, in any order of the options."""
+    options = [tuple(sorted(one)) for one in sets]
+    menu = Menu(options, everything="all", contains=lambda a, b: set(a) >= set(b))
+    order = order_of(menu)
+    listed = {arm: [other for other in range(len(options)) if menu.nested(arm, other)] for arm in range(len(options))}
+    if order is None:
+        assert all(others == [arm] for arm, others in listed.items())
+    else:
+        assert around(menu, order) == listed
+
+
+# --- cells
+
+
+def implied(menu: Menu, cells: Cells, masses: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The success of each arm if its cells hold these masses."""
+    assert cells.members is not None
+    if cells.form == kernel.SPANS:
+        spans = cells.members.reshape(menu.arms, 2).astype(int)
+        return np.array([masses[low:high].sum() for low, high in spans])
+    return np.asarray(cells.members.reshape(menu.arms, cells.count) @ masses)
+
+
+def random_masses(rng: np.random.Generator, count: int) -> NDArray[np.float64]:
+    """Some large, some small, some none at all."""
+    masses = rng.gamma(0.3, size=count) * (rng.random(count) < 0.8) + 1e-9
+    return np.asarray(masses / masses.sum())
+
+
+@pytest.mark.parametrize("end", ENDS.values(), ids=ENDS.keys())
+@pytest.mark.parametrize("grid", [2, 3, 5, 20])
+def test_the_cells_of_intervals(grid: int, end: dict[str, Any]) -> None:
+    """Atoms on grid points and between them; an interval holds those that lie in it, its ends included."""
+    rng = np.random.default_rng(grid)
+    menu = Menu.intervals(step=Fraction(1, grid), **end)
+    cells = cells_of(menu)
+    assert cells is not None
+    fails = int("everything_success" in end)
+    assert cells.count == 2 * grid + 1 + fails
+    for _ in range(5):
+        masses = random_masses(rng, cells.count)
+        # Cell 2i is the grid point i, cell 2i + 1 any place in the gap behind it.
+        atoms = [k / 2 / grid if k % 2 == 0 else (k // 2 + rng.uniform(0.01, 0.99)) / grid for k in range(2 * grid + 1)]
+        success = implied(menu, cells, masses)
+        for arm in range(menu.arms)[menu.interior]:
+            low, high = menu.option(arm)
+            held = sum(mass for atom, mass in zip(atoms, masses, strict=False) if low <= atom <= high)
+            assert success[arm] == pytest.approx(held, abs=1e-12)
+        assert success[-1] == pytest.approx(1.0 - masses[-1] * fails)
+        assert not menu.has_nothing or success[0] == 0.0
+
+
+@pytest.mark.parametrize("kind", ["top_k", "thresholds", "chain"])
+@pytest.mark.parametrize("end", ENDS.values(), ids=ENDS.keys())
+def test_the_cells_of_a_chain(kind: str, end: dict[str, Any]) -> None:
+    """A cell is the least option that succeeds; the last one holds what takes more than any of them."""
+    menu = menus(**end)[kind]
+    cells = cells_of(menu)
+    assert cells is not None
+    inner = len(menu.options)
+    assert cells.count == inner + 1
+    masses = random_masses(np.random.default_rng(1), cells.count)
+    success = implied(menu, cells, masses)
+    for place in range(inner):
+        held = sum(mass for least, mass in enumerate(masses) if least <= place)
+        assert success[place + menu.has_nothing] == pytest.approx(held)
+    assert not menu.has_nothing or success[0] == 0.0
+
+
+@pytest.mark.parametrize("kind", ["subsets", "all items", "at most two", "cheap ones"])
+@pytest.mark.parametrize("end", ENDS.values(), ids=ENDS.keys())
+def test_the_cells_of_subsets(kind: str, end: dict[str, Any]) -> None:
+    """Every pattern of items that are right, each with its probability: a subset succeeds if one of its items is."""
+    rng = np.random.default_rng(2)
+    menu = menus(**end)[kind]
+    cells = cells_of(menu)
+    assert cells is not None
+    names = sorted({name for option in menu.options for name in option})
+    assert cells.count == 2 ** len(names)
+    masses = random_masses(rng, cells.count)
+    patterns = [
+        {name for name, right in zip(names, reversed(bits), strict=True) if right}
+        for bits in itertools.product([0, 1], repeat=len(names))
+    ]
+    success = implied(menu, cells, masses)
+    for arm in range(menu.arms)[menu.interior]:
+        right = sum(mass for pattern, mass in zip(patterns, masses, strict=True) if pattern & set(menu.option(arm)))
+        assert success[arm] == pytest.approx(right)
+
+
+@pytest.mark.parametrize("menu", EVERY.values(), ids=EVERY.keys())
+def test_what_contains_more_holds_more_cells(menu: Menu) -> None:
+    """Cells and order agree: if B contains A, all cells of A are B's."""
+    cells = cells_of(menu)
+    if cells is None:
+        return
+    units = np.array([implied(menu, cells, unit) for unit in np.eye(cells.count)]).T  # an arm per row
+    assert set(units.ravel().tolist()) <= {0.0, 1.0}
+    inner = range(menu.arms)[menu.interior]
+    for a, b in itertools.product(inner, inner):
+        assert menu.nested(a, b) == bool((units[a] <= units[b]).all())
+
+
+def test_cells_that_would_be_too_many() -> None:
+    assert cells_of(Menu.top_k(range(1, MOST_CELLS), classes=1000)) is not None
+    assert cells_of(Menu.top_k(range(1, MOST_CELLS + 1), classes=1000)) is None
+    assert cells_of(Menu.intervals(step=Fraction(1, 127))) is not None
+    assert cells_of(Menu.intervals(step=Fraction(1, 128))) is None
+    eight = dict.fromkeys("abcdefgh", 1)
+    found = cells_of(Menu.subsets(eight))
+    assert found is not None
+    assert found.count == 256
+    assert cells_of(Menu.subsets({**eight, "i": 1})) is None
+
+
+@pytest.mark.parametrize("kind", ["grid", "line", "own"])
+def test_kinds_without_cells(kind: str) -> None:
+    assert cells_of(menus()[kind]) is None
+
+
+def test_a_menu_read_back_has_the_same_order() -> None:
+    for kind, menu in menus().items():
+        if kind == "own":
+            continue  # a function cannot be written down
+        again = Menu.from_recipe(menu.recipe())
+        mine, theirs = order_of(menu), order_of(again)
+        assert mine is not None
+        assert theirs is not None
+        assert around(menu, mine) == around(again, theirs)
+        one, other = cells_of(menu), cells_of(again)
+        assert (one is None) == (other is None)
+        if one is not None and other is not None:
+            assert (one.form, one.count) == (other.form, other.count)
+            assert np.array_equal(np.asarray(one.members), np.asarray(other.members))
+
+
+def test_listed_by_hand_a_menu_is_ordered_all_the_same() -> None:
+    """An order that is known by name, on options that someone wrote down himself: some of the intervals, some subsets."""
+    some = Menu({("a",): 1.0, ("a", "b"): 2.0, ("c", "b", "a"): 3.0}, everything="all", max_cost=5, contains=superset)
+    order = order_of(some)
+    assert order is not None
+    assert around(some, order) == {0: [0, 1, 2], 1: [1, 2], 2: [2]}
+
+
+def test_what_auto_takes() -> None:
+    taken = {kind: Selector(menu, 0.8).bounds for kind, menu in menus().items()}
+    intervals = {"intervals", "halves", "third"}
+    assert taken == {kind: "closed" if kind in intervals else "contained" for kind in taken}
+    assert Selector(Menu.intervals(step=Fraction(1, MOST_GRID)), 0.8).bounds == "closed"
+    assert Selector(Menu.intervals(step=Fraction(1, MOST_GRID + 1)), 0.8).bounds == "contained"
+
+
+def test_the_blocks_lie_behind_one_another() -> None:
+    """Pools, cells and memory begin where the one before ends, and the last ends with the memory."""
+    for menu in menus().values():
+        learner = Selector(menu, 0.8, bounds="closed", chooser="thompson", memory="reset")._learner
+        starts = [int(learner.arms[place]) for place in (layout.POOLS, layout.MIDDLE, layout.MEMORY)]
+        assert layout.length(menu.arms, 0) == starts[0] < starts[1] < starts[2] < len(learner.arms)
