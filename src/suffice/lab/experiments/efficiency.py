@@ -177,7 +177,8 @@ def world_of(name: str) -> tuple[Any, float, Optimum]:
     else:
         stream = {"intervals": Points, "rides": Rides, "needs": Needs}[kind]()
     stream = Told(stream) if "told" in name else stream
-    return stream, target, optimum(*stream.truth(), target=target)
+    success, cost = stream.truth()
+    return stream, target, optimum(success, cost, target)
 
 
 def method_of(name: str, stream: Any, target: float, horizon: int, seed: int) -> Selector:
