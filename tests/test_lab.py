@@ -48,7 +48,7 @@ def run(experiment: type[Experiment], **changes: Any) -> tuple[dict[str, Any], d
 
 def test_all_are_found() -> None:
     assert set(EXPERIMENTS) == {
-        "intervals", "projected", "trap", "labels", "corollaries", "threshold", "attack", "savings",
+        "intervals", "projected", "trap", "labels", "corollaries", "threshold", "attack", "savings", "efficiency",
     }  # fmt: skip
 
 

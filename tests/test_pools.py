@@ -95,7 +95,7 @@ TALLIES = st.lists(
 @pytest.mark.parametrize("compiled", COMPILED)
 @pytest.mark.parametrize("menu", MENUS.values(), ids=MENUS.keys())
 @given(tallies=TALLIES, told=st.integers(1, 10**6))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_pools_are_sums_over_all_that_contain_an_arm(
     menu: Menu, compiled: bool, tallies: list[tuple[int, float]], told: int
 ) -> None:
@@ -112,7 +112,7 @@ def test_pools_are_sums_over_all_that_contain_an_arm(
 @pytest.mark.parametrize("compiled", COMPILED)
 @pytest.mark.parametrize("menu", INTERVALS.values(), ids=INTERVALS.keys())
 @given(tallies=TALLIES, told=st.integers(1, 10**6))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_the_closure_is_a_shortest_path(
     menu: Menu, compiled: bool, tallies: list[tuple[int, float]], told: int
 ) -> None:

@@ -75,7 +75,7 @@ def refused(said: tuple[int, str, str], *parts: str) -> None:
 def test_a_row_says_what_simulate_says() -> None:
     stream = LabelRanks.cifar100()
     found = compare(stream, 0.9, 3000, methods(stream, 0.9, 3000, ["suffice"]), seeds=[7], window=100)
-    trace = simulate(Selector(stream.menu, 0.9), stream, 3000, seed=7)
+    trace = simulate(Selector(stream.menu, 0.9, seed=7), stream, 3000, seed=7)
     row, best = found.rows[0], optimum(*stream.truth(), target=0.9)
     assert row.rate.value == pytest.approx(trace.rate)
     assert row.debt.value == pytest.approx(trace.debt)

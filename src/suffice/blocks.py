@@ -102,7 +102,8 @@ def past_of(arms: Any) -> dict[str, Any]:
             at = past.moment_at(arms, 0, place)
             plays = np.asarray(arms[at + 1 : at + 1 + total])
             successes = np.asarray(arms[at + 1 + total : at + 1 + 2 * total])
-            rows = [[arm, float(plays[arm]), float(successes[arm])] for arm in np.flatnonzero(plays).tolist()]
+            played = np.flatnonzero(plays).tolist() if arms[at] >= 0.0 else []  # one not in use holds what is forgotten
+            rows = [[arm, float(plays[arm]), float(successes[arm])] for arm in played]
             kept["moments"].append([int(arms[at]), rows])
     elif way == past.WINDOW:
         ring = past.ring_of(int(arms[block + past.SPAN]))

@@ -57,8 +57,8 @@ class Menu:
         max_cost: what everything costs; no option costs more.
         everything_success: how often everything succeeds, for a best option that is good but not perfect.
         contains: the containment order where there is one: "chain" if each option succeeds whenever an earlier one
-            does, or a function (a, b) that says whether a succeeds whenever b does. It is kept with the menu; the
-            bounds of this version learn each option by itself and make no use of it.
+            does, or a function (a, b) that says whether a succeeds whenever b does. What is learned of one option
+            then says something of others. It must be true: where it is not, choosing costs more.
 
     >>> menu = Menu({"small": 0.1, "large": 0.4}, everything="ask a person", nothing="no answer")
     >>> [menu.option(arm) for arm in range(menu.arms)]

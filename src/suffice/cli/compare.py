@@ -51,7 +51,8 @@ def compare(
         The first world.
     rivals
         Whom to compare with, with commas: any of `suffice list rivals`, projected-5 for another step, threshold; or all,
-        same (those that see no more than success and cost) or none.
+        same (those that see no more than success and cost) or none. Ours with other parts stands there, too:
+        suffice:chooser=optimist, suffice:bounds=kl:prices=straight, suffice:memory=full.
     suffice
         With the default selector, which is not told the horizon.
     paper

@@ -69,7 +69,8 @@ def run(
         For a log: the option that always succeeds; its last if left out.
     methods
         Which methods, with commas: suffice, paper, threshold, or any of `suffice list rivals`; paper-5 and projected-5
-        have a scale of their own.
+        have a scale of their own, suffice:chooser=optimist:memory=full has parts of its own (bounds, chooser, prices,
+        memory, guard, slack).
     bounds
         The bounds of suffice; see `suffice list bounds`.
     slack

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from suffice.kernels.cells import SEEN, begin, thompson
+from suffice.kernels.cells import FIT_AT, SEEN, begin, thompson
 from suffice.kernels.closure import close
 from suffice.kernels.envelope import BUCKET, lowest, set_line, settle_all, update
 from suffice.kernels.guard import follows
@@ -49,7 +49,7 @@ from suffice.kernels.layout import (
     cell,
 )
 from suffice.kernels.lines import CLOSED, CONTAINED, PAPER, epoch_of, level_of, lower_of, upper_of
-from suffice.kernels.memory import gone, remembers
+from suffice.kernels.memory import RESET, WAY, gone, remembers
 from suffice.kernels.pools import tighten
 
 NOBODY = np.zeros(0, dtype=np.bool_)  # where all arms may be played
@@ -179,7 +179,8 @@ def learn(arms: Any, arm: int, success: float, cost: float, plays: int, told: in
     arms[cell(PLAYS, arm)] += plays
     # No more successes than plays: an interrupt may have kept the play from being learned that a late success amends.
     arms[cell(SUCCESSES, arm)] = min(arms[cell(SUCCESSES, arm)] + success, arms[cell(PLAYS, arm)])
-    if not math.isnan(cost):
+    # Nor more costs: what comes late may be that of a play that is forgotten.
+    if not math.isnan(cost) and (plays > 0 or arms[cell(PRICED, arm)] + 1.0 <= arms[cell(PLAYS, arm)]):
         arms[cell(PRICED, arm)] += 1
         arms[cell(COSTS, arm)] += cost
     if plays > 0 and arms[CURVE] > 0.0:
@@ -187,10 +188,13 @@ def learn(arms: Any, arm: int, success: float, cost: float, plays: int, told: in
     arms[PRICE_NOW] = price
     if plays > 0 and arms[MEMORY] > 0.0 and interior(arms, arm) and remembers(arms, arm, success, cost):
         if arms[MIDDLE] > 0.0:
-            begin(arms)
+            if arms[int(arms[MEMORY]) + WAY] == RESET:
+                begin(arms)
+            else:  # a little has faded: the fit is looked at again, from where it stands
+                arms[int(arms[MIDDLE]) + FIT_AT] = 0.0
         refresh(arms, told, price, True)
         return
-    if not turn(arms, told, price) and interior(arms, arm):
+    if not turn(arms, told, price) and interior(arms, arm) and arms[cell(PLAYS, arm)] > 0.0:
         redraw(arms, arm)
         _lift(arms, arm, told, price)
 

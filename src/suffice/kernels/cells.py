@@ -44,6 +44,7 @@ WIDE, NARROW, OFTEN = 1.0, 0.6, 0.25
 GROWTH = 1.03  # how many more outcomes call for a new fit
 ROUNDS = 40  # of expectation maximisation, each fit beginning where the last one ended
 TINY = 1e-12
+SUREST = 1e12  # the precision of one option's success beyond which rounding would outweigh the prior of a cell
 
 
 def room_of(form: int, cells: int, count: int) -> int:
@@ -148,7 +149,8 @@ def _precision(arms: Any, theta: int, sums: int, form: int, cells: int, spans: i
         if plays == 0.0:
             continue
         mass = (plays * _mass(arms, theta, sums, arm, form, cells, spans) + 0.5) / (plays + 1.0)
-        weight = plays / (mass * (1.0 - mass))
+        mass = min(max(mass, TINY), 1.0 - TINY)
+        weight = min(plays / (mass * (1.0 - mass)), SUREST)
         if form == SPANS:
             # In the corner of its square only; the sums below carry it to all of the square.
             begins, ends = int(arms[spans + 2 * arm]), int(arms[spans + 2 * arm + 1])
@@ -179,7 +181,7 @@ def _factor(arms: Any, rows: int, cells: int) -> None:
             for c in range(b):
                 total -= arms[row + c] * arms[other + c]
             if a == b:
-                arms[row + a] = math.sqrt(max(total, TINY))
+                arms[row + a] = math.sqrt(max(total, PRIOR))  # less than the prior's is rounding
             else:
                 arms[row + b] = total / arms[other + b]
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from suffice.errors import InvalidArgument, shown
-from suffice.lab.run_methods import rivals, scale_of
+from suffice.lab.run_methods import parts_of, rivals, scale_of
 from suffice.lab.run_stream import meant
 from suffice.rivals.base import NONE, SUCCESS, SUCCESS_AND_COST
 
@@ -38,7 +38,9 @@ def _named(name: str) -> list[str]:
     plain = name.replace("-", "_")
     if plain in known:
         return [plain]
-    if name in (SUFFICE, "threshold") or scale_of(name) is not None:
+    if name.startswith(f"{SUFFICE}:"):
+        parts_of(name)
+    if name.split(":")[0] == SUFFICE or name == "threshold" or scale_of(name) is not None:
         return [name]
     raise InvalidArgument(
         f"rivals must be all, same, none, or some of {', '.join(known)}, with commas, got {shown(name)}"

@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 from suffice import rivals as package
-from suffice.bounds import named_bounds
 from suffice.checks import positive, rate, whole
 from suffice.errors import InvalidArgument, shown
 from suffice.printed import paper
@@ -15,6 +14,7 @@ from suffice.selector import Selector
 from suffice.threshold import ThresholdSelector
 
 Make = Callable[[int], Any]  # from the seed of the method's own randomness
+PARTS: Final = ("bounds", "chooser", "prices", "memory", "guard", "slack")
 SCALED: Final = ("paper", "projected")  # the methods with a step a/sqrt(horizon); paper-5 is the paper with a = 5
 
 
@@ -34,6 +34,8 @@ def methods(
 ) -> dict[str, Make]:  # fmt: skip
     """How to make each of the methods named: "suffice", "paper", "threshold" or a rival.
 
+    "suffice:chooser=optimist:prices=straight" is ours with other parts than the default's.
+
     `scale` is a in the paper's step a/sqrt(horizon), for its method and for its projected baseline; "paper-5" and
     "projected-5" have one of their own.
 
@@ -43,13 +45,10 @@ def methods(
     """
     menu = stream.menu
     rate("target", target)
-    if bounds != "auto":
-        named_bounds(bounds)
-    if slack is not None:
-        positive("slack", slack)
     whole("horizon", horizon)
+    _variant("suffice", menu, target, slack, bounds)
     known: dict[str, Make] = {
-        "suffice": lambda seed: Selector(menu, target, slack=slack, bounds=bounds, seed=seed),
+        "suffice": _variant("suffice", menu, target, slack, bounds),
         "paper": _scaled("paper", menu, target, horizon, scale),
         "threshold": lambda _: _threshold(stream, target, slack),
         **{name: _maker(kind, stream, target, horizon) for name, kind in rivals().items()},
@@ -60,11 +59,41 @@ def methods(
         own = scale_of(name)
         if own is not None:
             known[name] = _scaled(name.partition("-")[0], menu, target, horizon, own)
+        elif name.startswith("suffice:"):
+            known[name] = _variant(name, menu, target, slack, bounds)
         elif name not in known:
             raise InvalidArgument(f"methods must be some of {', '.join(known)}, got {shown(name)}")
     if not wanted:
         raise InvalidArgument(f"methods must be some of {', '.join(known)}, got none")
     return {name: known[name] for name in wanted}
+
+
+def parts_of(name: str) -> dict[str, Any]:
+    """The parts of a selector in the name of a method.
+
+    >>> parts_of("suffice:bounds=kl:guard=0.3")
+    {'bounds': 'kl', 'guard': 0.3}
+    """
+    parts: dict[str, Any] = {}
+    for text in name.split(":")[1:]:
+        part, equals, value = text.partition("=")
+        if part not in PARTS or not equals:
+            raise InvalidArgument(f"suffice: must be followed by {', '.join(PARTS)} as part=value, got {shown(text)}")
+        parts[part] = (None if value == "none" else _number(part, value)) if part in ("guard", "slack") else value
+    return parts
+
+
+def _number(part: str, text: str) -> float:
+    try:
+        return float(positive(part, float(text)))
+    except ValueError:
+        raise InvalidArgument(f"{part} must be a number above 0, got {shown(text)}") from None
+
+
+def _variant(name: str, menu: Any, target: float, slack: float | None, bounds: str) -> Make:
+    parts = {"bounds": bounds, "slack": slack, **parts_of(name)}
+    Selector(menu, target, **parts)  # so that what is wrong is said before anything runs
+    return lambda seed: Selector(menu, target, seed=seed, **parts)
 
 
 def scale_of(name: str) -> float | None:
