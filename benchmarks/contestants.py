@@ -92,7 +92,7 @@ class Suffice(Holder):
 
 
 class SufficeHalfLog(Suffice):
-    """ours, default bounds: success or failure of the arm played, known costs; holds the rate on every path."""
+    """ours, the optimist: success or failure of the arm played, known costs; holds the rate on every path."""
 
     name, label, bounds = "suffice", "suffice (half-log)", "half-log"
 

@@ -29,7 +29,7 @@ ROUNDS, TIMED = 40, 10  # one decision of every selector each; the last ones are
 def extras(plan: Plan, say: Callable[[str], None]) -> list[Row]:
     """All rows."""
     rows: list[Row] = []
-    for part in (_imports, _compiling, _simulating, _many_arms, _fleet):
+    for part in (_imports, _compiling, _simulating, _many_arms, _choosing, _fleet):
         say(part.__name__.strip("_"))
         try:
             rows += part(plan)
@@ -219,6 +219,42 @@ def _interior_step(stream: Coverage, scanned: bool, plan: Plan) -> Interior:
     return Interior(arms, steps, inside / steps, tick * own / inside, tick * (cycles - plain) / inside)
 
 
+# --- bounds and choosers
+
+
+PARTS = {
+    'optimist, "contained"': {"bounds": "contained"},
+    'optimist, "closed"': {"bounds": "closed"},
+    "optimist, memory that resets": {"chooser": "optimist"},
+    "sampling, whole history": {"memory": "full"},
+    "as it comes": {},
+}
+
+
+def _choosing(plan: Plan) -> list[Row]:
+    """What structured bounds, memory and sampling take, in plain KL bounds: time per simulated step, interleaved."""
+    rows: list[Row] = []
+    for cells in (20, 100, 500):
+        stream = Coverage(cells)
+        steps = min(100_000, 20_000_000 // stream.menu.arms) // (5 if plan.quick else 1)
+        kinds = {"kl": {"bounds": "kl"}, **PARTS}
+        if cells > 100:
+            del kinds['optimist, "closed"']  # all pairs of a thousand nodes at each refreshing: nobody waits for that
+        taken: dict[str, list[float]] = {kind: [] for kind in kinds}
+        for _ in range(3):
+            for kind, parts in kinds.items():
+                selector = suffice.Selector(stream.menu, TARGET, **parts)  # type: ignore[arg-type]
+                suffice.summarize(selector, stream, 20)  # compiles, and draws the world's tables
+                start = now()
+                suffice.summarize(selector, stream, steps)
+                taken[kind].append((now() - start) / steps)
+        plain = min(taken.pop("kl"))
+        for kind, times in taken.items():
+            what = f"n = {stream.menu.arms:,}: {kind}"
+            rows.append((what, f"{min(times) / plain:,.1f}x", f"of plain KL bounds; {min(times) * 1e6:,.1f} µs a step"))
+    return rows
+
+
 # --- a fleet
 
 
@@ -259,7 +295,7 @@ def _loop(how: str, switched_off: str) -> Row:
     os.environ["SUFFICE_NO_COMPILE"] = switched_off
     try:
         menu, world = _small_menu(), World(FLEET_ARMS)
-        selectors = [suffice.Selector(menu, TARGET) for _ in range(LOOP)]
+        selectors = [suffice.Selector(menu, TARGET, bounds="half-log") for _ in range(LOOP)]  # as in a fleet
         spent = []
         for _ in range(ROUNDS):
             between, start = 0, now()

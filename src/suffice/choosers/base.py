@@ -12,8 +12,9 @@ class Chooser(Protocol):
     """Proposes an arm at a price for success.
 
     `allowed` marks the arms that may be played now, or is None if all may. A proposal that is not an allowed arm, or an
-    exception, has the optimist play instead. A chooser may also have a method
-    `learn(arm, success, cost)`, which is called after each outcome; the cost is None where nobody told it.
+    exception, has the optimist play instead; so does a guard that finds the chooser too dear. A chooser may also have a
+    method `learn(arm, success, cost)`, which is called after each outcome; the cost is None where nobody told it. One that
+    looks at nothing but the past may say `blind = True`: then bounds learn from its plays, too (docs/choosers.md).
 
     >>> import suffice
     >>> class Second:
