@@ -360,6 +360,7 @@ def endure(stream: Any, chooser: Hostile, kappa: float | None, steps: int, seed:
     best = optimum(success, cost, TARGET)
     support = np.flatnonzero(best.weights)
     regret = drift = short = 0.0
+    fair = 0
     for latent in stream.draw(np.random.default_rng(seed), steps):
         chooser.latent, calls = latent, chooser.calls
         price = min(max(selector.dual, 0.0), cap)
@@ -384,6 +385,8 @@ def endure(stream: Any, chooser: Hostile, kappa: float | None, steps: int, seed:
         assert isinstance(learner, OwnLearner)
         assert learner._inner is not None
         assert learner._inner.arms[flat.EPOCH] >= selector.told  # of the epoch that is now, followed or not
+        fair += learner._fair or not asked
+        assert learner._inner.columns()[0].sum() == fair  # what it was asked for is no evidence, also if it failed
     return regret, regret + best.dual * selector.debt
 
 
@@ -409,6 +412,21 @@ def test_hostile_choosers_break_nothing(stream: Any, kind: type[Hostile], kappa:
 @pytest.mark.filterwarnings("ignore::suffice.SufficeWarning")
 def test_hostile_choosers_break_nothing_for_long(stream: Any, kind: type[Hostile], kappa: float) -> None:
     endure(stream, kind(stream), kappa, 30_000)
+
+
+def test_everything_is_charged_where_a_success_is_worth_nothing() -> None:
+    """Above the lower rail the price may be 0; whoever plays everything there must not do so for free, or for ever."""
+    stream = Coins()
+    selector = Selector(stream.menu, TARGET, chooser=Dearest(stream), slack=500, guard=None)
+    while selector.dual > 0.0:
+        selector.tell(selector.ask(), True)
+    before = gap_of(selector)
+    assert between(selector)
+    for _ in range(20):
+        decision = selector.ask()
+        assert decision.is_everything
+        selector.tell(decision, True)
+    assert gap_of(selector) == pytest.approx(before + 20.0)
 
 
 def test_a_guard_earns_its_keep() -> None:

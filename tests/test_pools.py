@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from naive_bounds import NaiveBounds
 
@@ -24,6 +24,7 @@ from suffice.memory import FULL
 
 needs_compiler = pytest.mark.skipif(not available(), reason="the extra `fast` is not installed")
 COMPILED = [False, pytest.param(True, marks=needs_compiler)]
+QUICK = [Phase.explicit, Phase.reuse, Phase.generate]  # shrinking lists of tallies would take minutes
 CLOSE = 1e-7  # `kl_upper` ends a little above the root
 CODES = {"contained": lines.CONTAINED, "closed": lines.CLOSED}
 
@@ -96,7 +97,7 @@ TALLIES = st.lists(
 @pytest.mark.parametrize("compiled", COMPILED)
 @pytest.mark.parametrize("menu", MENUS.values(), ids=MENUS.keys())
 @given(tallies=TALLIES, told=st.integers(1, 10**6))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25, deadline=None, phases=QUICK)
 def test_pools_are_sums_over_all_that_contain_an_arm(
     menu: Menu, compiled: bool, tallies: list[tuple[int, float]], told: int
 ) -> None:
@@ -113,7 +114,7 @@ def test_pools_are_sums_over_all_that_contain_an_arm(
 @pytest.mark.parametrize("compiled", COMPILED)
 @pytest.mark.parametrize("menu", INTERVALS.values(), ids=INTERVALS.keys())
 @given(tallies=TALLIES, told=st.integers(1, 10**6))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25, deadline=None, phases=QUICK)
 def test_the_closure_is_a_shortest_path(
     menu: Menu, compiled: bool, tallies: list[tuple[int, float]], told: int
 ) -> None:
@@ -129,7 +130,7 @@ def test_the_closure_is_a_shortest_path(
 @pytest.mark.parametrize("compiled", COMPILED)
 @pytest.mark.parametrize("menu", INTERVALS.values(), ids=INTERVALS.keys())
 @given(seed=st.integers(0, 10**6), plays=st.sampled_from([5, 50, 2000]), told=st.integers(1, 10**5))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25, deadline=None, phases=QUICK)
 def test_a_world_there_is_is_not_contradicted(menu: Menu, compiled: bool, seed: int, plays: int, told: int) -> None:
     """Tallies of a distribution with atoms on the grid and off it: the closure holds, and bounds what was never played."""
     rng = np.random.default_rng(seed)
