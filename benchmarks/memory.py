@@ -153,8 +153,9 @@ def draw(curves: dict[str, dict[str, Floats]], world: World, folder: Path) -> No
                 panel.plot(steps, rows.mean(axis=0)[steps], color=colour, linestyle=dashes, linewidth=1.6, label=memory)
             for end in np.cumsum([length for _, length in world.phases])[:-1].tolist():
                 panel.axvline(end, color=sheet.colour("target"), linewidth=0.8, linestyle=":")
-            panel.set_title(f"chooser {chooser}", loc="left", fontsize=9)
+            panel.set_title(f"{world.name}, {chooser}", loc="left", fontsize=9)
             panel.set_xlabel("step (dotted: the world shifts)")
+            panel.set_xticks(range(0, world.length + 1, 10_000))
             panel.xaxis.set_major_formatter("{x:,.0f}")
             panel.yaxis.set_major_formatter("{x:,.0f}")
         panels[0].set_ylabel("pseudo-regret so far")

@@ -180,6 +180,32 @@ def test_apart_is_not_put_off_by_late_successes_and_rounding() -> None:
         assert not function(5.0, 5.0, 0.0, 1.0, 0.0)
 
 
+# Plays and successes before and since, of three options each inside the next. The first and the last keep the pools of the
+# middle one from saying what its own outcomes say.
+ONLY = {
+    "its own outcomes, worse": ([(2000, 0), (200, 200), (0, 0)], [(0, 0), (100, 0), (2000, 2000)]),
+    "its own outcomes, better": ([(0, 0), (100, 0), (2000, 2000)], [(2000, 0), (200, 200), (0, 0)]),
+    "the pools, worse": ([(200, 200), (0, 0), (0, 0)], [(0, 0), (0, 0), (100, 0)]),
+    "the pools, better": ([(0, 0), (0, 0), (100, 0)], [(200, 200), (0, 0), (0, 0)]),
+    "nothing": ([(200, 20), (200, 100), (200, 180)], [(100, 15), (100, 50), (100, 85)]),
+}
+
+
+@pytest.mark.parametrize(("before", "since"), ONLY.values(), ids=ONLY.keys())
+def test_each_of_the_four_tests_is_needed(before: Any, since: Any) -> None:
+    menu = Menu.top_k([5, 10, 20], classes=100)
+    arms = list(learner_of(menu, "reset", compiled=False).arms)
+    moment = kernel.moment_at(arms, 0, 1)
+    for arm in (1, 2, 3):
+        (plays, successes), (later, later_successes) = before[arm - 1], since[arm - 1]
+        arms[moment + 1 + arm], arms[moment + 1 + menu.arms + arm] = float(plays), float(successes)
+        arms[layout.cell(layout.PLAYS, arm)] = float(plays + later)
+        arms[layout.cell(layout.SUCCESSES, arm)] = float(successes + later_successes)
+    contradiction = since is not ONLY["nothing"][1]
+    assert kernel.contradicted(arms, moment) == contradiction
+    assert fast(kernel.contradicted)(np.array(arms), moment) == contradiction
+
+
 # --- what is forgotten, against a list of all outcomes
 
 
@@ -581,8 +607,9 @@ def busy(memory: str, menu: Menu = CHAIN) -> Any:
     return json.loads(json.dumps(selector.state()))
 
 
-def spoil(past: Any, what: str) -> None:
+def spoil(state: Any, what: str) -> None:
     """One thing that no selector has ever saved."""
+    past = state["kept"]["past"]
     used = [moment for moment in past.get("moments", []) if moment[1]]
     if what == "count":
         past["count"] = -1
@@ -615,7 +642,9 @@ def spoil(past: Any, what: str) -> None:
     elif what == "more than there are now":
         used[0][1][0][1:] = [10**9, 0]
     elif what == "more successes than now":
-        used[0][1][0][1:] = [1e9, 1e9]
+        row = used[0][1][0]
+        plays = next(plays for arm, plays, *_ in state["tally"] if arm == row[0])
+        row[1:] = [plays, plays]
     elif what == "a boundary arm":
         past["ring"][0][0] = 5
     elif what == "a cost out of range":
@@ -643,7 +672,7 @@ ONLY_WINDOW = ["a boundary arm", "a cost out of range", "a negative cost", "an i
 def test_a_past_that_cannot_be_is_refused(memory: str, what: str) -> None:
     state = busy(memory)
     assert Selector.from_state(copy.deepcopy(state)).state()["kept"] == state["kept"]
-    spoil(state["kept"]["past"], what)
+    spoil(state, what)
     with pytest.raises(StateError):
         Selector.from_state(state)
 

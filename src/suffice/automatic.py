@@ -11,6 +11,7 @@ from suffice.menu import Menu
 from suffice.structure import MOST_GRID, cells_of, order_of
 
 PLAIN_CELLS = 24  # so many cells can be sampled in good time without a compiler
+PLAIN_GRID = 8  # and so many points of a grid have their differences closed
 
 
 def resolve(menu: Menu, bounds: Any, chooser: Any, memory: Any) -> tuple[Bounds, Any, Memory]:
@@ -29,7 +30,8 @@ def _best(menu: Menu) -> str:
     order = order_of(menu)
     if order is None:
         return HalfLog.name
-    return Closed.name if order.shape == INTERVALS and order.grid <= MOST_GRID else Contained.name
+    most = MOST_GRID if available() else PLAIN_GRID
+    return Closed.name if order.shape == INTERVALS and order.grid <= most else Contained.name
 
 
 def _may_sample(menu: Menu) -> bool:

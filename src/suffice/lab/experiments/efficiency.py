@@ -71,7 +71,8 @@ class Efficiency(Experiment):
         summary = summarize(method, stream, horizon, task["seed"], marks=marks)
         found = {**runs.row(summary, best), "world": world, "method": task["method"]}
         late, end = summary.marks
-        return {**found, "last_cost": (end.cost - late.cost) / (end.step - late.step), **_parts(stream, best, target, summary.plays)}
+        last = (end.cost - late.cost) / (end.step - late.step)
+        return {**found, "last_cost": last, **_parts(stream, best, target, summary.plays)}
 
     def collect(self, settings: Settings, results: Sequence[Numbers]) -> Numbers:
         rows: list[dict[str, Any]] = []
@@ -146,7 +147,7 @@ class Efficiency(Experiment):
     def draw(self, numbers: Numbers, canvas: Canvas) -> None:
         rows = [row for row in numbers["rows"] if row["world"] == "intervals"]
         horizons = sorted({row["horizon"] for row in rows})
-        _ladder(canvas, [row for row in rows if row["horizon"] == horizons[-1]], horizons[-1])
+        _ladder(canvas, rows, sorted({horizons[0], horizons[-1]}))
         if len(horizons) > 1:
             _growth(canvas, rows, horizons)
         _worlds(canvas, [row for row in numbers["rows"] if row["method"] == "suffice" and row["world"] != "shift"])
@@ -211,11 +212,18 @@ def _share(row: Mapping[str, Any]) -> Estimate:
 # --- figures
 
 
-def _ladder(canvas: Canvas, rows: Sequence[Mapping[str, Any]], horizon: int) -> None:
+def _ladder(canvas: Canvas, rows: Sequence[Mapping[str, Any]], horizons: Sequence[int]) -> None:
     """Where the cost goes, step by step: boundary plays, an unsettled price, and learning."""
+    panels = np.atleast_1d(canvas.panels("efficiency_ladder", len(horizons), width=9.0 / len(horizons), height=3.2))
+    for place, (panel, horizon) in enumerate(zip(panels, horizons, strict=True)):
+        _bars(canvas, panel, [row for row in rows if row["horizon"] == horizon], names=place == 0)
+        panel.set_title(f"T = {power(horizon)}", fontsize=9)
+    panels[0].figure.legend(*panels[0].get_legend_handles_labels(), fontsize=8, loc="outside lower center", ncols=3)
+
+
+def _bars(canvas: Canvas, panel: Any, rows: Sequence[Mapping[str, Any]], *, names: bool) -> None:
     price = next(row["between"] for row in rows if row["method"] == "knows all")
     shown = [row for row in rows if row["yardstick"] or row["method"] in LADDER]
-    panel = canvas.panels("efficiency_ladder", 1, width=6.5, height=3.2)
     places = np.arange(len(shown))[::-1]
     parts = {
         "nothing and everything": [max(row["boundary"], 0.0) for row in shown],
@@ -227,33 +235,30 @@ def _ladder(canvas: Canvas, rows: Sequence[Mapping[str, Any]], horizon: int) -> 
         panel.barh(places, values, left=left, color=canvas.colour(colour), label=label, height=0.7)
         left += np.array(values)
     for place, total, row in zip(places, left, shown, strict=True):
-        panel.text(total, place, f" {total:,.0f}  (debt ≤ {row['largest_debt']:,.1f})", va="center", fontsize=7,
+        panel.text(total, place, f" {total:,.0f} (debt ≤ {row['largest_debt']:,.1f})", va="center", fontsize=7,
                    color=panel.title.get_color())  # fmt: skip
-    panel.set_yticks(places, [_named(row["method"]) for row in shown])
-    panel.set(
-        xlabel=f"shadow-priced regret in expectation by T = {power(horizon)}, intervals", xlim=(0, left.max() * 1.22)
-    )
-    panel.figure.legend(fontsize=8, loc="outside lower center", ncols=3)
+    panel.set_yticks(places, [_named(row["method"]) for row in shown] if names else [])
+    panel.set(xlabel="shadow-priced regret in expectation", xlim=(0, left.max() * 1.45))
+    panel.ticklabel_format(axis="x", style="plain")
+    panel.locator_params(axis="x", nbins=4)
 
 
 def _growth(canvas: Canvas, rows: Sequence[Mapping[str, Any]], horizons: Sequence[int]) -> None:
-    panel = canvas.panels("efficiency_growth", 1, width=5.0, height=3.4)
-    best = [
-        min(row["priced_regret"] for row in rows if row["horizon"] == h and row["method"] in YARDSTICK)
-        for h in horizons
-    ]
+    panel = canvas.panels("efficiency_growth", 1, width=6.0, height=3.4)
+
+    def lost(horizon: int, methods: Sequence[str]) -> float:
+        return min(r["boundary"] + r["between"] for r in rows if r["horizon"] == horizon and r["method"] in methods)
+
+    best = [lost(horizon, YARDSTICK) for horizon in horizons]
     panel.plot(horizons, best, color=canvas.colour("paper"), marker="s", label="paper, best step")
     styles = ("-", "--", "-.", ":", (0, (5, 1)), "-", ":")
-    for place, method in enumerate(LADDER):
-        found = {row["horizon"]: row for row in rows if row["method"] == method}
-        values = [found[h]["priced_regret"] for h in horizons]
+    for style, method in zip(styles, LADDER, strict=True):
         colour = canvas.colour(
             "suffice" if method == "suffice" else "everything" if method == "knows all" else "a = 20"
         )
-        panel.plot(
-            horizons, values, color=colour, marker="o", markersize=4, linestyle=styles[place], label=_named(method)
-        )
-    panel.set(xscale="log", yscale="log", xlabel="T", ylabel="shadow-priced regret")
+        values = [lost(horizon, [method]) for horizon in horizons]
+        panel.plot(horizons, values, color=colour, marker="o", markersize=4, linestyle=style, label=_named(method))
+    panel.set(xscale="log", yscale="log", xlabel="T", ylabel="shadow-priced regret in expectation")
     panel.figure.legend(fontsize=7, loc="outside right upper")
 
 
