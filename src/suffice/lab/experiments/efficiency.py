@@ -247,7 +247,9 @@ def _growth(canvas: Canvas, rows: Sequence[Mapping[str, Any]], horizons: Sequenc
     panel = canvas.panels("efficiency_growth", 1, width=6.0, height=3.4)
 
     def lost(horizon: int, methods: Sequence[str]) -> float:
-        return min(r["boundary"] + r["between"] for r in rows if r["horizon"] == horizon and r["method"] in methods)
+        return min(
+            float(r["boundary"] + r["between"]) for r in rows if r["horizon"] == horizon and r["method"] in methods
+        )
 
     best = [lost(horizon, YARDSTICK) for horizon in horizons]
     panel.plot(horizons, best, color=canvas.colour("paper"), marker="s", label="paper, best step")
