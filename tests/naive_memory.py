@@ -172,7 +172,7 @@ NAIVE: dict[str, type[Naive]] = {
 
 # --- a world that does not change, watched
 
-HOSTILE = 1  # of the two ways to choose in `watch`
+ANY, CHASE, FREEZE = range(3)  # how arms are chosen in `watch`
 
 
 def watch(nested: Any, latents: Any, coins: Any, success: Any, way: int, nearest: int) -> Any:
@@ -180,7 +180,7 @@ def watch(nested: Any, latents: Any, coins: Any, success: Any, way: int, nearest
 
     Against all moments at all later moments, which is more often than the selector looks. `nested[a, b]`: b contains a;
     `success[latent, arm]`. The arms are chosen at random, or by whoever wants a reset: the arm whose mean since the last
-    moment is furthest, in standard errors, from what it was before.
+    moment is furthest, in standard errors, from what it was before; or the one where it is nearest, so that luck is kept.
     """
     arms, steps = nested.shape[0], len(latents)
     past = np.zeros((steps // nearest + 1, 2, arms))  # plays and successes at each moment
@@ -189,15 +189,15 @@ def watch(nested: Any, latents: Any, coins: Any, success: Any, way: int, nearest
     tests = np.zeros((4, 4))  # plays and successes of who did well, plays and successes of who did badly
     for step in range(steps):
         arm, last = int(coins[step] * arms), step // nearest
-        if way == 1 and step % 3 > 0 and last > 0:
-            furthest = -1.0
+        if way > 0 and step % 3 > 0 and last > 0:
+            furthest = -math.inf
             for a in range(arms):
                 z = now[0, a] - past[last, 0, a]
                 if past[last, 0, a] > 0.0:
                     since = (now[1, a] - past[last, 1, a]) / z if z > 0.0 else 2.0
                     gap = abs(past[last, 1, a] / past[last, 0, a] - since) * math.sqrt(z + 1.0)
-                    if gap > furthest:
-                        furthest, arm = gap, a
+                    if (gap if way == 1 else -gap) > furthest:
+                        furthest, arm = gap if way == 1 else -gap, a
         now[0, arm] += 1.0
         now[1, arm] += success[latents[step], arm]
         if (step + 1) % nearest == 0:

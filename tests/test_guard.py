@@ -437,6 +437,14 @@ def test_a_guard_earns_its_keep() -> None:
     assert held < free / 2
 
 
+@pytest.mark.parametrize("stream", STREAMS.values(), ids=STREAMS.keys())
+def test_what_a_chooser_is_shown_is_for_reading(stream: Any) -> None:
+    learner: Any = Selector(stream.menu, TARGET, chooser=Dearest(stream))._learner
+    for column in (learner._sight.upper, learner._sight.lower):
+        with pytest.raises(ValueError, match="read-only"):
+            column[1] = 0.5
+
+
 def test_what_a_chooser_proposed_is_no_evidence_unless_it_is_blind() -> None:
     stream = Coins()
     seen: dict[str, list[int]] = {}
