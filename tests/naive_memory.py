@@ -105,7 +105,7 @@ class NaiveReset(Naive):
                 return
             for moment in self.moments[level]:
                 if self.contradicted(moment):
-                    self.kept = self.kept[moment:]
+                    self.kept = []
                     self.count, self.resets = 0, self.resets + 1
                     self.moments = [[] for _ in range(self.levels)]
                     return

@@ -91,7 +91,7 @@ def test_other_arguments_of_a_selector() -> None:
         'chooser must be one of "auto", "optimist", "thompson" or an object',
     )
     refused(lambda: Selector(KNOWN, 0.9, chooser=object()), "chooser must be one of")  # type: ignore[arg-type]
-    refused(lambda: Selector(KNOWN, 0.9, memory="short"), "memory must be \"full\", got 'short'")
+    refused(lambda: Selector(KNOWN, 0.9, memory="short"), 'memory must be "auto", "full", "reset"')
     refused(lambda: Selector(KNOWN, 0.9, clock=3), "clock must be a function")  # type: ignore[arg-type]
     weak = Menu(["a"], everything="all", everything_success=0.8)
     refused(lambda: Selector(weak, 0.9), "everything_success must be above the target 0.9")

@@ -1,7 +1,7 @@
 """How much of the past counts when arms are judged. The promise remembers everything, whatever is chosen here.
 
 "full" is the whole history. "reset" is the same until the history contradicts itself, which in an unchanging world hardly
-ever happens; then what came before the contradiction is forgotten (docs/memory.md has the proof). `Window` and `Discount`
+ever happens; then learning begins anew (docs/memory.md has the proof). `Window` and `Discount`
 forget as time goes by: good in a world that never rests, and without a theorem on what they cost.
 """
 
@@ -29,7 +29,7 @@ class Full:
 
 @dataclass(frozen=True, slots=True)
 class Reset:
-    """The whole history until it contradicts itself, then what came since."""
+    """The whole history until it contradicts itself; then learning begins anew."""
 
     name: ClassVar[str] = "reset"
     way: ClassVar[int] = kernel.RESET

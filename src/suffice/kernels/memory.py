@@ -3,7 +3,7 @@
 RESET compares the outcomes before some past moment r with those since. In an unchanging world an option A succeeds with one
 probability p. The options inside A succeed at most as often, those that contain it at least as often. So if A itself, or all
 inside it, did so well before r, and A, or all around it, does so badly since, or the other way round, that no p whatever
-explains both, the world has changed, and the outcomes before r are forgotten. With s outcomes of mean m before and z of mean
+explains both, the world has changed, and all is forgotten. With s outcomes of mean m before and z of mean
 w since, that no p explains them means
 
     min over p of  s·kl(m, p) + z·kl(w, p)  >  ln((s+1)(z+1)) + ln(1/δ),
@@ -76,7 +76,7 @@ def remembers(arms: Any, arm: int, success: float, cost: float) -> bool:
             for which in range(2):
                 moment = moment_at(arms, level, which)
                 if arms[moment] >= 0.0 and contradicted(arms, moment):
-                    forget_before(arms, moment)
+                    forget(arms)
                     return True
             shift(arms, level, count)
         return False
@@ -106,28 +106,15 @@ def shift(arms: Any, level: int, count: int) -> None:
         arms[newer + 1 + total + arm] = arms[cell(SUCCESSES, arm)]
 
 
-def forget_before(arms: Any, moment: int) -> None:
-    """Take what was before this moment out of the tally; what is told of costs is thinned with it."""
-    total = int(arms[ARMS])
-    for arm in range(int(arms[HAS_NOTHING]), total - 1):
-        before = arms[cell(PLAYS, arm)]
-        arms[cell(PLAYS, arm)] = max(before - arms[moment + 1 + arm], 0.0)
-        left = arms[cell(SUCCESSES, arm)] - arms[moment + 1 + total + arm]
-        arms[cell(SUCCESSES, arm)] = min(max(left, 0.0), arms[cell(PLAYS, arm)])
-        if before > 0.0:
-            _thin(arms, arm, arms[cell(PLAYS, arm)], before)
+def forget(arms: Any) -> None:
+    """Forget every outcome, also those since the moment: they were looked at to find it, so they are no fair sample."""
+    for arm in range(int(arms[HAS_NOTHING]), int(arms[ARMS]) - 1):
+        for column in (PLAYS, SUCCESSES, PRICED, COSTS):
+            arms[cell(column, arm)] = 0.0
     for level in range(int(arms[int(arms[MEMORY]) + LEVELS])):
         arms[moment_at(arms, level, 0)] = -1.0
         arms[moment_at(arms, level, 1)] = -1.0
     arms[int(arms[MEMORY]) + COUNT] = 0.0
-
-
-def _thin(arms: Any, arm: int, left: float, before: float) -> None:
-    priced = arms[cell(PRICED, arm)]
-    kept = math.ceil(left * priced / before)  # in this order, or rounding keeps one cost more than there are plays left
-    if priced > 0.0:
-        arms[cell(COSTS, arm)] *= kept / priced
-    arms[cell(PRICED, arm)] = kept
 
 
 def fade(arms: Any, share: float) -> None:
