@@ -61,8 +61,8 @@ class Selector(Controller):
         prices: how the price of a success follows the debt: "curve" (around a hint of the right price), "straight" (as in
             the paper), or "auto": the curve where the start is safe and no step is given.
         memory: how much of the past counts when options are judged: "reset" (all of it until it contradicts itself, then
-            none of it), "full", "window 2000" or "discount 2000" (or any other number of outcomes); "auto" is "reset", and "full" where
-            bounds are named. The promise remembers everything.
+            none of it), "full", "window 2000" or "discount 2000" (or any other number of outcomes); "auto" is "reset", and
+            "full" where bounds are named. The promise remembers everything.
         max_pending: at so many outstanding decisions other than everything, everything is handed out.
         expire_after: seconds after which a decision that was not told counts as a failure.
         clock: where the time of day comes from, in seconds.
