@@ -19,7 +19,7 @@ from suffice.errors import InvalidArgument, shown
 from suffice.kernels import layout as flat
 from suffice.kernels.arms import at_rail, remember
 from suffice.kernels.guard import follows
-from suffice.learner import FlatLearner, Floats, Learner, Mask
+from suffice.learner import FlatLearner, Floats, Learner, Mask, rows_of
 from suffice.memory import Memory, written
 from suffice.menu import Menu
 from suffice.promise import Promise
@@ -88,7 +88,7 @@ class OwnLearner(Learner):
     def optimistic(self, price: float, allowed: Mask | None) -> int:
         """The optimist's arm."""
         if self._inner is not None:
-            return self._inner.propose(price, allowed, 0)
+            return self._inner.optimistic(price, allowed)
         return Optimist().choose(price, self._sight, allowed)
 
     def learn(
@@ -143,11 +143,7 @@ class OwnLearner(Learner):
         if self._inner is not None:
             return {**super().kept(), "evidence": self._inner.rows(), "sight": self._inner.kept()}
         fair = self.evidence
-        rows = [
-            [arm, int(fair.plays[arm]), float(fair.successes[arm]), int(fair.priced[arm]), float(fair.costs[arm])]
-            for arm in np.flatnonzero(fair.plays).tolist()
-        ]
-        return {**super().kept(), "evidence": rows}
+        return {**super().kept(), "evidence": rows_of(fair.plays, fair.successes, fair.priced, fair.costs)}
 
     def fill(self, rows: list[list[Any]], told: int, price: float, kept: dict[str, Any]) -> None:
         _fill(self.tally, rows)

@@ -38,6 +38,14 @@ def _count(value: float) -> float | int:
     return int(value) if value == int(value) else float(value)
 
 
+def rows_of(plays: Any, successes: Any, priced: Any, costs: Any) -> list[list[float]]:
+    """A tally in JSON's terms: a row for every arm that was played."""
+    return [
+        [arm, _count(plays[arm]), float(successes[arm]), _count(priced[arm]), float(costs[arm])]
+        for arm in np.flatnonzero(plays).tolist()
+    ]
+
+
 def may_curve(promise: Promise) -> bool:
     """Whether the price may follow a curve: from the safe end, and with no step of the user's own."""
     return promise.fixed_step is None and promise.start == promise.cap
@@ -107,7 +115,7 @@ class Learner(ABC):
         return {"gap": float(self.arms[flat.GAP])}
 
     def take_gap(self, kept: dict[str, Any]) -> None:
-        """Take over the guard's gap; a number that none can have is taken for none."""
+        """Take over the guard's gap."""
         gap = float(kept.get("gap", 0.0))
         if not math.isfinite(gap):
             raise StateError(f"gap must be a finite number, got {shown(gap)}")
@@ -115,11 +123,7 @@ class Learner(ABC):
 
     def rows(self) -> list[list[float]]:
         """The tally of every arm that was played, in JSON's terms."""
-        plays, successes, priced, costs, _, _ = self.columns()
-        return [
-            [arm, _count(plays[arm]), float(successes[arm]), _count(priced[arm]), float(costs[arm])]
-            for arm in np.flatnonzero(plays).tolist()
-        ]
+        return rows_of(*self.columns()[:4])
 
     def _check(self) -> None:
         plays, successes, priced, costs, _, _ = self.columns()

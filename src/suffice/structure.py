@@ -103,9 +103,14 @@ def _grid(menu: Menu) -> int:
         return 0
     ends = np.array(menu.options, dtype=np.float64)
     cells = round(1.0 / ends[0, 1])
-    pairs = [(i, j) for i in range(cells) for j in range(i + 1, cells + 1) if j - i < cells]
-    whole = len(pairs) == len(ends) and menu.everything == (0.0, 1.0) and np.allclose(ends * cells, pairs, atol=1e-6)
-    return cells if whole else 0
+    if len(ends) != cells * (cells + 1) // 2 - 1 or menu.everything != (0.0, 1.0):
+        return 0
+    low, high = np.triu_indices(cells + 1, 1)
+    inner = high - low < cells  # the whole range is everything
+    same = np.allclose(ends[:, 0] * cells, low[inner], atol=1e-6) and np.allclose(
+        ends[:, 1] * cells, high[inner], atol=1e-6
+    )
+    return cells if same else 0
 
 
 def _called(menu: Menu) -> tuple[Ints, int]:

@@ -46,9 +46,8 @@ def methods(
     menu = stream.menu
     rate("target", target)
     whole("horizon", horizon)
-    _variant("suffice", menu, target, slack, bounds)
     known: dict[str, Make] = {
-        "suffice": _variant("suffice", menu, target, slack, bounds),
+        "suffice": lambda seed: Selector(menu, target, slack=slack, bounds=bounds, seed=seed),
         "paper": _scaled("paper", menu, target, horizon, scale),
         "threshold": lambda _: _threshold(stream, target, slack),
         **{name: _maker(kind, stream, target, horizon) for name, kind in rivals().items()},
@@ -59,7 +58,7 @@ def methods(
         own = scale_of(name)
         if own is not None:
             known[name] = _scaled(name.partition("-")[0], menu, target, horizon, own)
-        elif name.startswith("suffice:"):
+        elif name.split(":")[0] == "suffice":
             known[name] = _variant(name, menu, target, slack, bounds)
         elif name not in known:
             raise InvalidArgument(f"methods must be some of {', '.join(known)}, got {shown(name)}")
