@@ -83,7 +83,15 @@ def lines(folder: Path) -> list[dict[str, Any]]:
 
 
 def ran(price: float, **changes: Any) -> Outcome:
-    known = {"rate": 0.8, "cost": 0.1, "regret": price, "debt": 0.0, "largest_debt": 0.5, "worst_window": 0.7}
+    known = {
+        "rate": 0.8,
+        "cost": 0.1,
+        "late_cost": 0.1,
+        "regret": price,
+        "debt": 0.0,
+        "largest_debt": 0.5,
+        "worst_window": 0.7,
+    }
     return Outcome(**{**known, "priced_regret": price, **changes})
 
 
@@ -147,8 +155,10 @@ def test_a_board(mix: Entry) -> None:
     }
     found = board(mix, 0.8, dict.fromkeys(runs, "success"), runs, {"sps": "why not"})
     assert found.yardstick == "paper-5"
-    assert found.ratios["suffice"].value == pytest.approx(24 / 48)
-    assert found.ratios["paper-1"].value == pytest.approx(64 / 48)
+    ours, first = found.ratios["suffice"], found.ratios["paper-1"]
+    assert ours is not None
+    assert first is not None
+    assert (ours.value, first.value) == pytest.approx((24 / 48, 64 / 48))
     assert found.short == {"bold"}
     assert [row.method for row in found.rows] == ["suffice", "paper-5", "paper-1", "bold"]  # who owes much is last
     bold = found.rows[-1]
@@ -182,12 +192,46 @@ def test_totals(mix: Entry) -> None:
     second_entry = entries(["mix:easy=0.7,hard=0.3"], [], 0.8, 1000, 100)[0]
     second = board(second_entry, 0.8, feedback, {"a": [ran(5), ran(5)], "c": [ran(-1), ran(-1)], **paper}, {})
     found = {total.method: total for total in totals([first, second])}
-    assert list(found) == ["a", "paper-1", "b", "c"] or list(found) == ["paper-1", "a", "b", "c"]
+    assert list(found) == ["a", "paper-1", "c", "b"] or list(found) == ["paper-1", "a", "c", "b"]
     assert found["a"].overall is not None
     assert found["a"].overall.value == pytest.approx(1.0)  # √(2·½)
     assert found["b"].ratios.keys() == {"mix"}
-    assert found["c"].overall is None  # a ratio below 0 has no geometric mean
+    assert found["c"].ratios == {"mix:easy=0.7,hard=0.3": None}  # of a regret below 0 there is no share
+    assert found["c"].overall is None
+    assert found["c"].plain == pytest.approx(-0.1)
     assert totals([first]) == ()
+
+
+def test_a_regret_below_0(mix: Entry) -> None:
+    """Who looks at the context may be below the optimum that does not look: no ratio, no lie, and the first place."""
+    runs = {
+        "paper-1": [ran(30), ran(34)],
+        "looks": [ran(-40, cost=0.05, late_cost=0.04), ran(-44, cost=0.07, late_cost=None)],
+        "suffice": [ran(10), ran(14)],
+    }
+    feedback = dict.fromkeys(runs, "success + cost") | {"looks": "context, success + cost"}
+    found = board(mix, 0.8, feedback, runs, {})
+    assert [row.method for row in found.rows] == ["looks", "suffice", "paper-1"]
+    assert found.ratios["looks"] is None
+    first, best = found.rows[0], found.best
+    assert best is not None
+    assert first.of_optimum is not None
+    assert first.of_optimum.value == pytest.approx(0.06 / best.cost)
+    assert first.of_optimum.low < first.of_optimum.value < first.of_optimum.high
+    assert first.late_cost is not None
+    assert first.late_cost.value == 0.04  # of the runs that have a second half
+    second = board(replace(mix, label="again"), 0.8, feedback, {**runs, "looks": [ran(64), ran(64)]}, {})
+    summary = totals([found, second])
+    assert [total.method for total in summary] == ["looks", "suffice", "paper-1"]  # 11/32 is less than 12/32
+    looks = next(total for total in summary if total.method == "looks")
+    assert looks.overall is None
+    assert looks.plain == pytest.approx(0.5 * (-42 + 64) / 32)
+    found_all = Found(small(), (found, second), summary, 0)
+    out = printed(found_all, 120)
+    assert out.count("≤ 0") == 2  # on its board and in the summary
+    document = json.loads(json.dumps(numbers(found_all)), parse_constant=lambda word: pytest.fail(word))
+    assert document["streams"]["mix"]["rows"][0]["ratio"] is None
+    assert [row["ratio"] == "" for row in table(methods_csv(found_all))] == [True, *[False] * 5]
 
 
 # --- which methods
@@ -426,6 +470,113 @@ def test_a_run_that_was_stopped_goes_on(tmp_path: Path, say: Say, undisturbed: P
         assert found.reused == kept
         assert runs_csv(found) == (undisturbed / "runs.csv").read_text()
     assert len(lines(tmp_path / "stopped")) == 30
+
+
+# --- streams with contexts
+
+
+SEEN = """
+import numpy as np
+import suffice
+
+class Seen:
+    name, about = "seen", "easy or hard, and one sees which"
+    menu = suffice.Menu({"small": 0.2}, everything="all", nothing="none")
+
+    @classmethod
+    def named(cls):
+        return cls()
+
+    def draw(self, rng, count):
+        return rng.random((count, 2))
+
+    def context(self, latent):
+        return {"hard": float(latent[0] > 0.7)}
+
+    def judge(self, latent, arm, dual):
+        works = latent[1] < (0.98 if latent[0] <= 0.7 else 0.1)
+        return ((0.0, 0.0), (float(works), 0.2), (1.0, 1.0))[arm]
+
+    def truth(self):
+        return [0.0, 0.7 * 0.98 + 0.3 * 0.1, 1.0], [0.0, 0.2, 1.0]
+
+    def cases(self):
+        return [0.7, 0.3], [[0.0, 0.98, 1.0], [0.0, 0.1, 1.0]], [[0.0, 0.2, 1.0], [0.0, 0.2, 1.0]]
+"""
+
+
+@pytest.fixture(scope="module")
+def contexts(tmp_path_factory: pytest.TempPathFactory) -> tuple[Found, Path]:
+    folder = tmp_path_factory.mktemp("contexts")
+    (folder / "seen.py").write_text(SEEN)
+    wanted = plan([str(folder / "seen.py"), "mix"], target=0.9, horizon=1500, seeds=2, rivals="linucb,squarecb")
+    assert wanted.methods[:3] == ("suffice", "suffice:model=auto", "paper-1")
+    found = perform(wanted, folder / "out", jobs=1)
+    write(found, folder / "out")
+    return found, folder / "out"
+
+
+def test_contexts_bring_in_the_model_unless_ours_is_left_out(tmp_path: Path) -> None:
+    (tmp_path / "seen.py").write_text(SEEN)
+    assert "suffice:model=auto" not in small("mix").methods
+    assert small(str(tmp_path / "seen.py"), "mix").methods[:2] == ("suffice", "suffice:model=auto")
+    assert "suffice:model=auto" not in small(str(tmp_path / "seen.py"), suffice=False).methods
+    assert small(str(tmp_path / "seen.py"), rivals="suffice:model=auto").methods.count("suffice:model=auto") == 1
+
+
+def test_both_optima_are_there(contexts: tuple[Found, Path]) -> None:
+    found, folder = contexts
+    seen, plain = found.boards
+    # 71.6% succeed with small: 0.9 takes 0.1/0.284 of it, at 0.2, and the rest at 1. Looking, small where it is easy and
+    # for the others everything, but nothing for as many as may still fail.
+    alike = 0.2 * 0.1 / 0.284 + 1.0 - 0.1 / 0.284
+    looking = 0.7 * 0.2 + 0.3 - (0.1 - 0.7 * 0.02)
+    assert seen.best is not None
+    assert seen.looking is not None
+    assert (seen.best.cost, seen.looking.cost) == pytest.approx((alike, looking))
+    assert plain.looking is None
+    document = json.loads((folder / "comparison.json").read_text())
+    assert document["streams"]["seen.py"]["contextual_optimum"]["cost"] == pytest.approx(looking)
+    assert document["streams"]["mix"]["contextual_optimum"] is None
+    rows = {(row["stream"], row["method"]): row for row in table((folder / "methods.csv").read_text())}
+    mine = rows["seen.py", "linucb"]
+    assert float(mine["contextual_optimum"]) == pytest.approx(looking)
+    assert float(mine["of_optimum"]) == pytest.approx(float(mine["cost"]) / alike)
+    assert float(mine["of_optimum_low"]) < float(mine["of_optimum"]) < float(mine["of_optimum_high"])
+    assert (mine["feedback"], rows["seen.py", "suffice:model=auto"]["feedback"]) == ("context, success + cost",) * 2
+    assert rows["seen.py", "suffice"]["feedback"] == "success + cost"
+    assert float(mine["late_cost"]) < float(rows["seen.py", "suffice"]["late_cost"])
+    runs = table((folder / "runs.csv").read_text())
+    assert all(float(run["late_cost"]) >= 0.0 for run in runs)
+    page, figure = (folder / "comparison.html").read_text(), (folder / "seen.py.svg").read_text()
+    for part in ("Looking at the context, the optimum costs", "of optimum", "second half", "context, success + cost"):
+        assert part in page, part
+    assert "optimum, looking at the context" in figure
+    assert "optimum, looking at the context" not in (folder / "mix.svg").read_text()
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_the_tables_of_contexts(contexts: tuple[Found, Path], width: int) -> None:
+    found = contexts[0]
+    where = Console(width=width, file=io.StringIO())
+    for part in compare_tables.boards(found, where):
+        where.print(part)
+    out = where.file.getvalue()  # type: ignore[attr-defined]
+    assert max(map(len, out.splitlines())) <= width
+    assert "…" not in out
+    words = " ".join(out.split())
+    for part in ("a step without looking at the context", "looking at it.", "optimum, looking", "context, success + cost",
+                 "suffice:model=auto, linucb, squarecb cannot run here: stream must show a context"):  # fmt: skip
+        assert part in words, part
+    assert out.count("optimum, looking") == 1
+    assert "or by looking at the context" in str(compare_tables.explained(found))
+
+
+def test_looking_pays(contexts: tuple[Found, Path]) -> None:
+    rows = {row.method: row for row in contexts[0].boards[0].rows}
+    assert rows["linucb"].cost.value < rows["suffice"].cost.value
+    assert rows["suffice:model=auto"].largest_debt <= 1.0
+    assert rows["suffice:model=auto"].cost.value < rows["suffice"].cost.value
 
 
 # --- the command, and what it writes

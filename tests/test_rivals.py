@@ -1,6 +1,7 @@
 """Rivals: one contract that each passes, each method's formula written out a second time, and what holds on every path."""
 
 import copy
+import importlib.util
 import inspect
 import itertools
 import math
@@ -41,9 +42,10 @@ from suffice.rivals import (
     ScalarACI,
     ScaleFreeOGD,
     ShortestInterval,
+    VowpalWabbit,
     found,
 )
-from suffice.rivals.base import COMMON, FEEDBACK, NONE, PRIMARY, SUMMARY, TRUTH, own_rng
+from suffice.rivals.base import COMMON, CONTEXT, FEEDBACK, NONE, PRIMARY, SUMMARY, TRUTH, own_rng
 from suffice.rivals.chain import Chained
 from suffice.rivals.estimates import Estimates
 from suffice.rivals.exp3 import loss
@@ -53,7 +55,24 @@ FOUND = found()
 RANKS = LabelRanks.cifar100()
 POINTS = Points(Menu.intervals(step=0.125))
 NEEDS = Needs(step=0.1)
+WITHOUT_WABBIT = pytest.mark.skipif(importlib.util.find_spec("vowpalwabbit") is None, reason="needs vowpalwabbit")
+KINDS = [
+    pytest.param(kind, id=name, marks=WITHOUT_WABBIT if kind is VowpalWabbit else ()) for name, kind in FOUND.items()
+]
 LATTER = Menu({"a": 0.1, "b": 0.4}, everything="all", nothing="none", contains="chain")  # a chain without numbers
+
+
+class Seen:
+    """A stream, and something that is known before each step."""
+
+    def __init__(self, stream: Any) -> None:
+        self.stream, self.menu = stream, stream.menu
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.stream, name)
+
+    def context(self, latent: Any) -> dict[str, float]:
+        return {"hint": float(latent) % 7.0}
 
 
 class Rigged:
@@ -69,9 +88,18 @@ class Rigged:
     def judge(self, latent: Any, arm: int, dual: float) -> tuple[float, float]:
         return self.outcome, self.menu.known_cost(arm) or 0.0
 
+    def context(self, latent: Any) -> dict[str, float]:
+        return {"hint": float(latent) % 7.0}
+
 
 def stream_for(kind: type[Rival]) -> Any:
+    if kind.contextual:
+        return Seen(RANKS)
     return POINTS if kind is ShortestInterval else RANKS
+
+
+def ask(rival: Rival, hint: float = 1.0) -> Any:
+    return rival.ask(context={"hint": hint}) if rival.contextual else rival.ask()
 
 
 def make(kind: type[Rival], stream: Any = None, target: Any = 0.9, horizon: int = 2000, **more: Any) -> Any:
@@ -100,7 +128,7 @@ def latents_of(stream: Any, count: int, seed: int = 0) -> list[float]:
 def test_found_is_what_is_public() -> None:
     public = {getattr(rivals, name) for name in rivals.__all__ if name not in ("Rival", "found")}
     assert public == set(FOUND.values())
-    assert len(FOUND) == 23
+    assert len(FOUND) == 27
     assert all(name == kind.name for name, kind in FOUND.items())
 
 
@@ -122,7 +150,7 @@ def test_the_page_on_rivals_says_what_they_say() -> None:
     assert list(rows) == ["method"]
 
 
-@pytest.mark.parametrize("kind", FOUND.values(), ids=FOUND.keys())
+@pytest.mark.parametrize("kind", KINDS)
 class TestEveryRival:
     def test_it_says_what_it_is(self, kind: type[Rival]) -> None:
         for said in (kind.name, kind.source, kind.read, kind.guarantee):
@@ -130,6 +158,7 @@ class TestEveryRival:
             assert said
         yardstick = kind in (AlwaysEverything, BestFixed, ClairvoyantMix)
         assert kind.feedback in ((NONE, TRUTH) if yardstick else FEEDBACK)
+        assert kind.contextual == (kind.feedback == CONTEXT)
         assert ">>> " in (inspect.getdoc(kind) or "")
         unsure = "common knowledge" in kind.read or "summary" in kind.read
         assert not unsure or "in the manner of" in kind.source
@@ -140,7 +169,7 @@ class TestEveryRival:
         first = menu.arms - 2 if kind is Projected else 0  # its first round is not counted
         cost = 0.0
         for step in range(300):
-            decision = rival.ask()
+            decision = ask(rival)
             assert 0 <= decision.arm < menu.arms
             assert decision.option == menu.option(decision.arm)
             assert rival.pending == 1
@@ -156,9 +185,9 @@ class TestEveryRival:
         with pytest.raises(suffice.AlreadyTold):
             rival.tell(decision, True)
         with pytest.raises(suffice.ForeignDecision):
-            rival.tell(make(kind).ask(), True)
+            rival.tell(ask(make(kind)), True)
         with pytest.raises(InvalidArgument, match="success must lie between 0 and 1"):
-            rival.tell(rival.ask(), 2)
+            rival.tell(ask(rival), 2)
 
     def test_it_runs(self, kind: type[Rival]) -> None:
         stream, rival = stream_for(kind), make(kind)
@@ -179,7 +208,7 @@ class TestEveryRival:
         rival = simulate(make(kind), stream, 100).method
         twin = copy.deepcopy(rival)
         for latent in latents_of(stream, 200, seed=9):
-            decisions = [method.ask() for method in (rival, twin)]
+            decisions = [ask(method, latent % 7.0) for method in (rival, twin)]
             assert decisions[0].arm == decisions[1].arm
             success, cost = stream.judge(latent, decisions[0].arm, 0.0)
             for method, decision in zip((rival, twin), decisions, strict=True):
@@ -200,13 +229,14 @@ class TestEveryRival:
     def test_outcomes_may_come_late_and_in_any_order(self, kind: type[Rival]) -> None:
         rival, rng = make(kind), np.random.default_rng(1)
         for _ in range(30):
-            decisions = [rival.ask() for _ in range(5)]
+            decisions = [ask(rival, float(hint)) for hint in range(5)]
             for place in rng.permutation(5):
                 if rival.hears(1.0):
                     rival.hear(1.0)
                 rival.tell(decisions[place], 1.0)
         assert rival.pending == 0
         assert not rival._notes
+        assert not rival._contexts
 
     def test_it_refuses_what_it_cannot_play(self, kind: type[Rival]) -> None:
         with pytest.raises(InvalidArgument, match="menu must be a Menu, got 3"):
@@ -227,7 +257,7 @@ class _Has:
         self.menu = menu
 
 
-@pytest.mark.parametrize("kind", FOUND.values(), ids=FOUND.keys())
+@pytest.mark.parametrize("kind", KINDS)
 def test_on_which_menus_it_runs(kind: type[Rival]) -> None:
     bare = LabelRanks(Menu.top_k([1, 2], classes=4, nothing=False), [5, 3, 1, 1])
     worlds: dict[str, Any] = {
@@ -238,7 +268,8 @@ def test_on_which_menus_it_runs(kind: type[Rival]) -> None:
         "apis": Apis("DIGIT"),
     }
     runs = set()
-    for name, world in worlds.items():
+    for name, plain in worlds.items():
+        world = Seen(plain) if kind.contextual else plain
         try:
             rival = make(kind, world, horizon=200)
         except InvalidArgument:

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,12 +15,15 @@ import numpy as np
 import pytest
 from command import say_in_process
 
-from suffice import InvalidArgument, Selector, optimum, simulate
-from suffice.lab.run import compare
-from suffice.lab.run_methods import methods, rivals
+from suffice import InvalidArgument, Menu, Selector, optimum, simulate
+from suffice.lab.run import compare, row
+from suffice.lab.run_methods import methods, rivals, usual
 from suffice.lab.run_stream import open_stream, parsed
+from suffice.lab.runs import outcome
+from suffice.optimum import contextual_optimum
 from suffice.rivals import AlwaysEverything
-from suffice.streams import Apis, LabelRanks, Log, Needs, Trap
+from suffice.simulate import summarize
+from suffice.streams import Apis, ConfidentApis, LabelRanks, Log, Needs, Trap
 
 LOG = "success:small,cost:small,success:large,cost:large\n1,0.1,1,2\n0,0.3,1,2\n0.5,0,1,2\n"
 
@@ -82,6 +86,10 @@ def test_a_row_says_what_simulate_says() -> None:
     assert row.largest_debt == pytest.approx(trace.largest_debt)
     assert row.worst_window == pytest.approx(trace.worst_window(100))
     assert row.cost.value == pytest.approx(trace.mean_cost)
+    assert row.late_cost is not None
+    assert row.late_cost.value == pytest.approx(trace.costs[1500:].mean())
+    assert row.of_optimum is not None
+    assert row.of_optimum.value == pytest.approx(trace.mean_cost / best.cost)
     assert row.regret is not None
     assert row.priced_regret is not None
     assert row.regret.value == pytest.approx(3000 * (trace.mean_cost - best.cost))
@@ -106,6 +114,20 @@ def test_seeds_are_paired_and_have_intervals() -> None:
     assert ours.cost.value == pytest.approx(np.mean([row.cost.value for row in single]))
     assert not found.alike
     assert compare(Trap(), 0.5, 500, methods(Trap(), 0.5, 500, ["suffice"]), seeds=range(2)).alike
+
+
+def test_halves_and_shares_where_there_are_none() -> None:
+    stream = Trap()
+    one = compare(stream, 0.5, 1, methods(stream, 0.5, 1, ["suffice"])).rows[0]
+    assert (one.late_cost, one.of_optimum) == (None, None)  # no second half, no optimum
+    odd = compare(stream, 0.5, 5, methods(stream, 0.5, 5, ["everything"])).rows[0]
+    assert odd.late_cost is not None
+    assert odd.late_cost.value == 1.0
+    free = LabelRanks(Menu.top_k([1], classes=4), [5, 3, 1, 1])
+    nothing = optimum(*free.truth(), target=0.9)
+    outcomes = [outcome(summarize(AlwaysEverything(free.menu, 0.9), free, 10), nothing)]
+    assert outcomes[0].late_cost is None  # nobody marked the half
+    assert row("everything", "none", outcomes, outcomes, replace(nothing, cost=0.0)).of_optimum is None
 
 
 def test_what_cannot_run_is_set_aside() -> None:
@@ -145,6 +167,62 @@ def test_settings_reach_the_stream(tmp_path: Path) -> None:
     assert (log.menu.everything, log.menu.nothing, log.menu.max_cost) == ("1", "skip", 2.0)
     assert open_stream("ranks", ["ks=5,10"]).stream.menu.options == (5, 10)
     assert open_stream("rides-grid", ["requests=50"]).stream.menu.arms > 2
+
+
+# --- contexts
+
+
+def test_a_comparison_with_contexts() -> None:
+    stream = ConfidentApis("YELP")
+    assert usual(stream) == ("suffice", "suffice:model=auto", "paper", "projected", "everything")
+    assert usual(Trap()) == ("suffice", "paper", "projected", "everything")
+    names = ["suffice", "suffice:model=auto", "linucb", "suffice:model=none"]
+    found = compare(stream, 0.95, 600, methods(stream, 0.95, 600, names))
+    plain, looking, rival, none = found.rows
+    assert [row.feedback for row in found.rows] == [
+        "success + cost", "context, success + cost", "context, success + cost", "success + cost",
+    ]  # fmt: skip
+    assert found.looking is not None
+    assert found.looking.cost == pytest.approx(contextual_optimum(*stream.cases(), target=0.95).cost)
+    assert max(plain.largest_debt, looking.largest_debt) <= 1.0
+    assert none.cost == plain.cost
+    assert rival.of_optimum is not None
+    assert found.best is not None
+    assert rival.of_optimum.value == pytest.approx(rival.cost.value / found.best.cost)
+
+
+def test_who_looks_needs_something_to_look_at() -> None:
+    found = compare(Trap(), 0.5, 100, methods(Trap(), 0.5, 100, ["suffice", "suffice:model=auto", "squarecb"]))
+    assert [row.method for row in found.rows] == ["suffice"]
+    assert found.looking is None
+    said = "stream must show a context to look at, got one without context(latent)"
+    assert found.skipped == {"suffice:model=auto": said, "squarecb": said}
+    with pytest.raises(InvalidArgument, match="model must be"):
+        methods(ConfidentApis(), 0.9, 100, ["suffice:model=oracle"])
+
+
+def test_the_command_with_contexts(
+    say: Callable[..., tuple[int, str, str]], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    words = ["run", "confidence", "--target", "0.9", "--horizon", "300", "--methods", "suffice,epsilon_greedy"]
+    for width in ("80", "120"):
+        monkeypatch.setenv("COLUMNS", width)
+        code, out, _ = say(*words)
+        assert code == 0
+        assert max(map(len, out.splitlines())) <= int(width)
+        words_ = " ".join(out.split())
+        for part in ("0.03386 a step without looking at the context, by", "; 0.02438 looking at it.", "optimum, looking",
+                     "72.0%", "may cost less than the optimum without owing anything"):  # fmt: skip
+            assert part in words_, part
+    found = numbers(say, *words, "--out", str(tmp_path))
+    assert found["contextual_optimum"]["cost"] < found["optimum"]["cost"]
+    assert found["rows"][1]["of_optimum"]["value"] > 0.0
+    header = (tmp_path / "run.csv").read_text().splitlines()[0].split(",")
+    assert {"late_cost", "of_optimum", "of_optimum_low"} <= set(header)
+    assert "optimum, looking at the context" in (tmp_path / "run.svg").read_text()
+    code, out, _ = say("run", "mix", "--target", "0.9", "--horizon", "100", "--methods", "suffice")
+    assert "looking" not in out
+    assert "of\n" in out or "optimum" in out
 
 
 # --- the command

@@ -46,7 +46,7 @@ class Certificate:
     @staticmethod
     def make(promise: Promise, counts: Counts, pending: int) -> "Certificate":
         """The certificate for these counts, which are copied."""
-        least, most = _failure_rate(counts)
+        least, most = failure_rate(counts)
         allowed = float(1 - promise.everything_success)
         holds = promise.holds(counts)
         # Where failures are declared, a debt beyond its 99% bound is as much evidence as the rate of failures itself.
@@ -190,7 +190,7 @@ class Certificate:
         )
 
 
-def _failure_rate(counts: Counts) -> tuple[float, float]:
+def failure_rate(counts: Counts) -> tuple[float, float]:
     """Bounds on everything's failure rate that may be watched continuously: the KL mixture, not Clopper–Pearson."""
     plays = counts.everything_plays
     if plays == 0:

@@ -12,6 +12,7 @@ WHOLE: Final = 1_000_000_000  # one success, in the billionths that successes ar
 # Far beyond any use, and far enough inside the range of doubles that products and quotients of a few stay in it.
 LEAST: Final = Fraction(1, 10**100)
 MOST: Final = Fraction(10**100)
+MOST_COST: Final = 1e100
 FINEST: Final = 10**50  # the largest denominator of a target
 
 
@@ -94,6 +95,8 @@ def success_units(success: Any) -> int:
         return WHOLE
     if success is False:
         return 0
+    if type(success) is float and success in (0.0, 1.0):
+        return WHOLE if success else 0
     # NumPy's bool is no Real; its name is all that the standard library knows of it.
     if type(success).__name__ in ("bool", "bool_"):
         return WHOLE if success else 0
@@ -107,6 +110,8 @@ def success_units(success: Any) -> int:
 
 def cost_told(cost: Any) -> float:
     """A cost that was told: finite and not negative."""
+    if type(cost) is float and 0.0 <= cost <= MOST_COST:
+        return cost
     number = exact("cost", cost)
     if number < 0:
         raise InvalidArgument(f"cost must be at least 0, got {shown(cost)}")

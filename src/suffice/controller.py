@@ -158,9 +158,10 @@ class Controller(ABC):
         units = success_units(success)
         spent = None if cost is None else cost_told(cost)
         with self._lock, self._fence:
-            identity = self._ledger.identify(decision)
-            self._check_cost(self._ledger.entry(identity)[0], spent)
-            self._settle(identity, units, spent)
+            holder, own = self._holder(decision)
+            identity = holder._ledger.identify(own)
+            holder._check_cost(holder._ledger.entry(identity)[0], spent)
+            holder._settle(identity, units, spent)
         if self._warning:
             self._say_warning()
 
@@ -170,18 +171,23 @@ class Controller(ABC):
             raise InvalidArgument(f"outcomes must be a sequence of (decision, success), got {shown(outcomes)}")
         checked = [_outcome(item) for item in outcomes]
         with self._lock, self._fence:
-            settled: list[tuple[int, int, float | None]] = []
-            seen: set[int] = set()
+            settled: list[tuple[Controller, int, int, float | None]] = []
+            seen: set[tuple[int, int]] = set()
             for decision, units, spent in checked:
-                identity = self._ledger.identify(decision)
-                if identity in seen:
+                holder, own = self._holder(decision)
+                identity = holder._ledger.identify(own)
+                if (id(holder), identity) in seen:
                     raise AlreadyTold(f"decision {identity} stands twice in the same call; nothing of it was told")
-                seen.add(identity)
-                self._check_cost(self._ledger.entry(identity)[0], spent)
-                settled.append((identity, units, spent))
-            for identity, units, spent in settled:
-                self._settle(identity, units, spent)
+                seen.add((id(holder), identity))
+                holder._check_cost(holder._ledger.entry(identity)[0], spent)
+                settled.append((holder, identity, units, spent))
+            for holder, identity, units, spent in settled:
+                holder._settle(identity, units, spent)
         self._say_warning()
+
+    def _holder(self, decision: Any) -> "tuple[Controller, Any]":
+        """Whose decision it is, and how that one calls it."""
+        return self, decision
 
     def _settle(self, identity: int, units: int, cost: float | None) -> None:
         arm = self._ledger.entry(identity)[0]
@@ -209,10 +215,11 @@ class Controller(ABC):
     def expire(self, decision: Decision | int) -> None:
         """Give up on a decision: it counts as a failure, until a late outcome amends it."""
         with self._lock, self._fence:
-            identity = self._ledger.identify(decision)
-            if identity in self._ledger.expired:
+            holder, own = self._holder(decision)
+            identity = holder._ledger.identify(own)
+            if identity in holder._ledger.expired:
                 raise AlreadyTold(f"decision {identity} has expired before; expiring it again changes nothing")
-            self._give_up(identity)
+            holder._give_up(identity)
 
     def _give_up(self, identity: int) -> None:
         arm = self._ledger.give_up(identity)

@@ -4,6 +4,7 @@
 
     SufficeError
     ├── InvalidArgument (also a ValueError)   an argument breaks its rule; nothing was changed
+    │   └── InvalidContext                    a context that does not have the fields of those before it
     ├── Infeasible (also a ValueError)        no mix of the arms reaches the target
     ├── UnknownDecision (also a LookupError)  never asked here
     │   └── ForeignDecision                   asked, but of another selector
@@ -21,6 +22,10 @@ class SufficeError(Exception):
 
 class InvalidArgument(SufficeError, ValueError):
     """An argument breaks its rule; nothing was changed."""
+
+
+class InvalidContext(InvalidArgument):
+    """A context that does not have the fields of those before it, or a value of another kind."""
 
 
 class Infeasible(SufficeError, ValueError):

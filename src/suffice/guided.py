@@ -97,7 +97,9 @@ class OwnLearner(Learner):
         if plays and self.arms[flat.CURVE]:
             remember(self.arms, told, price)
         if plays and type(self.chooser) is not Optimist:
-            self._charge(arm, success, cost)
+            price_then = float(self.arms[flat.PRICE_NOW])
+            least = float(np.min(self._sight.lower - price_then * self._sight.upper))
+            self.arms[flat.GAP] += charged(self.menu, self.arms, price_then, arm, success, cost, least)
         self.arms[flat.PRICE_NOW] = price
         self.tally.add(arm, success, cost, plays=plays)
         if self._fair or not proposed:
@@ -122,17 +124,6 @@ class OwnLearner(Learner):
         elif (told & (told + 1)) == 0:
             self.bounds.refresh(self.evidence, told)
 
-    def _charge(self, arm: int, success: float, cost: float | None) -> None:
-        """As `kernels.arms.charge` does it."""
-        price = self.arms[flat.PRICE_NOW]
-        if at_rail(self.arms, arm, price):
-            return
-        known = self.menu.known_cost(arm) if cost is None else cost
-        spent = self.menu.max_cost if known is None else known
-        best = float(np.min(self._sight.lower - price * self._sight.upper))
-        if math.isfinite(best):
-            self.arms[flat.GAP] += spent - price * success - best
-
     def columns(self) -> tuple[Floats, Floats, Floats, Floats, Floats, Floats]:
         tally = self.tally
         plays, priced = tally.plays.astype(np.float64), tally.priced.astype(np.float64)
@@ -146,7 +137,7 @@ class OwnLearner(Learner):
         return {**super().kept(), "evidence": rows_of(fair.plays, fair.successes, fair.priced, fair.costs)}
 
     def fill(self, rows: list[list[Any]], told: int, price: float, kept: dict[str, Any]) -> None:
-        _fill(self.tally, rows)
+        fill_tally(self.tally, rows)
         self._check()
         evidence = kept.get("evidence", rows)
         self.take_gap(kept)
@@ -154,11 +145,20 @@ class OwnLearner(Learner):
         if self._inner is not None:
             self._inner.fill(evidence, told, price, kept.get("sight", {}))
         else:
-            _fill(self.evidence, evidence)
+            fill_tally(self.evidence, evidence)
             self.bounds.refresh(self.evidence, told)
 
 
-def _fill(tally: Tally, rows: list[list[Any]]) -> None:
+def charged(menu: Menu, cells: Any, price: float, arm: int, success: float, cost: float | None, least: float) -> float:
+    """What a play adds to the guard's gap, as `kernels.arms.charge` has it: what it came to above the least possible."""
+    if at_rail(cells, arm, price) or not math.isfinite(least):
+        return 0.0
+    known = menu.known_cost(arm) if cost is None else cost
+    return (menu.max_cost if known is None else known) - price * success - least
+
+
+def fill_tally(tally: Tally, rows: list[list[Any]]) -> None:
+    """Take over a tally that was saved."""
     for row, plays, successes, priced, costs in rows:
         arm = whole("arm", row, 0)
         tally.plays[arm], tally.successes[arm] = whole("plays", plays, 0), successes

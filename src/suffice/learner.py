@@ -17,7 +17,7 @@ from suffice.errors import StateError, shown
 from suffice.kernels import arms as kernel
 from suffice.kernels import cells
 from suffice.kernels import layout as flat
-from suffice.kernels.compile import available, fast, warm
+from suffice.kernels.compile import available, twin_of, warm
 from suffice.kernels.envelope import leaf_count
 from suffice.kernels.guard import follows
 from suffice.kernels.lines import CONTAINED
@@ -185,7 +185,7 @@ class FlatLearner(Learner):
 
     def twin(self, function: Any) -> Any:
         """A kernel as this learner runs it: compiled, or as it is."""
-        return fast(function) if self.compiled else function
+        return twin_of(function) if self.compiled else function
 
     def propose(self, price: float, allowed: Mask | None, told: int) -> int:
         if allowed is None:
@@ -205,6 +205,18 @@ class FlatLearner(Learner):
     ) -> None:
         spent = math.nan if cost is None else cost
         self.twin(kernel.learn)(self.arms, arm, success, spent, plays, told, price)
+
+    def skip(self, told: int, price: float) -> None:
+        """Let an outcome pass that is not learned from."""
+        self.twin(kernel.skip)(self.arms, told, price)
+
+    def least(self, price: float) -> float:
+        """The least cost − price·success that the bounds think possible."""
+        return float(self.twin(kernel.least)(self.arms, price))
+
+    def expects(self, arm: int) -> float:
+        """The mean success of an interior arm, as far as it is known without looking at a context."""
+        return float(self.twin(cells.expected)(self.arms, arm))
 
     def turn(self, told: int, price: float) -> None:
         """Recompute the bounds if it is time to, though there is nothing new to learn from."""

@@ -1,7 +1,8 @@
 """The simulator: the loop of ask and tell with a stream for the world, and the trace it leaves.
 
 A selector with our own bounds on a stream that can say its windows runs in compiled code; everything else in a plain loop
-over ask and tell. Both take the same steps.
+over ask and tell. Both take the same steps. A method that is `contextual` is shown the context of each step, where the
+stream has one, and pays for the look.
 """
 
 import copy
@@ -128,6 +129,8 @@ def simulate(
 ) -> Trace:
     """Run a method on a stream. The method is copied first; the same seed gives the same world to every method.
 
+    A method with a `contextual` that is true is asked with the context, on a stream that has `context`.
+
     Args:
         method: a fresh selector or rival with the stream's menu.
         stream: the world.
@@ -248,8 +251,8 @@ def _blocks(
 def _world(method: Any, stream: Stream) -> World | None:
     """What the compiled loop needs, if this method and this stream can go through it."""
     ready = getattr(method, "_ready_for", None)
-    if ready is None or not available() or not ready(stream):
-        return None  # bounds or a chooser of one's own, or a target too fine for compiled code
+    if ready is None or not available() or _shows(method, stream) or not ready(stream):
+        return None  # bounds, a chooser or a model of one's own, or a target too fine for compiled code
     nobody = np.zeros(0)
     none = np.zeros((0, 0))
     if hasattr(stream, "windows"):
@@ -266,6 +269,11 @@ def _world(method: Any, stream: Stream) -> World | None:
     return None if hasattr(method, "menu") else World(nobody, nobody, nobody, none, none)
 
 
+def _shows(method: Any, stream: Any) -> bool:
+    """Whether the method is shown contexts, and the stream has any."""
+    return bool(getattr(method, "contextual", False)) and hasattr(stream, "context")
+
+
 def _by_kernel(method: Any, world: World, latents: Any) -> Block:
     block = Block.empty(len(latents))
     method._run(world, np.asarray(latents, dtype=np.float64), block)
@@ -277,12 +285,16 @@ def _by_asking(method: Any, stream: Any, latents: Any, start: int, progress: Cal
     # A threshold is no arm of the stream's menu; some streams can judge the number itself.
     by_value = not hasattr(method, "menu") and hasattr(stream, "judge_value")
     hears = getattr(method, "hears", None)
+    shows = _shows(method, stream)
+    look = getattr(stream, "look", None) if shows else None
     for step, latent in enumerate(latents):
-        decision = method.ask()
+        decision = method.ask(context=stream.context(latent)) if shows else method.ask()
         if by_value:
             success, cost = stream.judge_value(latent, decision.option)
         else:
             success, cost = stream.judge(latent, decision.arm, decision.dual)
+        if look is not None:
+            cost += look(latent, decision.arm)
         if hears is not None and hears(success):
             method.hear(latent)  # a rival that is shown more than a bit, and says so in its feedback
         method.tell(decision, success, cost)

@@ -54,7 +54,8 @@ def compare(
         same (those that see no more than success and cost) or none. Ours with other parts stands there, too:
         suffice:chooser=optimist, suffice:bounds=kl:prices=straight, suffice:memory=full.
     suffice
-        With the default selector, which is not told the horizon.
+        With the default selector, which is not told the horizon; where a stream shows a context, also with the one that
+        looks at it, suffice:model=auto.
     paper
         With the paper's method at the steps 1, 5 and 20/√T, whose best is the yardstick.
     settings

@@ -1,14 +1,15 @@
 """What `suffice compare` prints: a board per stream and, for several, a summary. Narrow enough for 80 columns."""
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 
 from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from suffice.certificate import percent
-from suffice.cli.shared import mixed, number, tenths
+from suffice.cli.run import optima
+from suffice.cli.shared import number, tenths
 from suffice.lab.compare import Found
 from suffice.lab.compare_board import Board, Total
 from suffice.lab.report import brief
@@ -16,7 +17,8 @@ from suffice.lab.run import Row
 from suffice.lab.verdict import Estimate
 
 WIDE = 100  # from here on there is room between columns
-SHORT, YARDSTICK = "†", "◆"
+SHORT, YARDSTICK, NO_RATIO = "†", "◆", "≤ 0"
+REGRET, SHARE, RATIO = "\nregret", "of\noptimum", "\nratio"  # the columns that a table can do without
 Write = Callable[[float], str]
 
 
@@ -24,15 +26,26 @@ def boards(found: Found, where: Console) -> Iterator[RenderableType]:
     """Every stream: what it is, its table, and what could not run."""
     for board in found.boards:
         yield _story(board, found.plan.target)
-        table = _table(board, found, where.width, regret=board.best is not None)
-        if not _fits(table, where):
-            table = _table(board, found, where.width, regret=False)  # priced regret says more, and the files say both
-        yield table
+        yield _fitting(board, found, where)
         yield from (Text(f"{name} cannot run here: {why}", style="yellow") for name, why in _gathered(board))
         if board.unmeasured is not None:
             yield Text(f"No ratios: {board.unmeasured}.", style="yellow")
         if board.alike:
             yield Text("Every seed came to the same: chance plays no part in this stream.", style="dim")
+
+
+def _fitting(board: Board, found: Found, where: Console) -> Table:
+    """The table with as many columns as there is room for; the files have all of them."""
+    # Priced regret says more than regret; and who looks at the context is better measured by the optimum than by a ratio.
+    later = [RATIO, SHARE] if board.looking is not None else [SHARE, RATIO]
+    columns = {REGRET, SHARE, RATIO}
+    table = _table(board, found, where.width, columns)
+    for column in (REGRET, *later):
+        if _fits(table, where):
+            break
+        columns = columns - {column}
+        table = _table(board, found, where.width, columns)
+    return table
 
 
 def _fits(table: Table, where: Console) -> bool:
@@ -46,7 +59,7 @@ def _story(board: Board, target: float) -> Text:
     )  # fmt: skip
     if board.best is not None:
         kind = "Best fixed mix over the whole log" if board.recorded else "Optimum"
-        return text.append(f"{kind} at {percent(target)}: {number(board.best.cost)} a step, by {mixed(board.mix)}.\n")
+        return text.append(f"{kind} at {percent(target)}: {optima(board.best, board.mix, board.looking)}.\n")
     if board.unreachable is not None:
         return text.append(f"No optimum: {board.unreachable}.\n", style="yellow")
     return text.append("No optimum is known, so there is no regret.\n", style="dim")
@@ -58,22 +71,25 @@ def _gathered(board: Board) -> Iterator[tuple[str, str]]:
         yield ", ".join(name for name, other in board.skipped.items() if other == why), why
 
 
-def _table(board: Board, found: Found, width: int, *, regret: bool) -> Table:
+def _table(board: Board, found: Found, width: int, columns: Collection[str]) -> Table:
     table = _plain(width)
     table.add_column("method\n(feedback)", no_wrap=True)
     headings = ["success\nrate", "final\ndebt", "largest\ndebt", f"worst\n{min(found.plan.window, board.horizon):,}"]
-    headings += ["mean\ncost", *(["\nregret"] if regret else [])]
-    headings += [*(["priced\nregret"] if board.best is not None else []), *(["\nratio"] if board.ratios else [])]
+    headings.append("mean\ncost")
+    if board.best is not None:
+        headings += [name for name in (SHARE, REGRET) if name in columns] + ["priced\nregret"]
+    if board.ratios and RATIO in columns:
+        headings.append(RATIO)
     for heading in headings:
         table.add_column(heading, justify="right", no_wrap=True)
     for row in board.rows:
-        table.add_row(*_cells(row, board, found, regret))
-    if board.best is not None:
-        dim = [
-            Text(text, style="dim")
-            for text in (_share(found.plan.target)(found.plan.target), "", "", "", _cost(board.best.cost))
-        ]
-        table.add_row(Text("optimum", style="dim"), *dim)
+        table.add_row(*_cells(row, board, found, columns))
+    for name, best in (("optimum", board.best), ("optimum, looking", board.looking)):
+        if best is not None:
+            words = [_share(found.plan.target)(found.plan.target), "", "", "", _cost(best.cost)]
+            if board.best is not None and board.best.cost > 0.0 and board.looking is not None and SHARE in columns:
+                words.append(percent(best.cost / board.best.cost))
+            table.add_row(*(Text(word, style="dim") for word in (name, *words)))
     return table
 
 
@@ -81,7 +97,7 @@ def _plain(width: int) -> Table:
     return Table(header_style="bold", box=None, padding=(0, 2 if width >= WIDE else 1, 0, 0), pad_edge=False)
 
 
-def _cells(row: Row, board: Board, found: Found, regret: bool) -> list[Text]:
+def _cells(row: Row, board: Board, found: Found, columns: Collection[str]) -> list[Text]:
     many, share, finer = len(found.plan.seeds) > 1, _share(found.plan.target), _share(found.plan.target, 1)
     name = Text(row.method, style="bold" if row.method == "suffice" else "")
     name.append(SHORT if row.method in board.short else "", style="red not bold")
@@ -95,11 +111,14 @@ def _cells(row: Row, board: Board, found: Found, regret: bool) -> list[Text]:
         ),
         _worst(row.mean_worst_window, row.worst_window, share, "≥", many, ""),
         _estimate(row.cost, _cost, lambda value: brief(value, 1)),
-        *([_estimate(row.regret, brief, lambda value: brief(value, 2))] if regret and row.regret is not None else []),
     ]
-    if row.priced_regret is not None:
-        cells.append(_estimate(row.priced_regret, brief, lambda value: brief(value, 2)))
-    return cells + ([_ratio(board.ratios[row.method], row.method in board.short)] if board.ratios else [])
+    if board.best is not None:
+        cells += [_estimate(row.of_optimum, _tenth, _tenth)] if SHARE in columns else []
+        regrets = [row.regret, row.priced_regret] if REGRET in columns else [row.priced_regret]
+        cells += [_estimate(regret, brief, lambda value: brief(value, 2)) for regret in regrets]
+    if board.ratios and RATIO in columns:
+        cells.append(_ratio(board.ratios[row.method], row.method in board.short))
+    return cells
 
 
 def _share(target: float, more: int = 0) -> Write:
@@ -116,7 +135,13 @@ def _cost(value: float) -> str:
     return number(value) if abs(value) >= 1e-3 else brief(value)
 
 
-def _estimate(estimate: Estimate, write: Write, write_half: Write) -> Text:
+def _tenth(value: float) -> str:
+    return f"{100.0 * value:.1f}%"
+
+
+def _estimate(estimate: Estimate | None, write: Write, write_half: Write) -> Text:
+    if estimate is None:
+        return Text("–", style="dim")
     return Text(write(estimate.value)).append(_half(estimate, write_half), style="dim")
 
 
@@ -160,7 +185,12 @@ def _part(totals: Sequence[Total], boards: Sequence[Board], count: int, width: i
         table.add_column(head, justify="right", overflow="fold", max_width=12)
     for total in totals:
         name = Text(total.method, style="bold" if total.method == "suffice" else "")
-        cells = [_ratio(total.ratios.get(board.stream), board.stream in total.short) for board in boards]
+        cells = [
+            _ratio(total.ratios[board.stream], board.stream in total.short)
+            if board.stream in total.ratios
+            else Text("–", style="dim")
+            for board in boards
+        ]
         table.add_row(name.append(f"\n{total.feedback}", style="dim not bold"), _overall(total, count), *cells)
     return table
 
@@ -178,7 +208,7 @@ def _overall(total: Total, count: int) -> Text:
 
 def _ratio(estimate: Estimate | None, short: bool, *, bare: bool = False) -> Text:
     if estimate is None:
-        return Text("–", style="dim")
+        return Text(NO_RATIO, style="dim")
     cell = Text().append(_thousandths(estimate.value), style="green" if estimate.high < 1.0 and not short else "")
     cell.append(SHORT if short else "", style="red")
     return cell if bare else cell.append(_half(estimate, _thousandths), style="dim")
@@ -192,12 +222,18 @@ def explained(found: Found) -> Text:
     """What the words of the tables mean, as short as can be."""
     seeds, boards = len(found.plan.seeds), found.boards
     said = ["Debt: successes owed; a cost below the optimum is bought with debt."]
+    if any(board.looking is not None for board in boards):
+        said[0] = (
+            f"{said[0][:-1]}, or by looking at the context: regret and shares are of the optimum that does not look."
+        )
     if any(board.best is not None for board in boards):
-        said.append("Priced regret: regret + debt at the shadow price of a success.")
+        said.append(
+            "Of optimum: mean cost as a share of its. Priced regret: regret + debt at the shadow price of a success."
+        )
     if any(board.yardstick is not None for board in boards):
         said.append(
             f"Ratio: priced regret as a share of the yardstick's ({YARDSTICK}), the paper at its best step of 1, 5 and 20/√T "
-            "(chosen afterwards)."
+            f"(chosen afterwards); none ({NO_RATIO}) where there is no regret to share."
         )
     if any(board.short for board in boards):
         said.append(

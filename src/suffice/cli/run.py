@@ -4,6 +4,7 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 from rich.panel import Panel
+from rich.table import Table
 from rich.text import Text
 
 from suffice.certificate import percent
@@ -21,14 +22,24 @@ from suffice.cli.shared import (
     link,
     mixed,
     number,
+    plain_table,
     stepping,
     write_json,
 )
 from suffice.lab.run import Comparison, compare
 from suffice.lab.run_files import numbers, write
 from suffice.lab.run_methods import methods as makers
+from suffice.lab.run_methods import usual
 from suffice.lab.run_stream import Opened, open_stream
+from suffice.lab.verdict import Estimate
+from suffice.optimum import Optimum
 from suffice.streams import Log
+
+WIDE, COST = 100, 5  # from here on there is room for a column that can be done without; the place of the mean cost
+LOOKING = (
+    "Who looks at the context may cost less than the optimum without owing anything: regret and shares are of the optimum "
+    "that does not look."
+)
 
 
 def run(
@@ -40,7 +51,7 @@ def run(
     seeds: Whole = 1,
     settings: Annotated[tuple[str, ...], Parameter(name="--set", negative="", consume_multiple=True)] = (),
     everything: str | None = None,
-    methods: str = "suffice,paper,projected,everything",
+    methods: str | None = None,
     bounds: str = "auto",
     slack: float | None = None,
     scale: float = 1.0,
@@ -70,7 +81,8 @@ def run(
     methods
         Which methods, with commas: suffice, paper, threshold, or any of `suffice list rivals`; paper-5 and projected-5
         have a scale of their own, suffice:chooser=optimist:memory=full has parts of its own (bounds, chooser, prices,
-        memory, guard, slack).
+        memory, guard, slack), suffice:model=auto looks at the context. If left out: suffice, paper, projected, everything
+        and, where the stream shows a context, suffice:model=auto.
     bounds
         The bounds of suffice; see `suffice list bounds`.
     slack
@@ -92,7 +104,8 @@ def run(
     with where.status("reading ..."):
         opened = open_stream(stream, settings, everything=everything)
     steps = opened.horizon if horizon is None else whole("horizon", horizon)
-    made = makers(opened.stream, target, steps, methods.split(","), bounds=bounds, slack=slack, scale=scale)
+    wanted = usual(opened.stream) if methods is None else tuple(methods.split(","))
+    made = makers(opened.stream, target, steps, wanted, bounds=bounds, slack=slack, scale=scale)
     place = None if out is None else folder(out)
     with bars(where) as moving:
         progress = stepping(moving, made, steps * len(worlds))
@@ -103,7 +116,7 @@ def run(
         write_json(numbers(found, about))
         return
     where.print(_story(opened, found))
-    where.print(compared(found))
+    where.print(_table(found, where.width))
     for name, why in found.skipped.items():
         where.print(Text(f"{name} cannot run here: {why}", style="yellow"))
     if {"paper", "projected"} & set(made):
@@ -119,6 +132,8 @@ def run(
         title = "suffice's certificate" + (f", seed {seed}" if len(worlds) > 1 else "")
         where.print(Panel(Text(str(certificate)), title=title, title_align="left"))
     where.print(explained(found))
+    if found.looking is not None:
+        where.print(Text(LOOKING, style="dim"))
     if place is not None:
         names = ", ".join(path.name for path in written)
         where.print(Text(f"wrote {names} to ", style="dim").append_text(link(place)))
@@ -133,9 +148,40 @@ def _story(opened: Opened, found: Comparison) -> Text:
     )  # fmt: skip
     if found.best is not None:
         kind = "Best fixed mix over the whole log" if isinstance(opened.stream, Log) else "Optimum"
-        text.append(f"{kind} at {percent(found.target)}: {number(found.best.cost)} a step, by {mixed(found.mix)}.\n")
+        text.append(f"{kind} at {percent(found.target)}: {optima(found.best, found.mix, found.looking)}.\n")
     elif found.unreachable is not None:
         text.append(f"No optimum: {found.unreachable}.\n", style="yellow")
     else:
         text.append("No optimum is known for this stream, so there is no regret.\n", style="dim")
     return text
+
+
+def optima(best: Optimum, mix: dict[str, float], looking: Optimum | None) -> str:
+    """What the optimum costs and is made of, and what the one costs that looks at the context."""
+    if looking is None:
+        return f"{number(best.cost)} a step, by {mixed(mix)}"
+    return f"{number(best.cost)} a step without looking at the context, by {mixed(mix)}; {number(looking.cost)} looking at it"
+
+
+def _table(found: Comparison, width: int) -> Table:
+    """The comparison and, where there is room, beside each cost its share of the optimum's that does not look."""
+    table = compared(found)
+    if found.looking is not None:
+        words = ("optimum, looking", percent(found.target), "", "", "", number(found.looking.cost))
+        table.add_row(*(Text(word, style="dim") for word in words))
+    if found.best is None or found.best.cost == 0.0 or (width < WIDE and found.looking is None):
+        return table
+    optima = [Text(f"{best.cost / found.best.cost:.1%}", style="dim") for best in (found.best, found.looking) if best]
+    columns = [(str(column.header), list(column.cells)) for column in table.columns]
+    columns.insert(COST + 1, ("of\noptimum", [*(_share(row.of_optimum) for row in found.rows), *optima]))
+    wider = plain_table(*(heading for heading, _ in columns))
+    for line in zip(*(cells for _, cells in columns), strict=True):
+        wider.add_row(*line)
+    return wider
+
+
+def _share(estimate: Estimate | None) -> Text:
+    if estimate is None:
+        return Text("–", style="dim")
+    half = estimate.high - estimate.value
+    return Text(f"{estimate.value:.1%}").append(f"\n±{half:.1%}" if half > 0.0 else "", style="dim")

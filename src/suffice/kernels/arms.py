@@ -160,10 +160,9 @@ def charge(arms: Any, arm: int, success: float, cost: float) -> None:
     spent = arms[cell(PAYS, arm)] if math.isnan(cost) else cost
     if math.isnan(spent):
         spent = arms[MOST]  # given up, and nobody said that it was less
-    best = cheapest(arms, price)
-    least = arms[cell(LOWER, best)] - price * arms[cell(UPPER, best)]
-    if math.isfinite(least):  # not so for the paper's bounds of an arm that was never played
-        arms[GAP] += spent - price * success - least
+    lowest_score = least(arms, price)
+    if math.isfinite(lowest_score):  # not so for the paper's bounds of an arm that was never played
+        arms[GAP] += spent - price * success - lowest_score
 
 
 def learn(arms: Any, arm: int, success: float, cost: float, plays: int, told: int, price: float) -> None:
@@ -197,6 +196,20 @@ def learn(arms: Any, arm: int, success: float, cost: float, plays: int, told: in
     if not turn(arms, told, price) and interior(arms, arm) and arms[cell(PLAYS, arm)] > 0.0:
         redraw(arms, arm)
         _lift(arms, arm, told, price)
+
+
+def skip(arms: Any, told: int, price: float) -> None:
+    """Let an outcome pass that is not learned from: only the time and the price go on."""
+    if arms[CURVE] > 0.0:
+        remember(arms, told, price)
+    arms[PRICE_NOW] = price
+    turn(arms, told, price)
+
+
+def least(arms: Any, price: float) -> float:
+    """The least cost − price·success that the bounds think possible."""
+    best = cheapest(arms, price)
+    return float(arms[cell(LOWER, best)] - price * arms[cell(UPPER, best)])
 
 
 def turn(arms: Any, told: int, price: float) -> bool:

@@ -13,11 +13,11 @@ from typing import Any, Final
 from suffice.checks import rate, whole
 from suffice.errors import InvalidArgument, SufficeError
 from suffice.lab.compare_board import Board, Total, board, totals
-from suffice.lab.compare_methods import DEFAULT, chosen
+from suffice.lab.compare_methods import DEFAULT, SUFFICE, chosen
 from suffice.lab.compare_store import Store
 from suffice.lab.compare_streams import Entry, entries
 from suffice.lab.compare_work import REFUSED, Line, Task, tasks, work
-from suffice.lab.run_methods import feedback_of, methods
+from suffice.lab.run_methods import LOOKING, feedback_of, methods, shows
 from suffice.lab.runs import Outcome
 from suffice.lab.sweep import blamed, checked, finished
 
@@ -61,7 +61,8 @@ def plan(
         seeds: how many worlds, the same for all methods.
         seed: the first of them.
         rivals: names, or "all", "same" (those that see no more than success and cost) or "none".
-        suffice: whether the default selector is in it, which is not told the horizon.
+        suffice: whether the default selector is in it, which is not told the horizon; where a stream shows contexts, the
+            one with a model that looks at them is in it too.
         paper: whether the paper's method is in it, at the scales 1, 5 and 20 of its step.
         settings: `key=value`, for all streams.
         window: the length of the windows in which the worst success rate is looked for.
@@ -74,6 +75,8 @@ def plan(
     steps = None if horizon is None else whole("horizon", horizon)
     names = chosen(rivals, suffice=suffice, paper=paper)
     opened = entries(streams, settings, float(target), steps, width)
+    if suffice and any(shows(entry.stream) for entry in opened):
+        names = tuple(dict.fromkeys([SUFFICE, LOOKING, *names]))
     return Plan(opened, names, float(target), tuple(range(first, first + count)), width)
 
 

@@ -7,7 +7,7 @@ from typing import Final
 
 from suffice.lab import fit
 from suffice.lab.compare_streams import Entry
-from suffice.lab.run import Row, alike, benchmark, mix, row
+from suffice.lab.run import Row, alike, benchmark, looking, mix, row
 from suffice.lab.runs import Outcome
 from suffice.lab.verdict import Estimate
 from suffice.optimum import Optimum
@@ -32,11 +32,12 @@ class Board:
     recorded: bool  # a log: the optimum is the best fixed mix over all of it
     best: Optimum | None
     mix: dict[str, float]  # the optimum's options and their weights
+    looking: Optimum | None  # the optimum of who looks at the context, where the stream has cases
     unreachable: str | None  # why there is no optimum where the truth is known
     rows: tuple[Row, ...]
     yardstick: str | None
     unmeasured: str | None  # why there is no yardstick
-    ratios: dict[str, Estimate]  # of priced regret to the yardstick's, per method
+    ratios: dict[str, Estimate | None]  # of priced regret to the yardstick's, per method; None where it is not above 0
     short: frozenset[str]  # methods that miss the target
     skipped: dict[str, str]  # methods that cannot run here, and why
     alike: bool  # every seed came to the same
@@ -49,8 +50,9 @@ class Total:
 
     method: str
     feedback: str
-    ratios: dict[str, Estimate]  # per stream where it ran
-    overall: Estimate | None  # their geometric mean; None where a ratio is not above 0
+    ratios: dict[str, Estimate | None]  # per stream where it ran
+    overall: Estimate | None  # their geometric mean; None where one of them is
+    plain: float  # their plain mean, with those that are not above 0 as they are
     short: frozenset[str]  # the streams where it misses the target
 
 
@@ -58,7 +60,7 @@ def board(entry: Entry, target: float, feedback: Mapping[str, str], runs: Runs, 
     """The board of a stream."""
     best, unreachable = benchmark(entry.stream, target)
     first = next(iter(runs.values()), ())
-    rows = [row(name, feedback[name], found, first) for name, found in runs.items()]
+    rows = [row(name, feedback[name], found, first, best) for name, found in runs.items()]
     yardstick, unmeasured = _yardstick(rows)
     short = frozenset(one.method for one in rows if one.rate.high < target - SHORT * (1.0 - target))
     under = [] if yardstick is None else priced(runs[yardstick])
@@ -70,16 +72,23 @@ def board(entry: Entry, target: float, feedback: Mapping[str, str], runs: Runs, 
         recorded=isinstance(entry.stream, Log),
         best=best,
         mix=mix(entry.stream.menu, best),
+        looking=looking(entry.stream, target),
         unreachable=unreachable,
         rows=tuple(sorted(rows, key=lambda one: (one.method in short, _size(one)))),
         yardstick=yardstick,
         unmeasured=unmeasured,
-        ratios={name: fit.ratio(priced(found), under) for name, found in runs.items()} if under else {},
+        ratios={name: _share(priced(found), under) for name, found in runs.items()} if under else {},
         short=short,
         skipped=dict(skipped),
         alike=alike(runs),
         runs=runs,
     )
+
+
+def _share(over: Sequence[float], under: Sequence[float]) -> Estimate | None:
+    """How much of the yardstick's regret a method has; who looks at the context may have less than none."""
+    found = fit.ratio(over, under)
+    return found if found.value > 0.0 else None
 
 
 def _size(one: Row) -> float:
@@ -115,16 +124,18 @@ def totals(boards: Sequence[Board]) -> tuple[Total, ...]:
 
 
 def _order(one: Total) -> tuple[int, bool, float]:
-    return -len(one.ratios), bool(one.short), math.inf if one.overall is None else one.overall.value
+    return -len(one.ratios), bool(one.short), one.plain if one.overall is None else one.overall.value
 
 
 def _total(name: str, feedback: str, boards: Sequence[Board]) -> Total:
     there = [one for one in boards if name in one.runs]
-    overall = fit.geometric([(priced(one.runs[name]), priced(one.runs[one.yardstick or ""])) for one in there])
+    pairs = [(priced(one.runs[name]), priced(one.runs[one.yardstick or ""])) for one in there]
+    overall = fit.geometric(pairs)
     return Total(
         method=name,
         feedback=feedback,
         ratios={one.stream: one.ratios[name] for one in there},
         overall=overall if math.isfinite(overall.value) else None,
+        plain=sum(fit.ratio(*pair).value for pair in pairs) / max(1, len(pairs)),
         short=frozenset(one.stream for one in there if name in one.short),
     )

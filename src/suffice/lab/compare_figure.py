@@ -11,7 +11,7 @@ from matplotlib.ticker import StrMethodFormatter
 from suffice.certificate import percent
 from suffice.lab import drawing
 from suffice.lab.compare import Found
-from suffice.lab.compare_board import Board
+from suffice.lab.compare_board import Board, Total
 from suffice.lab.experiment import Canvas, Experiment, Numbers
 from suffice.lab.run import Row
 from suffice.lab.verdict import Estimate
@@ -19,8 +19,8 @@ from suffice.rivals.base import FEEDBACK, NONE, TRUTH
 
 # Okabe and Ito's colours, which everyone can tell apart.
 COLOURS: Final = {
-    "none": "#999999", "success": "#009E73", "success + cost": "#0072B2", "label when covered": "#E69F00",
-    "label": "#D55E00", "truth": "#CC79A7",
+    "none": "#999999", "success": "#009E73", "success + cost": "#0072B2", "context, success + cost": "#56B4E9",
+    "label when covered": "#E69F00", "label": "#D55E00", "truth": "#CC79A7",
 }  # fmt: skip
 SEES: Final = {NONE: "sees nothing", TRUTH: "knows the truth"}
 ORDER: Final = (NONE, *FEEDBACK, TRUTH)
@@ -29,6 +29,7 @@ SHAPES: Final = ("s", "^", "v", "P", "X", "*", "<", ">", "p", "h")
 SUMMARY: Final = "summary"
 NEAR: Final = 20  # times the least: up to there dots are on a straight axis
 ROW: Final = 0.22  # inches that a method takes
+LINES: Final[dict[str, Any]] = {"optimum": ":", "optimum, looking at the context": "--"}  # and how they are drawn
 
 
 def draw(found: Found, names: Mapping[str, str], folder: Path) -> list[str]:
@@ -64,25 +65,41 @@ def _board(board: Board, name: str, found: Found, canvas: Canvas) -> None:
     debts.axvline(found.plan.target, linestyle=":", color=canvas.colour("target"), linewidth=1.0)
     _axis(debts, [row.mean_largest_debt for row in board.rows], max(row.largest_debt for row in board.rows), 1.0)
     debts.set_xlabel("largest debt (bar: worst seed; dotted: the target)")
-    _axis(main, [_main(row) for row in board.rows])
+    lines = _optima(board)
+    for label, line in lines.items():
+        main.axvline(line, linestyle=LINES[label], color=canvas.colour("target"), linewidth=1.0)
+    _axis(main, [_main(row) for row in board.rows], also=list(lines.values()))
     what = "mean cost over" if board.best is None else "priced regret after"
     main.set_xlabel(f"{what} {board.horizon:,} steps")
     seeds = len(found.plan.seeds)
     title = f"{board.stream}: target {percent(found.plan.target)}, {seeds} seed{'s' if seeds > 1 else ''}"
     main.set_title(title, loc="left", fontsize=9, color=main.xaxis.label.get_color())
-    _legend(main.figure, {row.feedback for row in board.rows}, bool(board.short), board.yardstick is not None)
+    more = [Line2D([], [], linestyle=LINES[label], color=OTHER, linewidth=1.0, label=label) for label in lines]
+    _legend(main.figure, {row.feedback for row in board.rows}, bool(board.short), board.yardstick is not None, more)
+
+
+def _optima(board: Board) -> dict[str, float]:
+    """Where the optima lie, on a stream with contexts: a regret of 0 is the one that does not look."""
+    if board.looking is None:
+        return {}
+    plain, looking = LINES
+    if board.best is None:
+        return {looking: board.looking.cost}
+    return {plain: 0.0, looking: (board.looking.cost - board.best.cost) * board.horizon}
 
 
 def _main(row: Row) -> Estimate:
     return row.cost if row.priced_regret is None else row.priced_regret
 
 
-def _axis(panel: Any, shown: Sequence[Estimate], high: float = 0.0, straight: float | None = None) -> None:
+def _axis(
+    panel: Any, shown: Sequence[Estimate], high: float = 0.0, straight: float | None = None, also: Sequence[float] = ()
+) -> None:
     """As wide as the dots: straight from 0 where they are near each other, else logarithmic, though straight around 0."""
-    most = max(high, *(one.high for one in shown))
-    least = min(one.value for one in shown)
+    most = max(high, *(one.high for one in shown), *also)
+    least = min([*(one.value for one in shown), *also])
     figures = StrMethodFormatter("{x:,.10g}")
-    if straight is None and all(one.low > 0.0 for one in shown):
+    if straight is None and all(one.low > 0.0 for one in shown) and all(place > 0.0 for place in also):
         if most < NEAR * least:
             panel.set_xlim(0.0, 1.06 * most)
             panel.xaxis.set_major_formatter(figures)
@@ -93,8 +110,9 @@ def _axis(panel: Any, shown: Sequence[Estimate], high: float = 0.0, straight: fl
         sure = [one.value for one in shown if one.low > 0.0]
         power = straight or 10.0 ** math.floor(math.log10(min(sure, default=1.0)))
         panel.set_xscale("symlog", linthresh=power)
-        # An interval that reaches far below 0 says no more than one that reaches to 0.
-        panel.set_xlim(min(-0.4 * power, 1.6 * least), max(1.7 * most, 1.4 * power))
+        # An interval around 0 that reaches far below says no more than one that reaches to 0.
+        below = min((one.low for one in shown if one.high < 0.0), default=0.0)
+        panel.set_xlim(min(-0.4 * power, 1.6 * least, 1.2 * below), max(1.7 * most, 1.4 * power))
     panel.xaxis.set_major_formatter(figures)  # a new scale brings one of its own
 
 
@@ -143,6 +161,16 @@ def _mark(label: str, **look: Any) -> Line2D:
     return Line2D([], [], linestyle="none", label=label, **{"marker": "o", "markersize": 5, "color": OTHER, **look})
 
 
+def _without(panel: Any, totals: Mapping[float, Total]) -> None:
+    """Word of those that have no regret to share somewhere: a logarithmic axis has no place for them."""
+    if totals:
+        low, high = panel.get_xlim()
+        panel.set_xlim(low * (low / high) ** 0.08, high)
+    for place, total in totals.items():
+        colour = COLOURS.get(total.feedback, OTHER)
+        panel.text(0.01, place, "≤ 0", transform=panel.get_yaxis_transform(), fontsize=7.5, va="center", color=colour)
+
+
 def _summary(found: Found, canvas: Canvas) -> None:
     totals = [total for total in found.totals if total.ratios]
     streams = [board.stream for board in found.boards if board.yardstick is not None]
@@ -152,7 +180,7 @@ def _summary(found: Found, canvas: Canvas) -> None:
     for place, total in zip(places, totals, strict=True):
         colour = COLOURS.get(total.feedback, OTHER)
         for stream, ratio in total.ratios.items():
-            if ratio.value > 0.0:
+            if ratio is not None:
                 panel.plot(
                     [ratio.value],
                     [place],
@@ -165,6 +193,9 @@ def _summary(found: Found, canvas: Canvas) -> None:
         if total.overall is not None and len(total.ratios) == len(streams):
             _dot(panel, total.overall, place, _look(total.method, total.feedback, bool(total.short), False))
     panel.set_xscale("log")
+    _without(
+        panel, {place: total for place, total in zip(places, totals, strict=True) if None in total.ratios.values()}
+    )
     panel.xaxis.set_major_formatter(StrMethodFormatter("{x:,.10g}"))
     panel.axvline(1.0, linestyle=":", color=canvas.colour("target"), linewidth=1.0)
     _rows(panel, places, [total.method for total in totals])

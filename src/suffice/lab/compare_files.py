@@ -14,7 +14,7 @@ from suffice.lab.compare import Found
 from suffice.lab.compare_board import Board
 from suffice.lab.experiment import Numbers
 from suffice.lab.report import csv_text
-from suffice.lab.run_files import finite, flat, spread
+from suffice.lab.run_files import benchmark, finite, flat, spread
 
 NAME = "comparison"
 
@@ -36,14 +36,12 @@ def numbers(found: Found) -> Numbers:
 
 
 def _stream(board: Board) -> dict[str, Any]:
-    best = board.best
     return {
         "about": board.about,
         "arms": board.arms,
         "horizon": board.horizon,
-        "optimum": None
-        if best is None
-        else {"cost": best.cost, "dual": best.dual, "dual_ahead": best.dual_ahead, "mix": board.mix},
+        "optimum": benchmark(board.best, mix=board.mix),
+        "contextual_optimum": benchmark(board.looking),
         "unreachable": board.unreachable,
         "yardstick": board.yardstick,
         "unmeasured": board.unmeasured,
@@ -56,7 +54,8 @@ def _stream(board: Board) -> dict[str, Any]:
 
 
 def _plain(board: Board, method: str) -> dict[str, float] | None:
-    return asdict(board.ratios[method]) if method in board.ratios else None
+    ratio = board.ratios.get(method)
+    return None if ratio is None else asdict(ratio)
 
 
 def methods_csv(found: Found) -> str:
@@ -75,6 +74,8 @@ def _row(board: Board, place: int, found: Found) -> dict[str, Any]:
         **flat(row),
         **spread("ratio", board.ratios.get(row.method)),
         "yardstick": board.yardstick,
+        "optimum": None if board.best is None else board.best.cost,
+        "contextual_optimum": None if board.looking is None else board.looking.cost,
         "short": row.method in board.short,
     }
 

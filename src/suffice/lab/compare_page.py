@@ -19,6 +19,8 @@ STYLE = """
   height: .6em; border-radius: 50%; margin-right: .4em; } small { color: var(--dim); font-weight: 400; display: block; }
 code { overflow-wrap: anywhere; } figure { margin: 1rem 0; }
 """
+CHEAPER = ", or by looking at a context: regret and “of optimum” are against the optimum that does not look at one"
+NOBODY = "<td class=number>–</td>"
 SHORT = '<span class=mark title="short of the target">†</span>'
 
 
@@ -43,7 +45,10 @@ def _count(count: int, noun: str) -> str:
 
 
 def _explained(found: Found) -> str:
-    said = ["Debt is the number of successes owed: a cost below the optimum is bought with debt."]
+    contexts = any(board.looking is not None for board in found.boards)
+    said = [
+        f"Debt is the number of successes owed: a cost below the optimum is bought with debt{CHEAPER if contexts else ''}."
+    ]
     if any(board.best is not None for board in found.boards):
         said.append(
             "Priced regret is regret plus what is owed at the shadow price of a success, or less what is banked: the fair "
@@ -52,7 +57,8 @@ def _explained(found: Found) -> str:
     if any(board.yardstick is not None for board in found.boards):
         said.append(
             "The yardstick is the paper’s method with the step 1, 5 or 20/√T, whichever came to the least priced regret on "
-            "that stream; ratios are means over paired worlds, with an interval by the delta method."
+            "that stream; ratios are means over paired worlds, with an interval by the delta method, and there are none "
+            "(≤ 0) where there is no regret to share."
         )
     if any(board.short for board in found.boards):
         said.append(
@@ -74,7 +80,10 @@ def _summary(found: Found, folder: Path) -> str:
         _line(total.method, [
             _name(total.method, total.feedback, bool(total.short), False),
             _overall(total, len(boards)),
-            *(_ratio(total.ratios.get(board.stream), board.stream in total.short) for board in boards),
+            *(
+                _ratio(total.ratios[board.stream], board.stream in total.short) if board.stream in total.ratios else NOBODY
+                for board in boards
+            ),
         ], short=False)
         for total in found.totals
     ]  # fmt: skip
@@ -89,7 +98,7 @@ def _summary(found: Found, folder: Path) -> str:
 
 def _overall(total: Total, count: int) -> str:
     if total.overall is None:
-        return "<td class=number>–</td>"
+        return NOBODY
     some = "" if len(total.ratios) == count else f"<small>{len(total.ratios)} of {count} streams</small>"
     return _ratio(total.overall, bool(total.short), some)
 
@@ -111,10 +120,14 @@ def _story(board: Board, target: float) -> str:
     if board.best is not None:
         mix = " + ".join(f"{percent(share)} × {html.escape(option)}" for option, share in board.mix.items())
         kind = "The best fixed mix over the whole log" if board.recorded else "The optimum"
-        return (
-            f"{text}{kind} at {percent(target)} costs {number(board.best.cost)} a step: {mix}. One more success would cost "
-            f"{number(board.best.dual)}, one fewer save {number(board.best.dual_ahead)}."
+        text += (
+            f"{kind} at {percent(target)} costs {number(board.best.cost)} a step: {mix}. One more success would cost "
         )
+        text += f"{number(board.best.dual)}, one fewer save {number(board.best.dual_ahead)}."
+        if board.looking is not None:
+            text += f" Looking at the context, the optimum costs {number(board.looking.cost)} a step"
+            text += f", {percent(board.looking.cost / board.best.cost)} of that." if board.best.cost > 0.0 else "."
+        return text
     if board.unreachable is not None:
         return f"{text}There is no optimum: {html.escape(board.unreachable)}."
     return f"{text}No optimum is known for it, and so there is no regret; methods are in the order of their cost."
@@ -129,8 +142,9 @@ def _board(board: Board, found: Found) -> str:
         "largest debt",
         f"worst {window:,}",
         "mean cost",
+        "in the<br>second half",
     ]
-    heads += ["regret", "priced regret"] if board.best is not None else []
+    heads += ["of optimum", "regret", "priced regret"] if board.best is not None else []
     heads += ["ratio"] if board.ratios else []
     rows = [_line(row.method, _cells(row, board, found), short=row.method in board.short) for row in board.rows]
     return _table(heads, rows)
@@ -145,8 +159,10 @@ def _cells(row: Row, board: Board, found: Found) -> list[str]:
         _worst(row.mean_largest_debt, row.largest_debt, brief, "≤", many),
         _worst(row.mean_worst_window, row.worst_window, _share, "≥", many),
         _estimate(row.cost, number),
-        *(_estimate(regret, brief) for regret in (row.regret, row.priced_regret) if regret is not None),
+        _estimate(row.late_cost, number),
     ]
+    if board.best is not None:
+        cells += [_estimate(row.of_optimum, _share), _estimate(row.regret, brief), _estimate(row.priced_regret, brief)]
     return cells + ([_ratio(board.ratios[row.method], row.method in board.short)] if board.ratios else [])
 
 
@@ -156,7 +172,9 @@ def _name(method: str, feedback: str, short: bool, yardstick: bool) -> str:
     return f"<td>{dot}{html.escape(method)}{SHORT if short else ''}{tag}<small>{html.escape(feedback)}</small></td>"
 
 
-def _estimate(estimate: Estimate, write: Callable[[float], str]) -> str:
+def _estimate(estimate: Estimate | None, write: Callable[[float], str]) -> str:
+    if estimate is None:
+        return NOBODY
     return _number(write(estimate.value), _span(estimate, write))
 
 
@@ -166,7 +184,7 @@ def _worst(mean: Estimate, worst: float, write: Callable[[float], str], sign: st
 
 def _ratio(estimate: Estimate | None, short: bool, note: str = "") -> str:
     if estimate is None:
-        return "<td class=number>–</td>"
+        return "<td class=number>≤ 0</td>"
     better = estimate.high < 1.0 and not short
     text = f"<span class=better>{brief(estimate.value)}</span>" if better else brief(estimate.value)
     return _number(text + (SHORT if short else ""), note or _span(estimate, brief))

@@ -19,8 +19,8 @@ class Store:
 
     >>> import tempfile
     >>> store = Store(Path(tempfile.mkdtemp()))
-    >>> store.add({"key": "k", "method": "suffice", "seed": 0, "rate": 0.9, "cost": 0.1, "regret": None,
-    ...            "priced_regret": None, "debt": 0.0, "largest_debt": 0.5, "worst_window": 0.8})
+    >>> store.add({"key": "k", "method": "suffice", "seed": 0, "rate": 0.9, "cost": 0.1, "late_cost": 0.1,
+    ...            "regret": None, "priced_regret": None, "debt": 0.0, "largest_debt": 0.5, "worst_window": 0.8})
     >>> store.read()["k", "suffice", 0].rate
     0.9
     """

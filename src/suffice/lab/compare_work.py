@@ -11,7 +11,7 @@ from suffice.lab.compare_streams import Entry
 from suffice.lab.run import benchmark
 from suffice.lab.run_methods import methods
 from suffice.lab.run_stream import open_stream
-from suffice.lab.runs import outcome
+from suffice.lab.runs import half, outcome
 from suffice.lab.sweep import blamed
 from suffice.optimum import Optimum
 from suffice.simulate import summarize
@@ -38,7 +38,8 @@ def work(task: Task) -> Line:
     try:
         stream, best = _world(task["key"], task["text"], tuple(task["settings"]), target)
         method = methods(stream, target, horizon, [name])[name](seed)
-        found = outcome(summarize(method, stream, horizon, seed, window=task["window"]), best)
+        summary = summarize(method, stream, horizon, seed, window=task["window"], marks=[half(horizon)])
+        found = outcome(summary, best)
     except SufficeError as error:
         return {**line, REFUSED: str(error)}
     except Exception as error:  # whatever a stream of one's own may raise

@@ -9,9 +9,9 @@ from suffice.checks import whole
 from suffice.errors import Infeasible, SufficeError
 from suffice.lab import fit
 from suffice.lab.run_methods import Make, feedback_of
-from suffice.lab.runs import Outcome, even, outcome
+from suffice.lab.runs import Outcome, even, half, outcome
 from suffice.lab.verdict import Estimate
-from suffice.optimum import Optimum, optimum
+from suffice.optimum import Optimum, contextual_optimum, optimum
 from suffice.simulate import Summary, summarize
 
 Progress = Callable[[str, int], None]  # the method, steps done in all its runs
@@ -31,7 +31,9 @@ class Row:
     worst_window: float  # of all seeds
     mean_worst_window: Estimate
     cost: Estimate
-    regret: Estimate | None
+    late_cost: Estimate | None  # of the second half of the run, where it has one
+    of_optimum: Estimate | None  # its cost as a share of the optimum's that does not look at the context
+    regret: Estimate | None  # against that one, too: it may be below 0 for who looks
     priced_regret: Estimate | None  # regret with what is owed at its price, or what is banked
     dearer: Estimate | None  # its cost less the first method's, seed by seed
 
@@ -46,6 +48,7 @@ class Comparison:
     window: int
     best: Optimum | None
     mix: dict[str, float]  # the optimum's options and their weights
+    looking: Optimum | None  # the optimum of who looks at the context, where the stream has cases
     unreachable: str | None  # why there is no optimum where the truth is known
     rows: tuple[Row, ...]
     skipped: dict[str, str]  # methods that cannot run here, and why
@@ -77,12 +80,13 @@ def compare(
     if not feedback:
         raise errors[0]
     best, unreachable = benchmark(stream, target)
+    marks = {*even(horizon, min(MARKS, horizon)), half(horizon)}
     runs: dict[str, list[Summary]] = {}
     for name in feedback:
         try:
             runs[name] = [
                 summarize(
-                    makers[name](seed), stream, horizon, seed, window=window, marks=even(horizon, min(MARKS, horizon)),
+                    makers[name](seed), stream, horizon, seed, window=window, marks=marks,
                     progress=None if progress is None else _from(progress, name, place * horizon),
                 )
                 for place, seed in enumerate(seeds)
@@ -101,8 +105,9 @@ def compare(
         window=window,
         best=best,
         mix=mix(stream.menu, best),
+        looking=looking(stream, target),
         unreachable=unreachable,
-        rows=tuple(row(name, feedback[name], found, first) for name, found in outcomes.items()),
+        rows=tuple(row(name, feedback[name], found, first, best) for name, found in outcomes.items()),
         skipped=skipped,
         certificates={
             name: found[0].method.certificate()
@@ -129,6 +134,17 @@ def benchmark(stream: Any, target: float) -> tuple[Optimum | None, str | None]:
         return None, str(error)
 
 
+def looking(stream: Any, target: float) -> Optimum | None:
+    """The optimum of who looks at the context before choosing, where the stream knows its cases."""
+    if not callable(getattr(stream, "cases", None)):
+        return None
+    try:
+        weights, success, cost = stream.cases()
+        return contextual_optimum(weights, success, cost, target)
+    except Infeasible:  # then the other one has said so
+        return None
+
+
 def mix(menu: Any, best: Optimum | None) -> dict[str, float]:
     """The options of the optimum, and their weights."""
     if best is None:
@@ -136,10 +152,11 @@ def mix(menu: Any, best: Optimum | None) -> dict[str, float]:
     return {str(menu.option(int(arm))): float(best.weights[arm]) for arm in best.weights.nonzero()[0]}
 
 
-def row(method: str, feedback: str, outcomes: Sequence[Outcome], first: Sequence[Outcome]) -> Row:
+def row(
+    method: str, feedback: str, outcomes: Sequence[Outcome], first: Sequence[Outcome], best: Optimum | None = None
+) -> Row:
     """One row from the runs of several seeds; `first` are those of the method that it is compared with."""
-    regrets = [run.regret for run in outcomes if run.regret is not None]
-    priced = [run.priced_regret for run in outcomes if run.priced_regret is not None]
+    least = best.cost if best is not None and best.cost > 0.0 else None  # of nothing there are no shares
     return Row(
         method=method,
         feedback=feedback,
@@ -150,10 +167,17 @@ def row(method: str, feedback: str, outcomes: Sequence[Outcome], first: Sequence
         worst_window=min(run.worst_window for run in outcomes),
         mean_worst_window=fit.mean([run.worst_window for run in outcomes]),
         cost=fit.mean([run.cost for run in outcomes]),
-        regret=fit.mean(regrets) if regrets else None,
-        priced_regret=fit.mean(priced) if priced else None,
+        late_cost=_mean([run.late_cost for run in outcomes]),
+        of_optimum=None if least is None else fit.mean([run.cost / least for run in outcomes]),
+        regret=_mean([run.regret for run in outcomes]),
+        priced_regret=_mean([run.priced_regret for run in outcomes]),
         dearer=fit.mean([run.cost - other.cost for run, other in zip(outcomes, first, strict=True)]),
     )
+
+
+def _mean(values: Sequence[float | None]) -> Estimate | None:
+    there = [value for value in values if value is not None]
+    return fit.mean(there) if there else None
 
 
 def alike(outcomes: Mapping[str, Sequence[Outcome]]) -> bool:

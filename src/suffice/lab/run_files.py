@@ -10,6 +10,7 @@ from suffice.lab.experiment import Canvas, Experiment, Numbers
 from suffice.lab.report import csv_text
 from suffice.lab.run import Comparison, Row
 from suffice.lab.verdict import Estimate
+from suffice.optimum import Optimum
 
 NAME = "run"
 
@@ -23,14 +24,8 @@ def numbers(found: Comparison, about: dict[str, Any]) -> Numbers:
             "horizon": found.horizon,
             "seeds": list(found.seeds),
             "window": found.window,
-            "optimum": None
-            if found.best is None
-            else {
-                "cost": found.best.cost,
-                "dual": found.best.dual,
-                "dual_ahead": found.best.dual_ahead,
-                "mix": found.mix,
-            },
+            "optimum": benchmark(found.best, mix=found.mix),
+            "contextual_optimum": benchmark(found.looking),
             "unreachable": found.unreachable,
             "rows": [asdict(row) for row in found.rows],
             "skipped": found.skipped,
@@ -38,6 +33,11 @@ def numbers(found: Comparison, about: dict[str, Any]) -> Numbers:
         }
     )
     return document
+
+
+def benchmark(best: Optimum | None, **more: Any) -> dict[str, Any] | None:
+    """An optimum in JSON's terms."""
+    return None if best is None else {"cost": best.cost, "dual": best.dual, "dual_ahead": best.dual_ahead, **more}
 
 
 def _certificate(certificate: Any) -> dict[str, Any]:
@@ -113,6 +113,9 @@ class _Figure:
         debt.axhline(0.0, linestyle=":", color=grey)
         if document["optimum"] is not None:
             cost.axhline(document["optimum"]["cost"], linestyle=":", color=grey, label="optimum")
+        if document["contextual_optimum"] is not None:
+            looking = document["contextual_optimum"]["cost"]
+            cost.axhline(looking, linestyle="--", color=grey, label="optimum, looking at the context")
         lowest = min(min(curve["rate"]) for curve in document["curves"].values())
         rate.set(
             ylabel="success rate so far (dotted: the target)",

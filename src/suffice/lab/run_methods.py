@@ -9,12 +9,14 @@ from suffice.checks import positive, rate, whole
 from suffice.errors import InvalidArgument, shown
 from suffice.printed import paper
 from suffice.rivals import Projected, Rival
-from suffice.rivals.base import SUCCESS, SUCCESS_AND_COST
+from suffice.rivals.base import CONTEXT, SUCCESS, SUCCESS_AND_COST
 from suffice.selector import Selector
 from suffice.threshold import ThresholdSelector
 
 Make = Callable[[int], Any]  # from the seed of the method's own randomness
-PARTS: Final = ("bounds", "chooser", "prices", "memory", "guard", "slack")
+PARTS: Final = ("bounds", "chooser", "prices", "memory", "guard", "slack", "model")
+USUAL: Final = ("suffice", "paper", "projected", "everything")
+LOOKING: Final = "suffice:model=auto"  # ours with a model that looks at the context
 SCALED: Final = ("paper", "projected")  # the methods with a step a/sqrt(horizon); paper-5 is the paper with a = 5
 
 
@@ -28,13 +30,29 @@ def rivals() -> dict[str, type[Rival]]:
     return dict(sorted(kinds.items()))
 
 
+def shows(stream: Any) -> bool:
+    """Whether a stream shows a context before an arm is chosen."""
+    return callable(getattr(stream, "context", None))
+
+
+def usual(stream: Any) -> tuple[str, ...]:
+    """The methods of a run where nobody names any: where there is a context, ours that looks at it is among them.
+
+    >>> from suffice.streams import Trap
+    >>> usual(Trap())
+    ('suffice', 'paper', 'projected', 'everything')
+    """
+    return (USUAL[0], LOOKING, *USUAL[1:]) if shows(stream) else USUAL
+
+
 def methods(
     stream: Any, target: float, horizon: int, names: Iterable[str], *, bounds: str = "auto", slack: float | None = None,
     scale: float = 1.0,
 ) -> dict[str, Make]:  # fmt: skip
     """How to make each of the methods named: "suffice", "paper", "threshold" or a rival.
 
-    "suffice:chooser=optimist:prices=straight" is ours with other parts than the default's.
+    "suffice:chooser=optimist:prices=straight" is ours with other parts than the default's, "suffice:model=auto" with a
+    model that looks at the context.
 
     `scale` is a in the paper's step a/sqrt(horizon), for its method and for its projected baseline; "paper-5" and
     "projected-5" have one of their own.
@@ -59,7 +77,7 @@ def methods(
         if own is not None:
             known[name] = _scaled(name.partition("-")[0], menu, target, horizon, own)
         elif name.split(":")[0] == "suffice":
-            known[name] = _variant(name, menu, target, slack, bounds)
+            known[name] = _variant(name, stream, target, slack, bounds)
         elif name not in known:
             raise InvalidArgument(f"methods must be some of {', '.join(known)}, got {shown(name)}")
     if not wanted:
@@ -78,7 +96,10 @@ def parts_of(name: str) -> dict[str, Any]:
         part, equals, value = text.partition("=")
         if part not in PARTS or not equals:
             raise InvalidArgument(f"suffice: must be followed by {', '.join(PARTS)} as part=value, got {shown(text)}")
-        parts[part] = (None if value == "none" else _number(part, value)) if part in ("guard", "slack") else value
+        if part in ("guard", "slack", "model") and value == "none":
+            parts[part] = None
+        else:
+            parts[part] = _number(part, value) if part in ("guard", "slack") else value
     return parts
 
 
@@ -89,10 +110,21 @@ def _number(part: str, text: str) -> float:
         raise InvalidArgument(f"{part} must be a number above 0, got {shown(text)}") from None
 
 
-def _variant(name: str, menu: Any, target: float, slack: float | None, bounds: str) -> Make:
+def _variant(name: str, stream: Any, target: float, slack: float | None, bounds: str) -> Make:
     parts = {"bounds": bounds, "slack": slack, **parts_of(name)}
-    Selector(menu, target, **parts)  # so that what is wrong is said before anything runs
-    return lambda seed: Selector(menu, target, seed=seed, **parts)
+    Selector(stream.menu, target, **parts)  # so that what is wrong is said before anything runs
+
+    def make(seed: int) -> Selector:
+        if parts.get("model") is not None:
+            _need_context(stream)
+        return Selector(stream.menu, target, seed=seed, **parts)
+
+    return make
+
+
+def _need_context(stream: Any) -> None:
+    if not shows(stream):
+        raise InvalidArgument("stream must show a context to look at, got one without context(latent)")
 
 
 def scale_of(name: str) -> float | None:
@@ -114,7 +146,8 @@ def scale_of(name: str) -> float | None:
 
 def feedback_of(method: Any) -> str:
     """What a method is shown of each step."""
-    ours = SUCCESS if isinstance(method, ThresholdSelector) else SUCCESS_AND_COST
+    looks = getattr(method, "contextual", False)
+    ours = SUCCESS if isinstance(method, ThresholdSelector) else CONTEXT if looks else SUCCESS_AND_COST
     return str(getattr(method, "feedback", ours))
 
 
@@ -134,6 +167,8 @@ def _maker(kind: type[Rival], stream: Any, target: float, horizon: int) -> Make:
     takes = inspect.signature(kind).parameters
 
     def make(seed: int) -> Rival:
+        if kind.contextual:
+            _need_context(stream)
         there = {"menu": stream.menu, "target": target, "horizon": horizon, "stream": stream, "seed": seed}
         lacking = [n for n, p in takes.items() if n not in there and p.default is p.empty and p.kind < p.VAR_POSITIONAL]
         if lacking:

@@ -24,12 +24,18 @@ def even(horizon: int, count: int = 200) -> list[int]:
     return sorted({round(step) for step in np.linspace(horizon / count, horizon, count).tolist()})
 
 
+def half(horizon: int) -> int:
+    """The step after which the second half begins: mark it, and the outcome of the run says what that half cost."""
+    return max(1, horizon // 2)
+
+
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What one run came to. Without an optimum there is no regret."""
+    """What one run came to. Without an optimum there is no regret, which may be below 0 for who looks at the context."""
 
     rate: float
     cost: float  # per step
+    late_cost: float | None  # per step of the second half; None where its beginning was not marked
     regret: float | None
     priced_regret: float | None  # with what is owed at its price, or what is banked
     debt: float
@@ -45,8 +51,16 @@ def outcome(summary: Summary, best: Optimum | None) -> Outcome:
         # A success owed is worth the right slope, one banked the left (theory 8).
         priced = regret + (best.dual if summary.debt > 0.0 else best.dual_ahead) * summary.debt
     return Outcome(
-        summary.rate, summary.mean_cost, regret, priced, summary.debt, summary.largest_debt, summary.worst_window
-    )
+        summary.rate, summary.mean_cost, _late(summary), regret, priced, summary.debt, summary.largest_debt,
+        summary.worst_window,
+    )  # fmt: skip
+
+
+def _late(summary: Summary) -> float | None:
+    middle = next((mark for mark in summary.marks if mark.step == half(summary.steps)), None)
+    if middle is None or middle.step == summary.steps:
+        return None
+    return (summary.cost - middle.cost) / (summary.steps - middle.step)
 
 
 def measure(

@@ -15,11 +15,13 @@ from suffice.rivals.conservative_path import ConservativePath
 from suffice.rivals.decaying_aci import DecayingACI
 from suffice.rivals.discover import found
 from suffice.rivals.dt_aci import DtACI
+from suffice.rivals.epsilon_greedy import EpsilonGreedy
 from suffice.rivals.everything import AlwaysEverything
 from suffice.rivals.exp3 import Exp3P
 from suffice.rivals.exp3_unlock import Exp3Unlock
 from suffice.rivals.group_aci import GroupACI
 from suffice.rivals.knapsack import Knapsack
+from suffice.rivals.linucb import LinUCB
 from suffice.rivals.optimistic_lp import OptimisticLP
 from suffice.rivals.projected import Projected
 from suffice.rivals.quantile_aci import QuantileACI
@@ -28,6 +30,8 @@ from suffice.rivals.scalar_aci import ScalarACI
 from suffice.rivals.sf_ogd import ScaleFreeOGD
 from suffice.rivals.shortest_interval import ShortestInterval
 from suffice.rivals.sps import SPS
+from suffice.rivals.squarecb import SquareCB
+from suffice.rivals.vowpal import VowpalWabbit
 
 __all__ = [
     "BCCP",
@@ -43,10 +47,12 @@ __all__ = [
     "ConservativeUCB",
     "DecayingACI",
     "DtACI",
+    "EpsilonGreedy",
     "Exp3P",
     "Exp3Unlock",
     "GroupACI",
     "Knapsack",
+    "LinUCB",
     "OptimisticLP",
     "Projected",
     "QuantileACI",
@@ -54,5 +60,7 @@ __all__ = [
     "ScalarACI",
     "ScaleFreeOGD",
     "ShortestInterval",
+    "SquareCB",
+    "VowpalWabbit",
     "found",
 ]

@@ -4,6 +4,7 @@ Some are shown more than a bit, and say so: a loop of one's own needs two lines 
 `if method.hears(success): method.hear(latent)`, and then `tell`.
 """
 
+import copy
 import math
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar, Final
@@ -21,9 +22,10 @@ from suffice.records import Decision
 # What a method is shown of each step, from the least to the most.
 SUCCESS: Final = "success"
 SUCCESS_AND_COST: Final = "success + cost"
+CONTEXT: Final = "context, success + cost"  # the context before the arm is chosen, the rest after it
 LABEL_WHEN_COVERED: Final = "label when covered"
 LABEL: Final = "label"
-FEEDBACK: Final = (SUCCESS, SUCCESS_AND_COST, LABEL_WHEN_COVERED, LABEL)
+FEEDBACK: Final = (SUCCESS, SUCCESS_AND_COST, CONTEXT, LABEL_WHEN_COVERED, LABEL)
 # Yardsticks are no learners: one sees nothing, the others know the world beforehand.
 NONE: Final = "none"
 TRUTH: Final = "truth"
@@ -39,7 +41,8 @@ SALT: Final = 0x52495641  # keeps a method's own randomness apart from that of a
 class Rival(ABC):
     """Another method in the same frame. Subclasses choose an arm and take in its outcome.
 
-    A method whose `feedback` is a label is shown it by `hear`, just before the `tell` of the same step.
+    A method whose `feedback` is a label is shown it by `hear`, just before the `tell` of the same step. One that is
+    `contextual` looks at a context before it chooses: `ask(context=...)`.
     """
 
     name: ClassVar[str]
@@ -47,6 +50,7 @@ class Rival(ABC):
     read: ClassVar[str]  # how far the source was read
     feedback: ClassVar[str]  # what it is shown of each step
     guarantee: ClassVar[str]
+    contextual: ClassVar[bool] = False
 
     def __init__(self, menu: Menu, target: Any) -> None:
         if not isinstance(menu, Menu):
@@ -58,6 +62,8 @@ class Rival(ABC):
         self.cost = 0.0
         self._note: Any = None  # what `_choose` leaves for the `_learn` of the same decision
         self._notes: dict[int, Any] = {}
+        self._context: Any = None  # what the decision was asked with, in `_choose` and again in `_learn`
+        self._contexts: dict[int, Any] = {}
         self._heard: float | None = None
 
     @abstractmethod
@@ -72,14 +78,20 @@ class Rival(ABC):
         """The price of a success, for methods that have one."""
         return 0.0
 
-    def ask(self) -> Decision:
-        """What to do now."""
+    def ask(self, context: Any = None) -> Decision:
+        """What to do now, given what is known beforehand; a method that does not look at a context leaves it aside."""
+        if context is None and self.contextual:
+            raise InvalidArgument(
+                f"context must be given to {self.name!r}, which looks at it before it chooses, got None"
+            )
         counted = self._counted()
-        self._note = None
+        self._note, self._context = None, context if self.contextual else None
         arm = self._choose()
         identity = self._ledger.issue(arm, PRICE, 0.0, counted=counted)
         if self._note is not None:
             self._notes[identity] = self._note
+        if self.contextual:
+            self._contexts[identity] = copy.copy(context)  # a caller may fill the same row again
         return Decision(identity, arm, self.menu.option(arm), self.menu.kind_of(arm), self.dual, self._ledger.key)
 
     def _counted(self) -> bool:
@@ -120,7 +132,7 @@ class Rival(ABC):
             )
         self._ledger.settle(identity, units)
         self.cost += spent
-        self._note = self._notes.pop(identity, None)
+        self._note, self._context = self._notes.pop(identity, None), self._contexts.pop(identity, None)
         self._heard = self._heard if hears else None
         self._learn(arm, units / WHOLE, min(spent, self.menu.max_cost), counted=counted)
         self._heard = None

@@ -2,7 +2,8 @@
 
 from suffice.streams.apis import TASKS, Apis
 from suffice.streams.attack import Attack
-from suffice.streams.base import Stream, Table, Windows
+from suffice.streams.base import Cases, Stream, Table, Windows
+from suffice.streams.confidence import ConfidentApis
 from suffice.streams.discover import found, from_file
 from suffice.streams.drift import Drift
 from suffice.streams.log import Log
@@ -12,7 +13,9 @@ from suffice.streams.phases import Phase, Phases
 from suffice.streams.points import Points
 from suffice.streams.ranks import CIFAR100, LabelRanks
 from suffice.streams.rides import Rides, RidesGrid
+from suffice.streams.routing import Routing
 from suffice.streams.shapes import Beta, Shape
+from suffice.streams.tilted import Tilted
 from suffice.streams.told import Told
 from suffice.streams.trap import Trap
 
@@ -22,6 +25,8 @@ __all__ = [
     "Apis",
     "Attack",
     "Beta",
+    "Cases",
+    "ConfidentApis",
     "Drift",
     "LabelRanks",
     "Log",
@@ -32,9 +37,11 @@ __all__ = [
     "Points",
     "Rides",
     "RidesGrid",
+    "Routing",
     "Shape",
     "Stream",
     "Table",
+    "Tilted",
     "Told",
     "Trap",
     "Windows",

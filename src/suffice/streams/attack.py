@@ -26,7 +26,8 @@ class Attack:
       are not, so that what was learned at one rail is wrong at the other.
     - "fail": they always fail.
 
-    The adversary answers the dual, so there are no windows and no table, and no truth.
+    The adversary answers the dual, so there are no windows and no table, and no truth. Contexts are the stream's, and say
+    nothing of what the adversary will do.
 
     >>> import suffice
     >>> stream = Attack(LabelRanks.cifar100(), level=2.0, plan="hover")
@@ -48,6 +49,9 @@ class Attack:
         self.stream, self.menu, self.plan = stream, stream.menu, plan
         self.level = self.menu.max_cost if level is None else float(exact("level", level))
         self._timed = len(inspect.signature(stream.draw).parameters) > 2
+        for part in ("context", "look"):
+            if hasattr(stream, part):
+                setattr(self, part, getattr(stream, part))
 
     @classmethod
     def named(cls, *, level: float | None = None, plan: str = "hover") -> "Attack":

@@ -28,6 +28,18 @@ class Table(NamedTuple):
     costs: Floats
 
 
+class Cases(NamedTuple):
+    """A stream with finitely many kinds of contexts: how likely each is, and how every arm does in it.
+
+    `weights` has a number per kind; `success`, the exact probability, and `cost`, the mean, have a row per kind and a
+    column per arm. What looking costs is part of `cost`. The three are what `contextual_optimum` takes.
+    """
+
+    weights: Floats
+    success: Floats
+    cost: Floats
+
+
 class Stream(Protocol):
     """Where outcomes come from.
 
@@ -36,6 +48,11 @@ class Stream(Protocol):
     step; a hostile stream may look at the dual. A stream may also have a method `windows()`, see `Windows`, or `table()`,
     see `Table`; then whole runs on it are compiled. And it may have `truth()`: the exact success probability and mean
     cost of every arm, two arrays, where steps are independent and alike.
+
+    Where something is known before choosing, the stream has `context(latent)`: a mapping or a row of it, for the step with
+    this latent. Methods that are `contextual` are shown it. If looking is not free, `look(latent, arm)` is what it costs
+    beside the arm: those who look pay it with every decision, and those who do not look never. And the stream may have
+    `cases()`, see `Cases`; its `truth()` is that of a method that does not look.
 
     A class with a `name` that stands in a file of this package is found by `suffice run NAME`; so is one in a file of
     your own. `named(**settings)` makes one, all settings having defaults.

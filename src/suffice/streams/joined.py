@@ -19,6 +19,7 @@ class Joined:
 
     Streams with the same windows make one with these windows; streams with tables make one whose table is theirs, one
     below the other; in all other cases a latent is a pair (which stream, its latent), and the stream itself judges.
+    Where all streams have contexts with the same fields, so has this one, and a step's is that of the stream it is from.
     """
 
     def __init__(self, what: str, streams: Sequence[Stream]) -> None:
@@ -28,7 +29,9 @@ class Joined:
         self.streams = tuple(streams)
         self.menu = common_menu(what, [stream.menu for stream in streams])
         self._timed = [len(inspect.signature(stream.draw).parameters) > 2 for stream in streams]
-        self._same: Windows | None = same_windows(self.streams)
+        alike = same_fields(self.streams, self._timed)
+        # Windows in common would leave no trace of which stream a latent is from, and the context depends on it.
+        self._same: Windows | None = None if alike else same_windows(self.streams)
         self._rows: list[int] | None = None  # where each stream's table begins in the joined one
         # A stream has these methods only where they have an answer: that is how the simulator knows.
         if self._same is not None:
@@ -37,18 +40,26 @@ class Joined:
             sizes = [len(stream.table().costs) for stream in streams]  # type: ignore[attr-defined]
             self._rows = [0, *np.cumsum(sizes)[:-1].tolist()]
             self.table = self._joined_table
+        if alike:
+            self.context = self._joined_context
+            if any(hasattr(stream, "look") for stream in streams):
+                self.look = self._joined_look
 
     def judge(self, latent: Any, arm: int, dual: float) -> tuple[float, float]:
         """The success and the cost of an arm, given the step's latent."""
         if self._same is not None:
             low, high, costs = self._same
             return float(low[arm] <= latent <= high[arm]), float(costs[arm])
+        place, own = self._own(latent)
+        return self.streams[place].judge(own, arm, dual)
+
+    def _own(self, latent: Any) -> tuple[int, Any]:
+        """Which stream a latent is from, and what it is there."""
         if self._rows is not None:
             place = int(np.searchsorted(self._rows, latent, side="right")) - 1
-            return self.streams[place].judge(latent - self._rows[place], arm, dual)
-        which, own = latent
-        judged: tuple[float, float] = self.streams[which].judge(own, arm, dual)
-        return judged
+            return place, latent - self._rows[place]
+        place, own = latent
+        return place, own
 
     def _draw(self, place: int, rng: np.random.Generator, count: int, start: int) -> Any:
         """Latents of one of the streams, in the form that this one judges."""
@@ -62,6 +73,15 @@ class Joined:
         for step in range(count):
             pairs[step] = (place, drawn[step])
         return pairs
+
+    def _joined_context(self, latent: Any) -> Any:
+        place, own = self._own(latent)
+        return self.streams[place].context(own)  # type: ignore[attr-defined]
+
+    def _joined_look(self, latent: Any, arm: int) -> float:
+        place, own = self._own(latent)
+        look = getattr(self.streams[place], "look", None)
+        return 0.0 if look is None else float(look(own, arm))
 
     def _joined_windows(self) -> Windows:
         return cast(Windows, self._same)
@@ -95,6 +115,19 @@ def common_menu(what: str, menus: Sequence[Menu]) -> Menu:
         contains="chain" if all(menu.contains == "chain" for menu in menus) else None,
         **ends,
     )
+
+
+def same_fields(streams: Sequence[Stream], timed: Sequence[bool]) -> bool:
+    """Whether all streams have contexts, with the same fields: one latent of each is drawn to see."""
+    if not all(hasattr(stream, "context") for stream in streams):
+        return False
+    fields = set()
+    for stream, with_start in zip(streams, timed, strict=True):
+        rng = np.random.default_rng(0)
+        drawn = stream.draw(rng, 1, 0) if with_start else stream.draw(rng, 1)
+        context = stream.context(drawn[0])  # type: ignore[attr-defined]
+        fields.add(frozenset(context.keys()) if hasattr(context, "keys") else len(context))
+    return len(fields) == 1
 
 
 def same_windows(streams: Sequence[Stream]) -> Windows | None:

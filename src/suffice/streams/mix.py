@@ -16,7 +16,8 @@ from suffice.streams.ranks import LabelRanks
 class Mix(Joined):
     """Each step from one of the streams, picked with a probability in proportion to its weight.
 
-    See `Joined` for which streams go together. All streams move on with every step, picked or not.
+    See `Joined` for which streams go together. All streams move on with every step, picked or not. There are no `cases()`:
+    a context need not say which stream it is from.
 
     >>> from suffice.streams import LabelRanks
     >>> stream = Mix((LabelRanks.cifar100(most=5), 3), (LabelRanks.cifar100(least=80), 1))

@@ -23,7 +23,7 @@ class Phases(Joined):
     """Each (stream, length) in turn, from its own first step; the last goes on for as long as it is asked.
 
     See `Joined` for which streams go together. There is no one truth; `truths()` gives that of each phase, where all
-    streams know theirs.
+    streams know theirs, and `streams` holds them, with the `cases()` of those that have contexts.
 
     >>> from suffice.streams import LabelRanks
     >>> stream = Phases((LabelRanks.cifar100(most=5), 3), (LabelRanks.cifar100(least=80), 3))

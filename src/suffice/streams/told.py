@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from suffice.checks import exact
 from suffice.errors import InvalidArgument, shown
 from suffice.menu import Menu
-from suffice.streams.base import Floats, Stream, Table
+from suffice.streams.base import Cases, Floats, Stream, Table
 from suffice.streams.discover import found
 
 NOISE: Final = np.linspace(-1.0, 1.0, 8)  # equally likely; finitely many, so that a run can be compiled from a table
@@ -59,7 +59,7 @@ class Told:
     An arm of cost c is told c + spread·min(c, max_cost − c)·noise, with one noise of mean 0 between −1 and 1 per step:
     for options of up to half of max_cost that is c times a factor between 1 − spread and 1 + spread, and dearer ones
     have as much less as leaves room below max_cost. Nothing is cut off, so that the mean is c exactly; nothing and
-    everything cost what they always cost. The points are those of the stream itself with the same seed.
+    everything cost what they always cost. The points are those of the stream itself with the same seed, and so are contexts.
 
     Args:
         stream: any stream whose menu knows its costs.
@@ -96,7 +96,8 @@ class Told:
         self._room = self.spread * np.minimum(self._costs, self.menu.max_cost - self._costs)
         self._mean = stream.truth()[0] if hasattr(stream, "truth") else np.zeros(self._costs.size)
         self._timed = len(inspect.signature(stream.draw).parameters) > 2
-        self._kinds = Kinds.of(stream)
+        # A row of windows does not say the latent, which the context depends on.
+        self._kinds = None if hasattr(stream, "context") and hasattr(stream, "windows") else Kinds.of(stream)
         self._table: Table | None = None
         # A stream has these methods only where they have an answer: that is how the simulator knows.
         if self._kinds is not None and self._kinds.successes.size * NOISE.size <= MOST:
@@ -106,6 +107,12 @@ class Told:
             self.table = self._written
         if hasattr(stream, "truth"):
             self.truth = self._truth
+        if hasattr(stream, "context"):
+            self.context = self._context
+        if hasattr(stream, "look"):
+            self.look = self._look
+        if hasattr(stream, "cases"):
+            self.cases = self._cases
 
     @classmethod
     def named(cls, *, of: str = "beta", spread: float = 0.5, tie: float = 0.0) -> "Told":
@@ -136,6 +143,21 @@ class Told:
         swing = (1.0 - abs(self.tie)) * noise + self.tie * (success - self._mean[arm])
         # Only rounding can lead beyond the ends.
         return np.clip(self._costs[arm] + self._room[arm] * swing, 0.0, self.menu.max_cost)
+
+    def _own(self, latent: Any) -> Any:
+        """The stream's own latent; one of phases or a mix is a row of the table and no more."""
+        return latent.own if isinstance(latent, Step) else operator.index(latent) // NOISE.size
+
+    def _context(self, latent: Any) -> Any:
+        return self.stream.context(self._own(latent))  # type: ignore[attr-defined]
+
+    def _look(self, latent: Any, arm: int) -> float:
+        return float(self.stream.look(self._own(latent), arm))  # type: ignore[attr-defined]
+
+    def _cases(self) -> Cases:
+        """Where the noise follows success, so do the mean costs in a kind of context that succeeds more than others."""
+        cases: Cases = self.stream.cases()  # type: ignore[attr-defined]
+        return cases._replace(cost=cases.cost + self._room * self.tie * (cases.success - self._mean))
 
     def _written(self) -> Table | None:
         return self._table

@@ -1,0 +1,33 @@
+"""What looks at the context and predicts success: adapters for models of one's own. Neither sklearn nor river is imported."""
+
+from typing import Any
+
+from suffice.errors import InvalidArgument, shown
+from suffice.models.base import Model
+from suffice.models.function import FunctionModel
+from suffice.models.river import RiverModel, is_river
+from suffice.models.sklearn import SklearnModel, is_sklearn
+
+__all__ = ["FunctionModel", "Model", "RiverModel", "SklearnModel", "as_model"]
+
+
+def as_model(thing: Any) -> Model:
+    """A model as it is, or the adapter that makes one of a classifier or a function.
+
+    >>> as_model(lambda context: [0.5, 0.9]).__class__.__name__
+    'FunctionModel'
+    """
+    if not isinstance(thing, type):
+        if all(callable(getattr(thing, method, None)) for method in ("predict", "update")):
+            own: Model = thing
+            return own
+        if is_sklearn(thing):
+            return SklearnModel(thing)
+        if is_river(thing):
+            return RiverModel(thing)
+        if callable(thing):
+            return FunctionModel(thing)
+    raise InvalidArgument(
+        f"model must be an object with predict and update, a scikit-learn classifier with partial_fit, a River "
+        f"classifier, or a function from a context to probabilities, got {shown(thing)}"
+    )

@@ -1,0 +1,367 @@
+"""The model that comes with suffice: online Bayesian logistic regression on features that need no tuning.
+
+See `kernels.logistic` for what is learned and how. Weights of an option that was never played are as they were beforehand,
+which the menu's order has a say in: where options are made of cells, as many log-odds as its share of the cells has. What is
+learned of the context by playing one option, all options share.
+"""
+
+import math
+from collections.abc import Mapping
+from typing import Any, ClassVar, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from suffice.errors import InvalidArgument, StateError
+from suffice.features import Features
+from suffice.kernels import cells
+from suffice.kernels import logistic as kernel
+from suffice.kernels.compile import available, twin_of, warm
+from suffice.kernels.looking import NOISE
+from suffice.knots import Change
+from suffice.menu import Menu
+from suffice.structure import cells_of
+
+Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+NOBODY: Final = np.zeros(0, dtype=np.bool_)
+MOST_ROOM: Final = 1 << 25  # numbers in all covariances: beyond, options share what is learned of the context
+
+
+def offsets_of(menu: Menu) -> Floats:
+    """Log-odds of each arm beforehand: those of its share of the cells that options are made of, or 0.
+
+    >>> offsets_of(Menu.subsets({"a": 0.1, "b": 0.2}, everything="all", everything_cost=1.0)).round(2).tolist()
+    [0.0, 0.0, 0.0, 1.1, 0.0]
+    """
+    found = cells_of(menu)
+    offsets = np.zeros(menu.arms)
+    if found is None or found.members is None:
+        return offsets
+    members = found.members.reshape(menu.arms, -1)
+    held = members[:, 1] - members[:, 0] if found.form == cells.SPANS else members.sum(axis=1)
+    share = np.clip(held[menu.interior] / found.count, kernel.LEAST, 1.0 - kernel.LEAST)
+    offsets[menu.interior] = np.log(share / (1.0 - share))
+    return offsets
+
+
+class LogisticModel:
+    """Learns how the context tilts the success of each option. The default of `Selector(..., model="auto")`.
+
+    Args:
+        fields: the kind of each field of a context, "number" or "category"; those of the first context if left out.
+
+    >>> model = LogisticModel()
+    >>> model.open(Menu({"small": 0.1, "large": 0.4}, everything="a person", nothing="skip"))
+    >>> for step in range(500):
+    ...     sure = (step % 10) / 10
+    ...     model.update({"sure": sure}, 1, float(sure > 0.5), None)
+    >>> mean, deviation = model.predict({"sure": 0.9})
+    >>> bool(mean[1] > 0.9), bool(deviation[1] < deviation[2])
+    (True, True)
+    """
+
+    name: ClassVar[str] = "logistic"
+
+    def __init__(self, fields: Mapping[str, str] | None = None) -> None:
+        self.features = Features(fields)
+        self.menu: Menu | None = None
+        self.made = 0  # how often the arrays were made anew: who holds them must take them again
+
+    def open(self, menu: Menu) -> None:
+        """Begin with this menu."""
+        self.menu = menu
+        self._offsets = offsets_of(menu)
+        known = [menu.known_cost(arm) for arm in range(menu.arms)]
+        self._known = np.array([0.0 if cost is None else cost for cost in known])
+        self._priced = any(cost is None for cost in known)
+        self._best = float(menu.everything_success)
+        self.begin()
+
+    def begin(self) -> None:
+        """Forget what was learned; the features stay."""
+        menu = self._opened()
+        self._slots = np.zeros(menu.arms, dtype=np.int64)
+        self._used = np.ones(1)  # rows that are in use, the one of all arms included
+        self._means, self._covariances = self._room(2, kernel.OWN)
+        self._covariances[0] *= kernel.COMMON / kernel.OWN
+        size = 2 if self._priced else 0
+        self._cost_means, self._cost_covariances = self._room(size, 1.0)
+        self._noise, self._told = np.full(size, 0.25 * menu.max_cost**2), np.zeros(size)
+        self._work()
+
+    def _opened(self) -> Menu:
+        if self.menu is None:
+            raise InvalidArgument("menu must be given first: call open(menu), as a selector does")
+        return self.menu
+
+    def _room(self, rows: int, variance: float) -> tuple[Floats, Floats]:
+        width = self.features.width
+        covariances = np.zeros((rows, width, width))
+        covariances[:] = np.diag(variance * self._prior())
+        return np.zeros((rows, width)), covariances
+
+    @property
+    def _part(self) -> float:
+        """Of the variance of the intercept, what each other weight has beforehand."""
+        return 1.0 / max(1, len(self.features.schema.names))
+
+    @property
+    def _rows(self) -> int:
+        return int(self._used[0])
+
+    def _prior(self) -> Floats:
+        prior = np.full(self.features.width, self._part)
+        prior[0] = 1.0
+        return prior
+
+    def _work(self) -> None:
+        """Room to work in, for vectors of this width."""
+        features = self.features
+        self._index, self._value = np.zeros(features.room, dtype=np.int64), np.zeros(features.room)
+        self._gain = np.zeros(features.width)
+        self._lower = np.zeros(self._opened().arms)
+        self._compiled = warm()
+        self.made += 1
+
+    def compile(self) -> None:
+        """Use compiled code from now on, where there is a compiler."""
+        self._compiled = available()
+
+    # --- what a selector uses
+
+    def read(self, context: Any) -> Floats:
+        """A context as a row of numbers. Raises if it is not of the shape of those before."""
+        width = self.features.width
+        row = self.features.row(context)
+        if self.features.width != width:  # the first one: now the fields are known
+            self.begin()
+        return row
+
+    def note(self, row: Floats) -> None:
+        """Take a context into account, once for each decision: quantiles move, and new categories come."""
+        change = self.features.note(row)
+        if change is not None:
+            self._follow(change)
+
+    def _follow(self, change: Change) -> None:
+        """Carry weights over to features of a new meaning. What an interpolated weight lacks of its variance it gets back."""
+        shares, diagonal = np.abs(change.matrix), np.arange(self.features.width)
+        total = shares.sum(axis=1)
+        for name, variance in (("", kernel.OWN), ("_cost", 1.0)):
+            means, covariances = getattr(self, f"{name}_means"), getattr(self, f"{name}_covariances")
+            moved = change.matrix @ covariances @ change.matrix.T
+            # A weight that is wholly new is as unsure as one is beforehand, an interpolated one as those that it lies between.
+            beforehand = np.full(len(covariances), variance)
+            beforehand[:1] = kernel.COMMON if not name else variance
+            between = np.diagonal(covariances, axis1=1, axis2=2) @ shares.T / np.maximum(total, 1e-300)
+            unsure = np.where(total > 0.0, between, beforehand[:, None] * self._prior())
+            moved[:, diagonal, diagonal] += change.fresh * unsure
+            setattr(self, f"{name}_means", np.ascontiguousarray(means @ change.matrix.T))
+            setattr(self, f"{name}_covariances", np.ascontiguousarray(moved))
+        self._work()
+
+    def _active(self, row: Floats) -> int:
+        return self.features.active(row, self._index, self._value)
+
+    def cheapest(self, row: Floats, price: float, width: float, allowed: Mask | None) -> int:
+        """The arm with the least cost − price·(success, so many deviations up)."""
+        count, menu = self._active(row), self._opened()
+        costs = self._costs(count, width)
+        mask = NOBODY if allowed is None else allowed
+        if self._compiled:
+            return int(
+                twin_of(kernel.cheapest)(
+                    self._index, self._value, count, self._slots, self._offsets, self._means, self._covariances,
+                    self._part, costs, price, width, int(menu.has_nothing), self._best, mask,
+                )
+            )  # fmt: skip
+        odds, variance = self._odds(count)
+        upper = _squash(odds + width * np.sqrt(variance))
+        upper[-1], upper[: int(menu.has_nothing)] = self._best, 0.0
+        scores = costs - price * upper
+        if allowed is not None:
+            scores[~allowed] = math.inf
+        # Ties as in the compiled twin: nothing before everything before the others, in their order.
+        boundary = 0 if menu.has_nothing and scores[0] <= scores[-1] else menu.arms - 1
+        found = int(scores.argmin())
+        return found if scores[found] < scores[boundary] else boundary
+
+    def learn(self, row: Floats, arm: int, success: float, cost: float | None) -> float:
+        """Take in an outcome of an interior arm; what was expected of it."""
+        count = self._active(row)
+        slot = self._slot(arm)
+        if self._priced and cost is not None and slot:
+            self._learn_cost(count, slot, cost)
+        if self._compiled:
+            return float(
+                twin_of(kernel.learn)(
+                    self._index, self._value, count, arm, success, self._slots, self._offsets, self._means,
+                    self._covariances, self._part, self._gain, self.features.width,
+                )
+            )  # fmt: skip
+        return self._learn_plainly(count, arm, slot, success)
+
+    def expected(self, row: Floats, arm: int) -> float:
+        """The mean success of an arm."""
+        odds, variance = self._odds(self._active(row))
+        return kernel.expected(float(odds[arm]), float(variance[arm]))
+
+    # --- what compiled code works on
+
+    def asking(self) -> tuple[Any, ...]:
+        """The arrays that `kernels.looking.ask_looking` takes."""
+        return (
+            *self.features.layout, self._index, self._value, self._slots, self._offsets, self._known, self._means,
+            self._covariances, self._noise, self._cost_means, self._cost_covariances, self._lower, self._part,
+        )  # fmt: skip
+
+    def telling(self) -> tuple[Any, ...]:
+        """The arrays that `kernels.looking.tell_looking` takes."""
+        return (
+            *self.features.layout, self._index, self._value, self._slots, self._offsets, self._means, self._covariances,
+            self._noise, self._cost_means, self._cost_covariances, self._told, self._used, self._gain,
+            self._part,
+        )  # fmt: skip
+
+    # --- without a compiler: whole arrays at a time
+
+    def _odds(self, count: int) -> tuple[Floats, Floats]:
+        index, value, slots = self._index[:count], self._value[:count], self._slots
+        part = self._covariances[: self._rows][:, index[:, None], index]
+        along = self._means[: self._rows][:, index] @ value
+        around = np.maximum(np.einsum("kab,a,b->k", part, value, value), 0.0)
+        own = np.where(slots > 0, along[slots], 0.0)
+        unknown = kernel.OWN * (1.0 + self._part * float(value[1:] @ value[1:]))
+        wide = np.where(slots > 0, around[slots], unknown)
+        return self._offsets + along[0] + own, around[0] + wide
+
+    def _learn_plainly(self, count: int, arm: int, slot: int, success: float) -> float:
+        odds, variance = self._odds(count)
+        chance = float(_squash(odds[arm]))
+        curve = chance * (1.0 - chance)
+        scale = 1.0 / (1.0 + curve * float(variance[arm]))
+        index, value = self._index[:count], self._value[:count]
+        for row in {0, slot}:
+            gain = self._covariances[row][:, index] @ value
+            self._means[row] += scale * (success - chance) * gain
+            self._covariances[row] -= curve * scale * np.outer(gain, gain)
+        return kernel.expected(float(odds[arm]), float(variance[arm]))
+
+    # --- costs that the menu does not know
+
+    def _costs(self, count: int, width: float) -> Floats:
+        if not self._priced:
+            return self._known
+        costs = self._known.copy()
+        run = twin_of(kernel.costs_of) if self._compiled else kernel.costs_of
+        run(
+            self._index, self._value, count, self._slots, self._cost_means, self._cost_covariances, self._noise,
+            self._opened().max_cost, width, costs,
+        )  # fmt: skip
+        return costs
+
+    def _learn_cost(self, count: int, slot: int, cost: float) -> None:
+        run = twin_of(kernel.learn_cost) if self._compiled else kernel.learn_cost
+        run(
+            self._index, self._value, count, slot, cost, float(self._told[slot]), self._cost_means,
+            self._cost_covariances, self._noise, NOISE * self._opened().max_cost ** 2, self._gain, self.features.width,
+        )  # fmt: skip
+        self._told[slot] += 1.0
+
+    def _slot(self, arm: int) -> int:
+        """The row of an arm, which gets one when it is first played; 0 if there is no room for another."""
+        if self._slots[arm] == 0 and (self._rows + 1) * self.features.width**2 <= MOST_ROOM:
+            if self._rows == len(self._means):
+                more, wide = self._room(len(self._means), kernel.OWN)
+                self._means = np.concatenate([self._means, more])
+                self._covariances = np.concatenate([self._covariances, wide])
+                if self._priced:
+                    more, wide = self._room(len(self._cost_means), 1.0)
+                    self._cost_means = np.concatenate([self._cost_means, more])
+                    self._cost_covariances = np.concatenate([self._cost_covariances, wide])
+                    self._noise = np.concatenate([self._noise, np.full(len(more), 0.25 * self._opened().max_cost ** 2)])
+                    self._told = np.concatenate([self._told, np.zeros(len(more))])
+                self.made += 1
+            self._slots[arm] = self._rows
+            self._used[0] += 1.0
+        return int(self._slots[arm])
+
+    def written(self, row: Floats) -> list[float | None]:
+        """A row in JSON's terms."""
+        return [None if value != value else value for value in row.tolist()]
+
+    def again(self, written: Any) -> Floats:
+        """A row that was written down."""
+        row = np.array([math.nan if value is None else value for value in written], dtype=np.float64)
+        if row.shape != (len(self.features.schema.names),):
+            raise StateError(f"a context must have {len(self.features.schema.names)} fields, got {len(written)}")
+        return row
+
+    # --- as a model of anybody's
+
+    def predict(self, context: Any) -> tuple[Floats, Floats]:
+        """The mean success of each arm, and its standard deviation."""
+        odds, variance = self._odds(self._active(self.read(context)))
+        mean = np.array([kernel.expected(float(o), float(v)) for o, v in zip(odds, variance, strict=True)])
+        return mean, mean * (1.0 - mean) * np.sqrt(variance)
+
+    def upper(self, context: Any, width: float) -> Floats:
+        """So many deviations up, on the scale of log-odds."""
+        odds, variance = self._odds(self._active(self.read(context)))
+        return np.asarray(_squash(odds + width * np.sqrt(variance)))
+
+    def update(self, context: Any, arm: int, success: float, cost: float | None) -> None:
+        """Take in an outcome."""
+        row = self.read(context)
+        self.note(row)
+        if self._opened().interior.start <= arm < self._opened().arms - 1:
+            self.learn(row, arm, success, cost)
+
+    # --- saving
+
+    def state(self) -> dict[str, Any]:
+        """All that was learned, in JSON's terms."""
+        return {
+            "features": self.features.state(),
+            "slots": [[int(arm), int(self._slots[arm])] for arm in np.flatnonzero(self._slots)],
+            "means": self._means[: self._rows].tolist(),
+            "covariances": self._covariances[: self._rows].tolist(),
+            "cost_means": self._cost_means[: self._rows].tolist(),
+            "cost_covariances": self._cost_covariances[: self._rows].tolist(),
+            "noise": self._noise[: self._rows].tolist(),
+            "told": self._told[: self._rows].tolist(),
+        }
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Take over what `state` wrote down."""
+        self.features = Features.from_state(state["features"])
+        self.begin()
+        menu, width, rows = self._opened(), self.features.width, len(state["slots"]) + 1
+        arms = [int(arm) for arm, _ in state["slots"]]
+        inside = range(menu.arms)[menu.interior]
+        if sorted(int(slot) for _, slot in state["slots"]) != list(range(1, rows)) or len({*arms}) != rows - 1:
+            raise StateError("slots must give each option that was played a row of its own")
+        if not all(arm in inside for arm in arms):
+            raise StateError(f"slots must belong to options from {inside.start} to {inside.stop - 1}")
+        for arm, slot in state["slots"]:
+            self._slots[int(arm)] = int(slot)
+        self._used[0] = rows
+        self._means = _numbers(state, "means", (rows, width))
+        self._covariances = _numbers(state, "covariances", (rows, width, width))
+        if self._priced:
+            self._cost_means = _numbers(state, "cost_means", (rows, width))
+            self._cost_covariances = _numbers(state, "cost_covariances", (rows, width, width))
+            self._noise, self._told = _numbers(state, "noise", (rows,)), _numbers(state, "told", (rows,))
+
+
+def _numbers(state: Mapping[str, Any], name: str, shape: tuple[int, ...]) -> Floats:
+    found = np.array(state[name], dtype=np.float64)
+    if found.shape != shape or not np.isfinite(found).all():
+        raise StateError(f"{name} must hold finite numbers of shape {shape}, got shape {found.shape}")
+    return found
+
+
+def _squash(odds: Any) -> Any:
+    return 1.0 / (1.0 + np.exp(-np.clip(odds, -kernel.STEEP, kernel.STEEP)))

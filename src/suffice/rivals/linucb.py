@@ -1,0 +1,56 @@
+"""LinUCB: a linear model per arm, and the arm that could be best."""
+
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import numpy as np
+
+from suffice.menu import Menu
+from suffice.rivals.base import above_zero
+from suffice.rivals.contextual import Contextual
+from suffice.rivals.weights import Floats
+
+
+class LinUCB(Contextual):
+    """argmin of cost − price·(expected success + width·deviation), the success that is hoped for being at most 1.
+
+    In the manner of Li, Chu, Langford & Schapire 2010, with disjoint models, on the success; theirs is a payoff of one
+    number, and so has neither costs nor a price. The deviation is √(xᵀA⁻¹x), where A is the identity and the sum of xxᵀ
+    over the arm's plays. Costs that the menu does not know are hoped for alike: lower by so many deviations.
+
+    Args:
+        menu: any menu.
+        target: the success rate that the price chases.
+        horizon: how many steps there will be.
+        price: of a success: "dual" chases the rate, a number stays, "shadow" is told by the stream.
+        step: how far one outcome moves the dual; 1/√horizon if left out.
+        width: how many deviations are hoped for, α in the source.
+        stream: one with `truth()`, for the shadow price.
+
+    >>> rival = LinUCB(Menu({"small": 0.1}, everything="all", nothing="none"), 0.9, horizon=1000, price=2.0)
+    >>> rival.ask(context={"confidence": 0.7}).option  # it could be as good as everything
+    'small'
+    """
+
+    name: ClassVar[str] = "LinUCB"
+    source: ClassVar[str] = "in the manner of Li, Chu, Langford & Schapire 2010"
+    read: ClassVar[str] = "third-party code of the rule, not the source"
+    guarantee: ClassVar[str] = "none of its own; of a variant, regret at a given price; none on the rate, nor on a path"
+
+    def __init__(
+        self, menu: Menu, target: float | Fraction, horizon: int, *, price: float | str = "dual", step: float | None = None,
+        width: float = 1.0, stream: Any = None,
+    ) -> None:  # fmt: skip
+        super().__init__(menu, target, horizon, price=price, step=step, stream=stream, seed=0)
+        self._width = above_zero("width", width)
+
+    def _pick(self, vector: Floats) -> int:
+        return int(self.hopes(vector).argmin())
+
+    def hopes(self, vector: Floats) -> Floats:
+        """The least that every arm could be expected to lose."""
+        success, cost = self._regression.means(vector)
+        wide = self._width * self._regression.deviations(vector)
+        if self.menu.costs is None:
+            cost = np.maximum(cost - self.menu.max_cost * wide, 0.0)
+        return cost - self.dual * np.minimum(success + wide, 1.0)

@@ -1,0 +1,84 @@
+"""The certificate of several groups together: each keeps its promise, and so their sum is kept, too."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import Final
+
+from suffice.certificate import Certificate, failure_rate, percent
+from suffice.promise import Counts
+
+LISTED: Final = 3  # groups that are named where something is wrong
+# Maxima and the like, which have no sum.
+OWN: Final = ("missing", "missing_mirror", "next_id", "settled")
+
+
+@dataclass(frozen=True, slots=True)
+class Together(Certificate):
+    """What holds of all groups: every number is the sum over them, and it `holds` if it holds of each.
+
+    A window of all outcomes is made of one window per group, so what is said of one is their sum. The certificates of the
+    groups are in `groups`.
+    """
+
+    groups: Mapping[str, Certificate] = field(default_factory=dict, repr=False)
+
+    def window(self, length: int) -> float:
+        """The most failures beyond the allowed ones that any window of so many outcomes can hold, of all groups."""
+        return sum(part.window(length) for part in self.groups.values())
+
+    def _standing(self) -> str:
+        if self.rate is None or (self.sound and self.holds and self.feasible and not self.breaches):
+            said = super(Together, self)._standing().rstrip(".")
+            return f"{said}, in each of {len(self.groups):,} groups." if self.rate is not None else f"{said}."
+        wrong = [name for name, part in self.groups.items() if not (part.holds and part.feasible and part.sound)]
+        if not wrong:
+            return super(Together, self)._standing()
+        named = ", ".join(repr(name) for name in wrong[:LISTED]) + (", ..." if len(wrong) > LISTED else "")
+        return (
+            f"BROKEN in {len(wrong):,} of {len(self.groups):,} groups ({named}): {percent(self.rate)} of {self.told:,} "
+            f"succeeded (target {percent(self.target)}). Ask for the certificate of such a group."
+        )
+
+    def _bounds(self) -> list[str]:
+        furthest = max(self.groups, key=lambda name: self.groups[name].debt)
+        part = self.groups[furthest]
+        where = "level" if part.debt == 0 else f"{abs(part.debt):.4g} {'behind' if part.debt > 0 else 'ahead'}"
+        most = max(one.debt_at_most for one in self.groups.values())
+        return [
+            f"Never behind by more than {most:.4g} in any group, nor by more than {self.debt_at_most:.4g} in all; the group "
+            f"furthest behind is {furthest!r}, now {where}."
+        ]
+
+
+def together(parts: Mapping[str, Certificate]) -> Together:
+    """The certificate of groups that share one menu and one target."""
+    some = list(parts.values())
+    counts = Counts(**{
+        one.name: max(getattr(part.counts, one.name) for part in some)
+        if one.name in OWN
+        else sum(getattr(part.counts, one.name) for part in some)
+        for one in fields(Counts)
+    })  # fmt: skip
+    least, most = failure_rate(counts)
+    first = some[0]
+    summed = {
+        name: sum(getattr(part, name) for part in some)
+        for name in (
+            "told", "successes", "debt", "debt_at_most", "ahead_at_most", "pending", "forgiven", "expired", "revived",
+            "unaudited", "everything_plays", "everything_failures", "everything_lost", "nothing_successes", "breaches",
+        )
+    }  # fmt: skip
+    return Together(
+        target=first.target,
+        rate=summed["successes"] / summed["told"] if summed["told"] else None,
+        everything_failure_at_least=least,
+        everything_failure_at_most=most,
+        holds=all(part.holds for part in some),
+        breach=any(part.breach for part in some),
+        feasible=all(part.feasible for part in some),
+        sound=all(part.sound for part in some),
+        promise=first.promise,
+        counts=replace(counts),
+        groups=dict(parts),
+        **summed,
+    )
