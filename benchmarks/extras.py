@@ -29,7 +29,7 @@ ROUNDS, TIMED = 40, 10  # one decision of every selector each; the last ones are
 def extras(plan: Plan, say: Callable[[str], None]) -> list[Row]:
     """All rows."""
     rows: list[Row] = []
-    for part in (_imports, _compiling, _simulating, _many_arms, _choosing, _fleet):
+    for part in (_imports, _compiling, _simulating, _many_arms, _choosing, _looking, _fleet):
         say(part.__name__.strip("_"))
         try:
             rows += part(plan)
@@ -257,6 +257,20 @@ def _choosing(plan: Plan) -> list[Row]:
 
 
 # --- a fleet
+
+
+def _looking(plan: Plan) -> list[Row]:
+    """With a context of 20 numbers, beside Vowpal Wabbit in both of its forms; see `benchmarks.context`."""
+    from benchmarks.context import FIELDS, Ours, Vowpal, VowpalLines
+    from benchmarks.context import measure as measured
+
+    rows = []
+    for arms, block, warm in ((16, 50, 4000),) if plan.quick else ((16, 50, 4000), (1000, 5, 600)):
+        times = measured(arms, rounds=20 if plan.quick else 60, block=block, warm=warm)
+        ours, theirs, lines = (statistics.median(times[kind.label]) for kind in (Ours, Vowpal, VowpalLines))
+        remark = f"{ours / theirs:.2f}x Vowpal Wabbit's --cb_explore ({theirs:.0f} µs), {ours / lines:.2f}x --cb_explore_adf"
+        rows.append((f"ask + tell with {FIELDS} numbers as context, {arms:,} options", f"{ours:.0f} µs", remark))
+    return rows
 
 
 def _fleet(plan: Plan) -> list[Row]:

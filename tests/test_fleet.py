@@ -226,6 +226,8 @@ def test_bad_input_leaves_the_fleet_as_it_was() -> None:
         (lambda: fleet.tell([1], [1.0], [np.inf]), "costs must be finite and at least 0"),
         (lambda: fleet.expire([0]), "which must list selectors with a decision out"),
         (lambda: fleet.certificate(9), "which must list numbers from 0 to 3"),
+        (lambda: fleet.ask([0], contexts=[{"x": 1}]), "contexts must be left out where no model looks at them"),
+        (lambda: fleet.insight(), "a model must look at contexts before there is an insight"),
     ]
     for call, said in calls:
         with pytest.raises(InvalidArgument) as error:
@@ -237,6 +239,7 @@ def test_bad_input_leaves_the_fleet_as_it_was() -> None:
         ({"menu": 1}, "menu must be a Menu"), ({"size": 0}, "size must be at least 1"), ({"target": 2}, "target must lie"),
         ({"target": 1 / 3}, "target must have a denominator of at most 1,000,000"),
         ({"bounds": "paper"}, "bounds must be"), ({"bounds": object()}, "bounds must be one of"),
+        ({"model": 5}, "model must be"), ({"guard": 0}, "guard must be"), ({"seed": -1}, "seed must be at least 0"),
     ]  # fmt: skip
     for bad, said in wrong:
         with pytest.raises(InvalidArgument, match=said):
@@ -264,3 +267,5 @@ def test_it_reads_well() -> None:
     fleet = Fleet(KNOWN, 0.8, 1234)
     assert repr(fleet) == "<Fleet of 1,234 selectors, 5 arms, target=0.8>"
     assert len(fleet) == 1234
+    assert not fleet.contextual
+    assert fleet.model is None

@@ -49,6 +49,7 @@ def run(experiment: type[Experiment], **changes: Any) -> tuple[dict[str, Any], d
 def test_all_are_found() -> None:
     assert set(EXPERIMENTS) == {
         "intervals", "projected", "trap", "labels", "corollaries", "threshold", "attack", "savings", "efficiency",
+        "context",
     }  # fmt: skip
 
 

@@ -1,12 +1,13 @@
 """Choose just enough: hold a success rate at the least cost when all you ever see is whether it worked."""
 
-from suffice import rivals, streams
+from suffice import models, rivals, streams
 from suffice.certificate import Certificate
 from suffice.errors import (
     AlreadyTold,
     ForeignDecision,
     Infeasible,
     InvalidArgument,
+    InvalidContext,
     NewerState,
     Reentered,
     StateError,
@@ -16,8 +17,9 @@ from suffice.errors import (
 )
 from suffice.fleet import Fleet
 from suffice.kernels.warm import warmup
+from suffice.looking import Insight
 from suffice.menu import Menu
-from suffice.optimum import Optimum, optimum
+from suffice.optimum import Optimum, contextual_optimum, optimum
 from suffice.printed import paper
 from suffice.records import Arm, Decision
 from suffice.selector import Selector
@@ -34,7 +36,9 @@ __all__ = [
     "Fleet",
     "ForeignDecision",
     "Infeasible",
+    "Insight",
     "InvalidArgument",
+    "InvalidContext",
     "Mark",
     "Menu",
     "NewerState",
@@ -48,6 +52,8 @@ __all__ = [
     "ThresholdSelector",
     "Trace",
     "UnknownDecision",
+    "contextual_optimum",
+    "models",
     "optimum",
     "paper",
     "replicate",

@@ -1,7 +1,6 @@
 """Many independent selectors of one menu in arrays: one controller per city, customer or query class."""
 
-import io
-import json
+import math
 import os
 from fractions import Fraction
 from typing import Any
@@ -9,11 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from suffice.book import COUNTED, LENGTH, OUT, OUT_MIRROR, PARTS, SUCCESSES, TOLD, debt_of
+from suffice.book import LENGTH, TOLD, debt_of
 from suffice.bounds import KL, HalfLog, Hoeffding, LineBounds, named_bounds
 from suffice.certificate import Certificate
-from suffice.checks import WHOLE, whole
-from suffice.errors import InvalidArgument, NewerState, StateError, shown
+from suffice.checks import WHOLE, positive, whole
+from suffice.choosers import Optimist
+from suffice.errors import InvalidArgument, shown
+from suffice.fleet_looking import FleetLearner, Pooled, look_and_ask, settle
+from suffice.guided import KAPPA
 from suffice.kernels import layout as flat
 from suffice.kernels import step as kernel
 from suffice.kernels.compile import available, fast
@@ -21,11 +23,10 @@ from suffice.kernels.desk import aligned
 from suffice.kernels.envelope import leaf_count
 from suffice.kernels.prices import dual_at
 from suffice.kernels.step import OUT_ARM
-from suffice.learner import HINTS, may_curve
-from suffice.ledger import MOST_COUNTED
+from suffice.learner import may_curve
+from suffice.looking import Insight
 from suffice.menu import Menu
 from suffice.promise import Counts, Promise
-from suffice.saving import FORMAT, VERSION, write_bytes
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -35,11 +36,15 @@ class Fleet:
     """So many selectors, each with its own promise, stepped together.
 
     Each has at most one decision out: `ask` some of them, `tell` some of them, in any order. The arms are those that as
-    many single `Selector`s would play.
+    many single `Selector`s would play, as long as no model is followed.
 
     Args:
         menu, target, horizon, slack, step, cap, start, bounds: as for `Selector`, the same for all.
         size: how many.
+        model: as for `Selector`: who looks at the contexts that decisions are asked with. One model learns from all selectors
+            and is followed by all of them, or by none.
+        guard: how much more than their optimists a model may cost all together: κ in docs/choosers.md. None: any amount.
+        seed: of the coin that leaves some decisions to the selectors themselves once a model is followed.
 
     >>> import numpy as np
     >>> menu = Menu.top_k([5, 10, 20, 50], classes=100)
@@ -50,6 +55,14 @@ class Fleet:
     >>> fleet.tell([4, 3], successes=[True, True])
     >>> fleet.told.sum(), fleet.pending
     (np.int64(2), 1)
+
+    With contexts, one for each selector listed:
+
+    >>> fleet = Fleet(menu, target=0.9, size=1000, model="auto")
+    >>> arms = fleet.ask([0, 1], contexts=[{"length": 12}, {"length": 700}])
+    >>> fleet.tell([0, 1], successes=[True, True])
+    >>> print(fleet.insight())
+    The model (logistic) is not trusted yet, or no longer; it made 0 decisions that were told.
     """
 
     def __init__(
@@ -64,6 +77,9 @@ class Fleet:
         cap: float | None = None,
         start: str | float = "safe",
         bounds: str = "auto",
+        model: Any = None,
+        guard: float | None = KAPPA,
+        seed: int = 0,
     ) -> None:
         if not isinstance(menu, Menu):
             raise InvalidArgument(f"menu must be a Menu, got {shown(menu)}")
@@ -96,20 +112,34 @@ class Fleet:
         known = [menu.known_cost(arm) for arm in range(menu.arms)]
         self._known: Floats = np.array([np.nan if cost is None else cost for cost in known])
         costs = menu.costs if menu.costs is not None else np.zeros(0)
-        _run(kernel.lay_out_fleet)(
+        compiled(kernel.lay_out_fleet)(
             self._cells, costs, found.code, menu.max_cost, float(menu.everything_success), menu.has_nothing,
             self._horizon or 0, self._promise.cap,
         )  # fmt: skip
         self._cells[:, LENGTH + flat.CURVE] = float(may_curve(self._promise))
+        self._guard = math.inf if guard is None else float(positive("guard", guard))
+        coin = whole("seed", seed, 0) & 0xFFFFFFFF
+        self._looking: FleetLearner | None = None
+        if model is not None:
+            pooled = Pooled(menu, found, Optimist(), self._horizon, self._promise, kappa=1.0)
+            self._looking = FleetLearner(pooled, model, coin, self._guard)
 
     # --- ask and tell
 
-    def ask(self, which: ArrayLike | None = None) -> Ints:
-        """The arm that each selector listed plays now; all of them if none is listed. Each must have none out."""
+    def ask(self, which: ArrayLike | None = None, *, contexts: Any = None) -> Ints:
+        """The arm that each selector listed plays now; all of them if none is listed. Each must have none out.
+
+        `contexts` has one for each selector listed, which needs a `model`: an array or a table of pandas or polars with a row
+        each, or a list, where None says that nothing is known.
+        """
         listed = self._listed(which)
         wrong = self._first_wrong(listed, waiting=False)
         if wrong is not None:
             raise InvalidArgument(f"which must list selectors with no decision out, got {wrong}: tell it first")
+        if contexts is not None:
+            return look_and_ask(self, listed, contexts)
+        if self._looking is not None:
+            self._looking.forget(listed)
         order = self._by_number(listed)
         result = np.zeros(listed.size, dtype=np.int64)
         self._step(kernel.ask_fleet, listed[order], result)
@@ -131,13 +161,19 @@ class Fleet:
             raise InvalidArgument("costs must be told: the menu does not know what its options cost")
         spent = np.minimum(spent, self._menu.max_cost)
         order = self._by_number(listed)
-        self._step(kernel.tell_fleet, listed[order], units[order], spent[order], last=False)
+        self._settle(listed[order], units[order], spent[order], expired=False)
 
     def expire(self, which: ArrayLike) -> None:
         """Give up on the decisions of the selectors listed: they count as failures."""
         listed = self._waiting(which)
         spent = self._known[self._out[listed]]
-        self._step(kernel.tell_fleet, listed, np.zeros(listed.size, np.int64), spent, last=True)
+        self._settle(listed, np.zeros(listed.size, np.int64), spent, expired=True)
+
+    def _settle(self, listed: Ints, units: Ints, spent: Floats, *, expired: bool) -> None:
+        if self._looking is None:
+            self._step(kernel.tell_fleet, listed, units, spent, last=expired)
+        else:
+            settle(self, self._looking, listed, units, spent, expired=expired)
 
     def _step(self, function: Any, listed: Ints, *columns: Any, last: bool | None = None) -> None:
         """Run a kernel over the selectors listed: by one call of compiled code, which no interrupt can cut short.
@@ -190,7 +226,7 @@ class Fleet:
         if not available():
             self._out[:] = self._cells[:, OUT_ARM]  # an interrupt may have struck between a row and this
         marks = np.zeros(len(self), dtype=np.uint8)
-        twice, place = _run(kernel.check_fleet)(self._out, listed, marks, waiting)
+        twice, place = compiled(kernel.check_fleet)(self._out, listed, marks, waiting)
         if twice:
             raise InvalidArgument(f"which must list each selector once, got {int(listed[place])} twice")
         return int(listed[place]) if place < listed.size else None
@@ -204,6 +240,22 @@ class Fleet:
     def menu(self) -> Menu:
         """What may be chosen."""
         return self._menu
+
+    @property
+    def contextual(self) -> bool:
+        """Whether decisions may be asked with contexts."""
+        return self._looking is not None
+
+    @property
+    def model(self) -> str | None:
+        """The model that looks at contexts: what "auto" became; None if there is none."""
+        return None if self._looking is None else str(self._looking.eye.name)
+
+    def insight(self) -> Insight:
+        """What is made of contexts: whether the model is followed, how it did, what was missing. Reads well when printed."""
+        if self._looking is None:
+            raise InvalidArgument('a model must look at contexts before there is an insight: Fleet(..., model="auto")')
+        return self._looking.insight(self._looking.told)
 
     @property
     def told(self) -> Ints:
@@ -242,87 +294,28 @@ class Fleet:
 
     # --- saving
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the whole fleet as one NumPy file (.npz). A crash in the middle leaves the file as it was before."""
-        about = {
-            "format": FORMAT, "version": VERSION, "kind": "Fleet", "menu": self._menu.recipe(), "bounds": self._bounds,
-            "horizon": self._horizon, "promise": self._promise.state(),
-        }  # fmt: skip
-        buffer = io.BytesIO()
-        counts, out = self._cells[:, TOLD:COUNTED], self._cells[:, OUT_ARM].astype(np.int64)
-        hints = self._cells[:, [LENGTH + cell for cell in HINTS]]
-        np.savez(buffer, about=np.array(json.dumps(about)), counts=counts, tally=self._tally(), hints=hints, out=out)
-        write_bytes(path, buffer.getbuffer())
-
     def _tally(self) -> Floats:
         """Per selector and arm: plays, successes, priced, costs. A view."""
         first = LENGTH + flat.HEAD
         rows = self._cells[:, first : first + flat.STRIDE * self._menu.arms]
         return rows.reshape(len(self), self._menu.arms, flat.STRIDE)[:, :, :4]
 
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the whole fleet as one NumPy file (.npz). A crash in the middle leaves the file as it was before."""
+        from suffice.fleet_saving import write_fleet
+
+        write_fleet(self, path)
+
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> "Fleet":
-        """The fleet that was saved."""
-        try:
-            with open(path, "rb") as handle, np.load(handle, allow_pickle=False) as file:
-                about = json.loads(str(file["about"]))
-                if about["format"] != FORMAT or about["kind"] != "Fleet":
-                    raise StateError(f"{path} is not a fleet of suffice")
-                if about["version"] > VERSION:
-                    raise NewerState(f"{path} was written by a later suffice: upgrade suffice")
-                promise = Promise.from_state(about["promise"])
-                fleet = cls(
-                    Menu.from_recipe(about["menu"]), promise.target, len(file["out"]), about["horizon"],
-                    cap=promise.cap, step=promise.fixed_step, start=promise.start, bounds=about["bounds"],
-                )  # fmt: skip
-                fleet._fill(promise, file["counts"], file["tally"], file["hints"], file["out"])
-        except (FileNotFoundError, StateError):
-            raise
-        except Exception as error:
-            raise StateError(f"{path} is not a fleet that can be read: {type(error).__name__} {error}") from error
-        return fleet
+    def load(cls, path: str | os.PathLike[str], *, model: Any = None) -> "Fleet":
+        """The fleet that was saved. A model of your own must be passed again; one that had none may be given one."""
+        from suffice.fleet_saving import read_fleet
 
-    def _fill(self, promise: Promise, counts: Floats, tally: Floats, hints: Floats, out: Ints) -> None:
-        """Take over what was saved: the counts and sums that were told. All else is worked out anew from them."""
-        shapes = (counts.shape, tally.shape, hints.shape)
-        if shapes != ((len(self), COUNTED - TOLD), self._tally().shape, (len(self), len(HINTS))):
-            raise StateError("the numbers do not fit the menu")
-        if not ((hints >= 0.0) & (hints <= 1e300)).all():
-            raise StateError("the numbers of the fleet contradict each other")
-        self._cells[:, [LENGTH + cell for cell in HINTS]] = hints
-        self._promise = promise
-        self._cells[:, :LENGTH] = promise.open()
-        self._cells[:, TOLD:COUNTED] = counts
-        self._cells[:, OUT_ARM] = self._out[:] = out
-        self._tally()[:] = tally
-        self._check()
-        first = int(self._menu.has_nothing)
-        unseen = self._tally()[:, first:-1, 0] == 0.0
-        self._cells[:, LENGTH + flat.UNSEEN] = unseen.sum(axis=1)
-        _run(kernel.refresh_fleet)(self._cells)
-
-    def _check(self) -> None:
-        """Refuse numbers that contradict each other: compiled code takes them as they are."""
-        book, tally = self._cells[:, :COUNTED].T, np.moveaxis(self._tally(), 2, 0)
-        plays, successes, priced, costs = tally
-        counts, waits, last = book[TOLD:COUNTED], self._out >= 0, self._menu.arms - 1
-        nothing = (self._out == 0) & self._menu.has_nothing
-        sound = [
-            (counts >= -1.0) & (counts <= MOST_COUNTED),  # also false where it is not a number
-            (book[TOLD] >= 0.0) & (book[TOLD] == np.floor(book[TOLD])) & (book[TOLD] == plays.sum(axis=1)),
-            (book[SUCCESSES] >= 0.0) & (book[SUCCESSES] + (book[PARTS] > 0) <= book[TOLD]),
-            (book[PARTS] >= 0.0) & (book[PARTS] < WHOLE),
-            (plays >= 0.0) & (plays == np.floor(plays)) & (successes >= 0.0) & (successes <= plays),
-            (priced >= 0.0) & (priced <= plays) & (costs >= 0.0) & (costs <= priced * self._menu.max_cost * (1 + 1e-9)),
-            (self._out >= -1) & (self._out <= last),
-            book[OUT] == (waits & (self._out != last)),
-            book[OUT_MIRROR] == (waits & ~nothing),
-        ]
-        if not all(test.all() for test in sound):
-            raise StateError("the numbers of the fleet contradict each other")
+        return read_fleet(cls, path, model)
 
 
-def _run(function: Any) -> Any:
+def compiled(function: Any) -> Any:
+    """A kernel as fleets run it: compiled where there is a compiler."""
     return fast(function) if available() else function
 
 

@@ -16,14 +16,14 @@ from suffice.kernels.arms import remember
 from suffice.learner import Floats, Learner, Mask
 from suffice.ledger import Ledger
 from suffice.looking import LookingLearner
-from suffice.records import Decision
+from suffice.records import UNAUDITED, Decision
 from suffice.selector import Selector
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 SHIFT: Final = 40  # an id says which group it is of in the bits above these
-OWN_PRICE: Final = 64
+OWN_PRICE: Final = 1024  # by measurement: as long as groups are small, what all pay is the better hint
 LONGEST: Final = 200  # characters of a name
 COPIED: Final = ("_ledger", "_proposed", "_notes", "_cost", "_last_seen")
 
@@ -44,6 +44,23 @@ class SharedLearner(Learner):
     def _main(self) -> Learner:
         return self._whole._learner
 
+    def _share_price(self) -> None:
+        """Take over the hint of all, until there is one of its own."""
+        if self.arms[flat.HINT_AT] <= OWN_PRICE:
+            self.arms[flat.HINT] = float(self._main.arms[flat.HINT])
+
+    def dual(self, book: Any) -> float:
+        self._share_price()
+        return super().dual(book)
+
+    def price(self, book: Any) -> float:
+        self._share_price()
+        return super().price(book)
+
+    def hint(self) -> list[float]:
+        self._share_price()
+        return super().hint()
+
     @property
     def proposed(self) -> bool:
         """Whether a model, or a chooser of the user's own, had the last arm played."""
@@ -53,12 +70,8 @@ class SharedLearner(Learner):
     def proposed(self, value: bool) -> None:
         self._main.proposed = value
 
-    def _steps(self) -> int:
-        """Outcomes told in all groups: what all that is learned was learned from."""
-        return self._whole.told
-
     def propose(self, price: float, allowed: Mask | None, told: int) -> int:
-        return self._main.propose(price, allowed, self._steps())
+        return self._main.propose(price, allowed, self._whole._steps())
 
     def optimistic(self, price: float, allowed: Mask | None) -> int:
         return self._main.optimistic(price, allowed)
@@ -70,8 +83,12 @@ class SharedLearner(Learner):
         if plays and self.arms[flat.CURVE]:
             remember(self.arms, told, price)
         main = self._main
+        own = float(main.arms[flat.PRICE_NOW])
         main.arms[flat.PRICE_NOW] = self.arms[flat.PRICE_NOW]  # what the guard charges is what this group paid
-        main.learn(arm, success, cost, plays, self._steps(), price, proposed)
+        try:
+            main.learn(arm, success, cost, plays, self._whole._steps(), price, proposed)
+        finally:
+            main.arms[flat.PRICE_NOW] = own
         self.arms[flat.PRICE_NOW] = price
 
     def columns(self) -> tuple[Floats, Floats, Floats, Floats, Floats, Floats]:
@@ -84,12 +101,14 @@ class SharedLearner(Learner):
 class Group(Selector):
     """One group of a selector; ask and tell through the selector, or here."""
 
-    def __init__(self, whole_one: Selector, name: str, number: int) -> None:
+    _number = 0  # among all groups, from 1 on
+
+    def __init__(self, whole_one: Selector, name: str) -> None:
         Controller.__init__(
             self, whole_one._promise, max_pending=whole_one._max_pending, expire_after=whole_one._expire_after,
             clock=whole_one._clock,
         )  # fmt: skip
-        self.name, self._number, self._whole = name, number, whole_one
+        self.name, self._whole = name, whole_one
         self._lock = whole_one._lock
         self._menu, self._horizon, self._prices = whole_one._menu, whole_one._horizon, whole_one._prices
         self._learner: Learner = SharedLearner(whole_one)
@@ -105,7 +124,11 @@ class Group(Selector):
     def _own_id(self, decision: Decision) -> int:
         return decision.id & ((1 << SHIFT) - 1)
 
+    def _unseat(self, looking: LookingLearner, identity: int) -> None:
+        """Nothing: only decisions without a group have seats, and theirs bear the same numbers."""
+
     def _ask(self, allowed: Any, audit: bool, now: float) -> Decision:
+        self._learner.proposed = False
         decision = Controller._ask(self, allowed, audit, now)
         if not audit:
             return decision
@@ -121,7 +144,6 @@ class Group(Selector):
         self._no_group(group)
         if self._looking is not None or context is not None:
             return self._look_and_ask([context], available, audit)[0]
-        self._learner.proposed = False
         return Controller.ask(self, available=available, audit=audit)
 
     def _no_group(self, group: Any) -> None:
@@ -135,6 +157,7 @@ class Group(Selector):
     def tell(self, decision: Decision | int, success: float, cost: float | None = None) -> None:
         """How a decision of this group went; as `Selector.tell`."""
         Controller.tell(self, decision, success, cost)
+        self._say_warning()
 
     def _holder(self, decision: Any) -> tuple[Controller, Any]:
         found = holder(self._whole, decision)
@@ -144,6 +167,9 @@ class Group(Selector):
 
     def _warn_once(self, message: str) -> None:
         self._whole._warn_once(message)
+
+    def _say_warning(self) -> None:
+        self._whole._say_warning()
 
     def __repr__(self) -> str:
         return super().__repr__().replace("<Group", f"<Group {self.name!r}", 1)
@@ -179,21 +205,32 @@ class Group(Selector):
 
 
 def make_group(whole_one: Selector, name: Any) -> Group:
-    """A new group."""
+    """A group that is not yet one of the selector's."""
     if not isinstance(name, str) or not name or len(name) > LONGEST:
         raise InvalidArgument(f"group must be a name of 1 to {LONGEST} characters, got {shown(name)}")
     if whole_one._opened < whole_one._menu.arms - 1:
         raise InvalidArgument("group must be left out where the paper's first round is played")
-    group = Group(whole_one, name, len(whole_one._numbered) + 1)
+    return Group(whole_one, name)
+
+
+def add_group(whole_one: Selector, group: Group) -> Group:
+    """Make it one of the selector's."""
+    if group.name in whole_one._groups:
+        raise InvalidArgument(f"group must have a name of its own, got {group.name!r} twice")
     whole_one._numbered.append(group)
-    whole_one._groups[name] = group
+    group._number = len(whole_one._numbered)
+    whole_one._groups[group.name] = group
     return group
 
 
 def holder(whole_one: Selector, decision: Any) -> tuple[Selector, Any]:
     """The group whose decision it is, or the selector itself, and how it is called there."""
     identity = decision.id if isinstance(decision, Decision) else decision
-    if isinstance(identity, bool) or not hasattr(identity, "__index__") or identity < 1 << SHIFT:
+    if isinstance(identity, bool) or not hasattr(identity, "__index__"):
+        return whole_one, decision
+    if identity == UNAUDITED and isinstance(decision, Decision):
+        raise InvalidArgument("decision was asked with audit=False, so its outcome is not counted")
+    if identity.__index__() < 1 << SHIFT:
         return whole_one, decision
     number = int(identity) >> SHIFT
     if number > len(whole_one._numbered):
@@ -205,7 +242,7 @@ def holder(whole_one: Selector, decision: Any) -> tuple[Selector, Any]:
 def restore_groups(whole_one: Selector, parts: list[dict[str, Any]]) -> None:
     """The groups that were saved."""
     for part in parts:
-        group = make_group(whole_one, part["name"])
+        group = add_group(whole_one, make_group(whole_one, part["name"]))
         group._cost = cost_told(part["cost"])
         group._ledger = Ledger.from_state(whole_one._promise, part, group._arms(), group._kind)
         if whole_one._prices == "curve":
@@ -218,7 +255,7 @@ def restore_groups(whole_one: Selector, parts: list[dict[str, Any]]) -> None:
 def paste_groups(whole_one: Selector, parts: list[dict[str, Any]]) -> None:
     """The groups of a copy."""
     for part in parts:
-        group = make_group(whole_one, part["name"])
+        group = add_group(whole_one, make_group(whole_one, part["name"]))
         for name in COPIED:
             setattr(group, name, part[name])
         group._learner.arms = part["arms"]

@@ -24,6 +24,7 @@ from suffice.kernels.looking import CHOSEN, ID, NOTES, PAID, WHO, width_of
 from suffice.kernels.random import MASK, WORDS, sow
 from suffice.kernels.trust import CHECK, MODEL, NOBODY
 from suffice.learner import FlatLearner, Floats, Learner, Mask
+from suffice.models import as_model
 from suffice.models.guest import Guest
 from suffice.models.logistic import LogisticModel
 
@@ -162,9 +163,10 @@ class LookingLearner(Learner):
                 self.proposed = True  # even if it fails: when it does may hang on what it sees
                 arm = self._looked(price, allowed, told)
                 who = NOBODY if arm is None else MODEL
+        failed = self.proposed and arm is None  # once is enough: it need not be asked again what it expects
         if arm is None:
             arm = self.plain.propose(price, allowed, told)
-        self.note = Note(self._seen, self._said(arm), price, who)
+        self.note = Note(self._seen, None if failed else self._said(arm), price, who)
         return arm
 
     def _looked(self, price: float, allowed: Mask | None, told: int) -> int | None:
@@ -198,7 +200,7 @@ class LookingLearner(Learner):
         self, arm: int, success: float, cost: float | None, plays: int, told: int, price: float, proposed: bool = False
     ) -> None:
         before = float(self.arms[flat.PRICE_NOW])
-        if plays:
+        if plays and proposed:
             least = self.plain.least(before)
             self.trust[faith.GAP] += charged(self.menu, self.arms, before, arm, success, cost, least)
         self._count(arm, success, cost, plays)
@@ -227,7 +229,7 @@ class LookingLearner(Learner):
             known = self.menu.known_cost(arm) if cost is None else cost
             loss = (self.menu.max_cost if known is None else known) - note.price * success
             self._twin(faith.weigh)(self.trust, note.who, loss)
-        if not inside or (not plays and success == 0.0):
+        if not inside or note.seen is None or (not plays and success == 0.0):
             return
         try:
             said = self.eye.learn(note.seen, arm, success, cost)
@@ -236,8 +238,11 @@ class LookingLearner(Learner):
             return
         said = note.said if said is None else said
         if said is not None and plays and self._twin(faith.hear)(self.trust, arm, success, said, plain):
-            self.eye.begin()
             self._twin(faith.begin)(self.trust, self.menu.arms)
+            try:
+                self.eye.begin()
+            except Exception:
+                self._failed("the model failed to begin anew")
 
     def columns(self) -> tuple[Floats, Floats, Floats, Floats, Floats, Floats]:
         sight = self.plain.columns()
@@ -284,9 +289,17 @@ class LookingLearner(Learner):
         return {
             "plain": {"rows": self.plain.rows(), "kept": self.plain.kept()},
             "trust": [float(value) for value in self.trust],
-            "model": self.eye.state(),
+            "model": self._model_state(),
             "failures": self.failures,
         }
+
+    def _model_state(self) -> Any:
+        """What the model has learned; None if it cannot say, which must not keep the rest from being saved."""
+        try:
+            return self.eye.state()
+        except Exception:
+            self._failed("the model's state could not be written down; it will begin anew where the rest is loaded")
+            return None
 
     def fill(self, rows: list[list[Any]], told: int, price: float, kept: dict[str, Any]) -> None:
         for arm, *numbers in rows:
@@ -325,11 +338,8 @@ class LookingLearner(Learner):
 
 def make_looking(plain: Learner, model: Any, seed: int) -> LookingLearner:
     """The learner for a model beside this one."""
-    from suffice.models import as_model
-
     if not isinstance(plain, FlatLearner):
         raise InvalidArgument(
             "bounds and chooser must be ours where there is a model, which is one's own chooser already"
         )
-    found = LogisticModel() if isinstance(model, str) and model in ("auto", LogisticModel.name) else as_model(model)
-    return LookingLearner(plain, found, seed)
+    return LookingLearner(plain, as_model(model), seed)

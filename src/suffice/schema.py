@@ -146,7 +146,7 @@ class Schema:
             extra = next(name for name in given if name not in self.names)
             raise InvalidContext(
                 f"context must have no other fields than {_listed(self.names)}, got {extra!r}: leave it out, "
-                f"or name all fields beforehand with Features(fields=...)"
+                f"or name all fields beforehand with LogisticModel(fields=...)"
             )
         kinds = list(self.kinds)
         read: list[float | str] = []
@@ -239,7 +239,7 @@ def number_of(name: str, value: Any) -> float:
     if isinstance(value, str):
         raise InvalidContext(
             f"context[{name!r}] must be a number, got {shown(value)}: if it is a category, name all fields beforehand "
-            f"with Features(fields={{{name!r}: 'category', ...}})"
+            f"with LogisticModel(fields={{{name!r}: 'category', ...}})"
         )
     if not isinstance(value, Real | Decimal):
         raise InvalidContext(
@@ -265,11 +265,11 @@ def category_of(name: str, value: Any, given: bool) -> str | float:
                 return str(value if isinstance(value, int) else int(number))
             raise InvalidContext(
                 f"context[{name!r}] must be text or a bool, as it was before, got {shown(value)}: if it is one or the "
-                f"other, name all fields beforehand with Features(fields={{{name!r}: 'category', ...}})"
+                f"other, name all fields beforehand with LogisticModel(fields={{{name!r}: 'category', ...}})"
             )
     raise InvalidContext(
         f"context[{name!r}] must be a category (text, a bool or a whole number), got {shown(value)}: if it is a number, "
-        f"name all fields beforehand with Features(fields={{{name!r}: 'number', ...}})"
+        f"name all fields beforehand with LogisticModel(fields={{{name!r}: 'number', ...}})"
     )
 
 

@@ -148,6 +148,7 @@ class Selector(Controller):
     _settled = -1  # the decision whose outcome is being learned
     _desk: Any = None  # the array that compiled code works on
     _made = 0  # which of the model's arrays are at hand; 0: none
+    _inside = False  # whether somebody is on the short way with a context, whom a signal handler may interrupt
     _asks: Any = None
     _tells: Any = None
     _derived = Controller._derived | {
@@ -211,6 +212,7 @@ class Selector(Controller):
 
     def _open(self) -> None:
         """Open the short way, if there is nothing that it cannot do: look at the clock, first rounds, new keys, groups."""
+        self._inside = False
         if self._desk is not None:
             later = self._expire_after is not None or self._opened < self._menu.arms - 1 or self._ledger.restored
             self._desk[FENCE] = 1.0 if later or self._groups or not _one_at_a_time() else 0.0
@@ -362,6 +364,8 @@ class Selector(Controller):
             return self._group(group).ask_many(count, available=available, audit=audit, contexts=contexts)
         if self._looking is None and contexts is None:
             return super().ask_many(count, available=available, audit=audit)
+        if contexts is not None and (isinstance(contexts, str | bytes) or not isinstance(contexts, Iterable)):
+            raise InvalidArgument(f"contexts must be a sequence of contexts, got {shown(contexts)}")
         listed = [None] * whole("count", count, 0) if contexts is None else list(contexts)
         if len(listed) != whole("count", count, 0):
             raise InvalidArgument(f"contexts must hold one for each of {count} decisions, got {len(listed)}")
@@ -371,14 +375,18 @@ class Selector(Controller):
         """The short way with a context, of which only the reading is Python; None if it cannot be done this way."""
         with self._lock:
             eye = looking.eye
-            if self._desk[FENCE] != 0.0 or not looking.quick or not eye.features.schema.names:
+            if self._inside or self._desk[FENCE] != 0.0 or not looking.quick:
                 return None
-            row = eye.read(context)
-            eye.note(row)
-            if eye.made != self._made:
-                self._take_arrays(looking)
-            beside, arrays = self._asks
-            identity, arm, dual = self._ask_at(*beside, row, *arrays)
+            self._inside = True
+            try:
+                row = eye.read(context)
+                eye.note(row)
+                if eye.made != self._made:
+                    self._take_arrays(looking)
+                beside, arrays = self._asks
+                identity, arm, dual = self._ask_at(*beside, row, *arrays)
+            finally:
+                self._inside = False
             if identity < 0:
                 looking.noted = row  # once is enough: the long way must not take it into account again
                 return None
@@ -394,7 +402,7 @@ class Selector(Controller):
         flag("audit", audit)
         with self._lock, self._fence:
             now = self._give_up_overdue()
-            for context in contexts[1:]:
+            for context in contexts if len(contexts) > 1 else ():
                 looking.check(context)  # all, or none if one is bad
             decisions = []
             for context in contexts:
@@ -433,12 +441,11 @@ class Selector(Controller):
     def _group(self, name: Any) -> "Group":
         group = self._groups.get(name) if isinstance(name, str) else None
         if group is None:
-            from suffice.groups import make_group
+            from suffice.groups import add_group, make_group
 
+            made = make_group(self, name)  # before the lock is taken: a fork takes it last of all
             with self._lock, self._fence:
-                group = self._groups.get(name) if isinstance(name, str) else None
-                if group is None:
-                    group = make_group(self, name)
+                group = self._groups.get(name) or add_group(self, made)
         return group
 
     def _holder(self, decision: Any) -> tuple[Controller, Any]:
@@ -451,20 +458,23 @@ class Selector(Controller):
     def certificate(self, group: str | None = None) -> Certificate:
         """What is promised, whether it is so, and if not, why and what to do: of one group, or of all there is."""
         if group is not None:
-            if group not in self._groups:
+            if not isinstance(group, str) or group not in self._groups:
                 raise InvalidArgument(f"group must be one that has been asked for, got {shown(group)}")
             return self._groups[group].certificate()
-        own = super().certificate()
         if not self._groups:
-            return own
+            return super().certificate()
         with self._lock, self._look:
+            if not self._nested():
+                for one in (self, *self._groups.values()):
+                    one._give_up_overdue()
             parts = {name: one.certificate() for name, one in self._groups.items()}
+            own = Certificate.make(self._promise, self._ledger.counts, self._ledger.outstanding())
         return together({"": own, **parts} if own.told or own.pending else parts)
 
     @property
     def told(self) -> int:
         """Outcomes counted, expired decisions included; those of all groups."""
-        return int(self._ledger.book[TOLD]) + self._elsewhere
+        return int(self._ledger.book[TOLD]) + sum(group.told for group in list(self._groups.values()))
 
     @property
     def successes(self) -> float:
@@ -509,19 +519,26 @@ class Selector(Controller):
 
     def _tell_looking(self, looking: LookingLearner, identity: int, units: int, cost: float) -> bool:
         with self._lock:
-            if not looking.quick or self._made == 0:
+            if self._inside or not looking.quick or self._made == 0 or identity in self._notes:
                 return False
-            if looking.eye.made != self._made:
-                self._take_arrays(looking)
-            beside, arrays = self._tells
-            return bool(self._tell_at(*beside, identity, units, cost, *arrays))
+            self._inside = True
+            try:
+                if looking.eye.made != self._made:
+                    self._take_arrays(looking)
+                beside, arrays = self._tells
+                return bool(self._tell_at(*beside, identity, units, cost, *arrays))
+            finally:
+                self._inside = False
 
     @property
     def cost(self) -> float:
         """What was spent on all decisions settled so far, as far as it is known or was told."""
+        return self._own_cost() + sum(group.cost for group in list(self._groups.values()))
+
+    def _own_cost(self) -> float:
+        """The same without the groups."""
         short = 0.0 if self._desk is None else float(self._desk[FIRST_ARM + SPENT])
-        own = max(0.0, self._cost + short)  # amendments subtract what they add again, up to rounding
-        return own + sum(group.cost for group in list(self._groups.values()))
+        return max(0.0, self._cost + short)  # amendments subtract what they add again, up to rounding
 
     def _dual(self, book: Any) -> float:
         return self._learner.dual(book)
@@ -555,10 +572,14 @@ class Selector(Controller):
             arm = self._propose(max(0.0, dual), allowed)
         return arm, self._menu.option(arm)
 
+    def _steps(self) -> int:
+        """Outcomes that were learned from, those of all groups included."""
+        return int(self._ledger.book[TOLD]) + self._elsewhere
+
     def _propose(self, price: float, allowed: NDArray[np.bool_] | None) -> int:
         """The chooser's arm; the optimist's if it has none to offer, or else everything, which is dear and always safe."""
         try:
-            return self._learner.propose(price, allowed, int(self._ledger.book[TOLD]) + self._elsewhere)
+            return self._learner.propose(price, allowed, self._steps())
         except Exception as error:
             if not self._chooser_failed:
                 log.exception("the chooser failed; another plays in its place, now and whenever it fails again")
@@ -637,6 +658,11 @@ class Selector(Controller):
             return self._menu.recipe()
         except InvalidArgument as error:  # options or an order of one's own: they must be passed again when loading
             return {"kind": None, "why": str(error), "arms": self._menu.arms, "nothing": self._menu.has_nothing}
+
+    def state(self) -> dict[str, Any]:
+        """Everything there is to this selector, in JSON's terms."""
+        with self._lock, self._look:
+            return {**super().state(), "cost": self._own_cost()}  # each group says its own
 
     def _state(self) -> dict[str, Any]:
         self._unseat_all()
@@ -720,7 +746,7 @@ class Selector(Controller):
         if state["prices"] == "curve":
             self._learner.take_hint(state["hint"])
         price = self._learner.price(self._ledger.page())
-        self._learner.fill(state["tally"], self.told, price, state["kept"])
+        self._learner.fill(state["tally"], self._steps(), price, state["kept"])
         self._proposed = {whole("proposed", identity, 0) for identity in state["proposed"]}
         self._opened = whole("opened", state["opened"], 0)
         self._take_notes(state["notes"])

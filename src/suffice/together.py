@@ -24,7 +24,7 @@ class Together(Certificate):
 
     def window(self, length: int) -> float:
         """The most failures beyond the allowed ones that any window of so many outcomes can hold, of all groups."""
-        return sum(part.window(length) for part in self.groups.values())
+        return min(self.target * length, sum(part.window(length) for part in self.groups.values()))
 
     def _standing(self) -> str:
         if self.rate is None or (self.sound and self.holds and self.feasible and not self.breaches):
@@ -44,9 +44,10 @@ class Together(Certificate):
         part = self.groups[furthest]
         where = "level" if part.debt == 0 else f"{abs(part.debt):.4g} {'behind' if part.debt > 0 else 'ahead'}"
         most = max(one.debt_at_most for one in self.groups.values())
+        called = repr(furthest) if furthest else "that of decisions without a group"
         return [
             f"Never behind by more than {most:.4g} in any group, nor by more than {self.debt_at_most:.4g} in all; the group "
-            f"furthest behind is {furthest!r}, now {where}."
+            f"furthest behind is {called}, now {where}."
         ]
 
 

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from suffice.certificate import percent
 from suffice.cli.run import optima
-from suffice.cli.shared import number, tenths
+from suffice.cli.shared import below, number, tenths
 from suffice.lab.compare import Found
 from suffice.lab.compare_board import Board, Total
 from suffice.lab.report import brief
@@ -221,11 +221,7 @@ def _thousandths(value: float) -> str:
 def explained(found: Found) -> Text:
     """What the words of the tables mean, as short as can be."""
     seeds, boards = len(found.plan.seeds), found.boards
-    said = ["Debt: successes owed; a cost below the optimum is bought with debt."]
-    if any(board.looking is not None for board in boards):
-        said[0] = (
-            f"{said[0][:-1]}, or by looking at the context: regret and shares are of the optimum that does not look."
-        )
+    said = [below(looking=any(board.looking is not None for board in boards))]
     if any(board.best is not None for board in boards):
         said.append(
             "Of optimum: mean cost as a share of its. Priced regret: regret + debt at the shadow price of a success."

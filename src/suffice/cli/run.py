@@ -36,10 +36,6 @@ from suffice.optimum import Optimum
 from suffice.streams import Log
 
 WIDE, COST = 100, 5  # from here on there is room for a column that can be done without; the place of the mean cost
-LOOKING = (
-    "Who looks at the context may cost less than the optimum without owing anything: regret and shares are of the optimum "
-    "that does not look."
-)
 
 
 def run(
@@ -132,8 +128,6 @@ def run(
         title = "suffice's certificate" + (f", seed {seed}" if len(worlds) > 1 else "")
         where.print(Panel(Text(str(certificate)), title=title, title_align="left"))
     where.print(explained(found))
-    if found.looking is not None:
-        where.print(Text(LOOKING, style="dim"))
     if place is not None:
         names = ", ".join(path.name for path in written)
         where.print(Text(f"wrote {names} to ", style="dim").append_text(link(place)))

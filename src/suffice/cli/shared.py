@@ -207,9 +207,15 @@ def _cell(estimate: Estimate, write: Callable[[float], str], many: bool) -> Text
     return cell
 
 
+def below(*, looking: bool) -> str:
+    """What a cost below the optimum is bought with."""
+    more = ", or by looking at the context: regret and shares are of the optimum that does not look" if looking else ""
+    return f"Debt: successes owed; a cost below the optimum is bought with debt{more}."
+
+
 def explained(found: Comparison) -> Text:
     """What the words of the table mean, as short as can be."""
-    parts = ["Debt: successes owed; a cost below the optimum is bought with debt."]
+    parts = [below(looking=found.looking is not None)]
     if found.best is not None:
         prices = f"{number(found.best.dual)} a success owed and {number(found.best.dual_ahead)} a success banked"
         parts.append(f"Priced regret: regret + debt at the shadow price, {prices}.")

@@ -115,4 +115,4 @@ def _cache() -> Path:
 
 def _say_once() -> None:
     if sys.stderr.isatty() and not _cache().exists():
-        print("suffice: compiling, some twenty seconds, only the first time", file=sys.stderr)
+        print("suffice: compiling, some thirty seconds, only the first time", file=sys.stderr)

@@ -26,7 +26,7 @@ from suffice.kernels.step import kind_of
 from suffice.kernels.trust import CHECK, GAP, GIVEN, MODEL, NOBODY, hear, tossed, weigh
 from suffice.kernels.trust import begin as begin_trust
 
-WIDTH = 0.75  # times sqrt(ln t): how many deviations up the model's successes are taken, by measurement
+WIDTH = 0.6  # times sqrt(ln t): how many deviations up the model's successes are taken, by measurement
 ID, PAID, WHO, CHOSEN = range(4)
 NOTES = 4
 NOISE = 1e-4  # of told costs, as a share of the most squared: no cost is taken to be more regular
@@ -125,7 +125,8 @@ def tell_looking(
     back_of(book, kind)
     record_of(book, kind, units, False)
     told, price, before = int(book[TOLD]), price_at(book, arms), arms[PRICE_NOW]
-    if not at_rail(arms, arm, before):
+    chosen = noted and notes[place, CHOSEN] > 0.0
+    if chosen and not at_rail(arms, arm, before):
         lowest = least(arms, before)
         if math.isfinite(lowest):
             trust[GAP] += spent - before * success - lowest
@@ -134,7 +135,7 @@ def tell_looking(
     tally[2, arm] += 1.0
     tally[3, arm] += spent
     plain = expected(arms, arm) if inside else 0.0
-    if noted and notes[place, CHOSEN] > 0.0:
+    if chosen:
         skip(arms, told, price)
     else:
         learn(arms, arm, success, spent, 1, told, price)

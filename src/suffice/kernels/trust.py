@@ -2,7 +2,8 @@
 
 It has to be earned. As long as the chooser plays, each outcome is evidence: how likely the model made it, against how likely
 what is known without looking made it. If the logarithm of that ratio, summed from any moment on, comes to more than
-ENTER + ln(outcomes), the model is followed: where the context says nothing, that is as rare as e^−ENTER.
+ENTER + ln(outcomes), the model is followed. Where the context says nothing and what is known without looking is right, that
+happens with a probability of at most e^−ENTER·ln(1 + outcomes), by a union over the moments; measured it is far rarer.
 
 And it can be lost. Followed, a model is watched in two ways.
 
@@ -13,7 +14,7 @@ And it can be lost. Followed, a model is watched in two ways.
   moment on, the world has moved: the model begins anew, if it can, and so does trust.
 
 None of this touches the promise, which holds whoever plays; and the guard bounds what a mistake here can cost. Its gap, GAP,
-is kept here, too: that of all plays between the rails, against bounds that never learned from what the model played.
+is kept here, too: that of what the model played, against bounds that never learned from it.
 
 In a flat sequence: the cells named below, then per arm the recent mean of its successes and how many there were.
 """
@@ -24,7 +25,7 @@ from typing import Any
 from suffice.kernels.random import WORDS, draw, sow
 
 ENTER = 3.0
-LEAVE = 8.0
+LEAVE = 12.0
 RECENT = 256.0
 CONTROL = 0.02
 SURE = 3.0

@@ -27,6 +27,9 @@ def warmup() -> bool:
         decision = selector.ask()
         selector.expire(decision)
         selector.tell(decision, True, 0.1)
+    looking = Selector(Menu(["a", "b"], everything="all", nothing="none"), 0.9, model="auto")
+    for _ in range(4):
+        looking.tell(looking.ask(context={"x": 0.5}), True, 0.1)
     fleet = Fleet(Menu(["a"], everything="all", nothing="none"), 0.9, 2)
     fleet.ask()
     fleet.tell(None, np.ones(2))

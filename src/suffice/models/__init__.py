@@ -1,23 +1,26 @@
-"""What looks at the context and predicts success: adapters for models of one's own. Neither sklearn nor river is imported."""
+"""What looks at the context and predicts success: our own model, and adapters. Neither sklearn nor river is imported."""
 
 from typing import Any
 
 from suffice.errors import InvalidArgument, shown
 from suffice.models.base import Model
 from suffice.models.function import FunctionModel
+from suffice.models.logistic import LogisticModel
 from suffice.models.river import RiverModel, is_river
 from suffice.models.sklearn import SklearnModel, is_sklearn
 
-__all__ = ["FunctionModel", "Model", "RiverModel", "SklearnModel", "as_model"]
+__all__ = ["FunctionModel", "LogisticModel", "Model", "RiverModel", "SklearnModel", "as_model"]
 
 
 def as_model(thing: Any) -> Model:
-    """A model as it is, or the adapter that makes one of a classifier or a function.
+    """Our own by its name, a model as it is, or the adapter that makes one of a classifier or a function.
 
     >>> as_model(lambda context: [0.5, 0.9]).__class__.__name__
     'FunctionModel'
     """
-    if not isinstance(thing, type):
+    if isinstance(thing, str) and thing in ("auto", LogisticModel.name):
+        return LogisticModel()
+    if not isinstance(thing, type | str):
         if all(callable(getattr(thing, method, None)) for method in ("predict", "update")):
             own: Model = thing
             return own
@@ -28,6 +31,6 @@ def as_model(thing: Any) -> Model:
         if callable(thing):
             return FunctionModel(thing)
     raise InvalidArgument(
-        f"model must be an object with predict and update, a scikit-learn classifier with partial_fit, a River "
+        f'model must be "auto", an object with predict and update, a scikit-learn classifier with partial_fit, a River '
         f"classifier, or a function from a context to probabilities, got {shown(thing)}"
     )

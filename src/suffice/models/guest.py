@@ -1,19 +1,22 @@
 """A model of a user's own, as the selector deals with it: checked, and never trusted further than its numbers."""
 
+import copy
+import json
 import math
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from suffice.errors import InvalidArgument, shown
+from suffice.errors import InvalidArgument, StateError, shown
 from suffice.menu import Menu
 from suffice.models.base import Model
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
-ROW: Final = "row"  # how an array is marked where contexts are written down
+# What JSON has no form for, where contexts are saved.
+FLOAT, TUPLE, ARRAY, MAPPING = "float", "tuple", "array", "mapping"
 
 
 class Guest:
@@ -31,8 +34,11 @@ class Guest:
             opened(menu)
 
     def read(self, context: Any) -> Any:
-        """A context as it is: what it must look like is the model's affair."""
-        return context
+        """A context as it is: what it must look like is the model's affair. Copied, for it may change until it is told."""
+        self._seen = None
+        if isinstance(context, dict | list):
+            return copy.copy(context)
+        return context.copy() if isinstance(context, np.ndarray) or hasattr(context, "iloc") else context
 
     def note(self, context: Any) -> None:
         """Nothing: a model takes contexts in by itself."""
@@ -59,9 +65,11 @@ class Guest:
         self._seen = None
         mean, deviation = self._predict(context)
         above = getattr(self.model, "upper", None)
-        upper = (
-            mean + width * np.abs(deviation) if above is None else self._column("upper success", above(context, width))
-        )
+        if above is None:
+            with np.errstate(all="ignore"):  # of infinities
+                upper = mean + width * np.abs(deviation)
+        else:
+            upper = self._column("upper success", above(context, width))
         upper = np.clip(np.nan_to_num(upper, nan=0.0), 0.0, 1.0)
         upper[-1] = float(self._menu.everything_success)
         if self._menu.has_nothing:
@@ -95,43 +103,72 @@ class Guest:
 
     def report(self) -> dict[str, Any]:
         """What the model has to say of the contexts it saw."""
-        report = getattr(self.model, "report", None)
-        return {} if report is None else dict(report())
+        try:
+            report: Mapping[Any, Any] = getattr(self.model, "report", dict)()
+            return {str(name): dict(field) for name, field in report.items()}
+        except Exception:
+            return {}
 
     # --- saving
 
     def state(self) -> Any:
-        """What the model has learned, where it can say so."""
+        """What the model has learned, where it can say so. Raises if it is not in JSON's terms."""
         state = getattr(self.model, "state", None)
-        return None if state is None else state()
+        return None if state is None else json.loads(json.dumps(state(), allow_nan=False))
 
     def restore(self, state: Any) -> None:
         """Take over what was learned, where it was said."""
-        if state is not None:
+        if state is None:
+            return
+        try:
             self.model.restore(state)  # type: ignore[attr-defined]
+        except Exception as error:
+            raise StateError(f"the model must take over what it wrote down: {type(error).__name__}: {error}") from error
 
     def written(self, context: Any) -> Any:
         """A context in JSON's terms; None if it has no such form: then its outcome will not reach the model."""
-        return _written(context)
+        try:
+            return _written(context)
+        except (TypeError, RecursionError):
+            return None
 
     def again(self, written: Any) -> Any:
         """A context that was written down."""
-        if isinstance(written, Mapping) and set(written) == {ROW}:
-            return np.array([math.nan if value is None else value for value in written[ROW]], dtype=np.float64)
+        return _again(written)
+
+
+def _written(value: Any) -> Any:
+    """A value in JSON's terms; where it is not its own form, {what it is: its parts}."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None or type(value) in (str, bool, int) or (type(value) is float and math.isfinite(value)):
+        return value
+    if type(value) is float:
+        return {FLOAT: str(value)}
+    if type(value) is list:
+        return [_written(part) for part in value]
+    if type(value) is tuple:
+        return {TUPLE: [_written(part) for part in value]}
+    if isinstance(value, np.ndarray) and value.dtype.kind in "fiub":
+        return {ARRAY: [value.dtype.str, list(value.shape), [_written(part) for part in value.ravel().tolist()]]}
+    if type(value) is dict:
+        return {MAPPING: [[_written(key), _written(part)] for key, part in value.items()]}
+    raise TypeError(f"{type(value).__name__} has no form in JSON")
+
+
+def _again(written: Any) -> Any:
+    if isinstance(written, list):
+        return [_again(part) for part in written]
+    if not isinstance(written, dict):
         return written
-
-
-def _written(context: Any) -> Any:
-    if isinstance(context, np.ndarray) and context.ndim == 1 and context.dtype.kind in "fiub":
-        return {ROW: [_written(value) for value in context.tolist()]}
-    if isinstance(context, np.generic):
-        return _written(context.item())
-    if isinstance(context, float):
-        return context if math.isfinite(context) else None
-    if context is None or isinstance(context, str | bool | int):
-        return context
-    if isinstance(context, Mapping) and all(isinstance(key, str) for key in context):
-        return {key: _written(value) for key, value in context.items()}
-    if isinstance(context, list | tuple):
-        return [_written(value) for value in context]
-    return None
+    ((kind, parts),) = written.items()
+    if kind == FLOAT:
+        return float(parts)
+    if kind == TUPLE:
+        return tuple(_again(part) for part in parts)
+    if kind == ARRAY:
+        dtype, shape, values = parts
+        return np.array([_again(part) for part in values], dtype=np.dtype(dtype)).reshape(shape)
+    if kind == MAPPING:
+        return {_again(key): _again(part) for key, part in parts}
+    raise StateError(f"a context must be made of numbers, text, lists and mappings, got {shown(written)}")

@@ -147,6 +147,9 @@ class LogisticModel:
 
     def _follow(self, change: Change) -> None:
         """Carry weights over to features of a new meaning. What an interpolated weight lacks of its variance it gets back."""
+        if not self._fits(change.matrix.shape[1]):
+            self.begin()
+            return
         shares, diagonal = np.abs(change.matrix), np.arange(self.features.width)
         total = shares.sum(axis=1)
         for name, variance in (("", kernel.OWN), ("_cost", 1.0)):
@@ -162,7 +165,14 @@ class LogisticModel:
             setattr(self, f"{name}_covariances", np.ascontiguousarray(moved))
         self._work()
 
+    def _fits(self, width: int) -> bool:
+        """Whether all is as wide as the features were: not so if an interrupt struck while they changed."""
+        wide = (self._means, self._covariances, self._cost_means, self._cost_covariances)
+        return len(self._gain) == width and all(part.shape[-1] == width for part in wide)
+
     def _active(self, row: Floats) -> int:
+        if not self._fits(self.features.width):
+            self.begin()
         return self.features.active(row, self._index, self._value)
 
     def cheapest(self, row: Floats, price: float, width: float, allowed: Mask | None) -> int:
@@ -212,6 +222,8 @@ class LogisticModel:
 
     def asking(self) -> tuple[Any, ...]:
         """The arrays that `kernels.looking.ask_looking` takes."""
+        if not self._fits(self.features.width):
+            self.begin()
         return (
             *self.features.layout, self._index, self._value, self._slots, self._offsets, self._known, self._means,
             self._covariances, self._noise, self._cost_means, self._cost_covariances, self._lower, self._part,
@@ -323,6 +335,11 @@ class LogisticModel:
 
     def state(self) -> dict[str, Any]:
         """All that was learned, in JSON's terms."""
+        if not self._fits(self.features.width) or len(self.features.names()) != self.features.width:
+            fresh = LogisticModel()  # an interrupt struck: what can be read again without a doubt is the features
+            fresh.features = Features.from_state(self.features.state())
+            fresh.open(self._opened())
+            return fresh.state()
         return {
             "features": self.features.state(),
             "slots": [[int(arm), int(self._slots[arm])] for arm in np.flatnonzero(self._slots)],

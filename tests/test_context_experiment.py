@@ -1,0 +1,163 @@
+"""The experiment `context`: what it runs, verdicts that turn when the numbers do, tables that the docs quote."""
+
+import copy
+import importlib.util
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from suffice.kernels.compile import available
+from suffice.lab import drawing
+from suffice.lab.experiment import perform
+from suffice.lab.experiments import context as module
+from suffice.lab.experiments.context import FULL, PLAIN, RECORDED, SHIFTS, SHUFFLED, TARGETS, WANTED, Context, row_of
+from suffice.lab.experiments.context_tables import tables
+from suffice.lab.run_methods import LOOKING
+from suffice.lab.sweep import sweep
+from suffice.lab.verdict import NOT_REPRODUCED, REPRODUCED, Verdict
+
+needs_compiler = pytest.mark.skipif(not available(), reason="the extra `fast` is not installed")
+DOCS = Path(__file__).parents[1] / "docs" / "context.md"
+
+
+def run(seeds: int, horizon: int) -> dict[str, Any]:
+    return perform(Context(), {"seeds": seeds, "horizon": horizon}, lambda work, tasks: [work(task) for task in tasks])
+
+
+def verdicts(numbers: dict[str, Any], **changes: Any) -> dict[str, Verdict]:
+    return {verdict.claim: verdict for verdict in Context().verdicts({**numbers, **changes})}
+
+
+@pytest.fixture(scope="module")
+def numbers() -> Any:
+    """Two tasks and one shift, a few seeds: a moment."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "RIVALS", ("linucb",))
+        patch.setattr(module, "RIVALLED", ("COMMAND",))
+        patch.setattr(module, "SHIFTS", ("both",))
+        patch.setattr(module, "TARGETS", {"COMMAND": 0.95, "EXPW": 0.9})
+        return run(3, 3000)
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The claims of the two tasks alone."""
+    monkeypatch.setattr(module, "TARGETS", {"COMMAND": 0.95, "EXPW": 0.9})
+    monkeypatch.setattr(module, "WANTED", {name: WANTED[name] for name in ("COMMAND", "EXPW")})
+    monkeypatch.setattr(module, "RIVALLED", ("COMMAND",))
+
+
+def test_every_task_has_a_target_and_a_claim_that_can_be_met() -> None:
+    assert set(TARGETS) == set(WANTED)
+    for name, wanted in WANTED.items():
+        plain, looking = module.optima_of(name)
+        assert looking.cost / plain.cost < wanted < 1.0
+
+
+def test_runs_of_all_worlds_and_rivals() -> None:
+    tasks = Context().tasks({"seeds": 2, "horizon": 100})
+    kinds = {(task["task"], task["world"], task["method"]) for task in tasks}
+    assert len(tasks) == 2 * len(kinds)
+    assert {world for _, world, _ in kinds} == {RECORDED, SHUFFLED, *SHIFTS}
+    assert {method for _, world, method in kinds if world != RECORDED} == {PLAIN, LOOKING}
+    assert {"squarecb", "linucb", "epsilon_greedy"} < {method for _, _, method in kinds}
+
+
+def test_without_vowpal_wabbit_the_others_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    assert module.there() == ("squarecb", "linucb", "epsilon_greedy")
+
+
+def test_a_shift_comes_at_half_time() -> None:
+    stream = module.world_of("YELP", "both", 1000)
+    assert stream.ends.tolist() == [500, 1000]
+
+
+@needs_compiler
+def test_looking_is_cheaper_and_never_behind(numbers: dict[str, Any], small: None) -> None:
+    row = row_of(numbers, "COMMAND")
+    assert row["late_of_plain_high"] < 0.8
+    assert row["followed"] > 0.5
+    found = verdicts(numbers)
+    assert found["never behind"].status == REPRODUCED
+    assert found["at the start"].status == REPRODUCED
+    assert found["EXPW, 0.9"].status == "not reached by T=3,000"
+
+
+@needs_compiler
+def test_plain_and_looking_meet_the_same_outcomes(numbers: dict[str, Any]) -> None:
+    """As long as the model is not followed, they play the same arms; only the look itself is paid for."""
+    plain, looking = (row_of(numbers, "COMMAND", SHUFFLED, method) for method in (PLAIN, LOOKING))
+    assert looking["followed"] == 0.0
+    assert looking["rate"] == plain["rate"]
+    assert plain["cost"] < looking["cost"] < 1.01 * plain["cost"]
+
+
+@needs_compiler
+def test_verdicts_turn_with_the_numbers(numbers: dict[str, Any], small: None) -> None:
+    assert verdicts(numbers, horizon=FULL)["EXPW, 0.9"].status == NOT_REPRODUCED
+    changed = copy.deepcopy(numbers)
+    row_of(changed, "EXPW").update(of_optimum=0.8, of_optimum_low=0.79, of_optimum_high=0.869, largest_debt=0.91)
+    row_of(changed, "COMMAND", SHUFFLED).update(of_optimum=1.06, of_optimum_low=0.9, of_optimum_high=1.2)
+    row_of(changed, "EXPW", SHUFFLED).update(of_optimum=1.02)
+    row_of(changed, "COMMAND").update(early_of_plain=1.051)
+    found = verdicts(changed, horizon=FULL)
+    assert found["EXPW, 0.9"].status == REPRODUCED
+    assert found["never behind"].status == NOT_REPRODUCED
+    assert found["contexts that say nothing"].status == NOT_REPRODUCED
+    assert (found["contexts that say nothing"].low, found["contexts that say nothing"].high) == (0.9, 1.2)
+    assert found["at the start"].status == NOT_REPRODUCED
+    row_of(changed, "EXPW").update(of_optimum_high=0.871)
+    assert verdicts(changed, horizon=FULL)["EXPW, 0.9"].status == NOT_REPRODUCED
+
+
+@needs_compiler
+def test_who_does_not_look_is_noticed(monkeypatch: pytest.MonkeyPatch, small: None) -> None:
+    """With a selector that does not look in the place of ours, the claim on COMMAND fails."""
+    monkeypatch.setattr(module, "LOOKING", "suffice:chooser=optimist")
+    monkeypatch.setattr(module, "RIVALS", ())
+    monkeypatch.setattr(module, "SHIFTS", ())
+    found = perform(Context(), {"seeds": 2, "horizon": 2000}, lambda work, tasks: [work(task) for task in tasks])
+    for row in found["rows"]:  # it has no model, so nothing is said of it
+        assert "followed" not in row
+    assert verdicts(found, horizon=FULL)["COMMAND, 0.95"].status == NOT_REPRODUCED
+
+
+@needs_compiler
+def test_figures_and_tables(
+    numbers: dict[str, Any], small: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from suffice.lab.experiments import context_tables
+
+    json.dumps(numbers)
+    assert drawing.draw(Context(), numbers, tmp_path) == ["context_ratios", "context_time"]
+    monkeypatch.setattr(context_tables, "TARGETS", {"COMMAND": 0.95, "EXPW": 0.9})
+    monkeypatch.setattr(context_tables, "RIVALLED", ("COMMAND",))
+    monkeypatch.setattr(context_tables, "SHIFTS", ("both",))
+    savings, shifts, rivals = (table.splitlines() for table in tables(numbers))
+    assert len(savings) == 2 + 2
+    assert f"**{row_of(numbers, 'COMMAND')['of_optimum']:.2f} ±" in savings[2]
+    assert shifts[0] == "| task, target | both | largest debt |"
+    assert [line.split("|")[2].strip() for line in rivals[2:]] == [f"`{LOOKING}`", f"`{PLAIN}`", "`linucb`"]
+
+
+def test_the_page_quotes_the_tables_of_one_run() -> None:
+    """Every task stands in the docs with a number, in tables with the columns that the command prints."""
+    page = DOCS.read_text(encoding="utf-8")
+    assert "| task, target | without a look | with a look | per-context optimum | contexts shuffled |" in page
+    assert f"| task, target | {' | '.join(SHIFTS)} | largest debt |" in page
+    for name, target in TARGETS.items():
+        assert re.search(rf"\| {name}, {target:.0%} \| \d\.\d\d ± \d\.\d\d \| \*\*\d\.\d\d ± \d\.\d\d\*\* \|", page)
+        _, looking = module.optima_of(name)
+        assert f"| {looking.cost / module.optima_of(name)[0].cost:.2f} |" in page
+
+
+@pytest.mark.long
+@needs_compiler
+def test_what_long_runs_show() -> None:
+    deep = Context.levels["deep"]
+    found = perform(Context(), dict(deep), lambda work, tasks: sweep(work, tasks))
+    assert {claim for claim, verdict in verdicts(found).items() if verdict.status != REPRODUCED} == set()

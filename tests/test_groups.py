@@ -1,0 +1,708 @@
+"""Groups: each keeps a promise of its own, whatever the others do; what is learned they share."""
+
+import copy
+import json
+import math
+import os
+import pickle
+import random
+import subprocess
+import sys
+import threading
+import tracemalloc
+import warnings
+from collections import Counter
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from book import EVERYTHING, NOTHING, OTHER, Book
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+import suffice
+from suffice import InvalidArgument, Menu, Selector, StateError, paper
+from suffice.groups import OWN_PRICE, SHIFT
+from suffice.kernels import trust as faith
+from suffice.kernels.compile import available
+from suffice.kernels.layout import HINT, PRICE_NOW
+from suffice.records import Decision
+
+WITH = Menu({"a": 0.1, "b": 0.4}, everything="all", nothing="none")
+WITHOUT = Menu({"a": 0.1, "b": 0.4}, everything="all")
+TOLD = Menu(["a", "b"], everything="all", nothing="none")
+TARGET = Fraction(7, 10)
+KINDS = {1: EVERYTHING, 0: OTHER, -1: NOTHING}
+NAMES = [None, "Berlin", "Łódź", "東京"]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _warm() -> None:
+    suffice.warmup()
+
+
+class Own:
+    """A model of one's own that knows nothing, and raises now and then."""
+
+    def __init__(self) -> None:
+        self.heard: list[Any] = []
+
+    def open(self, menu: Menu) -> None:
+        self.menu = menu
+
+    def predict(self, context: Any) -> Any:
+        if len(self.heard) % 5 == 4:
+            raise RuntimeError("not now")
+        return [0.5] * self.menu.arms, [0.1] * self.menu.arms
+
+    def update(self, context: Any, arm: int, success: float, cost: float | None) -> None:
+        self.heard.append(context)
+
+
+COPIES: dict[str, Callable[[Selector], Selector]] = {
+    "deepcopy": copy.deepcopy,
+    "pickle": lambda selector: pickle.loads(pickle.dumps(selector)),
+    "reload": lambda selector: Selector.from_state(
+        json.loads(json.dumps(selector.state(), allow_nan=False)),
+        model=Own() if selector.model == "Own" else None,
+        clock=selector._clock,
+    ),
+}
+
+
+class Machine(RuleBasedStateMachine):
+    """Asks, tells, expires, copies and saves at random; after each step every certificate is recounted."""
+
+    @initialize(
+        model=st.sampled_from([None, "auto", Own]),
+        menu=st.sampled_from([WITH, WITHOUT]),
+        plain=st.booleans(),
+        limit=st.sampled_from([None, 2]),
+    )
+    def begin(self, model: Any, menu: Menu, plain: bool, limit: int | None) -> None:
+        self.before = os.environ.get("SUFFICE_NO_COMPILE", "")
+        os.environ["SUFFICE_NO_COMPILE"] = "1" if plain else ""
+        self.now, self.menu = 0.0, menu
+        made = model if model is None or isinstance(model, str) else model()
+        self.selector = Selector(
+            menu, TARGET, model=made, guard=None, max_pending=limit, expire_after=20.0, clock=lambda: self.now
+        )
+        self.books = {name: Book(TARGET, None, Fraction(1), menu.has_nothing, limit) for name in NAMES}
+        self.open: list[tuple[str | None, Decision, float]] = []  # out
+        self.gone: list[tuple[str | None, Decision]] = []  # expired
+        self.spent: Counter[str | None] = Counter()
+        self.unaudited: Counter[str | None] = Counter()
+        self.expired: Counter[str | None] = Counter()
+        self.order: dict[str | None, None] = {}
+
+    def teardown(self) -> None:
+        os.environ["SUFFICE_NO_COMPILE"] = getattr(self, "before", "")
+
+    @rule(
+        name=st.sampled_from(NAMES),
+        x=st.sampled_from([0.1, 0.9, math.nan, math.inf, None]),
+        with_context=st.booleans(),
+        audit=st.integers(0, 5),
+        trusted=st.booleans(),
+    )
+    def ask(self, name: str | None, x: Any, with_context: bool, audit: int, trusted: bool) -> None:
+        looking = self.selector._looking
+        if looking is not None and trusted:
+            looking.trust[faith.GIVEN] = 1.0
+        given: dict[str, Any] = {"context": {"x": x, "task": "ab"[audit % 2]}} if looking and with_context else {}
+        decision = self.selector.ask(**given, group=name, audit=audit > 0)
+        self.order[name] = None
+        if audit:
+            self.books[name].ask(decision.id, KINDS[decision.kind])
+            self.open.append((name, decision, self.now))
+        else:
+            self.unaudited[name] += 1
+
+    @precondition(lambda self: self.open)
+    @rule(place=st.integers(0, 10**6), success=st.sampled_from([0.0, 1.0, 0.5]), bare=st.booleans())
+    def tell(self, place: int, success: float, bare: bool) -> None:
+        name, decision, _ = self.open.pop(place % len(self.open))
+        success = {1: 1.0, -1: 0.0}.get(decision.kind, success)
+        self.selector.tell(decision.id if bare else decision, success)
+        self.books[name].tell(decision.id, Fraction(success))
+        self.spent[name] += self.menu.known_cost(decision.arm)  # type: ignore[assignment]
+        with pytest.raises(suffice.AlreadyTold):
+            self.selector.tell(decision, success)
+
+    @precondition(lambda self: self.open)
+    @rule(place=st.integers(0, 10**6))
+    def expire(self, place: int) -> None:
+        name, decision, _ = self.open.pop(place % len(self.open))
+        self.selector.expire(decision)
+        self._expired(name, decision)
+
+    def _expired(self, name: str | None, decision: Decision) -> None:
+        self.books[name].expire(decision.id)
+        self.gone.append((name, decision))
+        self.expired[name] += 1
+        self.spent[name] += self.menu.known_cost(decision.arm)  # type: ignore[assignment]
+
+    @precondition(lambda self: self.gone)
+    @rule(place=st.integers(0, 10**6), success=st.booleans())
+    def amend(self, place: int, success: bool) -> None:
+        name, decision = self.gone.pop(place % len(self.gone))
+        success = {1: True, -1: False}.get(decision.kind, success)
+        self.selector.tell(decision, success)
+        self.books[name].tell(decision.id, Fraction(success))
+
+    @rule(seconds=st.integers(1, 15))
+    def wait(self, seconds: int) -> None:
+        self.now += seconds
+        self.selector.certificate()  # who looks gives up what is overdue, in all groups
+        for name, decision, asked in self.open:
+            if asked < self.now - 20.0:
+                self._expired(name, decision)
+        self.open = [entry for entry in self.open if entry[2] >= self.now - 20.0]
+
+    @rule(how=st.sampled_from(list(COPIES)))
+    def copied(self, how: str) -> None:
+        before = self.selector.state()
+        self.selector = COPIES[how](self.selector)
+        after = self.selector.state()
+        assert after == before or self.selector.model == "Own"  # which says nothing of what it has learned
+
+    @invariant()
+    def recount(self) -> None:
+        if not hasattr(self, "books"):
+            return
+        selector, books = self.selector, self.books
+        assert list(selector.groups) == [name for name in self.order if name is not None]
+        for name in selector.groups:
+            self._check(selector.certificate(group=name), name)
+            assert selector.groups[name].told == books[name].told
+            assert selector.groups[name].cost == pytest.approx(self.spent[name])
+        total = selector.certificate()
+        assert (total.holds, total.sound, total.breach, total.breaches) == (True, True, False, 0)
+        assert total.told == selector.told == sum(book.told for book in books.values())
+        assert total.successes == selector.successes == float(sum(book.successes for book in books.values()))
+        assert total.debt == pytest.approx(selector.debt) == pytest.approx(sum(float(b.debt) for b in books.values()))
+        assert total.pending == selector.pending == sum(len(book.out) for book in books.values())
+        assert total.expired == sum(self.expired.values())
+        assert selector.cost == pytest.approx(sum(self.spent.values()))
+        if not selector.groups:
+            self._check(total, None)
+
+    def _check(self, certificate: Any, name: str | None) -> None:
+        book = self.books[name]
+        assert (certificate.holds, certificate.sound, certificate.breaches) == (True, True, 0)
+        assert (certificate.told, certificate.successes) == (book.told, float(book.successes))
+        assert certificate.debt == pytest.approx(float(book.debt), abs=1e-9)
+        assert certificate.debt_at_most == pytest.approx(float(book.debt_at_most()))
+        if self.menu.has_nothing:
+            assert certificate.ahead_at_most == pytest.approx(float(book.ahead_at_most()))
+        assert certificate.pending == len(book.out)
+        assert (certificate.revived, certificate.everything_lost) == (book.revived, book.lost)
+        assert (certificate.unaudited, certificate.expired) == (self.unaudited[name], self.expired[name])
+
+
+Machine.TestCase.settings = settings(
+    max_examples=30, stateful_step_count=40, deadline=None, suppress_health_check=list(HealthCheck)
+)
+TestMachine = Machine.TestCase
+
+
+# --- many groups
+
+
+def zipf(groups: int, steps: int, seed: int) -> list[str]:
+    """Groups of very different sizes: the k-th is 1/k times as likely as the first."""
+    weights = 1.0 / np.arange(1, groups + 1)
+    drawn = np.random.default_rng(seed).choice(groups, size=steps, p=weights / weights.sum())
+    return [f"group {one}" for one in drawn.tolist()]
+
+
+@pytest.mark.parametrize("model", [None, "auto"])
+def test_a_thousand_groups_each_keep_their_promise(model: str | None) -> None:
+    """Debt at most the target after every outcome of every group, of 1,000 with a few outcomes to hundreds."""
+    menu = Menu({"a": 0.1, "b": 0.3, "c": 0.5}, everything="all", nothing="none")
+    selector, rng = Selector(menu, 0.8, model=model), random.Random(0)
+    told: Counter[str] = Counter()
+    successes: Counter[str] = Counter()
+    names = [f"group {one}" for one in range(1000)] + zipf(1000, 5000, 1)
+    rng.shuffle(names)
+    for name in names:
+        x = rng.random()
+        decision = selector.ask(group=name, context={"x": x, "task": "ab"[x < 0.3]} if model else None)
+        success = {1: 1, -1: 0}.get(decision.kind, rng.random() < 0.4 + 0.6 * x * decision.arm / 3)
+        selector.tell(decision, success)
+        told[name] += 1
+        successes[name] += success
+        assert 0.8 * told[name] - successes[name] <= 0.8 + 1e-9
+    for name, count in told.items():
+        certificate = selector.certificate(group=name)
+        assert (certificate.told, certificate.successes) == (count, successes[name])
+        assert certificate.holds
+        assert certificate.debt_at_most == pytest.approx(0.8)
+    total = selector.certificate()
+    assert (total.told, total.successes) == (6000, sum(successes.values()))
+    assert total.debt == pytest.approx(0.8 * 6000 - total.successes)
+    assert total.debt_at_most == pytest.approx(0.8 * 1000)
+    assert total.window(500) <= 0.8 * 500
+    assert len(selector.groups) == 1000
+    assert max(told.values()) > 400
+    assert "in each of 1,000 groups" in str(total)
+    assert sum(row.plays for row in selector.arms()) == 6000
+    if model:
+        assert selector.insight().followed > 0
+
+
+@pytest.mark.parametrize("model", [None, "auto"])
+def test_what_a_group_weighs(model: str | None) -> None:
+    """Some 2.5 KB each, at most 20."""
+    selector = Selector(WITH, 0.9, model=model)
+    context = {"x": 0.5} if model else None
+    selector.tell(selector.ask(group="first", context=context), True)
+    tracemalloc.start()
+    before = tracemalloc.get_traced_memory()[0]
+    for number in range(300):
+        selector.tell(selector.ask(group=f"{number}", context=context), True)
+    grown = tracemalloc.get_traced_memory()[0] - before
+    tracemalloc.stop()
+    assert 100 < grown / 300 < 20_000
+
+
+def test_groups_learn_from_each_other() -> None:
+    """A new group knows what the options do, and what a success is worth; alone it would have to find out."""
+    menu = Menu({f"option {one}": 0.1 + one / 100 for one in range(30)}, everything="all", nothing="none")
+
+    def cost(selector: Selector, group: str | None, steps: int) -> float:
+        rng, before = random.Random(1), selector.cost
+        for _ in range(steps):
+            decision = selector.ask(group=group)
+            selector.tell(decision, decision.kind > 0 or (decision.kind == 0 and rng.random() < decision.arm / 31))
+        return selector.cost - before
+
+    shared = Selector(menu, 0.5)
+    cost(shared, "old", 3000)
+    assert cost(shared, "new", 300) < 0.8 * cost(Selector(menu, 0.5), None, 300)
+
+
+def test_the_price_of_all_until_there_is_one_of_its_own() -> None:
+    selector, rng = Selector(WITH, 0.7), random.Random(0)
+
+    def play(group: str, steps: int) -> None:
+        for _ in range(steps):
+            decision = selector.ask(group=group)
+            selector.tell(decision, decision.kind > 0 or (decision.kind == 0 and rng.random() < 0.9))
+
+    play("early", 1)
+    play("large", OWN_PRICE - 1)
+    main, early, large = selector._learner, selector.groups["early"]._learner, selector.groups["large"]._learner
+    for group in ("early", "large"):
+        play(group, 1)
+    assert early.hint()[0] == main.arms[HINT]  # though it was there before anything was known
+    play("large", 300)
+    play("early", 1)
+    assert early.hint()[0] == main.arms[HINT] != large.arms[HINT]
+    own = large.arms[HINT]
+    play("early", 50)
+    assert large.arms[HINT] == own
+
+
+def test_a_price_of_one_is_not_charged_to_another() -> None:
+    """What the guard charges for an outcome is the price that its own group paid."""
+    selector = Selector(WITH, 0.7, model="auto")
+    for step in range(60):
+        decision = selector.ask(context={"x": step / 60})
+        selector.tell(decision, decision.kind > 0)
+    own = selector._learner.arms[PRICE_NOW]
+    assert own == pytest.approx(min(selector.dual, 1.0 / 0.3))
+    for step in range(40):
+        decision = selector.ask(context={"x": step / 60}, group="other")
+        selector.tell(decision, True)
+        assert selector._learner.arms[PRICE_NOW] == own
+    group = selector.groups["other"]
+    assert group._learner.arms[PRICE_NOW] == pytest.approx(max(0.0, group.dual)) != own
+
+
+# --- names and ids
+
+
+def test_names() -> None:
+    selector = Selector(WITH, 0.7)
+    for name in ("", "x" * 201, 7, b"bytes", ["list"], {}, True, math.nan):
+        with pytest.raises(InvalidArgument, match="group must be a name of 1 to 200 characters, got"):
+            selector.ask(group=name)  # type: ignore[arg-type]
+        with pytest.raises(InvalidArgument, match="group must be a name of 1 to 200 characters, got"):
+            selector.ask_many(2, group=name)  # type: ignore[arg-type]
+        with pytest.raises(InvalidArgument, match="group must be one that has been asked for, got"):
+            selector.certificate(group=name)  # type: ignore[arg-type]
+    assert dict(selector.groups) == {}
+    for name in ("x" * 200, " ", "a/b\n\0", "\ud800", "😀"):
+        selector.tell(selector.ask(group=name), True)
+    assert Selector.from_state(selector.state()).state() == selector.state()
+    with pytest.raises(TypeError):
+        selector.groups["new"] = selector.groups[" "]  # type: ignore[index]
+    with pytest.raises(InvalidArgument, match="group must be left out where the paper's first round is played"):
+        paper(WITH, 0.7, 100).ask(group="a")
+    with pytest.raises(InvalidArgument, match="group must be left out where one is asked by itself, got 'x'"):
+        selector.groups[" "].ask(group="x")
+    with pytest.raises(InvalidArgument, match="context must be left out where no model looks at it"):
+        selector.ask(context={"x": 1}, group=" ")
+
+
+def test_ids_say_which_group_they_are_of() -> None:
+    selector = Selector(WITH, 0.7)
+    plain, one, other = selector.ask(), selector.ask(group="one"), selector.ask(group="other")
+    assert len({plain.id, one.id, other.id}) == 3
+    for wrong in (one, one.id, plain, plain.id):
+        with pytest.raises(suffice.UnknownDecision):
+            selector.groups["other"].tell(wrong, True)
+    for forged in (one._replace(selector=other.selector), other._replace(id=one.id), one._replace(id=plain.id)):
+        with pytest.raises(suffice.ForeignDecision):
+            selector.tell(forged, True)
+    for unknown in (3 << SHIFT, (1 << SHIFT) + 1, 1 << 100, one._replace(id=one.id + 1)):
+        with pytest.raises(suffice.SufficeError):
+            selector.tell(unknown, True)
+    stranger = Selector(WITH, 0.7).ask(group="one")
+    with pytest.raises(suffice.ForeignDecision):
+        selector.tell(stranger, True)
+    assert (selector.told, selector.pending) == (0, 3)
+    selector.tell(np.int64(one.id), True)  # type: ignore[arg-type]
+    selector.groups["other"].tell(other.id, True)
+    selector.tell_many([(plain, True)])
+    for again in (plain, one, other.id):
+        with pytest.raises(suffice.AlreadyTold):
+            selector.tell(again, True)
+    assert [selector.groups[name].told for name in ("one", "other")] == [1, 1]
+    assert (selector.told, selector.pending, selector.certificate().told) == (3, 0, 3)
+
+
+def test_all_or_none_across_groups() -> None:
+    selector = Selector(WITH, 0.7)
+    decisions = [selector.ask(group=name) for name in (None, "a", "b", "a")]
+    for bad in ((decisions[1], True), (99, True), (decisions[0], 2.0)):
+        with pytest.raises(suffice.SufficeError):
+            selector.tell_many([*((decision, True) for decision in decisions), bad])
+        assert selector.told == 0
+    selector.tell_many([(decision, True) for decision in decisions])
+    assert [selector.groups[name].told for name in "ab"] == [2, 1]
+
+
+def test_unaudited_decisions_of_a_group() -> None:
+    selector = Selector(WITH, 0.7)
+    decision = selector.ask(group="a", audit=False)
+    for teller in (selector, selector.groups["a"]):
+        with pytest.raises(InvalidArgument, match="asked with audit=False"):
+            teller.tell(decision, True)
+    assert (selector.certificate(group="a").unaudited, selector.certificate().unaudited) == (1, 1)
+    assert (selector.told, selector.pending) == (0, 0)
+
+
+def test_a_warning_is_said_wherever_the_outcome_is_told() -> None:
+    selector = Selector(TOLD, 0.7)
+    decision = selector.ask(group="a")
+    with pytest.warns(suffice.SufficeWarning, match="above max_cost"):
+        selector.groups["a"].tell(decision, True, 7.5)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        selector.groups["a"].tell(selector.ask(group="a"), True, 7.5)  # once is enough
+    with pytest.raises(InvalidArgument, match="cost must be told"):
+        selector.tell(between(selector, "a"), True)
+    assert selector.cost == selector.groups["a"].cost >= 15.0
+
+
+def between(selector: Selector, group: str) -> Decision:
+    """A decision between the rails."""
+    for _ in range(1000):
+        decision = selector.ask(group=group)
+        if decision.kind == 0:
+            return decision
+        selector.tell(decision, decision.kind > 0)
+    raise AssertionError("it never left the rails")
+
+
+def test_a_group_has_no_life_of_its_own() -> None:
+    selector = Selector(WITH, 0.7)
+    selector.ask(group="a")
+    group = selector.groups["a"]
+    for copied in (copy.deepcopy, pickle.dumps, lambda group: group.state(), lambda group: group.save("x")):
+        with pytest.raises(
+            InvalidArgument, match="a group must be (copied|saved) with the selector that it belongs to"
+        ):
+            copied(group)
+    assert repr(group) == "<Group 'a' target=0.7 told=0 successes=0 pending=1>"
+    assert (group.menu, group.bounds, group.prices) == (selector.menu, selector.bounds, selector.prices)
+
+
+# --- limits and lost outcomes, per group
+
+
+def test_limits_are_per_group() -> None:
+    selector = Selector(WITH, 0.5, max_pending=2)
+    for name in "ab":
+        for _ in range(20):
+            selector.tell(selector.ask(group=name), True)
+    out = [selector.ask(group="a") for _ in range(6)]
+    assert [decision.kind == 1 for decision in out] == [False, False, True, True, True, True]
+    assert selector.ask(group="b").kind != 1
+    assert selector.ask().kind == 1  # nothing told there: the safe start
+    assert selector.certificate(group="a").debt_at_most == 0.5 * 2
+
+
+def test_what_is_overdue_is_given_up_group_by_group() -> None:
+    now = [0.0]
+    selector = Selector(WITH, 0.7, expire_after=10.0, clock=lambda: now[0])
+    lost = {name: selector.ask(group=name) for name in ("a", "b", None)}
+    now[0] = 11.0
+    selector.ask(group="a")
+    assert (selector.groups["a"].told, selector.groups["b"].told) == (1, 0)
+    total = selector.certificate()
+    assert (total.expired, total.told, total.pending, total.everything_lost) == (3, 3, 1, 3)
+    assert "NOT KNOWN" not in str(total) or total.holds
+    for decision in lost.values():
+        selector.tell(decision, True)
+    total = selector.certificate()
+    assert (total.revived, total.everything_lost, total.debt) == (3, 0, pytest.approx(3 * 0.7 - 3))
+    assert Selector.from_state(selector.state()).certificate() == total
+
+
+def test_one_broken_group_is_named() -> None:
+    selector = Selector(WITH, 0.7)
+    for _ in range(30):
+        selector.tell(selector.ask(group="good"), True)
+        selector.tell(selector.ask(group="bad"), False)  # everything fails there
+    total = selector.certificate()
+    assert not total.holds
+    assert total.sound
+    assert "BROKEN in 1 of 2 groups ('bad')" in str(total)
+    assert selector.certificate(group="good").holds
+    assert total.groups["good"] == selector.certificate(group="good")
+
+
+def test_decisions_without_a_group_are_one_more() -> None:
+    selector = Selector(WITH, 0.7)
+    selector.tell(selector.ask(group="a"), True)
+    assert list(selector.certificate().groups) == ["a"]  # type: ignore[attr-defined]
+    selector.tell(selector.ask(), True)
+    selector.tell(selector.ask(), False)
+    total = selector.certificate()
+    assert list(total.groups) == ["", "a"]  # type: ignore[attr-defined]
+    assert (total.told, total.groups[""].told) == (3, 2)  # type: ignore[attr-defined]
+    assert "furthest behind is that of decisions without a group, now 0.4 behind" in str(total)
+
+
+# --- contexts are each decision's own
+
+
+@pytest.mark.skipif(not available(), reason="needs the extra fast")
+def test_groups_do_not_take_each_others_contexts() -> None:
+    """A group counts its decisions from 0, too: what is kept of one without a group, in its seat, is not the group's."""
+    selector, rng = Selector(WITH, 0.5, model="auto"), random.Random(0)
+    for _ in range(300):
+        decision = selector.ask(context={"x": rng.random()})
+        selector.tell(decision, decision.kind > 0 or rng.random() < 0.9)
+    selector._looking.trust[faith.GIVEN] = 1.0  # type: ignore[union-attr]
+    out = [selector.ask(context={"x": rng.random()}) for _ in range(30)]
+    kept = {int(one) for one in selector._looking.all_seated()}  # type: ignore[union-attr]
+    assert len(kept) > 5
+    for _ in range(400):
+        decision = selector.ask(context={"x": 0.5}, group="other")
+        selector.tell(decision, True)
+    assert not selector.groups["other"]._notes
+    before = selector.insight().followed
+    selector.state()
+    assert set(selector._notes) == kept
+    for decision in out:
+        selector.tell(decision, True)
+    assert not selector._notes
+    assert not selector._proposed
+    assert selector.insight().followed > before
+
+
+def test_a_model_hears_of_each_outcome_with_its_own_context() -> None:
+    model = Own()
+    selector = Selector(WITH, 0.5, model=model)
+    rng, out = random.Random(0), []
+    for step in range(600):
+        name = NAMES[step % 4]
+        out.append((selector.ask(context={"step": step}, group=name), step))
+        if len(out) > 20:
+            decision, then = out.pop(rng.randrange(len(out)))
+            count = len(model.heard)
+            selector.tell(decision, decision.kind > 0)
+            assert model.heard[count:] == ([{"step": then}] if decision.kind == 0 else [])
+    assert len(model.heard) > 50
+
+
+def test_a_rail_is_not_taken_for_the_models_choice() -> None:
+    selector = Selector(WITH, 0.5, model=Own(), guard=None)
+    rng, played = random.Random(0), 0
+    for step in range(300):
+        selector._looking.trust[faith.GIVEN] = 1.0  # type: ignore[union-attr]
+        decision = selector.ask(context={"x": step}, group="a")
+        group = selector.groups["a"]
+        assert decision.kind == 0 or not group._proposed
+        played += bool(group._proposed)
+        selector.tell(decision, decision.kind > 0 or (decision.kind == 0 and rng.random() < 0.5))
+        assert not group._proposed
+    assert played > 20
+
+
+# --- saving, copying, threads, forks
+
+
+def grown(model: Any) -> Selector:
+    """Three groups and none, with decisions told, out and expired."""
+    selector, rng = Selector(WITH, 0.6, model=model, max_pending=50), random.Random(0)
+    for step in range(400):
+        context = {"x": rng.random(), "task": rng.choice("abc")} if model and step % 9 else None
+        decision = selector.ask(group=NAMES[step % 4], context=context)
+        if step % 10 < 8:
+            selector.tell(decision, decision.kind > 0 or (decision.kind == 0 and rng.random() < 0.7))
+        elif step % 10 == 8:
+            selector.expire(decision)
+    return selector
+
+
+@pytest.mark.parametrize("how", COPIES)
+@pytest.mark.parametrize("model", [None, "auto"])
+def test_a_copy_goes_on_like_the_original(how: str, model: str | None) -> None:
+    selector = grown(model)
+    other = COPIES[how](selector)
+    assert other.state() == selector.state()
+    assert other.cost == pytest.approx(selector.cost)
+    assert str(other.certificate()) == str(selector.certificate())
+    assert list(other.groups) == list(selector.groups)
+    pending = [identity for identity in other.groups["Łódź"]._ledger.pending]
+    number = selector.groups["Łódź"]._number << SHIFT
+    for one in (selector, other):
+        for identity in pending:
+            one.tell(identity | number, True)
+    rng = random.Random(1)
+    for step in range(200):
+        name = [*NAMES, "new"][step % 5]
+        context = {"x": rng.random(), "task": "a"} if model else None
+        decisions = [one.ask(group=name, context=context) for one in (selector, other)]
+        assert decisions[0][:2] == decisions[1][:2]
+        assert decisions[0].dual == decisions[1].dual
+        with pytest.raises(suffice.ForeignDecision):
+            other.tell(decisions[0], True)
+        success = decisions[0].kind > 0 or (decisions[0].kind == 0 and rng.random() < 0.7)
+        for one, decision in zip((selector, other), decisions, strict=True):
+            one.tell(decision, success)
+    assert str(other.certificate()) == str(selector.certificate())
+    assert other.cost == pytest.approx(selector.cost)
+
+
+def test_a_file_of_groups(tmp_path: Path) -> None:
+    selector = grown("auto")
+    for _ in range(3):  # again and again: nothing is counted twice
+        selector.save(tmp_path / "state.json")
+        again = Selector.load(tmp_path / "state.json")
+        assert again.state() == selector.state()
+        assert again.cost == pytest.approx(selector.cost)
+        selector = again
+    state = selector.state()
+    state["groups"][1]["name"] = state["groups"][0]["name"]
+    with pytest.raises(StateError, match="a name of its own"):
+        Selector.from_state(state)
+    for key, value in (("name", ""), ("name", 3), ("cost", -1), ("hint", [1]), ("notes", [[0]]), ("proposed", ["x"])):
+        state = selector.state()
+        state["groups"][0][key] = value
+        with pytest.raises(StateError):
+            Selector.from_state(state)
+        del state["groups"][0][key]
+        with pytest.raises(StateError):
+            Selector.from_state(state)
+    state = selector.state()
+    state["groups"][0]["counts"]["told"] += 10**6
+    with pytest.raises(StateError, match="the counts contradict each other"):
+        Selector.from_state(state)
+
+
+def test_threads_on_groups_of_their_own() -> None:
+    """Asked and told at once: no count is lost, in any group or in all."""
+    selector = Selector(WITH, 0.7, model="auto")
+    kept: dict[int, list[int]] = {number: [0, 0] for number in range(6)}
+    problems: list[BaseException] = []
+    start = threading.Barrier(6)
+
+    def work(number: int) -> None:
+        rng, out = random.Random(number), []
+        try:
+            start.wait(10)
+            for step in range(150):
+                names = [f"own {number}", "shared", None, f"{number} {step}"]
+                name = rng.choices(names, [6, 2, 1, 1])[0]
+                out.append(selector.ask(group=name, context={"x": rng.random()} if step % 3 else None))
+                if step % 40 == 0:
+                    assert selector.certificate().sound
+                while len(out) > rng.randrange(4):
+                    decision = out.pop(rng.randrange(len(out)))
+                    success = decision.kind > 0 or (decision.kind == 0 and rng.random() < 0.6)
+                    selector.tell(decision, success)
+                    kept[number][0] += 1
+                    kept[number][1] += success
+            for decision in out:
+                selector.expire(decision)
+                kept[number][0] += 1
+        except BaseException as problem:
+            problems.append(problem)
+
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    threads = [threading.Thread(target=work, args=(number,), daemon=True) for number in kept]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    sys.setswitchinterval(before)
+    assert not problems
+    assert selector.told == sum(count for count, _ in kept.values()) == 900
+    assert selector.successes == sum(count for _, count in kept.values())
+    assert selector.pending == 0
+    total = selector.certificate()
+    assert (total.told, total.successes) == (selector.told, selector.successes)
+    assert total.holds
+    assert selector._steps() == selector.told
+    assert sum(row.plays for row in selector.arms()) == 900
+    assert not selector._notes
+    assert not any(group._notes for group in selector.groups.values())
+
+
+FORKS = """
+import os, sys, threading
+from suffice import Menu, Selector
+menu = Menu({"a": 0.1, "b": 0.4}, everything="all", nothing="none")
+selector, stop = Selector(menu, 0.7), threading.Event()
+def work():
+    number = 0
+    while not stop.is_set():
+        selector.tell(selector.ask(group=f"group {number % 500}"), True)
+        number += 1
+sys.setswitchinterval(1e-5)
+thread = threading.Thread(target=work, daemon=True)
+thread.start()
+for _ in range(60):
+    child = os.fork()
+    if child == 0:
+        try:
+            keys = {group._ledger.key for group in selector.groups.values()}
+            told = selector.told
+            decision = selector.ask(group="group 0")
+            selector.tell(decision, True)
+            made = selector.ask(group="of the child")
+            whole = selector.told == told + 1 == selector._steps() and decision.selector not in keys
+            os._exit(0 if whole else 1)
+        except BaseException:
+            os._exit(2)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+stop.set()
+thread.join()
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
+def test_a_fork_while_groups_are_made() -> None:
+    """Another thread makes groups all the while: neither waits for the other, and each child can go on at once."""
+    subprocess.run([sys.executable, "-W", "ignore", "-c", FORKS], check=True, timeout=100)
