@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from suffice.checks import cost_told, whole
 from suffice.controller import Controller
 from suffice.errors import InvalidArgument, UnknownDecision, shown
+from suffice.grouped import Grouped
 from suffice.kernels import layout as flat
 from suffice.kernels.arms import remember
 from suffice.learner import Floats, Learner, Mask
@@ -31,7 +32,7 @@ COPIED: Final = ("_ledger", "_proposed", "_notes", "_cost", "_last_seen")
 class SharedLearner(Learner):
     """The learner of all groups as one of them sees it: the same but for the price."""
 
-    def __init__(self, whole_one: Selector) -> None:
+    def __init__(self, whole_one: Grouped) -> None:
         self._whole = whole_one
         main = self._main
         self.menu, self.bounds, self.chooser, self.memory = main.menu, main.bounds, main.chooser, main.memory
@@ -103,7 +104,7 @@ class Group(Selector):
 
     _number = 0  # among all groups, from 1 on
 
-    def __init__(self, whole_one: Selector, name: str) -> None:
+    def __init__(self, whole_one: Grouped, name: str) -> None:
         Controller.__init__(
             self, whole_one._promise, max_pending=whole_one._max_pending, expire_after=whole_one._expire_after,
             clock=whole_one._clock,
@@ -124,8 +125,20 @@ class Group(Selector):
     def _own_id(self, decision: Decision) -> int:
         return decision.id & ((1 << SHIFT) - 1)
 
+    # Seats are those of the selector itself: nothing of a group is kept beside them.
+
+    def _keep(self, looking: LookingLearner, identity: int) -> None:
+        if looking.note is not None:
+            self._notes[identity] = looking.note
+
     def _unseat(self, looking: LookingLearner, identity: int) -> None:
-        """Nothing: only decisions without a group have seats, and theirs bear the same numbers."""
+        pass
+
+    def _release(self, looking: LookingLearner, identity: int) -> None:
+        pass
+
+    def _mark_all(self) -> None:
+        pass
 
     def _ask(self, allowed: Any, audit: bool, now: float) -> Decision:
         self._learner.proposed = False
@@ -204,7 +217,7 @@ class Group(Selector):
         raise InvalidArgument("a group must be copied with the selector that it belongs to")
 
 
-def make_group(whole_one: Selector, name: Any) -> Group:
+def make_group(whole_one: Grouped, name: Any) -> Group:
     """A group that is not yet one of the selector's."""
     if not isinstance(name, str) or not name or len(name) > LONGEST:
         raise InvalidArgument(f"group must be a name of 1 to {LONGEST} characters, got {shown(name)}")
@@ -213,7 +226,7 @@ def make_group(whole_one: Selector, name: Any) -> Group:
     return Group(whole_one, name)
 
 
-def add_group(whole_one: Selector, group: Group) -> Group:
+def add_group(whole_one: Grouped, group: Group) -> Group:
     """Make it one of the selector's."""
     if group.name in whole_one._groups:
         raise InvalidArgument(f"group must have a name of its own, got {group.name!r} twice")
@@ -223,7 +236,7 @@ def add_group(whole_one: Selector, group: Group) -> Group:
     return group
 
 
-def holder(whole_one: Selector, decision: Any) -> tuple[Selector, Any]:
+def holder(whole_one: Grouped, decision: Any) -> tuple[Grouped, Any]:
     """The group whose decision it is, or the selector itself, and how it is called there."""
     identity = decision.id if isinstance(decision, Decision) else decision
     if isinstance(identity, bool) or not hasattr(identity, "__index__"):
@@ -239,7 +252,7 @@ def holder(whole_one: Selector, decision: Any) -> tuple[Selector, Any]:
     return whole_one._numbered[number - 1], decision._replace(id=own) if isinstance(decision, Decision) else own
 
 
-def restore_groups(whole_one: Selector, parts: list[dict[str, Any]]) -> None:
+def restore_groups(whole_one: Grouped, parts: list[dict[str, Any]]) -> None:
     """The groups that were saved."""
     for part in parts:
         group = add_group(whole_one, make_group(whole_one, part["name"]))
@@ -252,7 +265,7 @@ def restore_groups(whole_one: Selector, parts: list[dict[str, Any]]) -> None:
         group._take_notes(part["notes"])
 
 
-def paste_groups(whole_one: Selector, parts: list[dict[str, Any]]) -> None:
+def paste_groups(whole_one: Grouped, parts: list[dict[str, Any]]) -> None:
     """The groups of a copy."""
     for part in parts:
         group = add_group(whole_one, make_group(whole_one, part["name"]))
