@@ -125,20 +125,8 @@ class Group(Selector):
     def _own_id(self, decision: Decision) -> int:
         return decision.id & ((1 << SHIFT) - 1)
 
-    # Seats are those of the selector itself: nothing of a group is kept beside them.
-
-    def _keep(self, looking: LookingLearner, identity: int) -> None:
-        if looking.note is not None:
-            self._notes[identity] = looking.note
-
     def _unseat(self, looking: LookingLearner, identity: int) -> None:
-        pass
-
-    def _release(self, looking: LookingLearner, identity: int) -> None:
-        pass
-
-    def _mark_all(self) -> None:
-        pass
+        """Nothing: only decisions without a group have seats, and theirs bear the same numbers."""
 
     def _ask(self, allowed: Any, audit: bool, now: float) -> Decision:
         self._learner.proposed = False

@@ -145,7 +145,6 @@ class Kept(Grouped):
             if self._looking is None:
                 raise StateError("there must be a model where there are contexts")
             self._notes[whole("note", one, 0)] = self._looking.again(note)
-        self._mark_all()
 
     # --- copies
 

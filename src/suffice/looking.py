@@ -8,7 +8,7 @@ their own plays only: those before, and the few that a coin leaves to them.
 import logging
 import math
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -29,7 +29,6 @@ from suffice.models.guest import Guest
 from suffice.models.logistic import LogisticModel
 
 log = logging.getLogger("suffice")
-AWAY: Final = -2.0
 
 
 class Note(NamedTuple):
@@ -277,20 +276,12 @@ class LookingLearner(Learner):
         row = self.seat_notes[place]
         if identity < 0 or row[ID] != identity:
             return None
-        self.mark(identity)
+        row[ID] = FREE
         return Note(self.seat_rows[place].copy(), None, float(row[PAID]), int(row[WHO])), bool(row[CHOSEN])
 
     def all_seated(self) -> list[int]:
         """The decisions that something is kept of beside their seats."""
         return [int(one) for one in self.seat_notes[:, ID].tolist() if one >= 0.0]
-
-    def mark(self, identity: int) -> None:
-        """Say beside a seat that what is kept of this decision lies elsewhere: the short way must leave it alone."""
-        self.seat_notes[identity & (SEATS - 1), ID] = AWAY - identity
-
-    def clear(self, identity: int) -> None:
-        """Say beside the seat of this decision that nothing is kept of whoever sits there."""
-        self.seat_notes[identity & (SEATS - 1), ID] = FREE
 
     # --- saving
 

@@ -14,7 +14,6 @@ from suffice.book import EVERYTHING, NOTHING, TOLD
 from suffice.checks import flag
 from suffice.controller import Controller, log
 from suffice.errors import InvalidArgument, shown
-from suffice.kernels.desk import seat_of
 from suffice.kernels.layout import PRICE_NOW
 from suffice.learner import Learner
 from suffice.looking import Insight, LookingLearner, Note
@@ -136,10 +135,8 @@ class Selecting(Controller):
     def _keep(self, looking: LookingLearner, identity: int) -> None:
         """Keep the note of a decision that was asked the long way, and first that of whoever had to leave its seat."""
         self._unseat(looking, looking.beside(identity))
-        looking.clear(identity)
         if looking.note is not None:
             self._notes[identity] = looking.note
-            looking.mark(identity)
 
     def _unseat(self, looking: LookingLearner, identity: int) -> None:
         """Move what is kept beside the seat of a decision to where the long way looks for it."""
@@ -148,20 +145,6 @@ class Selecting(Controller):
             self._notes[identity] = found[0]
             if found[1]:
                 self._proposed.add(identity)
-
-    def _release(self, looking: LookingLearner, identity: int) -> None:
-        """Let the short way have the seat of a decision again, unless something is kept of whoever sits there by now."""
-        if self._desk is not None and looking.beside(identity) < 0:
-            looking.clear(identity)
-            holder = int(self._desk[seat_of(identity)])
-            if holder in self._notes:
-                looking.mark(holder)
-
-    def _mark_all(self) -> None:
-        """Keep the short way from all decisions of which something is kept elsewhere."""
-        if self._looking is not None:
-            for identity in self._notes:
-                self._looking.mark(identity)
 
     def _own_id(self, decision: Decision) -> int:
         """How this selector's ledger calls a decision of its own."""
@@ -241,16 +224,12 @@ class Selecting(Controller):
         super()._settle(identity, units, cost)
         self._proposed.discard(identity)
         self._notes.pop(identity, None)
-        if self._looking is not None:
-            self._release(self._looking, identity)
 
     def _give_up(self, identity: int) -> None:
         self._settled = identity
         if self._looking is not None:
             self._recall(self._looking, identity)
         super()._give_up(identity)
-        if self._looking is not None:
-            self._release(self._looking, identity)
         kept = len(self._ledger.expired) + len(self._ledger.pending)
         if max(len(self._proposed), len(self._notes)) > 2 * kept:
             known = {*self._ledger.expired, *self._ledger.pending}  # the rest can no longer be amended

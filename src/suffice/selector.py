@@ -183,7 +183,6 @@ class Selector(Kept):
         else:
             self._ask_at, self._tell_at = entry(ask_looking, *ASKS), entry(tell_looking, *TELLS)
             self._made = 0
-            self._mark_all()
         self._desk = cells
         self._open()
 

@@ -27,16 +27,29 @@ class Together(Certificate):
         return min(self.target * length, sum(part.window(length) for part in self.groups.values()))
 
     def _standing(self) -> str:
-        if self.rate is None or (self.sound and self.holds and self.feasible and not self.breaches):
-            said = super(Together, self)._standing().rstrip(".")
-            return f"{said}, in each of {len(self.groups):,} groups." if self.rate is not None else f"{said}."
-        wrong = [name for name, part in self.groups.items() if not (part.holds and part.feasible and part.sound)]
-        if not wrong:
-            return super(Together, self)._standing()
-        named = ", ".join(repr(name) for name in wrong[:LISTED]) + (", ..." if len(wrong) > LISTED else "")
+        said = super(Together, self)._standing()
+        if self.rate is None:
+            return said
+        parts = self.groups.items()
+        broken = [name for name, part in parts if not (part.holds and part.feasible and part.sound)]
+        if broken:
+            return self._named("BROKEN", broken)
+        # As for one group; but what others have banked says nothing of it, so each is looked at.
+        unknown = [
+            name for name, part in parts
+            if part.everything_lost and part.debt > part.debt_at_most - part.everything_lost
+        ]  # fmt: skip
+        if unknown:
+            return self._named("NOT KNOWN", unknown)
+        if self.breaches or len(self.groups) == 1:
+            return said
+        return f"{said.rstrip('.')}, in each of {len(self.groups):,} groups."
+
+    def _named(self, what: str, names: list[str]) -> str:
+        listed = ", ".join(repr(name) for name in names[:LISTED]) + (", ..." if len(names) > LISTED else "")
         return (
-            f"BROKEN in {len(wrong):,} of {len(self.groups):,} groups ({named}): {percent(self.rate)} of {self.told:,} "
-            f"succeeded (target {percent(self.target)}). Ask for the certificate of such a group."
+            f"{what} in {len(names):,} of {len(self.groups):,} groups ({listed}): {percent(self.rate or 0.0)} of "
+            f"{self.told:,} succeeded (target {percent(self.target)}). Ask for the certificate of such a group."
         )
 
     def _bounds(self) -> list[str]:
