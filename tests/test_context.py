@@ -6,6 +6,8 @@ import json
 import math
 import pickle
 import random
+import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from fractions import Fraction
@@ -144,7 +146,7 @@ def sure_of(arm: int) -> Callable[[], Says]:
 ABLE: dict[str, Callable[[], Any]] = {
     "default": lambda: "auto",
     "half": Half,
-    "opposite": lambda: Says(lambda menu, context, rng: [1.0 - (context.get("x") or 0.0 > 0.5)] * menu.arms),
+    "opposite": lambda: Says(lambda menu, context, rng: [1.0 - ((context.get("x") or 0.0) > 0.5)] * menu.arms),
     "sure of the cheapest": sure_of(0),
     "sure of the dearest": sure_of(-1),
     "random": lambda: Says(lambda menu, context, rng: rng.random(menu.arms)),
@@ -154,6 +156,7 @@ ABLE: dict[str, Callable[[], Any]] = {
     "infinite": lambda: Says(lambda menu, context, rng: rng.choice([math.inf, -math.inf], menu.arms)),
     "raises in update": lambda: Raises("update"),
 }
+NONSENSE = ("nan", "negative", "above 1", "infinite")
 UNABLE: dict[str, Callable[[], Any]] = {
     "raises in predict": lambda: Raises("predict"),
     "raises in both": lambda: Raises("both"),
@@ -245,7 +248,7 @@ def test_never_behind_whatever_looks(name: str, way: str, monkeypatch: pytest.Mo
             insight = player.selector.insight()
             if trusted:
                 assert (insight.followed > 5) == (name in ABLE or name == "raises at random")
-                assert (insight.failures > 5) == (name in UNABLE or name.startswith("raises"))
+                assert (insight.failures > 0) == (name in UNABLE or name in NONSENSE or name.startswith("raises"))
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -499,7 +502,7 @@ def test_an_outcome_is_learned_however_its_decision_was_asked() -> None:
     rng = random.Random(0)
     for _ in range(300):
         decision = selector.ask(context={"x": rng.random()})
-        selector.tell(decision, decision.kind > 0 or rng.random() < 0.6)
+        selector.tell(decision, decision.kind > 0 or (decision.kind == 0 and rng.random() < 0.6))
     eye = selector._looking.eye  # type: ignore[union-attr]
     ways: list[Callable[[], Decision]] = [
         lambda: selector.ask(context={"x": 0.5}, available=[0, 1]),
@@ -737,6 +740,29 @@ def test_a_loaded_selector_goes_on_like_the_original(
     assert again.cost == pytest.approx(selector.cost)
 
 
+@pytest.mark.skipif(not available(), reason="needs the extra fast")
+@pytest.mark.parametrize("name", ["few", "told"])
+def test_moved_to_where_there_is_no_compiler(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pickled or saved with decisions on their seats, and taken up again without: outcomes teach the same."""
+    compiling("compiled", monkeypatch)
+    menu = SEVERAL[name]
+    selector = grown(menu)
+    out = [selector.ask(context={"x": 0.5}) for _ in range(8)]
+    cost = None if menu.costs is not None else 0.3
+    packed, state = pickle.dumps(selector), selector.state()
+    for decision in out:
+        selector.tell(decision, True, cost)
+    compiling("plain", monkeypatch)
+    for again in (pickle.loads(packed), Selector.from_state(state)):
+        assert again._desk is None
+        for decision in out:
+            again.tell(decision, True, cost)
+        for one, other in zip(weights(selector)[1], weights(again)[1], strict=True):
+            assert one == pytest.approx(other, rel=1e-9, abs=1e-9)
+        assert again.cost == pytest.approx(selector.cost)
+        assert not again._proposed - set(again._ledger.expired) - set(again._ledger.pending)
+
+
 def test_a_model_of_ones_own_is_passed_again(tmp_path: Path) -> None:
     path = tmp_path / "state.json"
     selector = grown(model=Recorder())
@@ -936,6 +962,51 @@ def test_a_handler_in_the_middle_is_refused_or_done_whole() -> None:
         assert eye._means.shape[1] == eye.features.width
     assert refused > 5
     assert done > 0
+
+
+def test_threads_with_contexts() -> None:
+    """Short way and long way at once, saved and copied in between: no outcome is lost, and none is kept for good."""
+    selector = Selector(SEVERAL["few"], 0.7, model="auto")
+    selector.ask(context={"x": 0.5, "task": "a"}, audit=False)
+    told, problems = [0] * 4, []
+
+    def work(number: int) -> None:
+        rng = random.Random(number)
+        out: list[Decision] = []
+        try:
+            for step in range(200):
+                context = {"x": rng.random(), "task": rng.choice("abcdefgh")}
+                if step % 20 == 7:
+                    out += selector.ask_many(2, contexts=[context, {"x": 0.1}])
+                else:
+                    out.append(selector.ask(context=context, available=[1, 2] if step % 20 == 3 else None))
+                if step % 50 == 9:
+                    assert Selector.from_state(selector.state()).certificate().sound
+                    assert copy.deepcopy(selector).certificate().sound
+                while len(out) > rng.randrange(150):
+                    decision = out.pop(rng.randrange(len(out)))
+                    success = decision.kind > 0 or (decision.kind == 0 and rng.random() < 0.5)
+                    selector.tell(decision.id if step % 3 else decision, success)
+                    told[number] += 1
+            for decision in out:
+                selector.tell(decision, decision.kind > 0)
+                told[number] += 1
+        except BaseException as problem:
+            problems.append(problem)
+
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    threads = [threading.Thread(target=work, args=(number,), daemon=True) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    sys.setswitchinterval(before)
+    assert not problems
+    assert selector.told == sum(told) == 4 * 210
+    assert sum(row.plays for row in selector.arms()) == selector.told
+    assert (selector.pending, len(selector._notes), len(selector._proposed)) == (0, 0, 0)
+    assert not selector._looking.all_seated()  # type: ignore[union-attr]
 
 
 # --- what is refused

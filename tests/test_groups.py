@@ -92,14 +92,15 @@ class Machine(RuleBasedStateMachine):
         menu=st.sampled_from([WITH, WITHOUT]),
         plain=st.booleans(),
         limit=st.sampled_from([None, 2]),
+        patience=st.sampled_from([None, 20.0]),
     )
-    def begin(self, model: Any, menu: Menu, plain: bool, limit: int | None) -> None:
+    def begin(self, model: Any, menu: Menu, plain: bool, limit: int | None, patience: float | None) -> None:
         self.before = os.environ.get("SUFFICE_NO_COMPILE", "")
         os.environ["SUFFICE_NO_COMPILE"] = "1" if plain else ""
-        Clock.now, self.menu = 0.0, menu
+        Clock.now, self.menu, self.patience = 0.0, menu, math.inf if patience is None else patience
         made = model if model is None or isinstance(model, str) else model()
         self.selector = Selector(
-            menu, TARGET, model=made, guard=None, max_pending=limit, expire_after=20.0, clock=Clock()
+            menu, TARGET, model=made, guard=None, max_pending=limit, expire_after=patience, clock=Clock()
         )
         self.books = {name: Book(TARGET, None, Fraction(1), menu.has_nothing, limit) for name in NAMES}
         self.open: list[tuple[str | None, Decision, float]] = []  # out
@@ -169,9 +170,9 @@ class Machine(RuleBasedStateMachine):
         Clock.now += seconds
         self.selector.certificate()  # who looks gives up what is overdue, in all groups
         for name, decision, asked in self.open:
-            if asked < Clock.now - 20.0:
+            if asked < Clock.now - self.patience:
                 self._expired(name, decision)
-        self.open = [entry for entry in self.open if entry[2] >= Clock.now - 20.0]
+        self.open = [entry for entry in self.open if entry[2] >= Clock.now - self.patience]
 
     @rule(how=st.sampled_from(list(COPIES)))
     def copied(self, how: str) -> None:
@@ -215,7 +216,7 @@ class Machine(RuleBasedStateMachine):
 
 
 Machine.TestCase.settings = settings(
-    max_examples=30, stateful_step_count=40, deadline=None, suppress_health_check=list(HealthCheck)
+    max_examples=60, stateful_step_count=40, deadline=None, suppress_health_check=list(HealthCheck)
 )
 TestMachine = Machine.TestCase
 
@@ -468,7 +469,6 @@ def test_what_is_overdue_is_given_up_group_by_group() -> None:
     assert (selector.groups["a"].told, selector.groups["b"].told) == (1, 0)
     total = selector.certificate()
     assert (total.expired, total.told, total.pending, total.everything_lost) == (3, 3, 1, 3)
-    assert str(total).startswith("NOT KNOWN in 3 of 3 groups ('', 'a', 'b'): 0% of 3 succeeded")
     for decision in lost.values():
         selector.tell(decision, True)
     total = selector.certificate()

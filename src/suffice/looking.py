@@ -181,7 +181,7 @@ class LookingLearner(Learner):
         if not isinstance(self.eye, Guest) or arm not in self._inside:
             return None
         try:
-            return self.eye.said(self._seen, arm)
+            return float(self.eye.said(self._seen, arm))
         except Exception:
             self._failed("the model failed; it is not held to this decision")
             return None

@@ -86,10 +86,12 @@ class Guest:
         told = np.clip(np.nan_to_num(self._column("cost", costs(context))), 0.0, self._menu.max_cost)
         return np.asarray(np.where(np.isnan(self._known), told, self._known))
 
-    def said(self, context: Any, arm: int) -> float | None:
-        """The mean success that was predicted for an arm; None if it is no probability."""
+    def said(self, context: Any, arm: int) -> float:
+        """The mean success that was predicted for an arm."""
         mean = float(self._predict(context)[0][arm])
-        return mean if 0.0 <= mean <= 1.0 else None
+        if not 0.0 <= mean <= 1.0:
+            raise InvalidArgument(f"a model must predict successes from 0 to 1, got {mean}")
+        return mean
 
     def learn(self, context: Any, arm: int, success: float, cost: float | None) -> None:
         """Hand an outcome on."""
