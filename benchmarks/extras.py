@@ -268,7 +268,9 @@ def _looking(plan: Plan) -> list[Row]:
     for arms, block, warm in ((16, 50, 4000),) if plan.quick else ((16, 50, 4000), (1000, 5, 600)):
         times = measured(arms, rounds=20 if plan.quick else 60, block=block, warm=warm)
         ours, theirs, lines = (statistics.median(times[kind.label]) for kind in (Ours, Vowpal, VowpalLines))
-        remark = f"{ours / theirs:.2f}x Vowpal Wabbit's --cb_explore ({theirs:.0f} µs), {ours / lines:.2f}x --cb_explore_adf"
+        remark = (
+            f"{ours / theirs:.2f}x Vowpal Wabbit's --cb_explore ({theirs:.0f} µs), {ours / lines:.2f}x --cb_explore_adf"
+        )
         rows.append((f"ask + tell with {FIELDS} numbers as context, {arms:,} options", f"{ours:.0f} µs", remark))
     return rows
 

@@ -1,4 +1,4 @@
-"""What is kept of a decision until its outcome comes: beside its seat, or elsewhere. Whichever way it was asked and is told."""
+"""What is kept of a decision until its outcome comes, beside its seat or elsewhere: whichever way it was asked and is told."""
 
 import copy
 import random
@@ -76,14 +76,15 @@ def test_every_outcome_is_heard_however_it_was_asked(way: str) -> None:
 def test_a_seat_that_was_needed_by_another() -> None:
     """One decision stays out while the seats are gone round several times; its outcome is heard with its own context."""
     selector, contexts, _ = ready()
-    rng, early = random.Random(0), []
+    rng = random.Random(0)
+    early: list[tuple[Decision, Any]] = []
+    looking = selector._looking
+    assert looking is not None
     for context in contexts[:1500]:
         decision = selector.ask(context=context)
         selector.tell(decision, outcome(rng, decision))
     while len(early) < 3:
         decision = selector.ask(context=contexts[len(early)])
-        looking = selector._looking
-        assert looking is not None
         if decision.id in looking.all_seated():
             early.append((decision, contexts[len(early)]))
         else:
