@@ -1044,7 +1044,11 @@ def test_contexts_and_models_that_cannot_be() -> None:
         plain.insight()
     assert (plain.told, plain.pending) == (0, 0)
     looking = Selector(WITH, 0.5, model="auto")
-    for contexts, match in (([{}], "one for each of 2"), (7, "contexts must be a sequence"), ("ab", "a sequence")):
+    for contexts, match in (
+        ([{}], "must hold 2, one per decision"),
+        (7, "must list one per decision"),
+        ("ab", "must list one"),
+    ):
         with pytest.raises(InvalidArgument, match=match):
             looking.ask_many(2, contexts=contexts)  # type: ignore[arg-type]
     with pytest.raises(InvalidContext, match="at least one field"):

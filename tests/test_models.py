@@ -491,7 +491,7 @@ def test_as_model() -> None:
 
 @pytest.mark.parametrize("thing", [3, None, "sklearn", object(), SGDClassifier, Own, SGDRegressor(), [0.5]])
 def test_what_is_no_model_is_refused(thing: Any) -> None:
-    with pytest.raises(InvalidArgument, match=r"model must be an object with predict and update, .* got"):
+    with pytest.raises(InvalidArgument, match=r'model must be "auto", an object with predict and update, .* got'):
         as_model(thing)
 
 

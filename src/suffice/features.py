@@ -122,8 +122,8 @@ class Features:
         if opened == self._open and knots == self._knots:
             return None
         before = self.layout
-        self._open, self._knots = opened, knots
         self._quiet = 0
+        self._open, self._knots = opened, knots
         self._lay_out()
         return change(before, self.layout)
 

@@ -11,7 +11,6 @@ The steps are those of `looking`. What all have in common:
   come to less.
 """
 
-from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -30,6 +29,7 @@ from suffice.learner import FlatLearner, Floats, Mask
 from suffice.looking import LookingLearner, Note
 from suffice.models import as_model
 from suffice.models.logistic import LogisticModel
+from suffice.schema import listed as one_each
 
 if TYPE_CHECKING:
     from suffice.fleet import Fleet
@@ -131,7 +131,7 @@ class FleetLearner(LookingLearner):
             inside, note = arm in self._inside, self.notes.pop(one, None)
             plain = self._without_looking(arm, success, mean, fair=not hung) if inside else 0.0
             if note is not None:
-                self._teach(note, arm, success, spent, 1, plain, inside)
+                self._teach(note, arm, success, spent, plain, inside)
 
     def _without_looking(self, arm: int, success: float, own: float, *, fair: bool) -> float:
         """The mean to compare the model with; and learn from a play that is a fair sample."""
@@ -199,7 +199,7 @@ def look_and_ask(fleet: "Fleet", listed: Ints, contexts: Any) -> Ints:
         raise InvalidArgument(
             'contexts must be left out where no model looks at them: Fleet(..., model="auto") has one'
         )
-    rows = looking.read(listed, listed_contexts(contexts, listed.size))
+    rows = looking.read(listed, one_each(contexts, listed.size, "selector listed"))
     arms, prices, chosen = np.zeros(listed.size, dtype=np.int64), np.zeros(listed.size), np.zeros(listed.size)
     fleet._step(kernel.look_fleet, listed, prices, arms)
     looking.decide(listed, rows, prices, arms, chosen)
@@ -224,22 +224,3 @@ def restore(fleet: "Fleet", looking: FleetLearner, chosen: Any, kept: dict[str, 
     if not ((marks == 0.0) | ((marks == 1.0) & (fleet._out >= 0))).all():
         raise StateError("the numbers of the fleet contradict each other")
     looking.take_over(kept, fleet.told, fleet._out)
-
-
-def listed_contexts(contexts: Any, count: int) -> list[Any]:
-    """One context per selector: the rows of an array, or of a table of pandas or polars, or whatever is listed."""
-    if isinstance(contexts, np.ndarray):
-        if contexts.ndim != 2:
-            raise InvalidArgument(
-                f"contexts must be an array with a row per selector listed, got shape {contexts.shape}"
-            )
-        found = list(contexts)
-    elif hasattr(contexts, "columns") and hasattr(contexts, "shape"):
-        found = contexts.to_dict("records") if hasattr(contexts, "iloc") else contexts.to_dicts()
-    elif isinstance(contexts, str | bytes | Mapping) or not isinstance(contexts, Iterable):
-        raise InvalidArgument(f"contexts must list one per selector, got {shown(contexts)}")
-    else:
-        found = list(contexts)
-    if len(found) != count:
-        raise InvalidArgument(f"contexts must hold {count}, one per selector listed, got {len(found)}")
-    return found

@@ -16,7 +16,7 @@ from suffice.kernels import layout as flat
 from suffice.kernels.arms import remember
 from suffice.learner import Floats, Learner, Mask
 from suffice.ledger import Ledger
-from suffice.looking import LookingLearner
+from suffice.looking import Insight, LookingLearner
 from suffice.records import UNAUDITED, Decision
 from suffice.selector import Selector
 
@@ -146,6 +146,14 @@ class Group(Selector):
         if self._looking is not None or context is not None:
             return self._look_and_ask([context], available, audit)[0]
         return Controller.ask(self, available=available, audit=audit)
+
+    def reseed(self, seed: int) -> None:
+        """Refused: groups share what is random."""
+        raise InvalidArgument("a group must be reseeded with the selector that it belongs to: selector.reseed(seed)")
+
+    def insight(self) -> Insight:
+        """What is made of contexts: the same for all groups."""
+        return self._whole.insight()
 
     def _no_group(self, group: Any) -> None:
         if group is not None:

@@ -5,6 +5,7 @@ docs/context.md). What the model has played is no fair sample of what options do
 their own plays only: those before, and the few that a coin leaves to them.
 """
 
+import copy
 import logging
 import math
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ from suffice.kernels.looking import CHOSEN, ID, NOTES, PAID, WHO, width_of
 from suffice.kernels.random import MASK, WORDS, sow
 from suffice.kernels.trust import CHECK, MODEL, NOBODY
 from suffice.learner import FlatLearner, Floats, Learner, Mask
+from suffice.menu import Menu
 from suffice.models import as_model
 from suffice.models.guest import Guest
 from suffice.models.logistic import LogisticModel
@@ -51,12 +53,21 @@ class Insight:
     anew: int  # how often the model began anew because its predictions no longer held
     failures: int  # how often the model raised, or predicted nonsense
     held_back: bool  # whether the guard keeps the model from playing now
+    saved: (
+        float | None
+    )  # a decision, since it is followed: cost − price·success of the chooser's, less that of the model's
+    saved_error: float | None  # the standard error of that
     fields: dict[str, dict[str, Any]]  # of the contexts: what was missing or not finite, or of a new category
 
     def __str__(self) -> str:
         state = "is followed" if self.trusted else "is not trusted yet, or no longer"
         state = "is held back by the guard" if self.held_back else state
         lines = [f"The model ({self.model}) {state}; it made {self.followed:,} decisions that were told."]
+        if self.saved is not None and self.saved_error is not None and self.saved > 2.0 * self.saved_error:
+            lines.append(
+                f"It saves {self.saved:.2g} ± {2.0 * self.saved_error:.1g} a decision, beside those that a coin leaves to the "
+                "chooser that does not look."
+            )
         if self.lost or self.anew:
             lines.append(
                 f"It lost trust {self.lost:,} times because its decisions came dearer, and began anew {self.anew:,} times "
@@ -77,16 +88,13 @@ class LookingLearner(Learner):
     proposed = False
     note: Note | None = None  # of the decision that was just proposed
     recalled: Note | None = None  # of the decision whose outcome is learned
+    given_up = False  # whether the outcome that is learned is that of a decision nobody told
     noted: Any = None  # a row that has been taken into account though its decision is still to come
 
     def __init__(self, plain: FlatLearner, model: Any, seed: int) -> None:
         self.menu, self.bounds, self.chooser, self.memory = plain.menu, plain.bounds, plain.chooser, plain.memory
         self.plain, self.compiled = plain, False
-        if isinstance(model, LogisticModel):
-            model.open(self.menu)
-            self.eye: Any = model
-        else:
-            self.eye = Guest(model, self.menu)
+        self.eye: Any = own_copy(model, self.menu) if isinstance(model, LogisticModel) else Guest(model, self.menu)
         self.trust: Any = [0.0] * faith.length(self.menu.arms)
         faith.lay_out(self.trust, self.menu.arms, seed)
         self.tally = np.zeros((4, self.menu.arms))  # of all plays: how many, successes, costs told, their sum
@@ -211,8 +219,11 @@ class LookingLearner(Learner):
         elif plays:
             self.plain.skip(told, price)
         note, self.recalled = self.recalled, None
-        if note is not None:
-            self._teach(note, arm, success, cost, plays, plain, inside)
+        if note is not None and plays:
+            self._teach(note, arm, success, cost, plain, inside)
+        elif note is not None and inside and note.seen is not None and success > 0.0:
+            self._amend(note, arm, success)
+        self.given_up = False
 
     def _count(self, arm: int, success: float, cost: float | None, plays: int) -> None:
         self.tally[0, arm] += plays
@@ -221,15 +232,12 @@ class LookingLearner(Learner):
             self.tally[2, arm] += 1.0
             self.tally[3, arm] += cost
 
-    def _teach(
-        self, note: Note, arm: int, success: float, cost: float | None, plays: int, plain: float, inside: bool
-    ) -> None:
+    def _teach(self, note: Note, arm: int, success: float, cost: float | None, plain: float, inside: bool) -> None:
         """Let the model learn; and what was expected of it decides who is trusted."""
-        if plays:
-            known = self.menu.known_cost(arm) if cost is None else cost
-            loss = (self.menu.max_cost if known is None else known) - note.price * success
-            self._twin(faith.weigh)(self.trust, note.who, loss)
-        if not inside or note.seen is None or (not plays and success == 0.0):
+        known = self.menu.known_cost(arm) if cost is None else cost
+        loss = (self.menu.max_cost if known is None else known) - note.price * success
+        self._twin(faith.weigh)(self.trust, note.who, loss)
+        if not inside or note.seen is None:
             return
         try:
             said = self.eye.learn(note.seen, arm, success, cost)
@@ -237,12 +245,21 @@ class LookingLearner(Learner):
             self._failed("the model failed to learn from an outcome, which is counted all the same")
             return
         said = note.said if said is None else said
-        if said is not None and plays and self._twin(faith.hear)(self.trust, arm, success, said, plain):
+        if said is None or self.given_up:  # what nobody told says nothing of who foretold it
+            return
+        if self._twin(faith.hear)(self.trust, arm, success, said, plain):
             self._twin(faith.begin)(self.trust, self.menu.arms)
             try:
                 self.eye.begin()
             except Exception:
                 self._failed("the model failed to begin anew")
+
+    def _amend(self, note: Note, arm: int, success: float) -> None:
+        """Let the model know that what it learned as a failure was none."""
+        try:
+            self.eye.amend(note.seen, arm, success)
+        except Exception:
+            self._failed("the model failed to learn from a late outcome, which is counted all the same")
 
     def columns(self) -> tuple[Floats, Floats, Floats, Floats, Floats, Floats]:
         sight = self.plain.columns()
@@ -251,11 +268,12 @@ class LookingLearner(Learner):
     def insight(self, told: int) -> Insight:
         """What is made of contexts."""
         trust, given = self.trust, bool(self.trust[faith.GIVEN])
+        saved, error = faith.saving(trust) if given else (None, None)
         features = getattr(self.eye, "features", None)
         return Insight(
             model=self.eye.name, trusted=given, followed=int(trust[faith.FOLLOWED]), lost=int(trust[faith.LOST]),
             anew=int(trust[faith.ANEW]), failures=self.failures, held_back=given and not self._follows(told),
-            fields=self.eye.report() if features is None else features.report(),
+            saved=saved, saved_error=error, fields=self.eye.report() if features is None else features.report(),
         )  # fmt: skip
 
     # --- beside the seats of a desk
@@ -316,6 +334,9 @@ class LookingLearner(Learner):
         self.trust[:] = trust if self.compiled else trust.tolist()
         self.plain.fill(kept["plain"]["rows"], told, price, kept["plain"]["kept"])
         self.eye.restore(kept["model"])
+        if kept["model"] is None:
+            # It has learned nothing that it knows of, whatever it had learned when it was trusted.
+            faith.withdraw(self.trust)
         self.failures = whole("failures", kept["failures"], 0)
 
     def recipe(self) -> str | dict[str, str]:
@@ -334,6 +355,25 @@ class LookingLearner(Learner):
         if said is not None and not 0.0 <= said <= 1.0:
             raise StateError(f"a note must hold what was expected, from 0 to 1, got {shown(said)}")
         return Note(self.eye.again(seen), said, float(price), int(who))
+
+
+def own_copy(model: LogisticModel, menu: Menu) -> LogisticModel:
+    """A model of ours for one selector alone. What it has learned of the same menu it may bring along."""
+    if model.menu is None:
+        model.open(menu)
+        return model
+    found = copy.deepcopy(model)
+    if not same(model.menu, menu):
+        found.open(menu)
+    return found
+
+
+def same(one: Menu, other: Menu) -> bool:
+    """Whether two menus are the same, as far as can be told."""
+    try:
+        return one is other or one.recipe() == other.recipe()
+    except InvalidArgument:  # options of one's own
+        return False
 
 
 def make_looking(plain: Learner, model: Any, seed: int) -> LookingLearner:

@@ -6,7 +6,7 @@ once there are MOST_CATEGORIES. What is missing, None, NaN or infinite is NaN an
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from numbers import Real
 from operator import itemgetter
@@ -275,3 +275,20 @@ def category_of(name: str, value: Any, given: bool) -> str | float:
 
 def _listed(names: tuple[str, ...]) -> str:
     return ", ".join(repr(name) for name in names[:12]) + (", ..." if len(names) > 12 else "")
+
+
+def listed(contexts: Any, count: int, each: str) -> list[Any]:
+    """One context for each decision: the rows of an array, or of a table of pandas or polars, or whatever is listed."""
+    if isinstance(contexts, np.ndarray):
+        if contexts.ndim != 2:
+            raise InvalidArgument(f"contexts must be an array with a row per {each}, got shape {contexts.shape}")
+        found = list(contexts)
+    elif hasattr(contexts, "columns") and hasattr(contexts, "shape"):
+        found = contexts.to_dict("records") if hasattr(contexts, "iloc") else contexts.to_dicts()
+    elif isinstance(contexts, str | bytes | Mapping) or not isinstance(contexts, Iterable):
+        raise InvalidArgument(f"contexts must list one per {each}, got {shown(contexts)}")
+    else:
+        found = list(contexts)
+    if len(found) != count:
+        raise InvalidArgument(f"contexts must hold {count}, one per {each}, got {len(found)}")
+    return found

@@ -229,6 +229,8 @@ class Selecting(Controller):
         self._settled = identity
         if self._looking is not None:
             self._recall(self._looking, identity)
+        if self._looking is not None:
+            self._looking.given_up = True
         super()._give_up(identity)
         kept = len(self._ledger.expired) + len(self._ledger.pending)
         if max(len(self._proposed), len(self._notes)) > 2 * kept:

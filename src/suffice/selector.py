@@ -35,6 +35,7 @@ from suffice.pending import Pending
 from suffice.promise import Promise
 from suffice.records import Decision
 from suffice.runs import Block, World
+from suffice.schema import listed
 
 if TYPE_CHECKING:
     from suffice.groups import Group
@@ -284,12 +285,10 @@ class Selector(Kept):
             return self._group(group).ask_many(count, available=available, audit=audit, contexts=contexts)
         if self._looking is None and contexts is None:
             return super().ask_many(count, available=available, audit=audit)
-        if contexts is not None and (isinstance(contexts, str | bytes) or not isinstance(contexts, Iterable)):
-            raise InvalidArgument(f"contexts must be a sequence of contexts, got {shown(contexts)}")
-        listed = [None] * whole("count", count, 0) if contexts is None else list(contexts)
-        if len(listed) != whole("count", count, 0):
-            raise InvalidArgument(f"contexts must hold one for each of {count} decisions, got {len(listed)}")
-        return self._look_and_ask(listed, available, audit)
+        many = whole("count", count, 0)
+        return self._look_and_ask(
+            [None] * many if contexts is None else listed(contexts, many, "decision"), available, audit
+        )
 
     def _look_quickly(self, looking: LookingLearner, context: Any) -> Decision | None:
         """The short way with a context, of which only the reading is Python; None if it cannot be done this way."""

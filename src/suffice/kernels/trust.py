@@ -112,6 +112,14 @@ def _error(trust: Any, at: int) -> float:
     return float(max(trust[at + 2] / trust[at] - mean * mean, 0.0) / trust[at])
 
 
+def saving(trust: Any) -> tuple[float | None, float | None]:
+    """What a decision of the model's saves against a control, and its standard error; None while there are too few."""
+    if min(trust[SUMS], trust[SUMS + 3]) < FEWEST:
+        return None, None
+    less = trust[SUMS + 4] / trust[SUMS + 3] - trust[SUMS + 1] / trust[SUMS]
+    return float(less), math.sqrt(_error(trust, SUMS) + _error(trust, SUMS + 3))
+
+
 def withdraw(trust: Any) -> None:
     """Follow the model no longer."""
     trust[GIVEN] = trust[EVIDENCE] = trust[LEAST] = 0.0

@@ -36,6 +36,10 @@ class Adapter:
         self._random = [0.0] * WORDS
         sow(self._random, 0, 1)
 
+    def forget(self) -> None:
+        """Begin anew, with clones that have learned nothing."""
+        self.open(self.menu)
+
     @property
     def menu(self) -> Menu:
         """The menu whose arms are predicted."""

@@ -97,6 +97,14 @@ class Guest:
         """Hand an outcome on."""
         self.model.update(context, arm, success, cost)
 
+    def amend(self, context: Any, arm: int, success: float) -> None:
+        """Hand on that a failure was none; to a model that cannot take it back, as a success beside the failure."""
+        amend = getattr(self.model, "amend", None)
+        if amend is not None:
+            amend(context, arm, success)
+        else:
+            self.model.update(context, arm, success, None)
+
     def begin(self) -> None:
         """Let the model forget, if it can."""
         forget = getattr(self.model, "forget", None)

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from suffice.errors import InvalidArgument, StateError
+from suffice.errors import InvalidArgument, InvalidContext, StateError
 from suffice.features import Features
 from suffice.kernels import cells
 from suffice.kernels import logistic as kernel
@@ -26,6 +26,7 @@ Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 NOBODY: Final = np.zeros(0, dtype=np.bool_)
+MOST_FIELDS: Final = 128  # time and memory grow with the square of them
 MOST_ROOM: Final = 1 << 25  # numbers in all covariances: beyond, options share what is learned of the context
 
 
@@ -135,6 +136,12 @@ class LogisticModel:
         """A context as a row of numbers. Raises if it is not of the shape of those before."""
         width = self.features.width
         row = self.features.row(context)
+        if len(row) > MOST_FIELDS:
+            self.features = Features()
+            raise InvalidContext(
+                f"context must have at most {MOST_FIELDS} fields, got {len(row)}: make a few numbers of them, or bring "
+                "a model that copes with many"
+            )
         if self.features.width != width:  # the first one: now the fields are known
             self.begin()
         return row
@@ -212,6 +219,15 @@ class LogisticModel:
                 )
             )  # fmt: skip
         return self._learn_plainly(count, arm, slot, success)
+
+    def amend(self, row: Floats, arm: int, success: float) -> None:
+        """Take back a failure that was none: the step that a success would have made further, and nothing more certain."""
+        count, slot = self._active(row), self._slot(arm)
+        odds, variance = self._odds(count)
+        chance = float(_squash(odds[arm]))
+        scale = success / (1.0 + chance * (1.0 - chance) * float(variance[arm]))
+        for place in {0, slot}:
+            self._means[place] += scale * (self._covariances[place][:, self._index[:count]] @ self._value[:count])
 
     def expected(self, row: Floats, arm: int) -> float:
         """The mean success of an arm."""
@@ -353,6 +369,8 @@ class LogisticModel:
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Take over what `state` wrote down."""
+        if not isinstance(state, Mapping):
+            raise StateError("the model that was saved is not the one that comes with suffice: pass it as model=...")
         self.features = Features.from_state(state["features"])
         self.begin()
         menu, width, rows = self._opened(), self.features.width, len(state["slots"]) + 1

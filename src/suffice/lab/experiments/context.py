@@ -43,8 +43,8 @@ class Context(Experiment):
         "Wabbit, where it is installed, is told the shadow price of C*."
     )
     levels: ClassVar = {
-        "quick": {"seeds": 5, "horizon": 20_000},
-        "default": {"seeds": 10, "horizon": 30_000},
+        "quick": {"seeds": 20, "horizon": 6_000},
+        "default": {"seeds": 20, "horizon": 15_000},
         "deep": {"seeds": 20, "horizon": FULL},
     }
 
