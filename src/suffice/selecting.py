@@ -87,7 +87,11 @@ class Selecting(Controller):
         return self._learner if isinstance(self._learner, LookingLearner) else None
 
     def arms(self) -> list[Arm]:
-        """A row per arm: how often it was played, how it did, and what is certain of it."""
+        """A row per arm: how often it was played, how it did, and what is certain of it.
+
+        With a model, plays are everybody's; what is certain is of an option that is played whatever the context, and learned
+        from what the chooser played. So an option that the model plays where it works may do better than its bound.
+        """
         with self._lock, self._look:
             plays, successes, priced, costs, upper, lower = self._learner.columns()
             told = max(1, int(plays.sum()))

@@ -139,7 +139,6 @@ class Selector(Kept):
         self._set_up()
         self._chooser_failed = False
 
-    _settled = -1  # the decision whose outcome is being learned
     _made = 0  # which of the model's arrays are at hand; 0: none
     _inside = False  # whether somebody is on the short way with a context, whom a signal handler may interrupt
     _asks: Any = None
@@ -310,8 +309,6 @@ class Selector(Kept):
                 looking.noted = row  # once is enough: the long way must not take it into account again
                 return None
             return new(Decision, (identity, arm, self._options[arm], self._kinds[arm], dual, self._ledger.key))
-
-    # --- groups
 
     # --- tell
 
