@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from refusals import refused as refused_within
 
 import suffice
 from suffice import InvalidArgument, Menu, Selector, ThresholdSelector, optimum, paper, simulate
@@ -20,15 +21,7 @@ KNOWN = Menu({"a": 0.1, "b": 0.4}, everything="all", nothing="none")
 TOLD = Menu(["a", "b"], everything="all", nothing="none")
 NOT_NUMBERS: list[Any] = ["0.9", None, [], {}, object(), b"1", 1j, np.array([0.5])]
 NOT_FINITE = [math.nan, math.inf, -math.inf, Decimal("NaN"), np.float64("nan"), np.float32("inf")]
-
-
-def refused(call: Callable[[], object], said: str) -> None:
-    with pytest.raises(InvalidArgument) as error:
-        call()
-    text = str(error.value)
-    assert text.startswith(said), text
-    assert "\n" not in text
-    assert len(text) < 250
+refused = partial(refused_within, shorter_than=250)
 
 
 @pytest.mark.parametrize("bad", [*NOT_NUMBERS, True])

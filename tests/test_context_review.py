@@ -1,6 +1,8 @@
 """What is easily got wrong with contexts: late outcomes, models that come back empty, models that are shared, tables."""
 
 import random
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ from sklearn.linear_model import SGDClassifier
 
 import suffice
 from suffice import InvalidContext, Menu, Selector, StateError
+from suffice.kernels.compile import available
 from suffice.models import LogisticModel, SklearnModel
 from suffice.streams import Tilted
 
@@ -118,6 +121,18 @@ def test_too_many_fields_are_refused_before_they_cost_anything() -> None:
         selector.ask(context=np.zeros(1536))
     assert selector.pending == 0
     selector.tell(selector.ask(context={"x": 1.0}), True)  # and nothing of it stays
+
+
+@pytest.mark.skipif(not available(), reason="the extra `fast` is not installed")
+def test_a_run_with_contexts_compiles_its_steps_by_itself() -> None:
+    """In a process that has compiled nothing yet, where a small menu would not begin to."""
+    code = (
+        "import suffice; from suffice.streams import Tilted; stream = Tilted()\n"
+        "method = suffice.Selector(stream.menu, 0.9, model='auto')\n"
+        "assert not method._looking.compiled\n"
+        "assert suffice.simulate(method, stream, 50).method._looking.compiled"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_the_insight_says_what_is_saved() -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from refusals import refused
 
 from suffice import InvalidArgument, Menu, Selector, optimum, simulate, summarize
 from suffice.optimum import contextual_optimum
@@ -111,15 +112,6 @@ STREAMS: dict[str, tuple[Any, list[dict[str, Any]]]] = {
     "tilted, nothing seen": (Tilted(missing=1), tilts("both")),
     "told": (Told(ConfidentApis("IMDB"), spread=1, tie=0.8), confidences(ConfidentApis("IMDB"))),
 }
-
-
-def refused(call: Callable[[], object], said: str) -> None:
-    with pytest.raises(InvalidArgument) as error:
-        call()
-    text = str(error.value)
-    assert text.startswith(said), text
-    assert "\n" not in text
-    assert len(text) < 300
 
 
 def key_of(known: dict[str, Any]) -> str:

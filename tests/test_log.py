@@ -2,14 +2,14 @@
 
 import sys
 import warnings
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from refusals import refused
 
-from suffice import InvalidArgument, Selector, SufficeWarning, simulate
+from suffice import Selector, SufficeWarning, simulate
 from suffice.streams import Log
 
 GOOD = "success:small,cost:small,success:large,cost:large\n1,0.1,1,2\n0,0.3,1,2\n0.5,0,1,2\n"
@@ -19,15 +19,6 @@ def written(folder: Path, text: str, name: str = "log.csv") -> Path:
     path = folder / name
     path.write_text(text, encoding="utf-8")
     return path
-
-
-def refused(call: Callable[[], object], said: str) -> None:
-    with pytest.raises(InvalidArgument) as error:
-        call()
-    text = str(error.value)
-    assert text.startswith(said), text
-    assert "\n" not in text
-    assert len(text) < 300
 
 
 def test_a_csv_file_is_read(tmp_path: Path) -> None:

@@ -6,7 +6,6 @@ import math
 import pickle
 import subprocess
 import sys
-from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -14,8 +13,9 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.stats
+from refusals import refused
 
-from suffice import InvalidArgument, Menu, Selector, ThresholdSelector, optimum, simulate
+from suffice import Menu, Selector, ThresholdSelector, optimum, simulate
 from suffice.rivals import QuantileACI
 from suffice.streams import (
     CIFAR100,
@@ -92,15 +92,6 @@ STREAMS: dict[str, Stream] = {
     "greedy attack": Attack(Rides(requests=50), plan="greedy", level=0.2),
     "attack on a bare stream": Attack(BARE, plan="fail"),
 }
-
-
-def refused(call: Callable[[], object], said: str) -> None:
-    with pytest.raises(InvalidArgument) as error:
-        call()
-    text = str(error.value)
-    assert text.startswith(said), text
-    assert "\n" not in text
-    assert len(text) < 300
 
 
 @pytest.mark.parametrize("stream", STREAMS.values(), ids=STREAMS.keys())

@@ -24,7 +24,7 @@ from suffice.kernels.envelope import leaf_count
 from suffice.kernels.prices import dual_at
 from suffice.kernels.step import OUT_ARM
 from suffice.learner import may_curve
-from suffice.looking import Insight
+from suffice.looking import Insight, Looks
 from suffice.menu import Menu
 from suffice.promise import Counts, Promise
 
@@ -32,7 +32,7 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 
-class Fleet:
+class Fleet(Looks):
     """So many selectors, each with its own promise, stepped together.
 
     Each has at most one decision out: `ask` some of them, `tell` some of them, in any order. The arms are those that as
@@ -119,10 +119,10 @@ class Fleet:
         self._cells[:, LENGTH + flat.CURVE] = float(may_curve(self._promise))
         self._guard = math.inf if guard is None else float(positive("guard", guard))
         coin = whole("seed", seed, 0) & 0xFFFFFFFF
-        self._looking: FleetLearner | None = None
+        self._looker: FleetLearner | None = None
         if model is not None:
             pooled = Pooled(menu, found, Optimist(), self._horizon, self._promise, kappa=1.0)
-            self._looking = FleetLearner(pooled, model, coin, self._guard)
+            self._looker = FleetLearner(pooled, model, coin, self._guard)
 
     # --- ask and tell
 
@@ -242,20 +242,13 @@ class Fleet:
         return self._menu
 
     @property
-    def contextual(self) -> bool:
-        """Whether decisions may be asked with contexts."""
-        return self._looking is not None
-
-    @property
-    def model(self) -> str | None:
-        """The model that looks at contexts: what "auto" became; None if there is none."""
-        return None if self._looking is None else str(self._looking.eye.name)
+    def _looking(self) -> FleetLearner | None:
+        return self._looker
 
     def insight(self) -> Insight:
         """What is made of contexts: whether the model is followed, how it did, what was missing. Reads well when printed."""
-        if self._looking is None:
-            raise InvalidArgument('a model must look at contexts before there is an insight: Fleet(..., model="auto")')
-        return self._looking.insight(self._looking.told)
+        looking: FleetLearner = self._must_look()
+        return looking.insight(looking.told)
 
     @property
     def told(self) -> Ints:

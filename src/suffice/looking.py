@@ -357,6 +357,33 @@ class LookingLearner(Learner):
         return Note(self.eye.again(seen), said, float(price), int(who))
 
 
+class Looks:
+    """What a selector and a fleet say of the model that looks at contexts for them."""
+
+    @property
+    def _looking(self) -> LookingLearner | None:
+        """The learner, if it looks at contexts."""
+        raise NotImplementedError
+
+    @property
+    def contextual(self) -> bool:
+        """Whether decisions may be asked with a context."""
+        return self._looking is not None
+
+    @property
+    def model(self) -> str | None:
+        """The model that looks at contexts: what "auto" became; None if there is none."""
+        return None if self._looking is None else str(self._looking.eye.name)
+
+    def _must_look(self) -> Any:
+        """The same, where there has to be one."""
+        if self._looking is None:
+            raise InvalidArgument(
+                f'a model must look at contexts before there is an insight: {type(self).__name__}(..., model="auto")'
+            )
+        return self._looking
+
+
 def own_copy(model: LogisticModel, menu: Menu) -> LogisticModel:
     """A model of ours for one selector alone. What it has learned of the same menu it may bring along."""
     if model.menu is None:

@@ -16,13 +16,13 @@ from suffice.controller import Controller, log
 from suffice.errors import InvalidArgument, shown
 from suffice.kernels.layout import PRICE_NOW
 from suffice.learner import Learner
-from suffice.looking import Insight, LookingLearner, Note
+from suffice.looking import Insight, LookingLearner, Looks, Note
 from suffice.memory import written
 from suffice.menu import Menu
 from suffice.records import Arm, Decision
 
 
-class Selecting(Controller):
+class Selecting(Looks, Controller):
     """Asks and tells over the arms of a menu, with contexts or without."""
 
     _menu: Menu
@@ -62,24 +62,11 @@ class Selecting(Controller):
         """The chooser in use: what "auto" became."""
         return str(getattr(self._learner.chooser, "name", type(self._learner.chooser).__name__))
 
-    @property
-    def contextual(self) -> bool:
-        """Whether decisions may be asked with a context."""
-        return self._looking is not None
-
-    @property
-    def model(self) -> str | None:
-        """The model that looks at contexts: what "auto" became; None if there is none."""
-        return None if self._looking is None else str(self._looking.eye.name)
-
     def insight(self) -> Insight:
         """What is made of contexts: whether the model is followed, how it did, what was missing. Reads well when printed."""
-        if self._looking is None:
-            raise InvalidArgument(
-                'a model must look at contexts before there is an insight: Selector(..., model="auto")'
-            )
+        looking: LookingLearner = self._must_look()
         with self._lock, self._look:
-            return self._looking.insight(self.told)
+            return looking.insight(self.told)
 
     @property
     def _looking(self) -> LookingLearner | None:

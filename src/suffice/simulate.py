@@ -251,7 +251,8 @@ def _blocks(
 def _world(method: Any, stream: Stream) -> World | None:
     """What the compiled loop needs, if this method and this stream can go through it."""
     ready = getattr(method, "_ready_for", None)
-    if ready is None or not available() or _shows(method, stream) or not ready(stream):
+    # Asked in any case: who is asked step by step may still have compiled steps.
+    if ready is None or not available() or not ready(stream) or _shows(method, stream):
         return None  # bounds, a chooser or a model of one's own, or a target too fine for compiled code
     nobody = np.zeros(0)
     none = np.zeros((0, 0))

@@ -17,7 +17,7 @@ from suffice.features import Features
 from suffice.kernels import cells
 from suffice.kernels import logistic as kernel
 from suffice.kernels.compile import available, twin_of, warm
-from suffice.kernels.looking import NOISE
+from suffice.kernels.looking import ALL, NOISE
 from suffice.knots import Change
 from suffice.menu import Menu
 from suffice.structure import cells_of
@@ -25,7 +25,6 @@ from suffice.structure import cells_of
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
-NOBODY: Final = np.zeros(0, dtype=np.bool_)
 MOST_FIELDS: Final = 128  # time and memory grow with the square of them
 MOST_ROOM: Final = 1 << 25  # numbers in all covariances: beyond, options share what is learned of the context
 
@@ -66,6 +65,8 @@ class LogisticModel:
     name: ClassVar[str] = "logistic"
 
     def __init__(self, fields: Mapping[str, str] | None = None) -> None:
+        if fields is not None and len(fields) > MOST_FIELDS:
+            raise InvalidArgument(f"fields must be at most {MOST_FIELDS}, got {len(fields)}")
         self.features = Features(fields)
         self.menu: Menu | None = None
         self.made = 0  # how often the arrays were made anew: who holds them must take them again
@@ -186,7 +187,7 @@ class LogisticModel:
         """The arm with the least cost − price·(success, so many deviations up)."""
         count, menu = self._active(row), self._opened()
         costs = self._costs(count, width)
-        mask = NOBODY if allowed is None else allowed
+        mask = ALL if allowed is None else allowed
         if self._compiled:
             return int(
                 twin_of(kernel.cheapest)(
@@ -225,14 +226,8 @@ class LogisticModel:
         count, slot = self._active(row), self._slot(arm)
         odds, variance = self._odds(count)
         chance = float(_squash(odds[arm]))
-        scale = success / (1.0 + chance * (1.0 - chance) * float(variance[arm]))
-        for place in {0, slot}:
-            self._means[place] += scale * (self._covariances[place][:, self._index[:count]] @ self._value[:count])
-
-    def expected(self, row: Floats, arm: int) -> float:
-        """The mean success of an arm."""
-        odds, variance = self._odds(self._active(row))
-        return kernel.expected(float(odds[arm]), float(variance[arm]))
+        scale = 1.0 / (1.0 + chance * (1.0 - chance) * float(variance[arm]))
+        self._move(count, slot, scale * success, 0.0)
 
     # --- what compiled code works on
 
@@ -270,12 +265,16 @@ class LogisticModel:
         chance = float(_squash(odds[arm]))
         curve = chance * (1.0 - chance)
         scale = 1.0 / (1.0 + curve * float(variance[arm]))
-        index, value = self._index[:count], self._value[:count]
-        for row in {0, slot}:
-            gain = self._covariances[row][:, index] @ value
-            self._means[row] += scale * (success - chance) * gain
-            self._covariances[row] -= curve * scale * np.outer(gain, gain)
+        self._move(count, slot, scale * (success - chance), curve * scale)
         return kernel.expected(float(odds[arm]), float(variance[arm]))
+
+    def _move(self, count: int, slot: int, step: float, shrink: float) -> None:
+        """As `kernels.logistic.move`, for what all arms share and for the arm's own."""
+        for row in {0, slot}:
+            gain = self._covariances[row][:, self._index[:count]] @ self._value[:count]
+            self._means[row] += step * gain
+            if shrink:
+                self._covariances[row] -= shrink * np.outer(gain, gain)
 
     # --- costs that the menu does not know
 
