@@ -1,0 +1,120 @@
+"""What happened over time, in at most so many buckets: when they are too many, each two become one, twice as wide.
+
+A fold of settled decisions that adds up in any order. However long the history, it stays as small and as quick to read.
+"""
+
+import math
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from suffice.checks import WHOLE
+from suffice.service.records import Bin
+
+MOST: Final = 1024  # buckets
+FINEST: Final = 0.25  # seconds
+MOST_ARMS: Final = 64  # of a bucket; the rest is counted as OTHERS
+OTHERS: Final = -1
+
+
+@dataclass(slots=True)
+class Bucket:
+    """Sums over a stretch of time, and the last dual."""
+
+    told: int = 0
+    units: int = 0
+    cost: float = 0.0
+    dual: float | None = None
+    arms: dict[int, int] = field(default_factory=dict)
+
+    def play(self, arm: int, count: int = 1) -> None:
+        """Count plays of an arm."""
+        if arm not in self.arms and len(self.arms) >= MOST_ARMS:
+            arm = OTHERS
+        self.arms[arm] = self.arms.get(arm, 0) + count
+
+    def take(self, later: "Bucket") -> None:
+        """Add one that comes later."""
+        self.told += later.told
+        self.units += later.units
+        self.cost += later.cost
+        self.dual = self.dual if later.dual is None else later.dual
+        for arm, count in later.arms.items():
+            self.play(arm, count)
+
+
+class Chart:
+    """Buckets by time."""
+
+    def __init__(self) -> None:
+        self.width = FINEST
+        self.buckets: dict[int, Bucket] = {}
+
+    def add(self, at: float, *, told: int, units: int, cost: float, dual: float, arm: int | None) -> None:
+        """Take in an outcome; `told` is 0 and `arm` None for one that amends an earlier one."""
+        place = math.floor(at / self.width)
+        bucket = self.buckets.get(place)
+        if bucket is None:
+            bucket = self.buckets[place] = Bucket()
+            if len(self.buckets) > MOST:
+                self._widen()
+                bucket = self.buckets[math.floor(at / self.width)]
+        bucket.told += told
+        bucket.units += units
+        bucket.cost += cost
+        if arm is not None:
+            bucket.dual = dual
+            bucket.play(arm)
+
+    def _widen(self) -> None:
+        while len(self.buckets) > MOST // 2:
+            self.width *= 2.0
+            self.buckets = _merged(self.buckets, 2)
+
+    def bins(self, most: int, target: float) -> list[Bin]:
+        """At most so many stretches of equal length, the empty ones left out, and the debt at the end of each."""
+        if not self.buckets:
+            return []
+        first, last = min(self.buckets), max(self.buckets)
+        every = -(-(last - first + 1) // most)
+        result, told, units = [], 0, 0
+        merged: dict[int, Bucket] = {}
+        for place in sorted(self.buckets):
+            merged.setdefault((place - first) // every, Bucket()).take(self.buckets[place])
+        for place, bucket in merged.items():
+            told, units = told + bucket.told, units + bucket.units
+            start = (first + place * every) * self.width
+            result.append(
+                Bin(
+                    start=start, end=start + every * self.width, told=bucket.told, successes=bucket.units / WHOLE,
+                    cost=bucket.cost, debt=target * told - units / WHOLE, dual=bucket.dual, arms=dict(bucket.arms),
+                )
+            )  # fmt: skip
+        return result
+
+    # --- saving
+
+    def state(self) -> dict[str, Any]:
+        """The chart in JSON's terms."""
+        return {
+            "width": self.width,
+            "buckets": [
+                [place, one.told, one.units, one.cost, one.dual, list(one.arms.items())]
+                for place, one in self.buckets.items()
+            ],
+        }
+
+    @staticmethod
+    def from_state(state: dict[str, Any]) -> "Chart":
+        """The chart that `state` wrote down."""
+        chart = Chart()
+        chart.width = float(state["width"])
+        for place, told, units, cost, dual, arms in state["buckets"]:
+            chart.buckets[int(place)] = Bucket(told, units, cost, dual, {int(arm): int(n) for arm, n in arms})
+        return chart
+
+
+def _merged(buckets: dict[int, Bucket], every: int) -> dict[int, Bucket]:
+    merged: dict[int, Bucket] = {}
+    for place in sorted(buckets):
+        merged.setdefault(place // every, Bucket()).take(buckets[place])
+    return merged

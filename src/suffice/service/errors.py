@@ -1,0 +1,53 @@
+"""What the service raises, each with the HTTP status that says the same."""
+
+from suffice.errors import SufficeError
+
+
+class ServiceError(SufficeError):
+    """The root of the errors of the service."""
+
+    status = 500
+
+
+class NoSuchSelector(ServiceError):
+    """There is no selector of this name."""
+
+    status = 404
+
+
+class Conflict(ServiceError):
+    """It is there, and is another one."""
+
+    status = 409
+
+
+class Gone(ServiceError):
+    """It was archived."""
+
+    status = 410
+
+
+class TooMany(ServiceError):
+    """A limit of this server is reached."""
+
+    status = 429
+
+
+class Overloaded(ServiceError):
+    """More is waiting than this server can do soon."""
+
+    status = 503
+
+
+class StoreDown(ServiceError):
+    """The store cannot be reached, or cannot write. Nothing was changed, as far as is known."""
+
+    status = 503
+
+
+class StoreInUse(ServiceError):
+    """Another process has the store open."""
+
+
+class StoreTooNew(ServiceError):
+    """The store was written by a later version of suffice."""

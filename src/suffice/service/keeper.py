@@ -1,0 +1,258 @@
+"""The service without HTTP: selectors by name, asks and tells through the writer, and looks at where they stand."""
+
+import asyncio
+import contextlib
+import json
+import logging
+import time
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any, Final
+
+from suffice.certificate import Certificate
+from suffice.checks import cost_told, success_units
+from suffice.errors import InvalidArgument, SufficeError
+from suffice.looking import Insight
+from suffice.records import Arm
+from suffice.service.errors import Conflict, Gone, NoSuchSelector, TooMany
+from suffice.service.mind import Mind
+from suffice.service.minds import Minds
+from suffice.service.plans import Plan
+from suffice.service.records import Asked, Bin, Kept, Limits, Outcome, Row, Standing, Told, Wish
+from suffice.service.standing import certified, standing_of
+from suffice.service.stores.base import Store
+from suffice.service.work import KEPT, Ask, Batch, Tell, status_of
+from suffice.service.writer import Writer
+
+log = logging.getLogger("suffice.service")
+
+SWEEP: Final = 0.5  # seconds between looks for what is overdue
+SWEPT: Final = 1000  # decisions given up in one go
+TEND: Final = 1.0  # seconds between looks for what is to be saved
+PRUNE: Final = 600.0
+
+
+class Keeper:
+    """Keeps selectors in a store. One per server process."""
+
+    def __init__(self, store: Store, limits: Limits | None = None, clock: Callable[[], float] = time.time) -> None:
+        self.store, self.limits, self.clock = store, limits or Limits(), clock
+        self.ready = False
+        self._minds = Minds(store, clock)
+        self._writer = Writer(store, self.limits.queue, clock, self._after)
+        self._tasks: set[asyncio.Task[Any]] = set()
+
+    # --- from start to stop
+
+    async def start(self) -> None:
+        """Open the store and begin to look after what is in it."""
+        await self.store.open()
+        await asyncio.to_thread(_warm_up)
+        for loop in (self._every(SWEEP, self.sweep), self._every(TEND, self._minds.tend), self._every(PRUNE, self.prune)):
+            self._begin(loop)
+        self.ready = True
+
+    async def stop(self) -> None:
+        """Finish what was begun, save what was learned, let go of the store."""
+        self.ready = False
+        for task in list(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._writer.drain()
+        with contextlib.suppress(SufficeError):  # what was learned can be learned again from the log
+            await self._minds.save_all()
+        await self.store.close()
+
+    def _begin(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _every(self, seconds: float, do: Callable[[], Coroutine[Any, Any, Any]]) -> None:
+        while True:
+            await asyncio.sleep(seconds)
+            try:
+                await do()
+            except SufficeError as error:
+                log.warning("%s: %s", do.__name__, error)
+            except Exception:
+                log.exception("%s failed", do.__name__)
+
+    def _after(self, batch: Batch) -> None:
+        for number in batch.behind:
+            if self._minds.wants(number):
+                self._begin(self._minds.follow(number))
+
+    async def sweep(self) -> int:
+        """Give up what is overdue; how many decisions that were."""
+        count = 0
+        while True:
+            found = await self.store.overdue(self.clock(), SWEPT)
+            waits = []
+            for number in dict.fromkeys(selector for selector, _ in found):
+                mind = await self._minds.numbered(number)
+                ids = [identity for selector, identity in found if selector == number]
+                waits.append(self._tell(mind, [(identity, 0, None) for identity in ids], expire=True))
+            results = await asyncio.gather(*waits)
+            done = sum(one.result == "expired" for told in results for one in told)
+            count += done
+            if len(found) < SWEPT or not done:
+                return count
+
+    async def prune(self) -> None:
+        """Forget answers that are too old."""
+        await self.store.prune(self.clock() - KEPT)
+
+    # --- selectors
+
+    async def put(self, name: str, plan: Plan) -> tuple[Standing, bool]:
+        """The selector of this name, made if there is none: then True. Conflict if it has another plan."""
+        plan.check(self.limits)
+        text = plan.canonical()
+        kept = await self.store.selector(name)
+        made = False
+        if kept is None:
+            await asyncio.to_thread(plan.selector)  # whatever is wrong with it is to be said before it is kept
+            kept, made = await self.store.add(name, text, self.clock(), self.limits.selectors)
+        if kept.plan != text:
+            raise Conflict(f"selector {name!r} exists with another plan; archive it and use another name, or send its own plan")
+        if kept.archived is not None:
+            kept = await self.store.archive(name, None) or kept
+        self._minds.forget(name)
+        return await self.standing(name), made
+
+    async def archive(self, name: str) -> Standing:
+        """Archive a selector: it answers no more asks, and still takes outcomes."""
+        kept = await self.store.selector(name)
+        if kept is None:
+            raise NoSuchSelector(f"there is no selector {name!r}; make one with PUT /v1/selectors/{name}")
+        if kept.archived is None:
+            await self.store.archive(name, self.clock())
+        self._minds.forget(name)
+        return await self.standing(name)
+
+    async def standing(self, name: str) -> Standing:
+        """A selector and where it stands."""
+        kept = await self._minds.kept(name)
+        return (await self._stand([kept]))[0]
+
+    async def standings(self, after: str = "", limit: int = 100, archived: bool = False) -> list[Standing]:
+        """Selectors by name, and where they stand."""
+        return await self._stand(await self.store.selectors(after, limit, archived=archived))
+
+    async def _stand(self, some: Sequence[Kept]) -> list[Standing]:
+        shards = await self.store.shards([kept.number for kept in some])
+        result = []
+        for kept in some:
+            mind = await self._minds.of(kept)
+            result.append(standing_of(kept, mind, {one: found for one, found in shards.items() if one[0] == kept.number}))
+        return result
+
+    async def plan(self, name: str) -> Plan:
+        """What the selector was made from."""
+        return (await self._mind(name)).plan
+
+    async def _mind(self, name: str) -> Mind:
+        return await self._minds.of(await self._minds.kept(name))
+
+    # --- ask and tell
+
+    async def ask(self, name: str, wish: Wish, key: str | None = None, digest: str = "") -> list[Asked]:
+        """Decisions, on disk."""
+        kept = await self._minds.kept(name)
+        if kept.archived is not None:
+            raise Gone(f"selector {name!r} was archived, so nothing can be asked of it; PUT its plan again to bring it back")
+        mind = self._minds.at_hand(kept) or await self._minds.of(kept)
+        if wish.count is not None and not 1 <= wish.count <= self.limits.list_length:
+            raise InvalidArgument(f"count must be a number from 1 to {self.limits.list_length:,}, got {wish.count}")
+        if wish.contexts is not None and len(wish.contexts) != (wish.count or 1):
+            raise InvalidArgument(
+                f"contexts must hold one for each of the {wish.count or 1} decisions, got {len(wish.contexts)}"
+            )
+        if wish.group and wish.group not in mind.selector.groups and len(mind.selector.groups) >= self.limits.groups:
+            raise TooMany(f"a selector may have at most {self.limits.groups:,} groups, and {name!r} has them")
+        request = Ask(mind, wish, mind.allowed(wish.available), key, digest, _future())
+        self._writer.put(request)
+        return await request.done
+
+    async def tell(self, name: str, outcomes: Sequence[Outcome]) -> list[Told]:
+        """What became of each outcome, on disk."""
+        mind = await self._mind(name)
+        if len(outcomes) > self.limits.list_length:
+            raise InvalidArgument(f"outcomes must be at most {self.limits.list_length:,} at once, got {len(outcomes):,}")
+        results: list[Told | None] = [None] * len(outcomes)
+        good: list[tuple[int, int, float | None]] = []
+        places = []
+        for place, outcome in enumerate(outcomes):
+            try:
+                units = success_units(outcome.success)
+                cost = None if outcome.cost is None else cost_told(outcome.cost)
+            except SufficeError as error:
+                results[place] = Told(outcome.decision, status_of(error), detail=str(error))
+                continue
+            good.append((outcome.decision, units, cost))
+            places.append(place)
+        told = await self._tell(mind, good) if good else []
+        for place, one in zip(places, told, strict=True):
+            results[place] = one
+        return [one for one in results if one is not None]
+
+    async def _tell(
+        self, mind: Mind, outcomes: list[tuple[int, int, float | None]], expire: bool = False
+    ) -> list[Told]:
+        request = Tell(mind, outcomes, _future(), expire)
+        self._writer.put(request)
+        return await request.done
+
+    # --- looks
+
+    async def certificate(self, name: str, group: str | None = None) -> Certificate:
+        """What is promised, whether it is so, and if not, why and what to do."""
+        kept = await self._minds.kept(name)
+        mind = await self._minds.of(kept)
+        return certified(mind.promise, kept.number, await self.store.shards([kept.number]), group)
+
+    async def arms(self, name: str) -> list[Arm]:
+        """A row per arm, as far as this process has learned."""
+        mind = await self._followed(name)
+        with mind.lock:
+            return mind.selector.arms()
+
+    async def insight(self, name: str) -> Insight:
+        """What is made of contexts."""
+        mind = await self._followed(name)
+        with mind.lock:
+            return mind.selector.insight()
+
+    async def history(self, name: str, bins: int) -> list[Bin]:
+        """What happened over time, in at most so many bins."""
+        mind = await self._followed(name)
+        with mind.lock:
+            return mind.chart.bins(bins, float(mind.promise.target))
+
+    async def decisions(self, name: str, after: int = -1, limit: int = 1000) -> list[Row]:
+        """Decisions with a larger id, in order."""
+        return await self.store.rows((await self._minds.kept(name)).number, after, limit)
+
+    async def recent(self, name: str, limit: int = 100) -> list[Row]:
+        """The decisions asked last, the newest first."""
+        return await self.store.recent((await self._minds.kept(name)).number, limit)
+
+    async def _followed(self, name: str) -> Mind:
+        mind = await self._mind(name)
+        await self._minds.follow(mind.number)
+        return mind
+
+
+def context_of(row: Row) -> Any:
+    """The context that a decision was asked with; None if there was none."""
+    return None if row.note is None else json.loads(row.note)["context"]
+
+
+def _future() -> "asyncio.Future[Any]":
+    return asyncio.get_running_loop().create_future()
+
+
+def _warm_up() -> None:
+    from suffice.kernels.warm import warmup
+
+    warmup()

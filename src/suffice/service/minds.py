@@ -1,0 +1,161 @@
+"""The minds of one server process: made when they are needed, kept up with other processes, saved now and then."""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from typing import Final
+
+from suffice.errors import SufficeError
+from suffice.service.errors import NoSuchSelector
+from suffice.service.mind import Mind
+from suffice.service.plans import Plan
+from suffice.service.records import Kept
+from suffice.service.stores.base import Store
+
+log = logging.getLogger("suffice.service")
+
+PAGE: Final = 2000  # events learned from in one go
+FRESH: Final = 1.0  # seconds for which it is not asked again whether a selector was archived by another process
+SAVE_EVERY: Final = 5000  # events; so many may have to be learned again after a crash
+SAVE_AFTER: Final = 30.0  # seconds
+LOADED: Final = 2000  # minds that are kept in memory; of more, those least used go
+FOLLOW_EVERY: Final = 0.2  # seconds
+
+
+class Minds:
+    """Minds by the number of their selector, and what is known of names."""
+
+    def __init__(self, store: Store, clock: Callable[[], float]) -> None:
+        self._store, self._clock = store, clock
+        self._minds: dict[int, Mind] = {}
+        self._kept: dict[str, tuple[Kept, float]] = {}
+        self._names: dict[int, str] = {}
+        self._loading: dict[int, asyncio.Lock] = {}
+        self._following: dict[int, asyncio.Lock] = {}
+        self._followed: dict[int, float] = {}
+
+    # --- names
+
+    async def kept(self, name: str) -> Kept:
+        """The selector of this name, as the store has it or had it just now."""
+        now = asyncio.get_running_loop().time()
+        found = self._kept.get(name)
+        if found is not None and (now - found[1] < FRESH or not self._store.shared):
+            return found[0]
+        kept = await self._store.selector(name)
+        if kept is None:
+            self._kept.pop(name, None)
+            raise NoSuchSelector(f"there is no selector {name!r}; make one with PUT /v1/selectors/{name}")
+        self._kept[name] = (kept, now)
+        self._names[kept.number] = name
+        return kept
+
+    def forget(self, name: str) -> None:
+        """Look a name up again when it is needed."""
+        self._kept.pop(name, None)
+
+    # --- minds
+
+    def at_hand(self, kept: Kept) -> Mind | None:
+        """The mind, if it is loaded."""
+        mind = self._minds.get(kept.number)
+        if mind is not None:
+            mind.used_at = self._clock()
+        return mind
+
+    async def of(self, kept: Kept) -> Mind:
+        """The mind of a selector, made from what was saved and what happened since."""
+        mind = self.at_hand(kept)
+        if mind is not None:
+            return mind
+        async with self._loading.setdefault(kept.number, asyncio.Lock()):
+            mind = self.at_hand(kept)
+            if mind is None:
+                mind = await self._load(kept)
+                self._minds[kept.number] = mind
+                self._names[kept.number] = kept.name
+        self._loading.pop(kept.number, None)
+        mind.used_at = self._clock()
+        return mind
+
+    async def _load(self, kept: Kept) -> Mind:
+        text = await self._store.snapshot(kept.number)
+        plan = Plan.parse(kept.plan)
+        if text is None:
+            mind = await asyncio.to_thread(Mind, kept.number, kept.name, plan)
+        else:
+            mind = await asyncio.to_thread(Mind.from_state, kept.number, kept.name, plan, text)
+        mind.saved_at = self._clock()
+        await self._catch_up(mind)
+        return mind
+
+    async def numbered(self, number: int) -> Mind:
+        """The mind of the selector with this number."""
+        if number in self._minds:
+            return self._minds[number]
+        if number not in self._names:
+            after = ""
+            while page := await self._store.selectors(after, 1000, archived=True):
+                self._names.update({kept.number: kept.name for kept in page})
+                after = page[-1].name
+        return await self.of(await self.kept(self._names[number]))
+
+    # --- keeping up with other processes
+
+    def wants(self, number: int) -> bool:
+        """Whether it is time to follow a selector again."""
+        now = asyncio.get_running_loop().time()
+        if now - self._followed.get(number, 0.0) < FOLLOW_EVERY:
+            return False
+        self._followed[number] = now
+        return True
+
+    async def follow(self, number: int) -> None:
+        """Learn what other processes have settled."""
+        mind = self._minds.get(number)
+        if mind is None or not self._store.shared:
+            return
+        async with self._following.setdefault(number, asyncio.Lock()):
+            try:
+                await self._catch_up(mind)
+            except SufficeError as error:
+                log.warning("selector %s: what other processes were told could not be read (%s)", mind.name, error)
+
+    async def _catch_up(self, mind: Mind) -> None:
+        while True:
+            events = await self._store.events(mind.number, dict(mind.seen), PAGE)
+            with mind.lock:
+                for row in events:
+                    mind.learn(row)
+            if len(events) < PAGE:
+                return
+            await asyncio.sleep(0)
+
+    # --- saving
+
+    async def tend(self) -> None:
+        """Save what has learned much since, and let go of what nobody uses."""
+        now = self._clock()
+        for mind in list(self._minds.values()):
+            new = mind.learned - mind.saved
+            if new >= SAVE_EVERY or (new and abs(now - mind.saved_at) > SAVE_AFTER):
+                await self._save(mind)
+        for mind in sorted(self._minds.values(), key=lambda one: one.used_at)[: max(0, len(self._minds) - LOADED)]:
+            await self._save(mind)
+            if mind.learned == mind.saved:
+                self._minds.pop(mind.number, None)
+
+    async def save_all(self) -> None:
+        """Save everything that was learned."""
+        for mind in list(self._minds.values()):
+            if mind.learned != mind.saved:
+                await self._save(mind)
+
+    async def _save(self, mind: Mind) -> None:
+        def written() -> tuple[int, str]:
+            with mind.lock:
+                return mind.learned, mind.state()
+
+        learned, text = await asyncio.to_thread(written)
+        await self._store.save(mind.number, learned, text)
+        mind.saved, mind.saved_at = learned, self._clock()

@@ -1,0 +1,174 @@
+"""What goes through the service: wishes and outcomes in, decisions and standings out, rows to the store and back."""
+
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from suffice.certificate import Certificate
+from suffice.promise import Counts
+
+PENDING: Final = 0
+TOLD: Final = 1
+EXPIRED: Final = 2  # given up: counts as a failure until a late outcome amends it
+AMENDED: Final = 3
+
+STATES: Final = ("pending", "told", "expired", "amended")
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How much one server lets itself be asked for."""
+
+    selectors: int = 10_000
+    arms: int = 20_000
+    list_length: int = 10_000
+    groups: int = 10_000
+    body: int = 1 << 20
+    queue: int = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What is asked for: one decision, or `count` of them."""
+
+    count: int | None = None
+    available: list[Any] | None = None
+    audit: bool = True
+    contexts: list[Any] | None = None  # one for each decision
+    group: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A decision as it is handed out; `decision` is None where it will not be judged."""
+
+    decision: int | None
+    arm: int
+    option: Any
+    dual: float
+    everything: bool
+    nothing: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a decision went."""
+
+    decision: int
+    success: float
+    cost: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What became of an outcome: counted, unchanged (the same was told before), amended (it had expired), or why not."""
+
+    decision: int
+    status: int
+    result: str | None = None
+    detail: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A selector and where it stands."""
+
+    name: str
+    created: float
+    archived: float | None
+    plan: dict[str, Any]
+    certificate: Certificate
+    cost: float
+    dual: float | None
+    asks: int
+    tells: int
+    bounds: str
+    chooser: str
+    model: str | None
+    everything_cost: float
+
+
+@dataclass(frozen=True, slots=True)
+class Bin:
+    """A stretch of time: what was told in it, and the debt at its end."""
+
+    start: float
+    end: float
+    told: int
+    successes: float
+    cost: float
+    debt: float
+    dual: float | None
+    arms: dict[int, int]
+
+
+# --- what stores keep
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A selector in a store: its number there, and the plan it was made from."""
+
+    number: int
+    name: str
+    plan: str
+    created: float
+    archived: float | None = None
+
+
+@dataclass(slots=True)
+class Row:
+    """A decision in a store.
+
+    `by` and `seq` say which shard settled it, and as which of its events; `gave_by` and `gave_seq`, the same of giving it
+    up, where a late outcome has amended it since.
+    """
+
+    selector: int
+    id: int
+    group: str
+    arm: int
+    dual: float
+    asked: float
+    due: float | None = None
+    note: str | None = None  # of a decision with a context, JSON
+    state: int = PENDING
+    units: int | None = None  # success, in billionths
+    cost: float | None = None  # as it was told
+    told: float | None = None  # when
+    by: int | None = None
+    seq: int | None = None
+    gave_by: int | None = None
+    gave_seq: int | None = None
+
+
+@dataclass(slots=True)
+class Shard:
+    """What one server process has counted for a selector, or for one group of it. The sums of all shards are the truth."""
+
+    counts: Counts = field(default_factory=Counts)
+    cost: float = 0.0
+    events: int = 0  # outcomes and expiries that this shard has settled, of all groups; only beside the selector itself
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What was answered to an ask with an idempotency key."""
+
+    selector: int
+    key: str
+    digest: str  # of the body
+    text: str
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """A key that lets a client in; only the hash of its secret is kept."""
+
+    id: str
+    name: str
+    hash: str
+    scopes: tuple[str, ...]
+    created: float
+    revoked: float | None = None
+    expires: float | None = None

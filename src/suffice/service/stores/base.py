@@ -1,0 +1,148 @@
+"""What a store must do. Stores keep and find; what a decision is, and what an outcome changes, is decided in `work`.
+
+The log of decisions is the truth. The counts are sums over it that are kept beside it, a shard for each server process, in
+the same transaction; what was learned is a fold of it, with a snapshot now and then.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from suffice.service.records import Kept, Key, Reply, Row, Shard
+
+Whose = tuple[int, str]  # a selector's number and a group of it; "" is the selector itself
+Shards = dict[int, Shard]
+
+
+@dataclass(slots=True)
+class Changes:
+    """What a transaction writes: new decisions, settled ones, the counts of our own shard, answers to be kept."""
+
+    asked: list[Row] = field(default_factory=list)
+    settled: list[Row] = field(default_factory=list)
+    shards: dict[Whose, Shard] = field(default_factory=dict)
+    replies: list[Reply] = field(default_factory=list)
+
+    def __bool__(self) -> bool:
+        return bool(self.asked or self.settled or self.shards or self.replies)
+
+
+class Work(Protocol):
+    """Some asks and some tells that are done in one go.
+
+    `ask` and `tell` change nothing but themselves: they are told what the store has found, and say what is to be written.
+    """
+
+    asks: Collection[Whose]  # whose counts the asks need; for a group, the selector's too
+    keys: Collection[tuple[int, str]]  # idempotency keys to be looked up
+    tells: list[tuple[int, int]]  # decisions (selector, id) to be settled, in order and without repetition
+
+    def ask(self, shard: int, found: Mapping[Whose, Shards], replies: Mapping[tuple[int, str], Reply]) -> Changes:
+        """Decide the asks."""
+
+    def tell(self, shard: int, found: Mapping[Whose, Shards], rows: Mapping[tuple[int, int], Row]) -> Changes:
+        """Settle the tells."""
+
+
+class Store(ABC):
+    """Keeps selectors, decisions, counts, answers, snapshots and keys.
+
+    After `transact` has returned, what it wrote is there for good; if it raises, nothing was written as far as is known, and
+    trying again is safe. Asks of one selector see one another: no other transaction asks of it in between, in any process.
+    """
+
+    url: str
+    shared = False  # whether several processes may have it open
+
+    @abstractmethod
+    async def open(self, *, keys_only: bool = False) -> None:
+        """Make ready: migrate, and refuse what cannot be shared. `keys_only`: beside a server, to manage its keys."""
+
+    @abstractmethod
+    async def close(self) -> None:
+        """Let go. Whatever was acknowledged stays."""
+
+    @abstractmethod
+    async def ping(self) -> None:
+        """Raise StoreDown if the store cannot be reached."""
+
+    # --- decisions
+
+    @abstractmethod
+    async def transact(self, work: Work) -> None:
+        """Do all of it, or nothing."""
+
+    @abstractmethod
+    async def rows(self, selector: int, after: int, limit: int) -> list[Row]:
+        """Decisions with a larger id, in order."""
+
+    @abstractmethod
+    async def recent(self, selector: int, limit: int) -> list[Row]:
+        """The decisions asked last, the newest first."""
+
+    @abstractmethod
+    async def events(self, selector: int, seen: Mapping[int, int], limit: int) -> list[Row]:
+        """What was settled later in its shard than `seen` says, each shard's in order.
+
+        A decision that was given up and amended since comes twice: as it was when it expired, and as it is.
+        """
+
+    @abstractmethod
+    async def overdue(self, now: float, limit: int) -> list[tuple[int, int]]:
+        """Pending decisions (selector, id) that were due before now."""
+
+    @abstractmethod
+    async def shards(self, selectors: Collection[int], *, groups: bool = True) -> dict[Whose, Shards]:
+        """All counts of these selectors, of their groups too or not."""
+
+    # --- selectors
+
+    @abstractmethod
+    async def selector(self, name: str) -> Kept | None:
+        """The selector of this name."""
+
+    @abstractmethod
+    async def selectors(self, after: str, limit: int, *, archived: bool) -> list[Kept]:
+        """Selectors by name; the archived ones too, or not."""
+
+    @abstractmethod
+    async def add(self, name: str, plan: str, at: float, most: int) -> tuple[Kept, bool]:
+        """The selector of this name, made if there is none: then True. TooMany if there are `most` already."""
+
+    @abstractmethod
+    async def archive(self, name: str, at: float | None) -> Kept | None:
+        """Archive a selector, or bring it back (None)."""
+
+    # --- what was learned
+
+    @abstractmethod
+    async def snapshot(self, selector: int) -> str | None:
+        """What was last saved of what was learned."""
+
+    @abstractmethod
+    async def save(self, selector: int, events: int, text: str) -> None:
+        """Save what was learned from so many events, unless one is there that learned from more."""
+
+    @abstractmethod
+    async def prune(self, before: float) -> None:
+        """Forget answers that were given before."""
+
+    # --- keys
+
+    @abstractmethod
+    async def keys(self) -> list[Key]:
+        """All keys, revoked ones too."""
+
+    @abstractmethod
+    async def add_key(self, key: Key) -> None:
+        """Keep a key."""
+
+    @abstractmethod
+    async def revoke_key(self, identity: str, at: float) -> bool:
+        """Revoke a key; False if there is none, or it was revoked before."""
+
+
+def whose(work: Work, rows: Iterable[Row]) -> set[Whose]:
+    """Whose counts it takes to settle these: each one's group and its selector."""
+    return {(selector, "") for selector, _ in work.tells} | {(row.selector, row.group) for row in rows}

@@ -1,0 +1,166 @@
+"""A store that is gone with the process: for trying things out, for tests, and for those who can bear to begin anew."""
+
+from collections import OrderedDict
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from typing import Final
+
+from suffice.service.errors import TooMany
+from suffice.service.records import EXPIRED, Kept, Key, Reply, Row, Shard
+from suffice.service.stores.base import Changes, Shards, Store, Whose, Work, whose
+
+REMEMBERED: Final = 100_000  # settled decisions, of all selectors; so the memory it takes has an end
+SHARD: Final = 0
+
+
+class MemoryStore(Store):
+    """Dicts. Of what is settled the last 100,000 decisions are remembered, and as many answers."""
+
+    def __init__(self, url: str = "memory:", remembered: int = REMEMBERED) -> None:
+        self.url, self._remembered = url, remembered
+        self._selectors: dict[str, Kept] = {}
+        self._rows: dict[tuple[int, int], Row] = {}
+        self._settled: OrderedDict[tuple[int, int], None] = OrderedDict()
+        self._due: OrderedDict[tuple[int, int], float] = OrderedDict()
+        self._shards: dict[Whose, Shard] = {}
+        self._groups: dict[int, set[str]] = {}
+        self._replies: OrderedDict[tuple[int, str], Reply] = OrderedDict()
+        self._snapshots: dict[int, tuple[int, str]] = {}
+        self._keys: dict[str, Key] = {}
+
+    async def open(self, *, keys_only: bool = False) -> None:
+        """Nothing to be done."""
+
+    async def close(self) -> None:
+        """Nothing to be done."""
+
+    async def ping(self) -> None:
+        """It is there."""
+
+    # --- decisions
+
+    async def transact(self, work: Work) -> None:
+        if work.asks:
+            replies = {key: self._replies[key] for key in work.keys if key in self._replies}
+            self._write(work.ask(SHARD, self._found(work.asks), replies))
+        if work.tells:
+            rows = {one: replace(self._rows[one]) for one in work.tells if one in self._rows}
+            self._write(work.tell(SHARD, self._found(whose(work, rows.values())), rows))
+
+    def _found(self, wanted: Collection[Whose]) -> dict[Whose, Shards]:
+        return {one: {SHARD: self._shards[one]} for one in wanted if one in self._shards}
+
+    def _write(self, changes: Changes) -> None:
+        for row in changes.asked:
+            self._rows[(row.selector, row.id)] = row
+            if row.due is not None:
+                self._due[(row.selector, row.id)] = row.due
+        for row in changes.settled:
+            place = (row.selector, row.id)
+            self._rows[place] = row
+            self._due.pop(place, None)
+            self._settled[place] = None
+            self._settled.move_to_end(place)
+        while len(self._settled) > self._remembered:
+            del self._rows[self._settled.popitem(last=False)[0]]
+        for one, shard in changes.shards.items():
+            self._shards[one] = shard
+            self._groups.setdefault(one[0], set()).add(one[1])
+        for reply in changes.replies:
+            self._replies[(reply.selector, reply.key)] = reply
+        while len(self._replies) > self._remembered:
+            self._replies.popitem(last=False)
+
+    async def rows(self, selector: int, after: int, limit: int) -> list[Row]:
+        found = sorted(place for place in self._rows if place[0] == selector and place[1] > after)
+        return [self._rows[place] for place in found[:limit]]
+
+    async def recent(self, selector: int, limit: int) -> list[Row]:
+        shard = self._shards.get((selector, ""))
+        places = ((selector, identity) for identity in range((shard.counts.next_id if shard else 0) - 1, -1, -1))
+        found = []
+        for place in places:
+            if len(found) >= limit or place[1] < (shard.counts.next_id if shard else 0) - 10 * limit:
+                break
+            if place in self._rows:
+                found.append(self._rows[place])
+        return found
+
+    async def events(self, selector: int, seen: Mapping[int, int], limit: int) -> list[Row]:
+        after = seen.get(SHARD, 0)
+        found = []
+        for place in self._settled:
+            row = self._rows[place]
+            if row.selector == selector:
+                found += [one for one in _events(row) if (one.seq or 0) > after]
+        return sorted(found, key=lambda row: row.seq or 0)[:limit]
+
+    async def overdue(self, now: float, limit: int) -> list[tuple[int, int]]:
+        return [place for place, due in self._due.items() if due < now][:limit]
+
+    async def shards(self, selectors: Collection[int], *, groups: bool = True) -> dict[Whose, Shards]:
+        wanted = [(one, group) for one in selectors for group in (self._groups.get(one, ()) if groups else ("",))]
+        return self._found(wanted)
+
+    # --- selectors
+
+    async def selector(self, name: str) -> Kept | None:
+        return self._selectors.get(name)
+
+    async def selectors(self, after: str, limit: int, *, archived: bool) -> list[Kept]:
+        names = sorted(name for name, one in self._selectors.items() if name > after and (archived or not one.archived))
+        return [self._selectors[name] for name in names[:limit]]
+
+    async def add(self, name: str, plan: str, at: float, most: int) -> tuple[Kept, bool]:
+        if name in self._selectors:
+            return self._selectors[name], False
+        if len(self._selectors) >= most:
+            raise TooMany(f"there may be at most {most:,} selectors, and there are; the server's max_selectors says so")
+        kept = self._selectors[name] = Kept(len(self._selectors) + 1, name, plan, at)
+        return kept, True
+
+    async def archive(self, name: str, at: float | None) -> Kept | None:
+        if name not in self._selectors:
+            return None
+        self._selectors[name] = replace(self._selectors[name], archived=at)
+        return self._selectors[name]
+
+    # --- what was learned
+
+    async def snapshot(self, selector: int) -> str | None:
+        return self._snapshots[selector][1] if selector in self._snapshots else None
+
+    async def save(self, selector: int, events: int, text: str) -> None:
+        if events >= self._snapshots.get(selector, (0, ""))[0]:
+            self._snapshots[selector] = (events, text)
+
+    async def prune(self, before: float) -> None:
+        for key in [key for key, reply in self._replies.items() if reply.at < before]:
+            del self._replies[key]
+
+    # --- keys
+
+    async def keys(self) -> list[Key]:
+        return list(self._keys.values())
+
+    async def add_key(self, key: Key) -> None:
+        self._keys[key.id] = key
+
+    async def revoke_key(self, identity: str, at: float) -> bool:
+        key = self._keys.get(identity)
+        if key is None or key.revoked is not None:
+            return False
+        self._keys[identity] = replace(key, revoked=at)
+        return True
+
+
+def _events(row: Row) -> list[Row]:
+    """What happened to a decision: its outcome, and that it was given up before if so."""
+    if row.gave_by is None:
+        return [row]
+    gave = replace(
+        row, state=EXPIRED, units=0, cost=None, told=row.due, by=row.gave_by, seq=row.gave_seq, gave_by=None, gave_seq=None
+    )
+    return [gave, row]
+
+

@@ -1,0 +1,92 @@
+"""The tables, as SQLite and PostgreSQL both take them, and the steps from one version of them to the next."""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from suffice.service.errors import StoreTooNew
+from suffice.service.records import Key, Kept, Row
+
+# Each step is run once, in order, together with noting that it was. Only ever add steps at the end.
+STEPS: Final[tuple[tuple[str, ...], ...]] = (
+    (
+        """CREATE TABLE selectors (
+            number BIGINT PRIMARY KEY, name TEXT NOT NULL UNIQUE, plan TEXT NOT NULL,
+            created DOUBLE PRECISION NOT NULL, archived DOUBLE PRECISION)""",
+        """CREATE TABLE decisions (
+            selector BIGINT NOT NULL, id BIGINT NOT NULL, grp TEXT NOT NULL, arm INTEGER NOT NULL,
+            dual DOUBLE PRECISION NOT NULL, asked DOUBLE PRECISION NOT NULL, due DOUBLE PRECISION, note TEXT,
+            state SMALLINT NOT NULL, units BIGINT, cost DOUBLE PRECISION, told DOUBLE PRECISION,
+            shard INTEGER, seq BIGINT, gave_shard INTEGER, gave_seq BIGINT,
+            PRIMARY KEY (selector, id))""",
+        "CREATE INDEX decisions_settled ON decisions (selector, shard, seq) WHERE shard IS NOT NULL",
+        "CREATE INDEX decisions_given_up ON decisions (selector, gave_shard, gave_seq) WHERE gave_shard IS NOT NULL",
+        "CREATE INDEX decisions_due ON decisions (due) WHERE state = 0 AND due IS NOT NULL",
+        """CREATE TABLE counters (
+            selector BIGINT NOT NULL, grp TEXT NOT NULL, shard INTEGER NOT NULL, counts TEXT NOT NULL,
+            PRIMARY KEY (selector, grp, shard))""",
+        """CREATE TABLE replies (
+            selector BIGINT NOT NULL, idempotency_key TEXT NOT NULL, digest TEXT NOT NULL, answer TEXT NOT NULL,
+            at DOUBLE PRECISION NOT NULL, PRIMARY KEY (selector, idempotency_key))""",
+        "CREATE INDEX replies_at ON replies (at)",
+        "CREATE TABLE snapshots (selector BIGINT PRIMARY KEY, events BIGINT NOT NULL, state TEXT NOT NULL)",
+        """CREATE TABLE access_keys (
+            id TEXT PRIMARY KEY, name TEXT NOT NULL, hash TEXT NOT NULL, scopes TEXT NOT NULL,
+            created DOUBLE PRECISION NOT NULL, revoked DOUBLE PRECISION, expires DOUBLE PRECISION)""",
+    ),
+)
+VERSION: Final = len(STEPS)
+
+TABLES: Final = {  # with their columns: what it takes to copy a store
+    "selectors": ("number", "name", "plan", "created", "archived"),
+    "decisions": (
+        "selector", "id", "grp", "arm", "dual", "asked", "due", "note", "state", "units", "cost", "told", "shard", "seq",
+        "gave_shard", "gave_seq",
+    ),
+    "counters": ("selector", "grp", "shard", "counts"),
+    "replies": ("selector", "idempotency_key", "digest", "answer", "at"),
+    "snapshots": ("selector", "events", "state"),
+    "access_keys": ("id", "name", "hash", "scopes", "created", "revoked", "expires"),
+}  # fmt: skip
+
+ROW: Final = ", ".join(TABLES["decisions"])
+# A decision that was given up and amended since, as it was when it had expired. (2: EXPIRED)
+GAVE: Final = "selector, id, grp, arm, dual, asked, due, note, 2, 0, NULL, due, gave_shard, gave_seq, NULL, NULL"
+SELECTOR: Final = ", ".join(TABLES["selectors"])
+KEY: Final = ", ".join(TABLES["access_keys"])
+
+
+def check_version(found: int, where: str) -> None:
+    """Refuse a store that a later version of suffice has migrated."""
+    if found > VERSION:
+        raise StoreTooNew(
+            f"{where} was written by a later suffice (schema {found}, this one knows up to {VERSION}): upgrade suffice"
+        )
+
+
+def values_of(row: Row) -> tuple[Any, ...]:
+    """A decision as the table has it."""
+    return (
+        row.selector, row.id, row.group, row.arm, row.dual, row.asked, row.due, row.note, row.state, row.units, row.cost,
+        row.told, row.by, row.seq, row.gave_by, row.gave_seq,
+    )  # fmt: skip
+
+
+def row_of(values: Sequence[Any]) -> Row:
+    """A decision from the table."""
+    return Row(*values)
+
+
+def kept_of(values: Sequence[Any]) -> Kept:
+    """A selector from the table."""
+    return Kept(*values)
+
+
+def key_of(values: Sequence[Any]) -> Key:
+    """A key from the table."""
+    identity, name, digest, scopes, created, revoked, expires = values
+    return Key(identity, name, digest, tuple(scopes.split()), created, revoked, expires)
+
+
+def key_values(key: Key) -> tuple[Any, ...]:
+    """A key as the table has it."""
+    return (key.id, key.name, key.hash, " ".join(key.scopes), key.created, key.revoked, key.expires)

@@ -1,0 +1,285 @@
+"""One batch: asks decided and tells settled on what the store has found, nothing changed until the store has written it.
+
+Each request keeps its own result or error: one that is wrong takes no other down with it.
+"""
+
+import asyncio
+import json
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, Final
+
+from suffice.checks import WHOLE
+from suffice.errors import InvalidArgument, SufficeError, UnknownDecision
+from suffice.service.errors import Conflict, Gone
+from suffice.service.mind import Mind, Sitting
+from suffice.service.records import AMENDED, EXPIRED, PENDING, TOLD, Asked, Reply, Row, Told, Wish
+from suffice.service.stores.base import Changes, Shards, Whose
+
+log = logging.getLogger("suffice.service")
+
+KEPT: Final = 24 * 3600.0  # seconds that the answer to an ask with an idempotency key is kept
+
+
+@dataclass(slots=True, eq=False)
+class Ask:
+    """A request for decisions."""
+
+    mind: Mind
+    wish: Wish
+    allowed: Any
+    key: str | None
+    digest: str
+    done: asyncio.Future[list[Asked]]
+    result: list[Asked] | None = None
+    error: Exception | None = None
+
+    @property
+    def size(self) -> int:
+        """How many decisions it is about."""
+        return self.wish.count or 1
+
+
+@dataclass(slots=True, eq=False)
+class Tell:
+    """Outcomes, checked: (decision, units, cost); or, with `expire`, decisions to be given up."""
+
+    mind: Mind
+    outcomes: list[tuple[int, int, float | None]]
+    done: asyncio.Future[list[Told]]
+    expire: bool = False
+    result: list[Told] | None = None
+    error: Exception | None = None
+
+    @property
+    def size(self) -> int:
+        """How many decisions it is about."""
+        return len(self.outcomes)
+
+
+@dataclass(slots=True)
+class Batch:
+    """A batch of requests, as stores take it."""
+
+    requests: Sequence[Ask | Tell]
+    now: float
+    asks: set[Whose] = field(default_factory=set)
+    keys: set[tuple[int, str]] = field(default_factory=set)
+    tells: list[tuple[int, int]] = field(default_factory=list)
+    settled: list[tuple[Mind, Row]] = field(default_factory=list)
+    behind: set[int] = field(default_factory=set)  # selectors of which other processes know more
+    _at: dict[Whose, Sitting] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        told = set()
+        for request in self.requests:
+            number = request.mind.number
+            if isinstance(request, Tell):
+                told.update((number, decision) for decision, _, _ in request.outcomes)
+                continue
+            self.asks.add((number, ""))
+            self.asks.add((number, request.wish.group or ""))
+            if request.key is not None:
+                self.keys.add((number, request.key))
+        self.tells = sorted(told)
+
+    # --- asks
+
+    def ask(self, shard: int, found: Mapping[Whose, Shards], replies: Mapping[tuple[int, str], Reply]) -> Changes:
+        """Decide the asks."""
+        changes, known = Changes(), dict(replies)
+        self._at = {}
+        for request in self.requests:
+            if isinstance(request, Ask):
+                with request.mind.lock:
+                    self._answer(request, shard, found, known, changes)
+        self._close(changes)
+        return changes
+
+    def _answer(
+        self, request: Ask, shard: int, found: Mapping[Whose, Shards], known: dict[tuple[int, str], Reply], changes: Changes
+    ) -> None:
+        request.result = request.error = None
+        mind, key, before = request.mind, request.key, len(changes.asked)
+        pages: list[tuple[Sitting, Any]] = []
+        try:
+            main = self._sitting(mind, "", shard, found)
+            own = self._sitting(mind, request.wish.group or "", shard, found)
+            pages = [(main, main.page()), (own, own.page())]
+            earlier = None if key is None else known.get((mind.number, key))
+            if earlier is not None and earlier.at > self.now - KEPT:
+                request.result = _again(earlier, request)
+                return
+            request.result = self._decide(request, main, own, changes.asked)
+            if key is not None:
+                reply = Reply(mind.number, key, request.digest, _text(request.result), self.now)
+                known[(mind.number, key)] = reply
+                changes.replies.append(reply)
+        except Exception as error:
+            for sitting, page in pages:
+                sitting.back(page)
+            del changes.asked[before:]
+            _failed(request, error)
+
+    def _decide(self, request: Ask, main: Sitting, own: Sitting, rows: list[Row]) -> list[Asked]:
+        mind, wish = request.mind, request.wish
+        mind.check_contexts(wish.contexts)
+        contexts = wish.contexts or [None] * request.size
+        after, result = mind.plan.expire_after, []
+        for context in contexts:
+            decision, note = own.ask(request.allowed, wish.audit, context, self.now)
+            identity = None
+            if wish.audit:
+                identity = decision.id if own is main else main.take_id()
+                due = None if after is None else self.now + after
+                rows.append(
+                    Row(
+                        mind.number, identity, wish.group or "", decision.arm, decision.dual, self.now, due=due, note=note
+                    )
+                )
+            result.append(
+                Asked(
+                    identity, decision.arm, mind.option(decision.arm), decision.dual, decision.is_everything,
+                    decision.is_nothing,
+                )
+            )  # fmt: skip
+        return result
+
+    def _sitting(self, mind: Mind, group: str, shard: int, found: Mapping[Whose, Shards]) -> Sitting:
+        whose = (mind.number, group)
+        sitting = self._at.get(whose)
+        if sitting is None:
+            shards = found.get(whose, {})
+            sitting = self._at[whose] = Sitting(mind, group, shard, shards)
+            if not group and any(
+                one.events > mind.seen.get(number, 0) for number, one in shards.items() if number != shard
+            ):
+                self.behind.add(mind.number)
+        return sitting
+
+    def _close(self, changes: Changes) -> None:
+        touched = {(row.selector, row.group) for row in (*changes.asked, *changes.settled)}
+        touched |= {(number, "") for number, _ in touched}
+        for whose, sitting in self._at.items():
+            shard = sitting.shard()
+            if whose in touched or sitting.changed(shard):  # decisions that are not judged leave no row
+                changes.shards[whose] = shard
+
+    # --- tells
+
+    def tell(self, shard: int, found: Mapping[Whose, Shards], rows: Mapping[tuple[int, int], Row]) -> Changes:
+        """Settle the tells."""
+        changes, now = Changes(), dict(rows)
+        self._at, self.settled = {}, []
+        for request in self.requests:
+            if isinstance(request, Tell):
+                with request.mind.lock:
+                    self._settle_all(request, shard, found, now, changes)
+        self._close(changes)
+        return changes
+
+    def _settle_all(
+        self, request: Tell, shard: int, found: Mapping[Whose, Shards], rows: dict[tuple[int, int], Row], changes: Changes
+    ) -> None:
+        request.error, results = None, []
+        for decision, units, cost in request.outcomes:
+            row = rows.get((request.mind.number, decision))
+            try:
+                results.append(self._settle(request, row, decision, units, cost, shard, found, rows, changes))
+            except SufficeError as error:
+                results.append(Told(decision, status_of(error), detail=str(error)))
+            except Exception as error:
+                _failed(request, error)
+                return
+        request.result = results
+
+    def _settle(
+        self, request: Tell, row: Row | None, decision: int, units: int, cost: float | None, shard: int,
+        found: Mapping[Whose, Shards], rows: dict[tuple[int, int], Row], changes: Changes,
+    ) -> Told:  # fmt: skip
+        mind = request.mind
+        if row is None:
+            raise _missing(mind, decision, found.get((mind.number, ""), {}))
+        if row.state in (TOLD, AMENDED) or (request.expire and row.state != PENDING):
+            return _told_before(request, row, units, cost)
+        if not request.expire:
+            mind.selector._check_cost(row.arm, cost)
+        main = self._sitting(mind, "", shard, found)
+        own = self._sitting(mind, row.group, shard, found)
+        if request.expire:
+            own.give_up(row)
+        else:
+            own.settle(row, units)
+        main.events += 1
+        late = row.state == EXPIRED
+        new = Row(
+            row.selector, row.id, row.group, row.arm, row.dual, row.asked, row.due, row.note,
+            state=EXPIRED if request.expire else AMENDED if late else TOLD, units=units, cost=cost, told=self.now,
+            by=shard, seq=main.events, gave_by=row.by if late else None, gave_seq=row.seq if late else None,
+        )  # fmt: skip
+        own.cost += mind.spent(new)
+        rows[(row.selector, row.id)] = new
+        changes.settled.append(new)
+        self.settled.append((mind, new))
+        return Told(decision, 200, "amended" if late else "expired" if request.expire else "counted")
+
+    # --- afterwards
+
+    def finish(self) -> None:
+        """The store has written it: learn, and answer."""
+        for mind, row in self.settled:
+            with mind.lock:
+                if row.by is not None and row.seq == mind.seen.get(row.by, 0) + 1:
+                    mind.learn(row)
+                else:  # this shard was another process's before, of which not all is known yet
+                    self.behind.add(mind.number)
+        for request in self.requests:
+            if request.done.done():
+                continue  # nobody waits any more
+            if request.error is not None:
+                request.done.set_exception(request.error)
+            else:
+                request.done.set_result(request.result)  # type: ignore[arg-type]
+
+    def fail(self, error: Exception) -> None:
+        """The store could not write it."""
+        for request in self.requests:
+            if not request.done.done():
+                request.done.set_exception(error)
+
+
+def status_of(error: SufficeError) -> int:
+    """The HTTP status that says the same as an error."""
+    if isinstance(error, UnknownDecision):
+        return 404
+    return int(getattr(error, "status", 422 if isinstance(error, InvalidArgument) else 409))
+
+
+def _failed(request: Ask | Tell, error: Exception) -> None:
+    if not isinstance(error, SufficeError):
+        log.exception("selector %s: a request failed", request.mind.name)
+    request.error = error
+
+
+def _missing(mind: Mind, decision: int, shards: Shards) -> SufficeError:
+    if 0 <= decision < sum(shard.counts.next_id for shard in shards.values()):  # only where not all is kept
+        return Gone(f"decision {decision} was settled too long ago to be remembered; nothing was changed")
+    return UnknownDecision(f"decision {decision} was never asked of selector {mind.name!r}")
+
+
+def _told_before(request: Tell, row: Row, units: int, cost: float | None) -> Told:
+    if request.expire or (row.units == units and row.cost == cost):
+        return Told(row.id, 200, "unchanged")
+    said = f"success {(row.units or 0) / WHOLE:g}" + ("" if row.cost is None else f" and cost {row.cost:g}")
+    raise Conflict(f"decision {row.id} was told {said} before; a different outcome changes nothing")
+
+
+def _text(result: list[Asked]) -> str:
+    return json.dumps([asdict(one) for one in result])
+
+
+def _again(reply: Reply, request: Ask) -> list[Asked]:
+    if reply.digest != request.digest:
+        raise Conflict(f"idempotency key {reply.key!r} was used before with another body; use a new key for a new ask")
+    return [Asked(**one) for one in json.loads(reply.text)]
