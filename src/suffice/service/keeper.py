@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from suffice.certificate import Certificate
 from suffice.checks import cost_told, success_units
-from suffice.errors import InvalidArgument, SufficeError
+from suffice.errors import InvalidArgument, SufficeError, shown
 from suffice.looking import Insight
 from suffice.records import Arm
 from suffice.service.errors import Conflict, Gone, NoSuchSelector, TooMany
@@ -47,7 +47,11 @@ class Keeper:
         """Open the store and begin to look after what is in it."""
         await self.store.open()
         await asyncio.to_thread(_warm_up)
-        for loop in (self._every(SWEEP, self.sweep), self._every(TEND, self._minds.tend), self._every(PRUNE, self.prune)):
+        for loop in (
+            self._every(SWEEP, self.sweep),
+            self._every(TEND, self._minds.tend),
+            self._every(PRUNE, self.prune),
+        ):
             self._begin(loop)
         self.ready = True
 
@@ -114,7 +118,9 @@ class Keeper:
             await asyncio.to_thread(plan.selector)  # whatever is wrong with it is to be said before it is kept
             kept, made = await self.store.add(name, text, self.clock(), self.limits.selectors)
         if kept.plan != text:
-            raise Conflict(f"selector {name!r} exists with another plan; archive it and use another name, or send its own plan")
+            raise Conflict(
+                f"selector {name!r} exists with another plan; send its own plan, or make another selector with this one"
+            )
         if kept.archived is not None:
             kept = await self.store.archive(name, None) or kept
         self._minds.forget(name)
@@ -144,7 +150,9 @@ class Keeper:
         result = []
         for kept in some:
             mind = await self._minds.of(kept)
-            result.append(standing_of(kept, mind, {one: found for one, found in shards.items() if one[0] == kept.number}))
+            result.append(
+                standing_of(kept, mind, {one: found for one, found in shards.items() if one[0] == kept.number})
+            )
         return result
 
     async def plan(self, name: str) -> Plan:
@@ -160,7 +168,9 @@ class Keeper:
         """Decisions, on disk."""
         kept = await self._minds.kept(name)
         if kept.archived is not None:
-            raise Gone(f"selector {name!r} was archived, so nothing can be asked of it; PUT its plan again to bring it back")
+            raise Gone(
+                f"selector {name!r} was archived, so nothing can be asked of it; PUT its plan again to bring it back"
+            )
         mind = self._minds.at_hand(kept) or await self._minds.of(kept)
         if wish.count is not None and not 1 <= wish.count <= self.limits.list_length:
             raise InvalidArgument(f"count must be a number from 1 to {self.limits.list_length:,}, got {wish.count}")
@@ -170,6 +180,8 @@ class Keeper:
             )
         if wish.group and wish.group not in mind.selector.groups and len(mind.selector.groups) >= self.limits.groups:
             raise TooMany(f"a selector may have at most {self.limits.groups:,} groups, and {name!r} has them")
+        for what, text in (("group", wish.group), ("Idempotency-Key", key)):
+            _check_text(what, text)
         request = Ask(mind, wish, mind.allowed(wish.available), key, digest, _future())
         self._writer.put(request)
         return await request.done
@@ -178,7 +190,9 @@ class Keeper:
         """What became of each outcome, on disk."""
         mind = await self._mind(name)
         if len(outcomes) > self.limits.list_length:
-            raise InvalidArgument(f"outcomes must be at most {self.limits.list_length:,} at once, got {len(outcomes):,}")
+            raise InvalidArgument(
+                f"outcomes must be at most {self.limits.list_length:,} at once, got {len(outcomes):,}"
+            )
         results: list[Told | None] = [None] * len(outcomes)
         good: list[tuple[int, int, float | None]] = []
         places = []
@@ -246,6 +260,12 @@ class Keeper:
 def context_of(row: Row) -> Any:
     """The context that a decision was asked with; None if there was none."""
     return None if row.note is None else json.loads(row.note)["context"]
+
+
+def _check_text(what: str, text: str | None) -> None:
+    """Refuse what a database cannot hold."""
+    if text is not None and ("\0" in text or (not text.isascii() and text.encode(errors="ignore").decode() != text)):
+        raise InvalidArgument(f"{what} must be text without NUL characters and lone surrogates, got {shown(text)}")
 
 
 def _future() -> "asyncio.Future[Any]":

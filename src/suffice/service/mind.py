@@ -26,7 +26,9 @@ from suffice.service.stores.base import Shards
 
 log = logging.getLogger("suffice.service")
 
-NEVER: Final = 1e12  # the store says what has expired. (Also, it keeps the compiled short way shut, which counts by itself.)
+NEVER: Final = (
+    1e12  # the store says what has expired. (Also, it keeps the compiled short way shut, which counts by itself.)
+)
 PRICED: Final = 4096  # options whose JSON is kept at hand
 
 
@@ -75,8 +77,9 @@ class Mind:
         looking = self.selector._looking
         if looking is None and contexts is not None and any(context is not None for context in contexts):
             raise InvalidArgument('context must be left out where no model looks at it: the plan needs "model": "auto"')
-        for context in contexts or () if looking is not None else ():
-            looking.check(context)
+        if looking is not None:
+            for context in contexts or ():
+                looking.check(context)
 
     def dual(self, group: str, counts: Counts) -> float:
         """The price now paid for one success."""
@@ -239,4 +242,3 @@ def _put(holder: Selecting, promise: Promise, counts: Counts) -> None:
     ledger.expired.clear()
     ledger.put(promise.open(counts))
     ledger.restored = False
-

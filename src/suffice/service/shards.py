@@ -17,7 +17,9 @@ LARGEST: Final = frozenset({"missing", "missing_mirror", "forgiven"})
 RUNNING: Final = frozenset({"excess", "worst_excess"})
 SKIPPED: Final = frozenset({"settled"})  # of one ledger only
 ADDED: Final = tuple(
-    one.name for one in fields(Counts) if one.name not in LARGEST and one.name not in RUNNING and one.name not in SKIPPED
+    one.name
+    for one in fields(Counts)
+    if one.name not in LARGEST and one.name not in RUNNING and one.name not in SKIPPED
 )
 
 

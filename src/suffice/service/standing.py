@@ -55,5 +55,3 @@ def standing_of(kept: Kept, mind: Mind, shards: Mapping[Whose, Shards]) -> Stand
         model=mind.plan.model,
         everything_cost=mind.menu.max_cost,
     )
-
-

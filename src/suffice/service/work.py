@@ -72,7 +72,7 @@ class Batch:
     _at: dict[Whose, Sitting] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        told = set()
+        told: set[tuple[int, int]] = set()
         for request in self.requests:
             number = request.mind.number
             if isinstance(request, Tell):
@@ -98,7 +98,12 @@ class Batch:
         return changes
 
     def _answer(
-        self, request: Ask, shard: int, found: Mapping[Whose, Shards], known: dict[tuple[int, str], Reply], changes: Changes
+        self,
+        request: Ask,
+        shard: int,
+        found: Mapping[Whose, Shards],
+        known: dict[tuple[int, str], Reply],
+        changes: Changes,
     ) -> None:
         request.result = request.error = None
         mind, key, before = request.mind, request.key, len(changes.asked)
@@ -135,7 +140,14 @@ class Batch:
                 due = None if after is None else self.now + after
                 rows.append(
                     Row(
-                        mind.number, identity, wish.group or "", decision.arm, decision.dual, self.now, due=due, note=note
+                        mind.number,
+                        identity,
+                        wish.group or "",
+                        decision.arm,
+                        decision.dual,
+                        self.now,
+                        due=due,
+                        note=note,
                     )
                 )
             result.append(
@@ -180,7 +192,12 @@ class Batch:
         return changes
 
     def _settle_all(
-        self, request: Tell, shard: int, found: Mapping[Whose, Shards], rows: dict[tuple[int, int], Row], changes: Changes
+        self,
+        request: Tell,
+        shard: int,
+        found: Mapping[Whose, Shards],
+        rows: dict[tuple[int, int], Row],
+        changes: Changes,
     ) -> None:
         request.error, results = None, []
         for decision, units, cost in request.outcomes:

@@ -20,7 +20,11 @@ class Writer:
     """Takes requests and has the store do them, batch by batch."""
 
     def __init__(
-        self, store: Store, most: int, clock: Callable[[], float] = time.time, after: Callable[[Batch], None] | None = None
+        self,
+        store: Store,
+        most: int,
+        clock: Callable[[], float] = time.time,
+        after: Callable[[Batch], None] | None = None,
     ) -> None:
         self._store, self._most, self._clock, self._after = store, most, clock, after
         self._queue: deque[Ask | Tell] = deque()
@@ -62,7 +66,8 @@ class Writer:
             batch.fail(StoreDown("it was written, but answering failed; ask for it again with the same key"))
 
     def _take(self) -> list[Ask | Tell]:
-        taken, size = [], 0
+        taken: list[Ask | Tell] = []
+        size = 0
         while self._queue and (not taken or size + self._queue[0].size <= LARGEST):
             request = self._queue.popleft()
             size += request.size

@@ -34,8 +34,8 @@ class Work(Protocol):
     `ask` and `tell` change nothing but themselves: they are told what the store has found, and say what is to be written.
     """
 
-    asks: Collection[Whose]  # whose counts the asks need; for a group, the selector's too
-    keys: Collection[tuple[int, str]]  # idempotency keys to be looked up
+    asks: set[Whose]  # whose counts the asks need; for a group, the selector's too
+    keys: set[tuple[int, str]]  # idempotency keys to be looked up
     tells: list[tuple[int, int]]  # decisions (selector, id) to be settled, in order and without repetition
 
     def ask(self, shard: int, found: Mapping[Whose, Shards], replies: Mapping[tuple[int, str], Reply]) -> Changes:

@@ -78,7 +78,7 @@ class MemoryStore(Store):
     async def recent(self, selector: int, limit: int) -> list[Row]:
         shard = self._shards.get((selector, ""))
         places = ((selector, identity) for identity in range((shard.counts.next_id if shard else 0) - 1, -1, -1))
-        found = []
+        found: list[Row] = []
         for place in places:
             if len(found) >= limit or place[1] < (shard.counts.next_id if shard else 0) - 10 * limit:
                 break
@@ -88,7 +88,7 @@ class MemoryStore(Store):
 
     async def events(self, selector: int, seen: Mapping[int, int], limit: int) -> list[Row]:
         after = seen.get(SHARD, 0)
-        found = []
+        found: list[Row] = []
         for place in self._settled:
             row = self._rows[place]
             if row.selector == selector:
@@ -159,8 +159,14 @@ def _events(row: Row) -> list[Row]:
     if row.gave_by is None:
         return [row]
     gave = replace(
-        row, state=EXPIRED, units=0, cost=None, told=row.due, by=row.gave_by, seq=row.gave_seq, gave_by=None, gave_seq=None
+        row,
+        state=EXPIRED,
+        units=0,
+        cost=None,
+        told=row.due,
+        by=row.gave_by,
+        seq=row.gave_seq,
+        gave_by=None,
+        gave_seq=None,
     )
     return [gave, row]
-
-

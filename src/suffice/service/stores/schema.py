@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from suffice.service.errors import StoreTooNew
-from suffice.service.records import Key, Kept, Row
+from suffice.service.records import Kept, Key, Row
 
 # Each step is run once, in order, together with noting that it was. Only ever add steps at the end.
 STEPS: Final[tuple[tuple[str, ...], ...]] = (

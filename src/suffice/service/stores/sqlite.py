@@ -225,7 +225,9 @@ class SqliteStore(Store):
         return await self._change(add)
 
     async def archive(self, name: str, at: float | None) -> Kept | None:
-        await self._change(lambda writer: writer.execute("UPDATE selectors SET archived = ? WHERE name = ?", (at, name)))
+        await self._change(
+            lambda writer: writer.execute("UPDATE selectors SET archived = ? WHERE name = ?", (at, name))
+        )
         return await self.selector(name)
 
     # --- what was learned
@@ -302,5 +304,3 @@ def _write(db: sqlite3.Connection, changes: Changes) -> None:
             SET digest = excluded.digest, answer = excluded.answer, at = excluded.at""",
         [(one.selector, one.key, one.digest, one.text, one.at) for one in changes.replies],
     )
-
-

@@ -1,0 +1,248 @@
+"""A store in PostgreSQL, for any number of server processes.
+
+- Each process counts in a shard of its own, so that none waits for another's counts; the sums are what is true.
+- Asks of one selector take turns, in all processes: each sees all those before it, so that nothing is outstanding that an
+  asker does not know of. That turn is short: the transaction is committed without waiting for the disk, and only then is
+  the disk waited for, together with the tells. PostgreSQL writes its log in order, so whatever was seen is on disk by
+  then too, and nothing is acknowledged before.
+- Tells of any number of processes go side by side. They lock their decisions in order, so that they never wait in a circle.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable, Collection, Mapping
+from contextlib import asynccontextmanager
+from typing import Any, Final, TypeVar
+
+import asyncpg
+
+from suffice.service.errors import ServiceError, StoreDown
+from suffice.service.records import Kept, Key, Reply, Row
+from suffice.service.shards import read
+from suffice.service.stores import postgres_sql as sql
+from suffice.service.stores.base import Shards, Store, Whose, Work, whose
+from suffice.service.stores.schema import STEPS, VERSION, check_version, kept_of, key_of, key_values, row_of
+from suffice.service.stores.sqlite import too_many
+
+Got = TypeVar("Got")
+
+# The spaces of advisory locks: "su" as a number, and one more for each use.
+STARTING: Final = 0x7375
+SHARDS: Final = STARTING + 1
+ASKING: Final = STARTING + 2
+ADDING: Final = STARTING + 3
+READERS: Final = 4
+SETTINGS: Final = {
+    "application_name": "suffice",
+    "search_path": sql.SCHEMA,
+    "jit": "off",
+    # A process that stops in the middle of a transaction must not keep the others waiting.
+    "lock_timeout": "15s",
+    "idle_in_transaction_session_timeout": "15s",
+    "statement_timeout": "60s",
+}
+
+
+class PostgresStore(Store):
+    """Tables in the schema `suffice` of a database."""
+
+    shared = True
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self._pool: asyncpg.Pool | None = None
+        self._connection: asyncpg.Connection | None = None
+        self._shard = -1
+
+    # --- open and close
+
+    async def open(self, *, keys_only: bool = False) -> None:
+        async with _speaking():
+            connection = await asyncpg.connect(self.url, server_settings=SETTINGS, timeout=10)
+            try:
+                await self._migrate(connection)
+            finally:
+                await connection.close()
+            self._pool = await asyncpg.create_pool(
+                self.url, min_size=1, max_size=READERS, server_settings=SETTINGS, timeout=10, command_timeout=60
+            )
+            if not keys_only:
+                await self._writer()
+
+    async def _migrate(self, connection: asyncpg.Connection) -> None:
+        async with connection.transaction():
+            await connection.execute(
+                "SELECT pg_advisory_xact_lock($1)", STARTING
+            )  # whoever starts at the same time waits
+            await connection.execute(f"CREATE SCHEMA IF NOT EXISTS {sql.SCHEMA}")
+            await connection.execute("CREATE TABLE IF NOT EXISTS schema_version (version INTEGER NOT NULL)")
+            version = await connection.fetchval("SELECT COALESCE(MAX(version), 0) FROM schema_version")
+            check_version(version, "the database")
+            for step in STEPS[version:]:
+                for statement in step:
+                    await connection.execute(statement)
+            if version < VERSION:
+                await connection.execute("DELETE FROM schema_version")
+                await connection.execute("INSERT INTO schema_version VALUES ($1)", VERSION)
+
+    async def close(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            with contextlib.suppress(OSError, asyncpg.PostgresError, asyncpg.InterfaceError):
+                await connection.close(timeout=5)
+        pool, self._pool = self._pool, None
+        if pool is not None:
+            try:
+                await asyncio.wait_for(pool.close(), 5)
+            except (TimeoutError, OSError, asyncpg.PostgresError, asyncpg.InterfaceError):
+                pool.terminate()
+
+    async def ping(self) -> None:
+        await self._fetch(lambda one: one, "SELECT 1")
+
+    async def _writer(self) -> asyncpg.Connection:
+        """The connection that writes. It holds the lock on our shard: if it is lost, so is the shard."""
+        if self._connection is not None and not self._connection.is_closed():
+            return self._connection
+        connection = await asyncpg.connect(self.url, server_settings=SETTINGS, timeout=10, command_timeout=60)
+        shard = 0
+        while not await connection.fetchval("SELECT pg_try_advisory_lock($1, $2)", SHARDS, shard):
+            shard += 1
+        self._connection, self._shard = connection, shard
+        return connection
+
+    # --- decisions
+
+    async def transact(self, work: Work) -> None:
+        async with _speaking():
+            connection = await self._writer()
+            try:
+                if work.asks:
+                    await self._ask(connection, work)
+                if work.tells:
+                    await self._tell(connection, work)
+                elif work.asks:
+                    await connection.execute(sql.FLUSH)
+            except BaseException as error:
+                if not isinstance(error, ServiceError):  # nobody knows what state it is in
+                    connection.terminate()
+                    self._connection = None
+                raise
+
+    async def _ask(self, connection: asyncpg.Connection, work: Work) -> None:
+        async with connection.transaction():
+            # Seen by all at once, on disk by the time of the commit that follows in `transact`.
+            await connection.execute("SET LOCAL synchronous_commit = off")
+            await connection.execute(sql.TURNS, ASKING, sorted({selector for selector, _ in work.asks}))
+            found = await self._found(connection, work.asks)
+            replies = {}
+            if work.keys:
+                numbers, keys = zip(*work.keys, strict=True)
+                for values in await connection.fetch(sql.REPLIES, list(numbers), list(keys)):
+                    replies[(values[0], values[1])] = Reply(*values)
+            await self._write(connection, work.ask(self._shard, found, replies))
+
+    async def _tell(self, connection: asyncpg.Connection, work: Work) -> None:
+        async with connection.transaction():
+            numbers, ids = zip(*work.tells, strict=True)
+            locked = await connection.fetch(sql.LOCK, list(numbers), list(ids))
+            rows = {(values[0], values[1]): row_of(values) for values in locked}
+            found = await self._found(connection, whose(work, rows.values()))
+            await self._write(connection, work.tell(self._shard, found, rows))
+
+    async def _found(self, connection: asyncpg.Connection, wanted: Collection[Whose]) -> dict[Whose, Shards]:
+        numbers, groups = zip(*wanted, strict=True)
+        result: dict[Whose, Shards] = {}
+        for number, group, shard, text in await connection.fetch(sql.COUNTERS, list(numbers), list(groups)):
+            result.setdefault((number, group), {})[shard] = read(text)
+        return result
+
+    async def _write(self, connection: asyncpg.Connection, changes: Any) -> None:
+        for statement, columns in sql.written(changes, self._shard):
+            await connection.execute(statement, *columns)
+
+    async def rows(self, selector: int, after: int, limit: int) -> list[Row]:
+        return await self._fetch(row_of, sql.ROWS, selector, after, limit)
+
+    async def recent(self, selector: int, limit: int) -> list[Row]:
+        return await self._fetch(row_of, sql.RECENT, selector, limit)
+
+    async def events(self, selector: int, seen: Mapping[int, int], limit: int) -> list[Row]:
+        return await self._fetch(row_of, sql.EVENTS, selector, list(seen), list(seen.values()), limit)
+
+    async def overdue(self, now: float, limit: int) -> list[tuple[int, int]]:
+        return await self._fetch(lambda found: (found[0], found[1]), sql.OVERDUE, now, limit)
+
+    async def shards(self, selectors: Collection[int], *, groups: bool = True) -> dict[Whose, Shards]:
+        result: dict[Whose, Shards] = {}
+        found = await self._fetch(tuple, sql.ALL_COUNTERS if groups else sql.OWN_COUNTERS, list(selectors))
+        for number, group, shard, text in found:
+            result.setdefault((number, group), {})[shard] = read(text)
+        return result
+
+    async def _fetch(self, make: Callable[[Any], Got], query: str, *values: Any) -> list[Got]:
+        async with _speaking():
+            return [make(found) for found in await self._readers.fetch(query, *values)]
+
+    @property
+    def _readers(self) -> asyncpg.Pool:
+        if self._pool is None:
+            raise StoreDown("the database is not open")
+        return self._pool
+
+    # --- selectors
+
+    async def selector(self, name: str) -> Kept | None:
+        return next(iter(await self._fetch(kept_of, sql.SELECTOR, name)), None)
+
+    async def selectors(self, after: str, limit: int, *, archived: bool) -> list[Kept]:
+        return await self._fetch(kept_of, sql.SELECTORS, after, archived, limit)
+
+    async def add(self, name: str, plan: str, at: float, most: int) -> tuple[Kept, bool]:
+        async with _speaking(), self._readers.acquire() as connection, connection.transaction():
+            await connection.execute("SELECT pg_advisory_xact_lock($1)", ADDING)
+            found = await connection.fetchrow(sql.SELECTOR, name)
+            if found is not None:
+                return kept_of(found), False
+            count, last = await connection.fetchrow("SELECT COUNT(*), COALESCE(MAX(number), 0) FROM selectors")
+            if count >= most:
+                raise too_many(most)
+            await connection.execute(sql.ADD, last + 1, name, plan, at)
+            return Kept(last + 1, name, plan, at), True
+
+    async def archive(self, name: str, at: float | None) -> Kept | None:
+        await self._fetch(tuple, "UPDATE selectors SET archived = $2 WHERE name = $1", name, at)
+        return await self.selector(name)
+
+    # --- what was learned
+
+    async def snapshot(self, selector: int) -> str | None:
+        found = await self._fetch(lambda one: str(one[0]), "SELECT state FROM snapshots WHERE selector = $1", selector)
+        return found[0] if found else None
+
+    async def save(self, selector: int, events: int, text: str) -> None:
+        await self._fetch(tuple, sql.SAVE, selector, events, text)
+
+    async def prune(self, before: float) -> None:
+        await self._fetch(tuple, "DELETE FROM replies WHERE at < $1", before)
+
+    # --- keys
+
+    async def keys(self) -> list[Key]:
+        return await self._fetch(key_of, sql.KEYS)
+
+    async def add_key(self, key: Key) -> None:
+        await self._fetch(tuple, sql.ADD_KEY, *key_values(key))
+
+    async def revoke_key(self, identity: str, at: float) -> bool:
+        return bool(await self._fetch(tuple, sql.REVOKE_KEY, identity, at))
+
+
+@asynccontextmanager
+async def _speaking() -> AsyncIterator[None]:
+    """Whatever goes wrong with the database becomes one sentence."""
+    try:
+        yield
+    except (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError, ValueError) as error:
+        said = str(error).split("\n")[0] or type(error).__name__
+        raise StoreDown(f"the database could not be used, and nothing was acknowledged: {said}") from error
