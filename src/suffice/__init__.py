@@ -1,5 +1,7 @@
 """Choose just enough: hold a success rate at the least cost when all you ever see is whether it worked."""
 
+from typing import TYPE_CHECKING
+
 from suffice import models, rivals, streams
 from suffice.certificate import Certificate
 from suffice.errors import (
@@ -10,10 +12,13 @@ from suffice.errors import (
     InvalidContext,
     NewerState,
     Reentered,
+    Refused,
+    ServiceProblem,
     StateError,
     SufficeError,
     SufficeWarning,
     UnknownDecision,
+    Unreachable,
 )
 from suffice.fleet import Fleet
 from suffice.kernels.warm import warmup
@@ -25,6 +30,10 @@ from suffice.records import Arm, Decision
 from suffice.selector import Selector
 from suffice.simulate import Mark, Summary, Trace, replicate, simulate, summarize
 from suffice.threshold import ThresholdSelector
+
+if TYPE_CHECKING:
+    from suffice.client import AsyncClient as AsyncClient
+    from suffice.client import Client as Client
 
 __version__ = "0.1.0"
 
@@ -44,7 +53,9 @@ __all__ = [
     "NewerState",
     "Optimum",
     "Reentered",
+    "Refused",
     "Selector",
+    "ServiceProblem",
     "StateError",
     "SufficeError",
     "SufficeWarning",
@@ -52,6 +63,7 @@ __all__ = [
     "ThresholdSelector",
     "Trace",
     "UnknownDecision",
+    "Unreachable",
     "contextual_optimum",
     "models",
     "optimum",
@@ -63,3 +75,19 @@ __all__ = [
     "summarize",
     "warmup",
 ]
+
+# Found when they are asked for, and not in __all__: they need an extra.
+_CLIENTS = ("AsyncClient", "Client")
+
+if not TYPE_CHECKING:  # else every name would pass for one of ours
+
+    def __getattr__(name: str) -> object:
+        if name not in _CLIENTS:
+            raise AttributeError(f"module 'suffice' has no attribute {name!r}")
+        try:
+            import suffice.client
+        except ModuleNotFoundError as error:
+            if error.name != "httpx":
+                raise
+            raise ImportError(f"suffice.{name} needs httpx: pip install 'suffice[client]'") from error
+        return getattr(suffice.client, name)

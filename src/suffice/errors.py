@@ -10,10 +10,15 @@
     │   └── ForeignDecision                   asked, but of another selector
     ├── AlreadyTold                           settled before; telling twice changes nothing
     ├── Reentered                             called from a handler that interrupts the same selector; nothing was changed
-    └── StateError                            a state that cannot be read
-        └── NewerState                        written by a later version of suffice
+    ├── StateError                            a state that cannot be read
+    │   └── NewerState                        written by a later version of suffice
+    └── ServiceProblem                        the decision service answered with an error
+        ├── Refused                           it does not know the key, or the key may not do this
+        └── Unreachable                       it could not be reached, however often it was tried
     SufficeWarning (a UserWarning)            something to look at that did no harm
 """
+
+from collections.abc import Mapping
 
 
 class SufficeError(Exception):
@@ -54,6 +59,35 @@ class StateError(SufficeError):
 
 class NewerState(StateError):
     """A state saved by a later version of suffice."""
+
+
+class ServiceProblem(SufficeError):
+    """The decision service answered with an error.
+
+    `status` is the HTTP status, None where nothing came back; `detail` the sentence of the service; `request_id` what its
+    logs call the request; `failed`, for outcomes that were refused, decision to reason.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        status: int | None = None,
+        detail: str = "",
+        request_id: str | None = None,
+        failed: Mapping[int, str] | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.status, self.detail, self.request_id = status, detail or message, request_id
+        self.failed: dict[int, str] = dict(failed or {})
+
+
+class Refused(ServiceProblem):
+    """The service does not know the key, or the key may not do this."""
+
+
+class Unreachable(ServiceProblem):
+    """The service could not be reached, however often it was tried."""
 
 
 class SufficeWarning(UserWarning):

@@ -178,10 +178,10 @@ class Keeper:
             raise InvalidArgument(
                 f"contexts must hold one for each of the {wish.count or 1} decisions, got {len(wish.contexts)}"
             )
-        if wish.group and wish.group not in mind.selector.groups and len(mind.selector.groups) >= self.limits.groups:
-            raise TooMany(f"a selector may have at most {self.limits.groups:,} groups, and {name!r} has them")
         for what, text in (("group", wish.group), ("Idempotency-Key", key)):
             _check_text(what, text)
+        if wish.group and wish.group not in mind.selector.groups and len(mind.selector.groups) >= self.limits.groups:
+            raise TooMany(f"a selector may have at most {self.limits.groups:,} groups, and {name!r} has them")
         request = Ask(mind, wish, mind.allowed(wish.available), key, digest, _future())
         self._writer.put(request)
         return await request.done

@@ -119,8 +119,8 @@ class Kept:
 class Row:
     """A decision in a store.
 
-    `by` and `seq` say which shard settled it, and as which of its events; `gave_by` and `gave_seq`, the same of giving it
-    up, where a late outcome has amended it since.
+    `by` and `seq` say which shard settled it, and as which of its events; `gave_by`, `gave_seq` and `gave_at`, the same of
+    giving it up and when that was, where a late outcome has amended it since.
     """
 
     selector: int
@@ -139,6 +139,7 @@ class Row:
     seq: int | None = None
     gave_by: int | None = None
     gave_seq: int | None = None
+    gave_at: float | None = None
 
 
 @dataclass(slots=True)

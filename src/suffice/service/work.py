@@ -234,6 +234,7 @@ class Batch:
             row.selector, row.id, row.group, row.arm, row.dual, row.asked, row.due, row.note,
             state=EXPIRED if request.expire else AMENDED if late else TOLD, units=units, cost=cost, told=self.now,
             by=shard, seq=main.events, gave_by=row.by if late else None, gave_seq=row.seq if late else None,
+            gave_at=row.told if late else None,
         )  # fmt: skip
         own.cost += mind.spent(new)
         rows[(row.selector, row.id)] = new

@@ -3,6 +3,7 @@
 from collections import OrderedDict
 from collections.abc import Collection, Mapping
 from dataclasses import replace
+from itertools import islice
 from typing import Final
 
 from suffice.service.errors import TooMany
@@ -19,7 +20,7 @@ class MemoryStore(Store):
     def __init__(self, url: str = "memory:", remembered: int = REMEMBERED) -> None:
         self.url, self._remembered = url, remembered
         self._selectors: dict[str, Kept] = {}
-        self._rows: dict[tuple[int, int], Row] = {}
+        self._rows: dict[int, dict[int, Row]] = {}  # by selector and id, in the order of asking
         self._settled: OrderedDict[tuple[int, int], None] = OrderedDict()
         self._due: OrderedDict[tuple[int, int], float] = OrderedDict()
         self._shards: dict[Whose, Shard] = {}
@@ -44,7 +45,8 @@ class MemoryStore(Store):
             replies = {key: self._replies[key] for key in work.keys if key in self._replies}
             self._write(work.ask(SHARD, self._found(work.asks), replies))
         if work.tells:
-            rows = {one: replace(self._rows[one]) for one in work.tells if one in self._rows}
+            found = {one: self._rows.get(one[0], {}).get(one[1]) for one in work.tells}
+            rows = {one: replace(row) for one, row in found.items() if row is not None}
             self._write(work.tell(SHARD, self._found(whose(work, rows.values())), rows))
 
     def _found(self, wanted: Collection[Whose]) -> dict[Whose, Shards]:
@@ -52,17 +54,18 @@ class MemoryStore(Store):
 
     def _write(self, changes: Changes) -> None:
         for row in changes.asked:
-            self._rows[(row.selector, row.id)] = row
+            self._rows.setdefault(row.selector, {})[row.id] = row
             if row.due is not None:
                 self._due[(row.selector, row.id)] = row.due
         for row in changes.settled:
             place = (row.selector, row.id)
-            self._rows[place] = row
+            self._rows[row.selector][row.id] = row
             self._due.pop(place, None)
             self._settled[place] = None
             self._settled.move_to_end(place)
         while len(self._settled) > self._remembered:
-            del self._rows[self._settled.popitem(last=False)[0]]
+            selector, identity = self._settled.popitem(last=False)[0]
+            del self._rows[selector][identity]
         for one, shard in changes.shards.items():
             self._shards[one] = shard
             self._groups.setdefault(one[0], set()).add(one[1])
@@ -72,28 +75,16 @@ class MemoryStore(Store):
             self._replies.popitem(last=False)
 
     async def rows(self, selector: int, after: int, limit: int) -> list[Row]:
-        found = sorted(place for place in self._rows if place[0] == selector and place[1] > after)
-        return [self._rows[place] for place in found[:limit]]
+        rows = self._rows.get(selector, {}).values()
+        return list(islice((row for row in rows if row.id > after), limit))
 
     async def recent(self, selector: int, limit: int) -> list[Row]:
-        shard = self._shards.get((selector, ""))
-        places = ((selector, identity) for identity in range((shard.counts.next_id if shard else 0) - 1, -1, -1))
-        found: list[Row] = []
-        for place in places:
-            if len(found) >= limit or place[1] < (shard.counts.next_id if shard else 0) - 10 * limit:
-                break
-            if place in self._rows:
-                found.append(self._rows[place])
-        return found
+        return list(islice(reversed(self._rows.get(selector, {}).values()), limit))
 
     async def events(self, selector: int, seen: Mapping[int, int], limit: int) -> list[Row]:
         after = seen.get(SHARD, 0)
-        found: list[Row] = []
-        for place in self._settled:
-            row = self._rows[place]
-            if row.selector == selector:
-                found += [one for one in _events(row) if (one.seq or 0) > after]
-        return sorted(found, key=lambda row: row.seq or 0)[:limit]
+        rows = [one for row in self._rows.get(selector, {}).values() for one in _events(row)]
+        return sorted((one for one in rows if (one.seq or 0) > after), key=lambda one: one.seq or 0)[:limit]
 
     async def overdue(self, now: float, limit: int) -> list[tuple[int, int]]:
         return [place for place, due in self._due.items() if due < now][:limit]
@@ -159,14 +150,7 @@ def _events(row: Row) -> list[Row]:
     if row.gave_by is None:
         return [row]
     gave = replace(
-        row,
-        state=EXPIRED,
-        units=0,
-        cost=None,
-        told=row.due,
-        by=row.gave_by,
-        seq=row.gave_seq,
-        gave_by=None,
-        gave_seq=None,
-    )
+        row, state=EXPIRED, units=0, cost=None, told=row.gave_at, by=row.gave_by, seq=row.gave_seq, gave_by=None,
+        gave_seq=None, gave_at=None,
+    )  # fmt: skip
     return [gave, row]

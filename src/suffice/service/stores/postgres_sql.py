@@ -13,7 +13,7 @@ TYPES: Final = {
     "selector": "bigint", "id": "bigint", "grp": "text", "arm": "integer", "dual": "double precision",
     "asked": "double precision", "due": "double precision", "note": "text", "state": "smallint", "units": "bigint",
     "cost": "double precision", "told": "double precision", "shard": "integer", "seq": "bigint", "gave_shard": "integer",
-    "gave_seq": "bigint",
+    "gave_seq": "bigint", "gave_at": "double precision",
 }  # fmt: skip
 
 

@@ -16,7 +16,7 @@ STEPS: Final[tuple[tuple[str, ...], ...]] = (
             selector BIGINT NOT NULL, id BIGINT NOT NULL, grp TEXT NOT NULL, arm INTEGER NOT NULL,
             dual DOUBLE PRECISION NOT NULL, asked DOUBLE PRECISION NOT NULL, due DOUBLE PRECISION, note TEXT,
             state SMALLINT NOT NULL, units BIGINT, cost DOUBLE PRECISION, told DOUBLE PRECISION,
-            shard INTEGER, seq BIGINT, gave_shard INTEGER, gave_seq BIGINT,
+            shard INTEGER, seq BIGINT, gave_shard INTEGER, gave_seq BIGINT, gave_at DOUBLE PRECISION,
             PRIMARY KEY (selector, id))""",
         "CREATE INDEX decisions_settled ON decisions (selector, shard, seq) WHERE shard IS NOT NULL",
         "CREATE INDEX decisions_given_up ON decisions (selector, gave_shard, gave_seq) WHERE gave_shard IS NOT NULL",
@@ -40,7 +40,7 @@ TABLES: Final = {  # with their columns: what it takes to copy a store
     "selectors": ("number", "name", "plan", "created", "archived"),
     "decisions": (
         "selector", "id", "grp", "arm", "dual", "asked", "due", "note", "state", "units", "cost", "told", "shard", "seq",
-        "gave_shard", "gave_seq",
+        "gave_shard", "gave_seq", "gave_at",
     ),
     "counters": ("selector", "grp", "shard", "counts"),
     "replies": ("selector", "idempotency_key", "digest", "answer", "at"),
@@ -50,7 +50,9 @@ TABLES: Final = {  # with their columns: what it takes to copy a store
 
 ROW: Final = ", ".join(TABLES["decisions"])
 # A decision that was given up and amended since, as it was when it had expired. (2: EXPIRED)
-GAVE: Final = "selector, id, grp, arm, dual, asked, due, note, 2, 0, NULL, due, gave_shard, gave_seq, NULL, NULL"
+GAVE: Final = (
+    "selector, id, grp, arm, dual, asked, due, note, 2, 0, NULL, gave_at, gave_shard, gave_seq, NULL, NULL, NULL"
+)
 SELECTOR: Final = ", ".join(TABLES["selectors"])
 KEY: Final = ", ".join(TABLES["access_keys"])
 
@@ -67,7 +69,7 @@ def values_of(row: Row) -> tuple[Any, ...]:
     """A decision as the table has it."""
     return (
         row.selector, row.id, row.group, row.arm, row.dual, row.asked, row.due, row.note, row.state, row.units, row.cost,
-        row.told, row.by, row.seq, row.gave_by, row.gave_seq,
+        row.told, row.by, row.seq, row.gave_by, row.gave_seq, row.gave_at,
     )  # fmt: skip
 
 

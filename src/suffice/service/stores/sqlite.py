@@ -289,7 +289,8 @@ def _write(db: sqlite3.Connection, changes: Changes) -> None:
     marks = ", ".join("?" * len(ROW.split(",")))
     db.executemany(f"INSERT INTO decisions ({ROW}) VALUES ({marks})", map(values_of, changes.asked))
     db.executemany(
-        """UPDATE decisions SET state = ?, units = ?, cost = ?, told = ?, shard = ?, seq = ?, gave_shard = ?, gave_seq = ?
+        """UPDATE decisions SET state = ?, units = ?, cost = ?, told = ?, shard = ?, seq = ?, gave_shard = ?,
+            gave_seq = ?, gave_at = ?
             WHERE selector = ? AND id = ?""",
         [(*values_of(row)[8:], row.selector, row.id) for row in changes.settled],
     )

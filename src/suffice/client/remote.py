@@ -1,0 +1,258 @@
+"""A selector that the service keeps, seen from here: what both clients share. No I/O: methods return steps to be done."""
+
+import copy
+import threading
+import uuid
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+from urllib.parse import quote
+
+from suffice.book import EVERYTHING
+from suffice.checks import whole
+from suffice.client import bodies, replies
+from suffice.client.bodies import UNASKED
+from suffice.client.delivery import deliver, path_of, send
+from suffice.client.line import Line
+from suffice.client.outbox import PARCEL, Outcome
+from suffice.client.problems import refusal
+from suffice.client.replies import RemoteCertificate, Standing, understood
+from suffice.client.steps import JSON, Request, Steps
+from suffice.errors import AlreadyTold, InvalidArgument, Refused, SufficeWarning, Unreachable, shown
+from suffice.looking import Insight
+from suffice.menu import Menu
+from suffice.records import Arm, Decision
+from suffice.schema import listed
+
+FORBIDDEN: Final = 403
+
+
+class Remote:
+    """What is known here of a selector of the service. Safe to use from many threads."""
+
+    def __init__(self, line: Line, name: str, menu: Menu | None, plan: dict[str, Any] | None) -> None:
+        self._line, self._name, self._menu = line, name, menu
+        self._path = path_of(name)
+        self._plan = None if plan is None else bodies.encode(plan)
+        self._confirmed = False  # whether the service is known to have it
+        self._key = f"{name} at {line.address}"  # what marks its decisions: the same in every process
+        self._everything: tuple[int, Any] | None = None  # its arm and option, where there is no menu to say it
+        self._outbox = line.outbox(name)
+        self._lock = threading.Lock()
+        self._unasked = 0
+
+    @property
+    def name(self) -> str:
+        """What the service calls it."""
+        return self._name
+
+    @property
+    def menu(self) -> Menu | None:
+        """What may be chosen; None for one that was made elsewhere, in a form that is not known here."""
+        return self._menu
+
+    @property
+    def unasked(self) -> int:
+        """How many decisions were made without the service: everything, because it could not be reached."""
+        return self._unasked
+
+    @property
+    def undelivered(self) -> int:
+        """How many outcomes are kept here until the service can be reached."""
+        return len(self._outbox)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self._key}>"
+
+    # --- that it is there
+
+    def _open(self) -> Steps[None]:
+        """Make or confirm it, or find out what it is. With a fallback and a menu, that may wait."""
+        if self._menu is None:
+            yield from self._find()
+            return
+        try:
+            yield from self._confirm()
+        except Unreachable:
+            if not self._line.fallback:
+                raise
+
+    def _confirm(self) -> Steps[None]:
+        if not self._confirmed and self._plan is not None:
+            yield from self._line.call(Request("PUT", self._path, self._plan, JSON))
+        self._confirmed = True
+
+    def _find(self) -> Steps[None]:
+        try:
+            said = yield from self._line.call(Request("GET", self._path))
+        except Refused as refused:
+            if refused.status != FORBIDDEN or self._line.fallback:
+                raise
+            return  # a key that may ask and tell need not be one that may look
+        self._menu = replies.menu_of(understood(lambda: said["plan"]))
+        if self._menu is None and self._line.fallback:  # what to play should the service go away
+            last = (yield from self._arms())[-1]
+            self._everything = last.arm, last.option
+
+    def _prepare(self) -> Steps[None]:
+        """Before an ask or a tell: what could not be sent earlier, or a thousand outcomes of it."""
+        yield from self._confirm()
+        if len(self._outbox):
+            yield from deliver(self._line, self._name, self._outbox, parcels=1)
+
+    # --- ask
+
+    def _ask(self, available: Iterable[Any] | None, audit: bool, context: Any, group: str | None) -> Steps[Decision]:
+        wish = bodies.wish(self._menu, available, audit, group)
+        if context is not None:
+            wish["context"] = bodies.context(context)
+        return (yield from self._wish(wish, None))[0]
+
+    def _ask_many(
+        self, count: int, available: Iterable[Any] | None, audit: bool, contexts: Iterable[Any] | None,
+        group: str | None,
+    ) -> Steps[list[Decision]]:  # fmt: skip
+        many = whole("count", count, 0)
+        wish = bodies.wish(self._menu, available, audit, group)
+        decisions: list[Decision] = []
+        if contexts is None:
+            while len(decisions) < many:
+                decisions += yield from self._wish(wish, min(PARCEL, many - len(decisions)))
+            return decisions
+        rows = [bodies.context(row) for row in listed(contexts, many, "decision")]
+        for piece in bodies.pieces(rows) if rows else ():
+            decisions += yield from self._wish(wish | {"contexts": piece}, len(piece))
+        return decisions
+
+    def _wish(self, wish: dict[str, Any], count: int | None) -> Steps[list[Decision]]:
+        """The decisions of one request, whose key makes the service answer a retry as it did the first time."""
+        content = bodies.encode(wish if count is None else wish | {"count": count})
+        request = Request("POST", f"{self._path}/ask", content, JSON | {"Idempotency-Key": uuid.uuid4().hex})
+        try:
+            yield from self._prepare()
+            said = yield from self._line.call(request)
+        except Unreachable:
+            if not self._line.fallback:
+                raise
+            return [self._play_everything() for _ in range(count or 1)]
+        return understood(self._read, said, count)
+
+    def _read(self, said: Any, count: int | None) -> list[Decision]:
+        rows = [said] if count is None else said["decisions"]
+        if len(rows) != (count or 1):
+            raise ValueError
+        return [replies.decision(row, self._menu, self._key) for row in rows]
+
+    def _play_everything(self) -> Decision:
+        """Everything is sure to succeed, so it can be played without asking; nobody counts it."""
+        with self._lock:
+            self._unasked += 1
+        if self._menu is not None:
+            arm, option = self._menu.arms - 1, self._menu.option(self._menu.arms - 1)
+        else:
+            arm, option = copy.deepcopy(self._everything or (0, None))
+        return Decision(UNASKED, arm, option, EVERYTHING, 0.0, self._key)
+
+    # --- tell
+
+    def _tell(self, decision: Decision | int, success: float, cost: float | None) -> Steps[None]:
+        outcome = bodies.outcome(self._key, self._menu, decision, success, cost)
+        if outcome is not None:
+            yield from self._deliver([outcome])
+
+    def _tell_many(self, outcomes: Iterable[Sequence[Any]]) -> Steps[None]:
+        found = [bodies.outcome(self._key, self._menu, *item) for item in bodies.listed(outcomes)]
+        counted = [one for one in found if one is not None]
+        seen: set[int] = set()
+        for one in counted:
+            if one.decision in seen:
+                raise AlreadyTold(f"decision {one.decision} stands twice in the same call; nothing of it was told")
+            seen.add(one.decision)
+        if counted:
+            yield from self._deliver(counted)
+
+    def _deliver(self, outcomes: list[Outcome]) -> Steps[None]:
+        """Send them; with a fallback, keep those that cannot be sent."""
+        refused: list[dict[str, Any]] = []
+        sent, full = 0, False
+        try:
+            yield from self._prepare()
+            while sent < len(outcomes):
+                piece = outcomes[sent : sent + PARCEL]
+                refused += yield from send(self._line, self._path, piece)
+                sent += len(piece)
+        except Unreachable:
+            if not self._line.fallback:
+                raise
+            full = self._outbox.add(outcomes[sent:])
+        if refused:
+            raise refusal(refused, len(outcomes))
+        if full:
+            warnings.warn(
+                f"the service at {self._line.address} could not be reached for so long that outcomes of {self._name!r} "
+                f"are dropped, the oldest first, beyond the latest {len(self._outbox):,}",
+                SufficeWarning,
+                stacklevel=4,
+            )
+
+    # --- where things stand
+
+    def _standing(self) -> Steps[Standing]:
+        yield from self._prepare()
+        return understood(replies.standing, (yield from self._line.call(Request("GET", self._path))))
+
+    def _certificate(self, group: str | None) -> Steps[RemoteCertificate]:
+        yield from self._prepare()
+        query = "" if group is None else f"?group={quote(_group(group), safe='')}"
+        said = yield from self._line.call(Request("GET", f"{self._path}/certificate{query}"))
+        return understood(replies.certificate, said)
+
+    def _arms(self) -> Steps[list[Arm]]:
+        yield from self._prepare()
+        said = yield from self._line.call(Request("GET", f"{self._path}/arms"))
+        return understood(replies.arms, said, self._menu)
+
+    def _insight(self) -> Steps[Insight]:
+        yield from self._prepare()
+        return understood(replies.insight, (yield from self._line.call(Request("GET", f"{self._path}/insight"))))
+
+    def _archive(self) -> Steps[Standing]:
+        yield from self._prepare()
+        return understood(replies.standing, (yield from self._line.call(Request("DELETE", self._path))))
+
+
+# --- what a client does for all selectors
+
+
+def planned(
+    line: Line, name: str, menu: Menu | None, target: Any, horizon: Any, settings: Mapping[str, Any]
+) -> tuple[Line, str, Menu | None, dict[str, Any] | None]:
+    """What a selector is made from, checked; without a plan where it is there already."""
+    path_of(name)
+    if menu is not None and not isinstance(menu, Menu):
+        raise InvalidArgument(f"menu must be a Menu, got {shown(menu)}")
+    given = {"target": target, "horizon": horizon, **settings}
+    for word, value in given.items():
+        for needed, there in (("menu", menu), ("target", target)):
+            if value is not None and there is None:
+                raise InvalidArgument(f"{needed} must be given where {word} is")
+    return line, name, menu, None if menu is None or target is None else bodies.plan(menu, target, horizon, settings)
+
+
+def standings(line: Line, archived: bool) -> Steps[list[Standing]]:
+    """All selectors of the service."""
+    found: list[Standing] = []
+    after = ""
+    while True:
+        query = f"limit=100&archived={'true' if archived else 'false'}" + (f"&after={quote(after)}" if after else "")
+        said = yield from line.call(Request("GET", f"/v1/selectors?{query}"))
+        found += understood(lambda said: [replies.standing(one) for one in said["selectors"]], said)
+        after = understood(lambda said: said["next"], said)
+        if not after:
+            return found
+
+
+def _group(group: Any) -> str:
+    if not isinstance(group, str):
+        raise InvalidArgument(f"group must be a name, got {shown(group)}")
+    return group

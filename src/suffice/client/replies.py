@@ -1,0 +1,147 @@
+"""What comes back: decisions, arms, certificates and standings, read from JSON. No I/O."""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Final, TypeVar, cast
+
+from suffice.book import EVERYTHING, NOTHING, PRICE
+from suffice.certificate import Certificate
+from suffice.client.bodies import as_json
+from suffice.client.problems import unreadable
+from suffice.errors import InvalidArgument, SufficeError, shown
+from suffice.looking import Insight
+from suffice.menu import Menu
+from suffice.promise import Counts, Promise
+from suffice.records import UNAUDITED, Arm, Decision
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A selector of the service and where it stands, all of one moment."""
+
+    name: str
+    created: float  # in seconds since 1970
+    archived: float | None
+    plan: Mapping[str, Any] = field(repr=False)
+    target: float
+    told: int
+    successes: float
+    rate: float | None
+    debt: float
+    debt_at_most: float
+    holds: bool
+    breach: bool
+    pending: int
+    cost: float
+    mean_cost: float | None
+    everything_cost: float
+    dual: float | None
+    asks: int
+    tells: int
+    expired: int
+    bounds: str
+    chooser: str
+    model: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteCertificate(Certificate):
+    """The service's certificate: its numbers, and the text that it prints. `groups` holds those of the groups, if any.
+
+    What the numbers follow from stays with the service, so there is no `promise`, there are no `counts` and no `window`.
+    """
+
+    text: str = field(default="", repr=False)
+    groups: Mapping[str, "RemoteCertificate"] = field(default_factory=dict, repr=False)
+
+    def window(self, length: int) -> float:
+        """Refused: the service knows what this follows from, and its text says it for 500 outcomes."""
+        raise InvalidArgument("window must be asked of a selector in this process: print the certificate instead")
+
+    def __str__(self) -> str:
+        return self.text
+
+
+_KEPT_THERE: Final = ("promise", "counts", "text", "groups")
+_INFINITE: Final = frozenset(("ahead_at_most", "debt_at_most", "upper_success"))
+
+
+def understood(read: Callable[..., T], *arguments: Any) -> T:
+    """What `read` makes of an answer; a ServiceProblem where it is not what this version of the service answers."""
+    try:
+        return read(*arguments)
+    except SufficeError:
+        raise
+    except (LookupError, TypeError, ValueError, AttributeError):
+        raise unreadable() from None
+
+
+def _values(kind: type[Any], said: Mapping[str, Any], less: tuple[str, ...] = ()) -> dict[str, Any]:
+    """The fields of a record; what JSON cannot say, infinity, is null there."""
+    values = {one.name: said[one.name] for one in fields(kind) if one.name not in less}
+    return {name: math.inf if value is None and name in _INFINITE else value for name, value in values.items()}
+
+
+def standing(said: Mapping[str, Any]) -> Standing:
+    """A selector of the service and where it stands."""
+    return Standing(**_values(Standing, said))
+
+
+def certificate(said: Mapping[str, Any]) -> RemoteCertificate:
+    """A certificate, and those of the groups."""
+    return RemoteCertificate(
+        **_values(RemoteCertificate, said, _KEPT_THERE),
+        promise=cast(Promise, None),
+        counts=cast(Counts, None),
+        text=str(said["text"]),
+        groups={name: certificate(part) for name, part in (said.get("groups") or {}).items()},
+    )
+
+
+def decision(said: Mapping[str, Any], menu: Menu | None, key: str) -> Decision:
+    """A decision, its option as the menu has it; as JSON has it where the menu is not known."""
+    identity, arm, option = said["decision"], int(said["arm"]), said["option"]
+    if menu is not None:
+        if not 0 <= arm < menu.arms or as_json(menu.option(arm)) != option:
+            raise InvalidArgument(f"menu must be the selector's own: of that, arm {arm} is {shown(option)}")
+        option = menu.option(arm)
+    kind = EVERYTHING if said["everything"] else NOTHING if said["nothing"] else PRICE
+    return Decision(
+        UNAUDITED if identity is None else int(identity),
+        arm,
+        option,
+        kind,
+        float(said["dual"] or 0.0),
+        key,
+    )
+
+
+def arms(said: Any, menu: Menu | None) -> list[Arm]:
+    """A row per arm, its option as the menu has it."""
+    rows = [Arm(**_values(Arm, row)) for row in said["arms"]]
+    return rows if menu is None else [replace(row, option=menu.option(row.arm)) for row in rows]
+
+
+def insight(said: Any) -> Insight:
+    """What is made of contexts."""
+    return Insight(**_values(Insight, said))
+
+
+def menu_of(plan: Any) -> Menu | None:
+    """The menu that a Python client sent; None for one that was sent in another form."""
+    try:
+        form = plan["menu"]
+        return Menu.from_recipe(form["recipe"]) if form["kind"] == "recipe" else None
+    except (LookupError, TypeError, ValueError, SufficeError):
+        return None
+
+
+def refused(said: Any, sent: int) -> list[dict[str, Any]]:
+    """The results of a list of outcomes that are errors."""
+    results = said["results"]
+    if len(results) != sent:
+        raise ValueError
+    return [item for item in results if not 200 <= int(item["status"]) < 300]

@@ -1,0 +1,247 @@
+"""The clients and the real service, over real HTTP: as in process, through lost answers, restarts and keys."""
+
+import asyncio
+import random
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+import uvicorn
+
+import suffice
+from suffice import AsyncClient, Client, Menu, Selector
+from suffice.client import UNASKED
+from suffice.service.keys import new_key
+from suffice.service.server import Service, bind, build
+from suffice.service.settings import Settings
+from suffice.service.stores import open_store
+
+MENU = Menu({"a": 0.1, "b": 0.4}, everything="all", nothing="none")
+
+
+@contextmanager
+def serving(**settings: Any) -> Iterator[str]:
+    """A service in a thread of its own; its address."""
+    chosen = Settings(**{"port": 0, "access_log": False, **settings})
+    sock = bind(chosen)
+    app, keeper = build(chosen)
+    config = uvicorn.Config(app, ws="none", lifespan="off", log_config=None, access_log=False)
+    ready = threading.Event()
+    server = Service(config, app, keeper, ready.set, None)
+    thread = threading.Thread(target=server.run, args=([sock],))
+    thread.start()
+    try:
+        assert ready.wait(120)
+        yield f"http://127.0.0.1:{sock.getsockname()[1]}"
+    finally:
+        server.should_exit = True
+        thread.join()
+        sock.close()
+
+
+@pytest.fixture(scope="module")
+def url() -> Iterator[str]:
+    with serving(store="memory:") as address:
+        yield address
+
+
+class Flaky(httpx.BaseTransport):
+    """Real HTTP that now and then loses a request on the way there, or the answer on the way back."""
+
+    def __init__(self, seed: int) -> None:
+        self._real, self._random = httpx.HTTPTransport(), random.Random(seed)
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        chance = self._random.random()
+        if chance < 0.15:
+            raise httpx.ConnectError("lost on the way there", request=request)
+        response = self._real.handle_request(request)
+        if chance < 0.3:
+            response.read()
+            raise httpx.ReadError("lost on the way back", request=request)
+        return response
+
+    def close(self) -> None:
+        self._real.close()
+
+
+@pytest.mark.parametrize(
+    "menu",
+    [
+        MENU,
+        Menu.top_k([5, 10, 20], classes=50),
+        Menu.intervals(step=0.25),
+        Menu.subsets({"small": 0.1, "large": 0.4}),
+        Menu.grid(distance=[1, 5, 50], rating=[4.5, 0], costs=lambda point: point["distance"] / 100),
+        Menu.thresholds(0, 1, step=0.25, everything_success=0.99),
+    ],
+    ids=lambda menu: menu.kind,
+)
+def test_it_decides_as_the_library_does(url: str, menu: Menu) -> None:
+    chance = random.Random(1)
+    here = Selector(menu, 0.8, max_pending=1_000)
+    with Client(url) as client:
+        remote = client.selector(f"same-{menu.kind}", menu, target=0.8)
+        for _ in range(100):
+            one, other = remote.ask(), here.ask()
+            assert tuple(one)[:4] == tuple(other)[:4]
+            assert type(one.option) is type(other.option)
+            success = one.is_everything or (not one.is_nothing and chance.random() < 0.85)
+            remote.tell(one, success, 0.3)
+            here.tell(other, success, 0.3)
+        assert str(remote.certificate()) == str(here.certificate())
+        assert [(row.option, row.plays, row.success) for row in remote.arms()] == [
+            (row.option, row.plays, row.success) for row in here.arms()
+        ]
+        standing = remote.standing()
+        assert (standing.told, standing.rate, standing.debt) == (here.told, here.rate, here.debt)
+        assert standing.cost == pytest.approx(here.cost)
+        again = client.selector(f"same-{menu.kind}")
+        assert again.ask(available=[menu.option(1)]).option in (menu.option(1), menu.everything, menu.nothing)
+
+
+def test_contexts_groups_and_what_is_not_audited(url: str) -> None:
+    with Client(url) as client:
+        selector = client.selector("looking", MENU, target=0.8, model="auto", expire_after=3600)
+        for step in range(60):
+            decision = selector.ask(context={"length": step, "task": "chat", "odd": None}, group="Oslo")
+            selector.tell(decision, True)
+        selector.tell_many(
+            [(one, True) for one in selector.ask_many(3, contexts=[{"length": 1.0}, None, {"task": "code"}])]
+        )
+        assert selector.ask(audit=False, context={"length": 5}).id == suffice.records.UNAUDITED
+        assert selector.insight().fields["length"]["kind"] == "number"
+        assert selector.certificate(group="Oslo").told == 60
+        assert (selector.certificate().told, selector.certificate().unaudited) == (63, 1)
+        assert set(selector.certificate().groups) == {"", "Oslo"}
+
+
+def test_errors_are_those_of_the_library(url: str) -> None:
+    with Client(url) as client:
+        selector = client.selector("errors", MENU, target=0.9)
+        decision = selector.ask()
+        selector.tell(decision, True)
+        selector.tell(decision, True)
+        for call, kind, status in (
+            (lambda: selector.tell(decision, False), suffice.AlreadyTold, 409),
+            (lambda: selector.tell(7_777, True), suffice.UnknownDecision, 404),
+            (lambda: selector.tell_many([(7_777, True), (8_888, False)]), suffice.UnknownDecision, 404),
+            (lambda: selector.ask(context={"length": 3}), suffice.InvalidArgument, 422),
+            (lambda: selector.certificate(group="Bergen"), suffice.InvalidArgument, 422),
+            (lambda: client.selector("errors", MENU, target=0.8), suffice.ServiceProblem, 409),
+            (lambda: client.selector("wrong", MENU, target=0.9, bounds="tight"), suffice.InvalidArgument, 422),
+            (lambda: client.selector("../errors"), suffice.ServiceProblem, None),
+            (lambda: client.selector("nobody"), suffice.ServiceProblem, 404),
+        ):
+            with pytest.raises(kind) as caught:
+                call()
+            assert isinstance(caught.value, suffice.ServiceProblem)
+            assert status in (None, caught.value.status)
+        assert selector.archive().archived is not None
+        with pytest.raises(suffice.ServiceProblem) as gone:
+            selector.ask()
+        assert gone.value.status == 410
+        assert "errors" not in [one.name for one in client.standings()]
+        assert "errors" in [one.name for one in client.standings(archived=True)]
+        client.selector("errors", MENU, target=0.9).ask()
+
+
+def test_many_at_once_and_many_selectors(url: str) -> None:
+    with Client(url) as client:
+        for number in range(120):
+            client.selector(f"many-{number:03}", MENU, target=0.9)
+        assert len([one for one in client.standings() if one.name.startswith("many-")]) == 120
+        selector = client.selector("many-000")
+        selector.tell_many([(one, True) for one in selector.ask_many(2_500)])
+        standing = selector.standing()
+        assert (standing.asks, standing.tells, standing.pending) == (2_500, 2_500, 0)
+
+
+def test_what_gets_lost_on_the_way_is_made_up_for(url: str) -> None:
+    """Lost requests and lost answers: not one decision too many, not one outcome too few."""
+    with Client(url, transport=Flaky(3), retries=30, sleep=lambda seconds: None) as client:
+        selector = client.selector("flaky", MENU, target=0.9)
+        for step in range(150):
+            selector.tell(selector.ask(), step % 2)
+        selector.tell_many([(one, True) for one in selector.ask_many(150)])
+        standing = selector.standing()
+        assert (standing.asks, standing.tells, standing.told, standing.pending) == (300, 300, 300, 0)
+        assert standing.successes == 225
+
+
+def test_many_tasks_share_a_client(url: str) -> None:
+    async def main() -> None:
+        async with AsyncClient(url) as client:
+            selector = await client.selector("tasks", MENU, target=0.9)
+
+            async def work() -> None:
+                for _ in range(10):
+                    await selector.tell(await selector.ask(), True)
+
+            await asyncio.gather(*(work() for _ in range(20)))
+            standing = await selector.standing()
+            assert (standing.asks, standing.tells, standing.pending) == (200, 200, 0)
+            assert str(await selector.certificate()).startswith("Kept: 100% of 200")
+
+    asyncio.run(main())
+
+
+def test_a_restart_loses_nothing(tmp_path: Path) -> None:
+    settings = {"store": f"sqlite:///{tmp_path / 'suffice.db'}"}
+    with serving(**settings) as address:
+        client = Client(address, fallback="everything", retries=1, sleep=lambda seconds: None, clock=lambda: now[0])
+        now = [0.0]
+        selector = client.selector("routing", MENU, target=0.9)
+        decisions = selector.ask_many(50)
+    assert selector.ask().id == UNASKED
+    selector.tell_many([(one, True) for one in decisions[:30]])
+    for one in decisions[30:]:
+        selector.tell(one, True)
+    assert (selector.undelivered, selector.unasked) == (50, 1)
+    with serving(**settings, port=int(address.rpartition(":")[2])):
+        now[0] += 1.0
+        assert selector.ask().id == 50
+        standing = selector.standing()
+        assert (selector.undelivered, standing.told, standing.pending) == (0, 50, 1)
+        client.close()
+
+
+def test_keys_and_what_they_may_do(tmp_path: Path) -> None:
+    store = f"sqlite:///{tmp_path / 'suffice.db'}"
+    made = {name: new_key(name, scopes, time.time(), None, ()) for name, scopes in {
+        "all": ("use", "manage", "read"), "app": ("use",), "reader": ("read",),
+    }.items()}  # fmt: skip
+
+    async def keep() -> None:
+        opened = open_store(store)
+        await opened.open()
+        for one in made.values():
+            await opened.add_key(one.key)
+        await opened.close()
+
+    asyncio.run(keep())
+    with serving(store=store, keys="required") as address:
+        with Client(address, made["all"].text) as client:
+            client.selector("routing", MENU, target=0.9).ask()
+        with Client(address, made["app"].text) as client:
+            for selector in (client.selector("routing", MENU), client.selector("routing")):
+                decision = selector.ask()
+                assert decision.option == MENU.option(decision.arm)
+                selector.tell(decision, True)
+            with pytest.raises(suffice.Refused, match="scope manage") as caught:
+                client.selector("routing", MENU, target=0.9)
+            assert caught.value.status == 403
+        with Client(address, made["reader"].text) as client:
+            selector = client.selector("routing")
+            assert selector.certificate().told == 2
+            with pytest.raises(suffice.Refused, match="scope use"):
+                selector.ask()
+        for key in (None, "suffice_nobody", made["app"].text[:-1] + "x"):
+            with Client(address, key, fallback="everything") as client, pytest.raises(suffice.Refused) as refused:
+                client.selector("routing", MENU, target=0.9)
+            assert refused.value.status == 401

@@ -1,0 +1,624 @@
+"""The service without HTTP: the same decisions as the library's, counted once, whatever is repeated, late or lost."""
+
+import asyncio
+import json
+import random
+import tempfile
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from postgres import Postgres
+
+from suffice.checks import WHOLE
+from suffice.errors import InvalidArgument
+from suffice.service.errors import Conflict, Gone, NoSuchSelector, Overloaded, StoreDown, TooMany
+from suffice.service.keeper import Keeper, context_of
+from suffice.service.plans import Plan
+from suffice.service.records import AMENDED, EXPIRED, PENDING, TOLD, Asked, Limits, Outcome, Wish
+from suffice.service.stores import open_store
+
+Got = TypeVar("Got")
+TOP_K = {"kind": "top_k", "ks": [5, 10, 20, 50], "classes": 100}
+PRICED = {"kind": "options", "options": ["small", "large"], "everything": "a person"}  # costs are told; no nothing
+
+
+class Clock:
+    """A time that tests set."""
+
+    def __init__(self, now: float = 1_800_000_000.0) -> None:
+        self.now = now
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def plan(menu: dict[str, Any] = TOP_K, target: float = 0.9, **more: Any) -> Plan:
+    return Plan.parse(json.dumps({"menu": menu, "target": target, **more}))
+
+
+def run(url: str, do: Callable[[Keeper], Coroutine[Any, Any, Got]], clock: Clock | None = None, **limits: int) -> Got:
+    async def whole() -> Got:
+        keeper = Keeper(open_store(url), Limits(**limits), clock or Clock())
+        await keeper.start()
+        try:
+            return await do(keeper)
+        finally:
+            await keeper.stop()
+
+    return asyncio.run(whole())
+
+
+async def one(keeper: Keeper, name: str = "a", **wish: Any) -> Asked:
+    (asked,) = await keeper.ask(name, Wish(**wish))
+    return asked
+
+
+async def tell(
+    keeper: Keeper, decision: int | None, success: float, cost: float | None = None
+) -> tuple[int, str | None]:
+    assert decision is not None
+    (told,) = await keeper.tell("a", [Outcome(decision, success, cost)])
+    return told.status, told.result
+
+
+# --- the same as in process
+
+
+@pytest.mark.parametrize("more", [{}, {"chooser": "optimist"}, {"slack": 5, "prices": "straight"}])
+def test_it_chooses_the_arms_that_the_library_chooses(store_url: str, more: dict[str, Any]) -> None:
+    async def do(keeper: Keeper) -> None:
+        made = plan(**more)
+        await keeper.put("a", made)
+        twin, rng = made.selector(), random.Random(3)
+        for _ in range(250):
+            mine, theirs = twin.ask(), await one(keeper)
+            assert (theirs.decision, theirs.arm, theirs.option) == (mine.id, mine.arm, mine.option)
+            assert theirs.dual == mine.dual
+            success = rng.random() < (mine.arm / 5) ** 0.5
+            twin.tell(mine, success)
+            assert await tell(keeper, theirs.decision, success) == (200, "counted")
+        assert str(await keeper.certificate("a")) == str(twin.certificate())
+        assert await keeper.arms("a") == twin.arms()
+        standing = await keeper.standing("a")
+        assert standing.cost == pytest.approx(twin.cost)
+        assert (standing.asks, standing.tells, standing.dual) == (250, 250, twin.dual)
+
+    run(store_url, do)
+
+
+def test_it_looks_as_the_library_looks(store_url: str) -> None:
+    async def do(keeper: Keeper) -> None:
+        made = plan(model="auto")
+        await keeper.put("a", made)
+        twin, rng = made.selector(), random.Random(3)
+        for _ in range(300):
+            context = {"easy": rng.random() < 0.5, "length": rng.gauss(0, 1), "kind": rng.choice("abc")}
+            mine, theirs = twin.ask(context=context), await one(keeper, contexts=[context])
+            assert theirs.arm == mine.arm
+            success = mine.arm == 5 or (bool(context["easy"]) and mine.arm > 0)
+            twin.tell(mine, success)
+            await tell(keeper, theirs.decision, success)
+        assert await keeper.insight("a") == twin.insight()
+        (last,) = await keeper.recent("a", 1)
+        assert context_of(last) == context
+
+    run(store_url, do)
+
+
+def test_groups_have_promises_of_their_own(store_url: str) -> None:
+    async def do(keeper: Keeper) -> None:
+        made = plan()
+        await keeper.put("a", made)
+        twin, rng = made.selector(), random.Random(3)
+        ids = []
+        for step in range(200):
+            group = ["Oslo", "Łódź", None][step % 3]
+            mine, theirs = twin.ask(group=group), await one(keeper, group=group)
+            assert (theirs.arm, theirs.dual) == (mine.arm, mine.dual)
+            ids.append(theirs.decision)
+            success = mine.arm == 5 or rng.random() < 0.7
+            twin.tell(mine, success)
+            await tell(keeper, theirs.decision, success)
+        assert ids == [*range(200)]  # one row of ids, whatever the group
+        pending = await one(keeper, group="Oslo")
+        twin.ask(group="Oslo")
+        assert str(await keeper.certificate("a")) == str(twin.certificate())
+        for group in ("Oslo", "Łódź"):
+            assert str(await keeper.certificate("a", group)) == str(twin.certificate(group))
+        assert (await keeper.certificate("a", "Oslo")).pending == 1
+        with pytest.raises(InvalidArgument, match="group"):
+            await keeper.certificate("a", "Rome")
+        assert pending.decision == 200
+
+    run(store_url, do)
+
+
+# --- asks
+
+
+def test_a_retried_ask_returns_the_same_decisions(store_url: str) -> None:
+    async def do(keeper: Keeper, clock: Clock) -> None:
+        await keeper.put("a", plan())
+        wish = Wish(count=3)
+        first = await keeper.ask("a", wish, "key", "digest")
+        assert await keeper.ask("a", wish, "key", "digest") == first
+        both = await asyncio.gather(*(keeper.ask("a", wish, "new", "digest") for _ in range(5)))
+        assert all(asked == both[0] for asked in both)
+        with pytest.raises(Conflict, match="another body"):
+            await keeper.ask("a", wish, "key", "other")
+        assert (await keeper.standing("a")).asks == 6
+        await keeper.put("b", plan())
+        assert (await keeper.ask("b", wish, "key", "other"))[0].decision == 0  # keys are the selector's own
+        clock.now += 24 * 3600 + 1
+        assert (await keeper.ask("a", wish, "key", "other"))[0].decision == 6
+        await keeper.prune()
+        assert (await keeper.ask("a", wish, "key", "other"))[0].decision == 6
+
+    clock = Clock()
+    run(store_url, lambda keeper: do(keeper, clock), clock)
+
+
+def test_what_is_not_judged_is_counted_apart(store_url: str) -> None:
+    async def do(keeper: Keeper) -> None:
+        await keeper.put("a", plan())
+        asked = await one(keeper, audit=False)
+        assert asked.decision is None
+        assert asked.everything
+        certificate = await keeper.certificate("a")
+        assert (certificate.unaudited, certificate.pending, certificate.told) == (1, 0, 0)
+        assert await keeper.decisions("a") == []
+
+    run(store_url, do)
+
+
+def test_available_limits_this_one_ask(store_url: str) -> None:
+    async def do(keeper: Keeper) -> None:
+        await keeper.put("a", plan({"kind": "intervals", "step": 0.25}, 0.5))
+        for _ in range(60):
+            asked = await one(keeper, available=[[0.0, 0.25]])
+            assert asked.option in (None, [0.0, 0.25], [0.0, 1.0])
+            await tell(keeper, asked.decision, asked.everything)
+        with pytest.raises(InvalidArgument, match="option"):
+            await one(keeper, available=[[0.1, 0.25]])
+
+    run(store_url, do)
+
+
+def test_a_bad_ask_takes_no_other_down_with_it() -> None:
+    async def do(keeper: Keeper) -> None:
+        await keeper.put("a", plan(model="auto"))
+        await one(keeper, contexts=[{"x": 1.0}])
+        wishes = [Wish(), Wish(contexts=[{"y": [1]}]), Wish(group="x" * 300), Wish(group="Oslo"), Wish(count=2)]
+        got = await asyncio.gather(*(keeper.ask("a", wish) for wish in wishes), return_exceptions=True)
+        kinds = [type(each).__name__ for each in got]
+        assert kinds == ["list", "InvalidContext", "InvalidArgument", "list", "list"]
+        assert [row.id for row in await keeper.decisions("a")] == [*range(5)]
+        many = Wish(count=3, contexts=[{"x": 1.0}, {"x": 2.0}, {"x": "three", "y": 1}])
+        with pytest.raises(InvalidArgument):
+            await keeper.ask("a", many)
+        assert (await keeper.standing("a")).asks == 5  # all, or none
+
+    run("memory:", do)
+
+
+def test_at_so_many_outstanding_everything_is_handed_out(store_url: str) -> None:
+    async def do(keeper: Keeper) -> None:
+        await keeper.put("a", plan(target=0.5, max_pending=3))
+        for _ in range(30):  # get ahead
+            asked = await one(keeper)
+            await tell(keeper, asked.decision, True)
+        asked_many = await keeper.ask("a", Wish(count=20))
+        assert sum(not asked.everything for asked in asked_many) == 3
+        certificate = await keeper.certificate("a")
+        assert certificate.debt_at_most == pytest.approx(0.5 * 3)
+
+    run(store_url, do)
+
+
+def test_limits() -> None:
+    async def do(keeper: Keeper) -> None:
+        await keeper.put("a", plan())
+        await keeper.put("b", plan())
+        with pytest.raises(TooMany, match="at most 2 selectors"):
+            await keeper.put("c", plan())
+        with pytest.raises(InvalidArgument, match="from 1 to 5"):
+            await keeper.ask("a", Wish(count=6))
+        with pytest.raises(InvalidArgument, match="at most 5"):
+            await keeper.tell("a", [Outcome(0, 1)] * 6)
+        await one(keeper, group="x")
+        with pytest.raises(TooMany, match="at most 1 groups"):
+            await one(keeper, group="y")
+        for text in ("a\0b", "\ud800"):
+            with pytest.raises(InvalidArgument, match="NUL"):
+                await one(keeper, group=text)
+        waiting = [asyncio.ensure_future(one(keeper)) for _ in range(30)]
+        got = await asyncio.gather(*waiting, return_exceptions=True)
+        assert any(isinstance(each, Overloaded) for each in got)
+        assert sum(isinstance(each, Asked) for each in got) >= 8
+
+    run("memory:", do, selectors=2, list_length=5, groups=1, queue=8)
+
+
+# --- tells
+
+
+def test_outcomes_count_once(store_url: str) -> None:
+    async def do(keeper: Keeper) -> None:
+        await keeper.put("a", plan(PRICED))
+        asked = await one(keeper)
+        assert await tell(keeper, asked.decision, 1, 0.5) == (200, "counted")
+        assert await tell(keeper, asked.decision, True, 0.5) == (200, "unchanged")
+        assert (await tell(keeper, asked.decision, 0, 0.5))[0] == 409
+        assert (await tell(keeper, asked.decision, 1, 0.25))[0] == 409
+        assert (await tell(keeper, asked.decision, 1))[0] == 409
+        assert (await tell(keeper, 7, 1, 0.5))[0] == 404
+        assert (await tell(keeper, -1, 1, 0.5))[0] == 404
+        assert (await tell(keeper, asked.decision, 1.5))[0] == 422
+        certificate, standing = await keeper.certificate("a"), await keeper.standing("a")
+        assert (certificate.told, certificate.successes, standing.cost) == (1, 1, 0.5)
+
+    run(store_url, do)
+
+
+def test_a_list_says_what_became_of_each(store_url: str) -> None:
+    async def do(keeper: Keeper) -> None:
+        await keeper.put("a", plan(target=0.5, slack=30))
+        await keeper.ask("a", Wish(count=4))
+        items = [(0, 1.0), (0, 1.0), (0, 0.0), (9, 1.0), (1, 0.25), (2, -1.0), (3, 0.0), (2, 1.0)]
+        told = await keeper.tell("a", [Outcome(*item) for item in items])
+        assert [each.status for each in told] == [200, 200, 409, 404, 200, 422, 200, 200]
+        assert [each.decision for each in told] == [item[0] for item in items]
+        assert (await keeper.certificate("a")).successes == 2.25
+
+    run(store_url, do)
+
+
+def test_a_cost_that_must_be_told(store_url: str) -> None:
+    async def do(keeper: Keeper) -> None:
+        await keeper.put("a", plan(PRICED, 0.5))
+        await tell(keeper, (await one(keeper)).decision, 1)  # everything's cost is known
+        for _ in range(10):
+            asked = await one(keeper)
+            if asked.everything:
+                await tell(keeper, asked.decision, 1)
+                continue
+            assert (await tell(keeper, asked.decision, 1))[0] == 422
+            assert await tell(keeper, asked.decision, 1, 99.0) == (200, "counted")  # above max_cost: kept as it is
+            assert (await keeper.standing("a")).cost >= 99.0
+            return
+        pytest.fail("no option was tried")
+
+    run(store_url, do)
+
+
+def test_what_is_overdue_counts_as_a_failure_until_it_is_told(store_url: str) -> None:
+    clock = Clock()
+
+    async def do(keeper: Keeper) -> None:
+        await keeper.put("a", plan(expire_after=60))
+        first, second = await one(keeper), await one(keeper)
+        clock.now += 59
+        assert await keeper.sweep() == 0
+        clock.now += 2
+        assert await keeper.sweep() == 2
+        assert await keeper.sweep() == 0
+        certificate = await keeper.certificate("a")
+        assert (certificate.told, certificate.successes, certificate.expired, certificate.pending) == (2, 0, 2, 0)
+        assert certificate.everything_lost == 2
+        assert certificate.holds
+        cost = (await keeper.standing("a")).cost
+        assert cost == 2.0  # everything, twice
+        assert await tell(keeper, first.decision, 1) == (200, "amended")
+        assert await tell(keeper, first.decision, 1) == (200, "unchanged")
+        assert (await tell(keeper, first.decision, 0))[0] == 409
+        certificate = await keeper.certificate("a")
+        assert (certificate.told, certificate.successes, certificate.revived, certificate.everything_lost) == (
+            2,
+            1,
+            1,
+            1,
+        )
+        standing = await keeper.standing("a")
+        assert (standing.cost, standing.tells) == (2.0, 1)
+        assert [row.state for row in await keeper.decisions("a")] == [AMENDED, EXPIRED]
+        assert sum(bin.told for bin in await keeper.history("a", 10)) == 2
+        assert sum(bin.successes for bin in await keeper.history("a", 10)) == 1
+        assert second.decision == 1
+
+    run(store_url, do, clock)
+
+
+# --- selectors
+
+
+def test_names_and_plans(store_url: str) -> None:
+    async def do(keeper: Keeper) -> None:
+        standing, made = await keeper.put("a", plan())
+        assert made
+        assert standing.plan["max_pending"] == 1000
+        assert (await keeper.put("a", plan(seed=0)))[1] is False
+        with pytest.raises(Conflict, match="another plan"):
+            await keeper.put("a", plan(target=0.8))
+        with pytest.raises(NoSuchSelector, match="PUT"):
+            await keeper.standing("b")
+        with pytest.raises(NoSuchSelector):
+            await keeper.ask("b", Wish())
+        with pytest.raises(NoSuchSelector):
+            await keeper.archive("b")
+        asked = await one(keeper)
+        assert (await keeper.archive("a")).archived is not None
+        with pytest.raises(Gone, match="archived"):
+            await one(keeper)
+        assert await tell(keeper, asked.decision, True) == (200, "counted")  # no outcome is lost
+        assert await keeper.standings() == []
+        assert [standing.name for standing in await keeper.standings(archived=True)] == ["a"]
+        assert (await keeper.put("a", plan()))[0].archived is None
+        assert (await one(keeper)).decision == 1
+
+    run(store_url, do)
+
+
+def test_a_plan_that_cannot_be_is_not_kept(store_url: str) -> None:
+    async def do(keeper: Keeper) -> None:
+        with pytest.raises(InvalidArgument, match="slack or step"):
+            await keeper.put("a", plan(slack=3, step=1))
+        with pytest.raises(NoSuchSelector):
+            await keeper.standing("a")
+
+    run(store_url, do)
+
+
+def test_history_adds_up(store_url: str) -> None:
+    clock = Clock()
+
+    async def do(keeper: Keeper) -> None:
+        await keeper.put("a", plan(target=0.6))
+        for step in range(120):
+            clock.now += 10.0
+            asked = await one(keeper)
+            await tell(keeper, asked.decision, asked.everything or step % 3 > 0)
+        certificate, standing = await keeper.certificate("a"), await keeper.standing("a")
+        for most in (1, 7, 200):
+            bins = await keeper.history("a", most)
+            assert 1 <= len(bins) <= most
+            assert sum(bin.told for bin in bins) == 120 == sum(sum(bin.arms.values()) for bin in bins)
+            assert sum(bin.successes for bin in bins) == certificate.successes
+            assert sum(bin.cost for bin in bins) == pytest.approx(standing.cost)
+            assert bins[-1].debt == pytest.approx(certificate.debt)
+            assert all(bin.start < bin.end for bin in bins)
+            assert [bin.start for bin in bins] == sorted(bin.start for bin in bins)
+
+    run(store_url, do, clock)
+
+
+# --- restarts, and several processes
+
+
+def test_what_was_learned_survives_a_restart(tmp_path: Path, postgres: Postgres) -> None:
+    """Stopped in good order or not: a mind that was never saved is learned again from the log."""
+    for url in (str(tmp_path / "a.db"), postgres.database()):
+
+        async def first(keeper: Keeper) -> Any:
+            await keeper.put("a", plan(model="auto", expire_after=50))
+            rng = random.Random(1)
+            for step in range(150):
+                asked = await one(keeper, group="Oslo" if step % 2 else None, contexts=[{"x": rng.random()}])
+                if step % 10:
+                    await tell(keeper, asked.decision, asked.everything or rng.random() < 0.5)
+            keeper.clock.now += 100  # type: ignore[attr-defined]
+            await keeper.sweep()
+            await tell(keeper, 0, 1)  # late
+            return await looks(keeper)
+
+        async def looks(keeper: Keeper) -> Any:
+            insight = await keeper.insight("a")
+            return (
+                await keeper.arms("a"),
+                insight.followed,
+                await keeper.history("a", 9),
+                str(await keeper.certificate("a")),
+            )
+
+        clock = Clock()
+        before = run(url, first, clock)
+        assert run(url, looks, clock) == before
+
+        async def forget(keeper: Keeper) -> None:
+            store: Any = keeper.store
+            if hasattr(store, "_change"):
+                await store._change(lambda db: db.execute("DELETE FROM snapshots"))
+            else:
+                await store._fetch(tuple, "DELETE FROM snapshots")
+
+        run(url, forget, clock)
+        arms, _, history, certificate = run(url, looks, clock)
+        assert [(arm.plays, arm.success, arm.cost) for arm in arms] == [
+            (arm.plays, arm.success, arm.cost) for arm in before[0]
+        ]
+        assert (history, certificate) == before[2:]
+
+
+def test_a_snapshot_that_cannot_be_read_costs_money_only(tmp_path: Path) -> None:
+    url = str(tmp_path / "a.db")
+
+    async def first(keeper: Keeper) -> None:
+        await keeper.put("a", plan())
+        for _ in range(5):
+            await tell(keeper, (await one(keeper)).decision, True)
+        await keeper.store.save(1, 10**6, '{"nonsense": true}')
+
+    async def second(keeper: Keeper) -> None:
+        assert sum(arm.plays for arm in await keeper.arms("a")) == 5  # learned again from the log
+        assert (await keeper.certificate("a")).told == 5
+        assert (await one(keeper)).decision == 5
+
+    run(url, first)
+    run(url, second)
+
+
+def test_processes_learn_from_one_another(postgres: Postgres) -> None:
+    url = postgres.database()
+
+    async def whole() -> None:
+        keepers = [Keeper(open_store(url), clock=Clock()) for _ in range(3)]
+        await asyncio.gather(*(keeper.start() for keeper in keepers))
+        await asyncio.gather(*(keeper.put("a", plan(target=0.7, model="auto")) for keeper in keepers))
+        rng = random.Random(5)
+
+        async def client(keeper: Keeper, other: Keeper) -> None:
+            for _ in range(60):
+                asked = await one(keeper, contexts=[{"x": rng.random()}], group=rng.choice([None, "Oslo"]))
+                await asyncio.sleep(0.001)
+                await tell(other, asked.decision, asked.everything or rng.random() < 0.6)
+
+        await asyncio.gather(*(client(keepers[i], keepers[(i + j) % 3]) for i in range(3) for j in range(2)))
+        arms = [[(arm.plays, arm.success) for arm in await keeper.arms("a")] for keeper in keepers]
+        assert arms[0] == arms[1] == arms[2]
+        assert sum(plays for plays, _ in arms[0]) == 360
+        certificates = [str(await keeper.certificate("a")) for keeper in keepers]
+        assert certificates[0] == certificates[1] == certificates[2]
+        certificate = await keepers[0].certificate("a")
+        assert certificate.sound
+        assert certificate.holds
+        assert (certificate.told, certificate.pending) == (360, 0)
+        await asyncio.gather(*(keeper.stop() for keeper in keepers))
+
+    asyncio.run(whole())
+
+
+def test_a_store_that_fails_changes_nothing() -> None:
+    async def do(keeper: Keeper) -> None:
+        await keeper.put("a", plan())
+        first = await one(keeper)
+        write, store = keeper.store.transact, keeper.store
+
+        async def fail(work: Any) -> None:
+            work.ask(0, await store.shards([1]), {})
+            raise OSError("the disk is on fire")
+
+        keeper.store.transact = fail  # type: ignore[method-assign]
+        with pytest.raises(StoreDown, match="nothing was changed"):
+            await one(keeper)
+        keeper.store.transact = write  # type: ignore[method-assign]
+        assert (await one(keeper)).decision == first.decision + 1  # type: ignore[operator]
+        assert (await keeper.certificate("a")).pending == 2
+
+    run("memory:", do)
+
+
+# --- anything, in any order
+
+
+class Storm(RuleBasedStateMachine):
+    """Asks, tells, doubles, lies, expiries and restarts, beside a few dicts that know what must have come of them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.folder = tempfile.TemporaryDirectory()
+        self.loop = asyncio.new_event_loop()
+        self.clock = Clock()
+        self.outcomes: dict[int, tuple[int, float] | None] = {}
+        self.groups: dict[int, str] = {}
+        self.everything: set[int] = set()
+        self.expired: set[int] = set()
+        self.revived = 0
+        self.replies: dict[str, list[Asked]] = {}
+        self.open()
+        self.do(self.keeper.put("a", plan(PRICED, 0.7, expire_after=100)))
+
+    def do(self, work: Coroutine[Any, Any, Got]) -> Got:
+        return self.loop.run_until_complete(work)
+
+    def open(self) -> None:
+        self.keeper = Keeper(open_store(f"{self.folder.name}/a.db"), clock=self.clock)
+        self.do(self.keeper.start())
+
+    @rule(count=st.integers(1, 4), group=st.sampled_from([None, "x", "y"]), key=st.sampled_from([None, "p", "q", "r"]))
+    def ask(self, count: int, group: str | None, key: str | None) -> None:
+        digest = f"{count}{group}"
+        try:
+            asked = self.do(self.keeper.ask("a", Wish(count=count, group=group), key, digest))
+        except Conflict:
+            assert key in self.replies
+            return
+        if key is not None and key in self.replies:
+            assert asked == self.replies[key]
+            return
+        if key is not None:
+            self.replies[key] = asked
+        for each in asked:
+            assert each.decision == len(self.outcomes)
+            self.outcomes[each.decision] = None
+            self.groups[each.decision] = group or ""
+            if each.everything:
+                self.everything.add(each.decision)
+
+    @precondition(lambda self: self.outcomes)
+    @rule(data=st.data(), success=st.sampled_from([0, 1, 0.5, 1 / 3]), cost=st.sampled_from([0.0, 0.25]))
+    def tell(self, data: st.DataObject, success: float, cost: float) -> None:
+        ids = data.draw(st.lists(st.sampled_from([*self.outcomes, len(self.outcomes)]), min_size=1, max_size=4))
+        told = self.do(self.keeper.tell("a", [Outcome(one, success, cost) for one in ids]))
+        new = (int(success * WHOLE + 1e-6), cost)
+        for each in told:
+            before = self.outcomes.get(each.decision)
+            if each.decision not in self.outcomes:
+                assert each.status == 404
+            elif before is None or each.decision in self.expired:
+                assert each.result == ("amended" if each.decision in self.expired else "counted")
+                self.revived += each.decision in self.expired and new[0] > 0
+                self.expired.discard(each.decision)
+                self.outcomes[each.decision] = new
+            else:
+                assert (each.status == 200) == (before == new)
+
+    @rule(seconds=st.sampled_from([1, 60, 101]))
+    def wait(self, seconds: int) -> None:
+        self.clock.now += seconds
+        asked = {row.id: row.asked for row in self.do(self.keeper.decisions("a", limit=9999))}
+        overdue = [one for one, was in self.outcomes.items() if was is None and asked[one] + 100 < self.clock.now]
+        assert self.do(self.keeper.sweep()) == len(overdue)
+        for one in overdue:
+            self.outcomes[one] = (0, 0.0)
+            self.expired.add(one)
+
+    @rule()
+    def restart(self) -> None:
+        self.do(self.keeper.stop())
+        self.open()
+
+    @invariant()
+    def counts_are_those_of_the_log(self) -> None:
+        told = [one for one, was in self.outcomes.items() if was is not None]
+        parts = {group: self.do(self.keeper.certificate("a", group)) for group in set(self.groups.values()) if group}
+        whole = self.do(self.keeper.certificate("a"))
+        assert whole.told == len(told)
+        assert round(whole.successes * WHOLE) == sum(was[0] for was in self.outcomes.values() if was is not None)
+        assert whole.pending == len(self.outcomes) - len(told)
+        assert whole.sound
+        for group, part in parts.items():
+            assert part.told == sum(self.groups[one] == group for one in told)
+            assert part.sound
+        rows = {row.id: row for row in self.do(self.keeper.decisions("a", limit=9999))}
+        assert list(rows) == [*range(len(self.outcomes))]
+        for one, was in self.outcomes.items():
+            state = rows[one].state
+            assert (state == PENDING) == (was is None)
+            assert (state == EXPIRED) == (one in self.expired)
+            assert was is None or rows[one].units == was[0]
+            assert state in (PENDING, TOLD, EXPIRED, AMENDED)
+
+    def teardown(self) -> None:
+        self.do(self.keeper.stop())
+        self.loop.close()
+        self.folder.cleanup()
+
+
+TestStorm = Storm.TestCase
+TestStorm.settings = settings(
+    max_examples=15, stateful_step_count=25, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True
+)
