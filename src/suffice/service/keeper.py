@@ -19,7 +19,7 @@ from suffice.service.minds import Minds
 from suffice.service.plans import Plan
 from suffice.service.records import Asked, Bin, Kept, Limits, Outcome, Row, Standing, Told, Wish
 from suffice.service.standing import certified, standing_of
-from suffice.service.stores.base import Store
+from suffice.service.stores.base import Shards, Store, Whose
 from suffice.service.work import KEPT, Ask, Batch, Tell, status_of
 from suffice.service.writer import Writer
 
@@ -29,6 +29,7 @@ SWEEP: Final = 0.5  # seconds between looks for what is overdue
 SWEPT: Final = 1000  # decisions given up in one go
 TEND: Final = 1.0  # seconds between looks for what is to be saved
 PRUNE: Final = 600.0
+BREATH: Final = 50  # selectors that are looked at before others have their turn
 
 
 class Keeper:
@@ -139,6 +140,7 @@ class Keeper:
     async def standing(self, name: str) -> Standing:
         """A selector and where it stands."""
         kept = await self._minds.kept(name)
+        await self._minds.of(kept)  # only what is loaded knows the price
         return (await self._stand([kept]))[0]
 
     async def standings(self, after: str = "", limit: int = 100, archived: bool = False) -> list[Standing]:
@@ -146,13 +148,15 @@ class Keeper:
         return await self._stand(await self.store.selectors(after, limit, archived=archived))
 
     async def _stand(self, some: Sequence[Kept]) -> list[Standing]:
-        shards = await self.store.shards([kept.number for kept in some])
+        own: dict[int, dict[Whose, Shards]] = {kept.number: {} for kept in some}
+        for whose, found in (await self.store.shards(list(own))).items():
+            own[whose[0]][whose] = found
         result = []
         for kept in some:
-            mind = await self._minds.of(kept)
-            result.append(
-                standing_of(kept, mind, {one: found for one, found in shards.items() if one[0] == kept.number})
-            )
+            outline = self._minds.outline(kept)
+            result.append(standing_of(kept, outline, self._minds.at_hand(kept), own[kept.number]))
+            if len(result) % BREATH == 0:
+                await asyncio.sleep(0)
         return result
 
     async def plan(self, name: str) -> Plan:
@@ -222,8 +226,8 @@ class Keeper:
     async def certificate(self, name: str, group: str | None = None) -> Certificate:
         """What is promised, whether it is so, and if not, why and what to do."""
         kept = await self._minds.kept(name)
-        mind = await self._minds.of(kept)
-        return certified(mind.promise, kept.number, await self.store.shards([kept.number]), group)
+        promise = self._minds.outline(kept).promise
+        return certified(promise, kept.number, await self.store.shards([kept.number]), group)
 
     async def arms(self, name: str) -> list[Arm]:
         """A row per arm, as far as this process has learned."""

@@ -8,7 +8,7 @@ import json
 import logging
 import threading
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from suffice.book import NEXT_ID as NEXT
 from suffice.errors import InvalidArgument, SufficeError
@@ -30,6 +30,22 @@ NEVER: Final = (
     1e12  # the store says what has expired. (Also, it keeps the compiled short way shut, which counts by itself.)
 )
 PRICED: Final = 4096  # options whose JSON is kept at hand
+
+
+class Outline(NamedTuple):
+    """What is known of a selector without anything that was learned."""
+
+    promise: Promise
+    bounds: str
+    chooser: str
+    model: str | None
+    max_cost: float
+
+    @staticmethod
+    def of(plan: Plan) -> "Outline":
+        """The outline of a plan."""
+        selector = plan.selector()
+        return Outline(selector._promise, selector.bounds, selector.chooser, plan.model, selector.menu.max_cost)
 
 
 class Mind:

@@ -7,7 +7,7 @@ from typing import Final
 
 from suffice.errors import SufficeError
 from suffice.service.errors import NoSuchSelector
-from suffice.service.mind import Mind
+from suffice.service.mind import Mind, Outline
 from suffice.service.plans import Plan
 from suffice.service.records import Kept
 from suffice.service.stores.base import Store
@@ -30,6 +30,7 @@ class Minds:
         self._minds: dict[int, Mind] = {}
         self._kept: dict[str, tuple[Kept, float]] = {}
         self._names: dict[int, str] = {}
+        self._outlines: dict[int, Outline] = {}
         self._loading: dict[int, asyncio.Lock] = {}
         self._following: dict[int, asyncio.Lock] = {}
         self._followed: dict[int, float] = {}
@@ -62,6 +63,12 @@ class Minds:
         if mind is not None:
             mind.used_at = self._clock()
         return mind
+
+    def outline(self, kept: Kept) -> Outline:
+        """What is known of a selector though nothing that was learned is loaded."""
+        if kept.number not in self._outlines:
+            self._outlines[kept.number] = Outline.of(Plan.parse(kept.plan))
+        return self._outlines[kept.number]
 
     async def of(self, kept: Kept) -> Mind:
         """The mind of a selector, made from what was saved and what happened since."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from suffice.certificate import Certificate
 from suffice.errors import InvalidArgument, shown
 from suffice.promise import Promise
-from suffice.service.mind import Mind
+from suffice.service.mind import Mind, Outline
 from suffice.service.records import Kept, Shard, Standing
 from suffice.service.shards import total
 from suffice.service.stores.base import Shards, Whose
@@ -34,24 +34,26 @@ def _of(promise: Promise, shard: Shard, elsewhere: int) -> Certificate:
     return Certificate.make(promise, counts, counts.next_id - elsewhere - counts.told)
 
 
-def standing_of(kept: Kept, mind: Mind, shards: Mapping[Whose, Shards]) -> Standing:
-    """A selector and where it stands."""
+def standing_of(kept: Kept, outline: Outline, mind: Mind | None, shards: Mapping[Whose, Shards]) -> Standing:
+    """A selector and where it stands; without its price where nothing that was learned is at hand."""
     sums = [total(found) for found in shards.values()]
     main = total(shards.get((kept.number, ""), {}))
-    with mind.lock:
-        dual = mind.dual("", main.counts)
+    dual = None
+    if mind is not None:
+        with mind.lock:
+            dual = mind.dual("", main.counts)
     return Standing(
         name=kept.name,
         created=kept.created,
         archived=kept.archived,
         plan=json.loads(kept.plan),
-        certificate=certified(mind.promise, kept.number, shards),
+        certificate=certified(outline.promise, kept.number, shards),
         cost=max(0.0, sum(one.cost for one in sums)),
         dual=dual,
         asks=main.counts.next_id + sum(one.counts.unaudited for one in sums),
         tells=main.events - sum(one.counts.expired for one in sums),
-        bounds=mind.selector.bounds,
-        chooser=mind.selector.chooser,
-        model=mind.plan.model,
-        everything_cost=mind.menu.max_cost,
+        bounds=outline.bounds,
+        chooser=outline.chooser,
+        model=outline.model,
+        everything_cost=outline.max_cost,
     )
