@@ -11,11 +11,14 @@ from rich.text import Text
 
 import suffice
 from suffice.cli.compare import compare
+from suffice.cli.copy import copy
 from suffice.cli.demo import demo
+from suffice.cli.keys import keys
 from suffice.cli.listing import listing
 from suffice.cli.replay import replay
 from suffice.cli.reproduce import reproduce
 from suffice.cli.run import run
+from suffice.cli.serve import serve
 from suffice.errors import SufficeError, SufficeWarning
 
 app = App(
@@ -29,6 +32,9 @@ app.command(compare)
 app.command(replay)
 app.command(reproduce)
 app.command(listing, name="list")
+app.command(serve, help_flags=[], version_flags=[])  # it has flags of its own, read when it is called
+app.command(keys)
+app.command(copy)
 
 
 def main(tokens: Sequence[str] | None = None) -> None:

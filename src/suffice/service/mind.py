@@ -149,18 +149,23 @@ class Mind:
     def state(self) -> str:
         """All that was learned, as text."""
         with self.lock:
-            for holder in (self.selector, *self.selector.groups.values()):
+            holders = (self.selector, *self.selector.groups.values())
+            pages = [holder._ledger.page() for holder in holders]
+            for holder, page in zip(holders, pages, strict=True):
                 counts = Counts()
-                counts.read(holder._ledger.page())
+                counts.read(page)
+                # Of the counts, only those that the learner looks at: the store has the truth.
                 _put(holder, self.promise, Counts(told=counts.told, successes=counts.successes, next_id=counts.told))
-            return json.dumps(
-                {
+            try:
+                found = {
                     "seen": list(self.seen.items()),
                     "chart": self.chart.state(),
                     "selector": self.selector.state(),
-                },
-                allow_nan=False,
-            )
+                }
+            finally:
+                for holder, page in zip(holders, pages, strict=True):
+                    holder._ledger.put(page)
+            return json.dumps(found, allow_nan=False)
 
     @staticmethod
     def from_state(number: int, name: str, plan: Plan, text: str) -> "Mind":

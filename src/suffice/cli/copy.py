@@ -1,0 +1,45 @@
+"""`suffice copy`: one store into another, empty one: a move from SQLite to PostgreSQL or back, or a backup."""
+
+import asyncio
+from typing import Any
+
+from rich.text import Text
+
+from suffice.cli.serve import service_or_say
+from suffice.cli.shared import AsJson, bars, console, stoppable, write_json
+
+
+def copy(source: str, target: str, /, *, as_json: AsJson = False) -> None:
+    """Copy a store, with its selectors, decisions and keys, into an empty one.
+
+    All of it or nothing, as it is at one instant; its server may go on. Stop that first if the copy is to take its place:
+    what happens later is not in the copy.
+
+    Parameters
+    ----------
+    source
+        The address of the store to copy, as in `suffice serve --store`.
+    target
+        The address of the store to fill. It must be empty.
+    as_json
+        Print how many rows of each table were copied as JSON and nothing else.
+    """
+    service_or_say("copy")
+    from suffice.service.logs import masked
+    from suffice.service.stores.copy import copy as run
+
+    where = console(as_json)
+    with stoppable(), bars(where, left=True) as moving:
+        tasks: dict[str, Any] = {}
+
+        def progress(name: str, done: int, total: int) -> None:
+            if name not in tasks:
+                tasks[name] = moving.add_task(name, total=total)
+            moving.update(tasks[name], completed=done, total=total)
+
+        counts = asyncio.run(run(source, target, progress))
+    if as_json:
+        write_json(counts)
+        return
+    said = ", ".join(f"{count:,} {name}" for name, count in counts.items())
+    where.print(Text(f"Copied {masked(source)} to {masked(target)}: {said}."), soft_wrap=True)

@@ -1,0 +1,191 @@
+"""`suffice keys`: make, list and revoke the keys of a service. They work on its store, also while it runs."""
+
+import asyncio
+import re
+import sys
+import time
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+
+from cyclopts import App, Parameter
+from rich.text import Text
+
+from suffice.cli.serve import service_or_say
+from suffice.cli.shared import AsJson, console, plain_table, write_json
+from suffice.errors import InvalidArgument, SufficeError, shown
+
+if TYPE_CHECKING:
+    from suffice.service.records import Key
+    from suffice.service.stores.base import Store
+
+Found = TypeVar("Found")
+UNITS = {"m": 60.0, "h": 3600.0, "d": 86400.0, "w": 7 * 86400.0, "y": 365 * 86400.0}
+
+keys = App(name="keys", help="Make, list and revoke the keys that let clients in to `suffice serve`.")
+Config = Annotated[str | None, Parameter(help="A TOML file of settings to take the store from.")]
+
+
+@keys.command
+def create(
+    name: str,
+    *,
+    scope: Annotated[tuple[str, ...], Parameter(negative="")] = (),
+    expires: str | None = None,
+    store: str | None = None,
+    config: Config = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make a key. It is shown once: only a hash of it is kept.
+
+    Parameters
+    ----------
+    name
+        Whose it is, for people.
+    scope
+        What it may do, once for each: use (ask and tell), manage (create and archive selectors), read (look at everything).
+    expires
+        After how long it ends, such as 90d or 12h, or the day on which it does, such as 2030-12-31; never if left out.
+    store
+        The address of the store, as in `suffice serve`; also from SUFFICE_STORE or suffice.toml.
+    as_json
+        Print JSON and nothing else.
+    """
+    service_or_say("keys")
+    from suffice.service.keys import NewKey, new_key
+
+    async def make(found: "Store") -> NewKey:
+        now = time.time()
+        made = new_key(name, scope, now, moment(expires, now), {key.id for key in await found.keys()})
+        await found.add_key(made.key)
+        return made
+
+    made = _on(store, config, make, new=True)
+    if as_json:
+        write_json({"key": made.text, **_shown(made.key)})
+        return
+    console(True).print(Text(f"The key {made.key.id}, for {name}. It is shown only now: keep it safe.", style="dim"))
+    sys.stdout.write(made.text + "\n")
+
+
+@keys.command(name="list")
+def listing(*, store: str | None = None, config: Config = None, as_json: AsJson = False) -> None:
+    """List the keys: whose they are, what they may do, and whether they still open anything.
+
+    Parameters
+    ----------
+    store
+        The address of the store, as in `suffice serve`; also from SUFFICE_STORE or suffice.toml.
+    as_json
+        Print JSON and nothing else.
+    """
+    service_or_say("keys")
+
+    async def look(found: "Store") -> "list[Key]":
+        return sorted(await found.keys(), key=lambda key: key.created)
+
+    kept = _on(store, config, look)
+    if as_json:
+        write_json([_shown(key) for key in kept])
+        return
+    if not kept:
+        console(False).print("There are no keys yet: make one with `suffice keys create`.")
+        return
+    table = plain_table("id", "name", "scopes", "created", "state", left=5)
+    for key in kept:
+        state = _state(key)
+        cells = (key.id, key.name, " ".join(key.scopes), _day(key.created))
+        table.add_row(*map(Text, cells), Text(state, style="green" if state.startswith("good") else "red"))
+    console(False).print(table)
+
+
+@keys.command
+def revoke(identity: str, *, store: str | None = None, config: Config = None) -> None:
+    """Revoke a key: within two seconds, no server takes it any more.
+
+    Parameters
+    ----------
+    identity
+        The id of the key, as `suffice keys list` shows it; the key itself is taken too.
+    store
+        The address of the store, as in `suffice serve`; also from SUFFICE_STORE or suffice.toml.
+    """
+    service_or_say("keys")
+    form = re.fullmatch(r"(?:suffice_)?([0-9a-f]{8})(?:_.*)?", identity)
+    if form is None:
+        raise InvalidArgument("identity must be the id of a key, eight digits as in 1a2b3c4d")
+
+    async def end(found: "Store") -> bool:
+        return await found.revoke_key(form[1], time.time())
+
+    if not _on(store, config, end):
+        raise SufficeError(f"there is no key {form[1]} that could be revoked: see `suffice keys list`")
+    console(True).print(Text(f"The key {form[1]} is revoked.", style="dim"))
+
+
+def moment(text: str | None, now: float) -> float | None:
+    """When a key ends: after so long, or when this day begins (UTC).
+
+    >>> moment("90d", 0.0), moment("1970-01-02", 0.0), moment(None, 0.0)
+    (7776000.0, 86400.0, None)
+    """
+    if text is None:
+        return None
+    if (form := re.fullmatch(r"(\d{1,6})([mhdwy])", text)) is not None:
+        return now + int(form[1]) * UNITS[form[2]]
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        raise InvalidArgument(
+            f"expires must be a time such as 30m, 12h, 90d, 4w or 1y, or a day such as 2030-12-31, got {shown(text)}"
+        ) from None
+    return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
+
+
+def _on(url: str | None, config: str | None, do: "Callable[[Store], Awaitable[Found]]", *, new: bool = False) -> Found:
+    """Do something with the keys of a store; `new`: which may be made for it."""
+    from suffice.service.configuration import load
+    from suffice.service.stores import open_store
+
+    address = load({} if url is None else {"store": url}, config).settings.store
+    if address == "memory:":
+        raise InvalidArgument(
+            "store must not be memory: such a store and its keys end with the process; use sqlite:///FILE"
+        )
+
+    async def run() -> Found:
+        store = open_store(address)
+        path = getattr(store, "path", None)
+        if path is not None and not new and not path.is_file():
+            raise SufficeError(f"there is no store {path}: see --store")
+        await store.open(keys_only=True)
+        try:
+            return await do(store)
+        finally:
+            await store.close()
+
+    return asyncio.run(run())
+
+
+def _shown(key: "Key") -> dict[str, Any]:
+    """All but the hash."""
+    return {
+        "id": key.id, "name": key.name, "scopes": list(key.scopes), "created": _stamp(key.created),
+        "expires": _stamp(key.expires), "revoked": _stamp(key.revoked),
+    }  # fmt: skip
+
+
+def _stamp(at: float | None) -> str | None:
+    return None if at is None else datetime.fromtimestamp(at, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
+def _day(at: float) -> str:
+    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d")
+
+
+def _state(key: "Key") -> str:
+    if key.revoked is not None:
+        return f"revoked {_day(key.revoked)}"
+    if key.expires is None:
+        return "good"
+    return f"expired {_day(key.expires)}" if key.expires <= time.time() else f"good until {_day(key.expires)}"
