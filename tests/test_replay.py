@@ -332,6 +332,22 @@ def test_a_kind_that_does_not_fit(tmp_path: Path) -> None:
         read(path, "odd")
 
 
+def test_rows_without_an_outcome_are_left_out(say: Callable[..., tuple[int, str, str]], tmp_path: Path) -> None:
+    """As in the export of a selector, where some decisions are pending and some have expired."""
+    log = tmp_path / "decisions.csv"
+    log.write_text("decision,option,success,cost\n0,a,1,0.5\n1,a,,0.5\n2,b, ,\n3,b,0,1\n")
+    code, said, _ = say("replay", str(log), "--target", "0.4")
+    assert code == 0
+    assert "option log, 2 rows" in said
+    assert "2 of 4 rows hold no outcome and are left out." in said
+    assert read(log).untold == 2
+    assert decisions({"threshold": [1, 2, 3], "success": np.array([1.0, math.nan, 0.0])}).untold == 1
+    with pytest.raises(InvalidArgument, match="success must be between 0 and 1, got 7 in row 3"):
+        decisions({"option": ["a", "b", "c"], "success": [1, None, 7]})
+    with pytest.raises(InvalidArgument, match="success must be told in at least one row, got none in 2"):
+        decisions({"option": ["a", "b"], "success": ["", ""]})
+
+
 def test_a_million_rows(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     rows = 1_000_000

@@ -16,7 +16,7 @@ from postgres import Postgres
 
 from suffice.checks import WHOLE
 from suffice.errors import InvalidArgument
-from suffice.service.errors import Conflict, Gone, NoSuchSelector, Overloaded, StoreDown, TooMany
+from suffice.service.errors import Conflict, Gone, NoSuchSelector, NotAllowed, Overloaded, StoreDown, TooMany
 from suffice.service.keeper import Keeper, context_of
 from suffice.service.plans import Plan
 from suffice.service.records import AMENDED, EXPIRED, PENDING, TOLD, Asked, Limits, Outcome, Wish
@@ -622,3 +622,35 @@ TestStorm = Storm.TestCase
 TestStorm.settings = settings(
     max_examples=15, stateful_step_count=25, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True
 )
+
+
+def test_a_plan_is_the_same_in_whatever_form() -> None:
+    """The Python client sends a recipe where others write the menu by hand."""
+
+    async def do(keeper: Keeper) -> None:
+        await keeper.put("a", plan())
+        recipe = {"kind": "recipe", "recipe": plan().menu().recipe()}
+        assert (await keeper.put("a", plan(recipe)))[1] is False
+        with pytest.raises(Conflict):
+            await keeper.put("a", plan({**TOP_K, "classes": 101}))
+        assert (await keeper.put("a", plan(), confirm=True))[1] is False
+        with pytest.raises(NotAllowed, match="scope manage"):
+            await keeper.put("b", plan(), confirm=True)
+        await keeper.archive("a")
+        with pytest.raises(NotAllowed):
+            await keeper.put("a", plan(), confirm=True)
+
+    run("memory:", do)
+
+
+def test_every_context_is_kept_with_its_decision(store_url: str) -> None:
+    async def do(keeper: Keeper) -> None:
+        await keeper.put("a", plan(model="auto"))
+        for step in range(30):
+            asked = await one(keeper, contexts=[{"x": step, "name": "é\0"}])
+            await tell(keeper, asked.decision, True)
+        rows = await keeper.decisions("a")
+        assert [context_of(row) for row in rows] == [{"x": step, "name": "é\0"} for step in range(30)]
+        assert {row.arm for row in rows} > {5}  # everything, and others
+
+    run(store_url, do)

@@ -151,8 +151,9 @@ def forms() -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("header", forms())
-def test_what_is_no_key(header: str) -> None:
+@pytest.mark.parametrize("place", range(7))  # keys are random: their text must not be part of a test's name
+def test_what_is_no_key(place: int) -> None:
+    header = forms()[place]
     refused(ring(FakeStore()).authorise(header, "use"), BadKey, "^the header Authorization must be")
 
 

@@ -5,6 +5,7 @@ larger threshold succeeds wherever a smaller one did. An option log holds rates 
 """
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 from typing import Final
 
@@ -53,7 +54,11 @@ def replay(
     for name, value in given.items():
         if value is not None:
             raise InvalidArgument(f"{name} must be left out unless the log has scores, got {shown(value)}")
-    return thresholds(log, goal) if log.kind == "threshold" else options(log, goal)
+    found = thresholds(log, goal) if log.kind == "threshold" else options(log, goal)
+    if not log.untold:
+        return found
+    left = f"{log.untold:,} of {log.rows + log.untold:,} rows hold no outcome and are left out."
+    return replace(found, notes=(left, *found.notes))
 
 
 # --- score logs: every outcome is known

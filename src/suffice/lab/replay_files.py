@@ -5,7 +5,7 @@ import importlib
 import importlib.util
 import itertools
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -35,6 +35,7 @@ class Decisions:
     columns: dict[str, Floats] = field(repr=False)
     options: tuple[str, ...] = ()
     chosen: NDArray[np.int64] | None = field(default=None, repr=False)
+    untold: int = 0  # rows that were left out because they hold no outcome
 
 
 def read(path: str | os.PathLike[str], kind: str | None = None) -> Decisions:
@@ -63,20 +64,34 @@ def decisions(columns: Mapping[str, Any], names: Iterable[str] = (), *, kind: st
     sizes = {name: len(column) for name, column in held.items()}
     if len(set(sizes.values())) != 1:
         raise InvalidArgument(f"columns must be equally long, got {shown(sizes)}")
-    rows = next(iter(sizes.values()))
-    if rows == 0:
+    every = next(iter(sizes.values()))
+    if every == 0:
         raise InvalidArgument("log must hold at least one row, got none")
-    numbers = {name: _checked(name, column) for name, column in held.items() if name != "option"}
+    told = _told(held["success"]) if "success" in held else range(every)
+    if not told:
+        raise InvalidArgument(f"success must be told in at least one row, got none in {every:,}")
+    if len(told) < every:
+        held = {name: [column[place] for place in told] for name, column in held.items()}
+    rows, untold = len(told), every - len(told)
+    numbers = {name: _checked(name, column, told) for name, column in held.items() if name != "option"}
     if found != "option":
-        return Decisions(found, rows, numbers)
+        return Decisions(found, rows, numbers, untold=untold)
     codes: dict[str, int] = {}
     texts = ["" if option is None else str(option).strip() for option in held["option"]]
     chosen = np.fromiter((codes.setdefault(text, len(codes)) for text in texts), dtype=np.int64, count=rows)
     if "" in codes:
-        raise InvalidArgument(f"option must be named in every row, got none in row {texts.index('') + 1}")
+        raise InvalidArgument(f"option must be named in every row, got none in row {told[texts.index('')] + 1}")
     if len(codes) > MOST_OPTIONS:
         raise InvalidArgument(f"option must take at most {MOST_OPTIONS:,} values, got {len(codes):,}: is it an id?")
-    return Decisions(found, rows, numbers, tuple(codes), chosen)
+    return Decisions(found, rows, numbers, tuple(codes), chosen, untold)
+
+
+def _told(success: Sequence[Any]) -> Sequence[int]:
+    """The rows that hold an outcome: decisions that are pending or were given up have none."""
+    if isinstance(success, np.ndarray) and success.dtype.kind != "O":
+        return np.flatnonzero(~np.isnan(success)).tolist() if success.dtype.kind == "f" else range(len(success))
+    told = [place for place, cell in enumerate(success) if cell is not None and cell != "" and str(cell).strip()]
+    return range(len(success)) if len(told) == len(success) else told
 
 
 def kind_of(names: Iterable[str], kind: str | None = None) -> str:
@@ -108,12 +123,12 @@ def _list(names: list[str]) -> str:
     return shown(", ".join(names)) if names else "none"
 
 
-def _checked(name: str, values: ArrayLike) -> Floats:
-    """A column of numbers, with its rule: which row breaks it."""
+def _checked(name: str, values: ArrayLike, places: Sequence[int]) -> Floats:
+    """A column of numbers, with its rule: which row breaks it. `places` are those of the rows in the log."""
     try:
         column = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
-        column = np.array([_number(name, value, row + 1) for row, value in enumerate(values)])  # type: ignore[arg-type]
+        column = np.array([_number(name, value, places[row] + 1) for row, value in enumerate(values)])  # type: ignore[arg-type]
     if column.ndim != 1:
         raise InvalidArgument(f"{name} must hold one number per row, got shape {column.shape}")
     good = {
@@ -124,7 +139,7 @@ def _checked(name: str, values: ArrayLike) -> Floats:
     rule, fits = good.get(name, ("finite", np.isfinite(column) & (np.abs(column) <= 1e100)))
     if not fits.all():
         row = int((~fits).argmax())
-        raise InvalidArgument(f"{name} must be {rule}, got {column[row]:g} in row {row + 1}")
+        raise InvalidArgument(f"{name} must be {rule}, got {column[row]:g} in row {places[row] + 1}")
     return column
 
 

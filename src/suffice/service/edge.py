@@ -62,19 +62,21 @@ def protect(app: "FastAPI", keeper: "Keeper", settings: Settings) -> None:
     app.add_middleware(Edge, settings=settings, keyring=keyring, ready=lambda: keeper.ready)
 
 
-def needed(method: str, path: str) -> str | None:
-    """The scope that a request needs; None where no key is asked for. What is not known to be open is closed.
+def needed(method: str, path: str) -> tuple[str, ...]:
+    """The scopes of which a request needs one; none where no key is asked for. What is not known to be open is closed.
+
+    Who may use a selector may also confirm that it is there, by PUT of its plan: making it is another matter (`routes`).
 
     >>> needed("GET", "/v1/selectors"), needed("POST", "/v1/selectors/ads/ask"), needed("PUT", "/v1/selectors/ads")
-    ('read', 'use', 'manage')
+    (('read',), ('use',), ('manage', 'use'))
     """
     if path in OPEN or path.startswith(STATIC):
-        return None
+        return ()
     if method in ("GET", "HEAD"):
-        return READ
+        return (READ,)
     if method == "POST" and path.endswith(("/ask", "/tell")):
-        return USE
-    return MANAGE
+        return (USE,)
+    return (MANAGE, USE) if method == "PUT" else (MANAGE,)
 
 
 class Edge:
@@ -153,12 +155,12 @@ class Edge:
             return refusal
         if scope["method"] == "OPTIONS" and b"access-control-request-method" in headers and self.settings.cors_origins:
             return self._preflight(headers)
-        scope_needed = needed(scope["method"], path)
-        if scope_needed is not None:
+        scopes = needed(scope["method"], path)
+        if scopes:
             try:
                 if not self._open:
                     header = headers.get(b"authorization", b"").decode("latin-1")
-                    scope["state"]["key"] = await self.keyring.authorise(header, scope_needed)
+                    scope["state"]["key"] = await self.keyring.authorise(header, *scopes)
             except (Unauthorised, Forbidden) as error:
                 return problem(error.status, str(error), headers={"www-authenticate": error.challenge})
             except ServiceError as error:  # the store cannot say which keys there are

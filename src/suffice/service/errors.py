@@ -15,6 +15,12 @@ class NoSuchSelector(ServiceError):
     status = 404
 
 
+class NotAllowed(ServiceError):
+    """The key is good, and not for this."""
+
+    status = 403
+
+
 class Conflict(ServiceError):
     """It is there, and is another one."""
 

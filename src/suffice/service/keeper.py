@@ -13,7 +13,7 @@ from suffice.checks import cost_told, success_units
 from suffice.errors import InvalidArgument, SufficeError, shown
 from suffice.looking import Insight
 from suffice.records import Arm
-from suffice.service.errors import Conflict, Gone, NoSuchSelector, TooMany
+from suffice.service.errors import Conflict, Gone, NoSuchSelector, NotAllowed, TooMany
 from suffice.service.mind import Mind
 from suffice.service.minds import Minds
 from suffice.service.plans import Plan
@@ -109,16 +109,20 @@ class Keeper:
 
     # --- selectors
 
-    async def put(self, name: str, plan: Plan) -> tuple[Standing, bool]:
-        """The selector of this name, made if there is none: then True. Conflict if it has another plan."""
+    async def put(self, name: str, plan: Plan, *, confirm: bool = False) -> tuple[Standing, bool]:
+        """The selector of this name, made if there is none: then True. Conflict if it has another plan.
+
+        `confirm`: only see that it is there and has this plan.
+        """
         plan.check(self.limits)
-        text = plan.canonical()
         kept = await self.store.selector(name)
         made = False
+        if confirm and (kept is None or kept.archived is not None):
+            raise NotAllowed(f"selector {name!r} is not there, and to make it takes a key with the scope manage")
         if kept is None:
             await asyncio.to_thread(plan.selector)  # whatever is wrong with it is to be said before it is kept
-            kept, made = await self.store.add(name, text, self.clock(), self.limits.selectors)
-        if kept.plan != text:
+            kept, made = await self.store.add(name, plan.canonical(), self.clock(), self.limits.selectors)
+        if not made and not await asyncio.to_thread(Plan.parse(kept.plan).same, plan):
             raise Conflict(
                 f"selector {name!r} exists with another plan; send its own plan, or make another selector with this one"
             )
@@ -257,7 +261,8 @@ class Keeper:
 
     async def _followed(self, name: str) -> Mind:
         mind = await self._mind(name)
-        await self._minds.follow(mind.number)
+        if self.store.shared:
+            await self._minds.follow(mind.number)
         return mind
 
 

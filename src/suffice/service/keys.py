@@ -109,12 +109,13 @@ class Keyring:
         self._read = -float("inf")  # when the store was asked
         self._asking: asyncio.Task[None] | None = None
 
-    async def authorise(self, header: str | None, scope: str) -> Key:
-        """The key in an Authorization header, if it is good for this scope."""
+    async def authorise(self, header: str | None, *scopes: str) -> Key:
+        """The key in an Authorization header, if it is good for one of these scopes."""
         key = await self.known(header)
-        if scope not in key.scopes:
+        if not any(scope in key.scopes for scope in scopes):
             may = " and ".join(SCOPES[held] for held in key.scopes)
-            raise Forbidden(f"this needs a key with the scope {scope}; the key {key.id} may only {may}", scope)
+            said = f"this needs a key with the scope {' or '.join(scopes)}; the key {key.id} may only {may}"
+            raise Forbidden(said, " ".join(scopes))
         return key
 
     async def known(self, header: str | None) -> Key:

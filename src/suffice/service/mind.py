@@ -108,8 +108,11 @@ class Mind:
 
     # --- learning
 
-    def learn(self, row: Row) -> None:
-        """Take in a decision that was settled, once: the events of each shard come in order."""
+    def learn(self, row: Row, *, again: bool = False) -> None:
+        """Take in a decision that was settled, once: the events of each shard come in order.
+
+        `again`: from the log, so that its context is news too.
+        """
         if row.by is None or row.seq is None or row.seq <= self.seen.get(row.by, 0):
             return
         late = row.state == AMENDED
@@ -124,18 +127,22 @@ class Mind:
         looking = holder._looking
         if row.note is not None and looking is not None:
             note = json.loads(row.note)
-            if note["proposed"]:
+            if note.get("proposed"):
                 holder._proposed.add(row.id)
-            looking.recalled = self._recalled(looking, note)
+            looking.recalled = self._recalled(looking, note, again)
             looking.given_up = row.state == EXPIRED
         holder._learn_safely(row.arm, units, row.cost, late=late)
         holder._proposed.discard(row.id)
         self._say_warning()
 
-    def _recalled(self, looking: Any, note: dict[str, Any]) -> Note | None:
+    def _recalled(self, looking: Any, note: dict[str, Any], again: bool) -> Note | None:
         try:
             seen = looking.eye.read(note["context"])
         except SufficeError:  # it was of another shape in the process that was asked
+            return None
+        if again:
+            looking.eye.note(seen)
+        if "who" not in note:
             return None
         return Note(seen, note["said"], note["price"], note["who"])
 
@@ -206,10 +213,13 @@ class Sitting:
         holder._ledger.pending.pop(own, None)
         proposed = own in holder._proposed
         holder._proposed.discard(own)
-        note = None if looking is None else looking.note
-        return decision, None if note is None else json.dumps(
-            {"context": context, "said": note.said, "price": note.price, "who": note.who, "proposed": proposed}
-        )
+        if context is None or looking is None:
+            return decision, None
+        kept = {"context": context}
+        if looking.note is not None:  # it was looked at: the rails had left a choice
+            said, price, who = looking.note.said, looking.note.price, looking.note.who
+            kept |= {"said": said, "price": price, "who": who, "proposed": proposed}
+        return decision, json.dumps(kept)
 
     def take_id(self) -> int:
         """The next id of the selector, for a decision of one of its groups."""

@@ -118,9 +118,9 @@ class Minds:
         return True
 
     async def follow(self, number: int) -> None:
-        """Learn what other processes have settled."""
+        """Learn what was settled elsewhere: by another process, or by a mind of this one that has been let go."""
         mind = self._minds.get(number)
-        if mind is None or not self._store.shared:
+        if mind is None:
             return
         async with self._following.setdefault(number, asyncio.Lock()):
             try:
@@ -133,7 +133,7 @@ class Minds:
             events = await self._store.events(mind.number, dict(mind.seen), PAGE)
             with mind.lock:
                 for row in events:
-                    mind.learn(row)
+                    mind.learn(row, again=True)
             if len(events) < PAGE:
                 return
             await asyncio.sleep(0)

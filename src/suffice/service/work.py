@@ -4,9 +4,10 @@ Each request keeps its own result or error: one that is wrong takes no other dow
 """
 
 import asyncio
+import contextlib
 import json
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 
@@ -89,13 +90,21 @@ class Batch:
     def ask(self, shard: int, found: Mapping[Whose, Shards], replies: Mapping[tuple[int, str], Reply]) -> Changes:
         """Decide the asks."""
         changes, known = Changes(), dict(replies)
-        self._at = {}
-        for request in self.requests:
-            if isinstance(request, Ask):
-                with request.mind.lock:
+        with self._minds():
+            self._at = {}
+            for request in self.requests:
+                if isinstance(request, Ask):
                     self._answer(request, shard, found, known, changes)
-        self._close(changes)
+            self._close(changes)
         return changes
+
+    @contextlib.contextmanager
+    def _minds(self) -> Iterator[None]:
+        """Hold all minds until the last of them has said what it counts: between two requests, saving would reset it."""
+        with contextlib.ExitStack() as held:
+            for mind in {id(request.mind): request.mind for request in self.requests}.values():
+                held.enter_context(mind.lock)
+            yield
 
     def _answer(
         self,
@@ -183,12 +192,14 @@ class Batch:
     def tell(self, shard: int, found: Mapping[Whose, Shards], rows: Mapping[tuple[int, int], Row]) -> Changes:
         """Settle the tells."""
         changes, now = Changes(), dict(rows)
-        self._at, self.settled = {}, []
-        for request in self.requests:
-            if isinstance(request, Tell):
-                with request.mind.lock:
+        with self._minds():
+            self._at, self.settled = {}, []
+            for request in self.requests:
+                if isinstance(request, Tell):
                     self._settle_all(request, shard, found, now, changes)
-        self._close(changes)
+            self._close(changes)
+        # A decision that expires and is amended in one go is written once, as it is in the end: PostgreSQL would take either.
+        changes.settled = list({(row.selector, row.id): row for row in changes.settled}.values())
         return changes
 
     def _settle_all(

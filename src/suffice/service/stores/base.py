@@ -17,7 +17,7 @@ Shards = dict[int, Shard]
 
 @dataclass(slots=True)
 class Changes:
-    """What a transaction writes: new decisions, settled ones, the counts of our own shard, answers to be kept."""
+    """What a transaction writes: new decisions, settled ones (each once), the counts of our own shard, answers to be kept."""
 
     asked: list[Row] = field(default_factory=list)
     settled: list[Row] = field(default_factory=list)

@@ -64,7 +64,7 @@ class PostgresStore(Store):
             finally:
                 await connection.close()
             self._pool = await asyncpg.create_pool(
-                self.url, min_size=1, max_size=READERS, server_settings=SETTINGS, timeout=10, command_timeout=60
+                self.url, min_size=0, max_size=READERS, server_settings=SETTINGS, timeout=10, command_timeout=60
             )
             if not keys_only:
                 await self._writer()

@@ -1,0 +1,101 @@
+"""Records as JSON: what is answered, in the terms that `replies` describes."""
+
+import json
+from dataclasses import asdict, fields
+from typing import Any, Final
+
+import pydantic_core
+from starlette.responses import Response
+
+from suffice.certificate import Certificate
+from suffice.checks import WHOLE
+from suffice.looking import Insight
+from suffice.menu import Menu
+from suffice.records import Arm
+from suffice.service.json_options import option_json
+from suffice.service.records import AMENDED, EXPIRED, PENDING, STATES, Asked, Bin, Row, Standing, Told
+from suffice.together import Together
+
+MEDIA: Final = "application/json"
+OTHERS: Final = -1  # of the arms of a bin, those that are too many to list
+
+_WRITTEN: Final = [one.name for one in fields(Certificate) if one.name not in ("promise", "counts")]
+
+
+def answer(body: Any, status: int = 200) -> Response:
+    """JSON; what is infinite or no number is null."""
+    return Response(written(body), status, media_type=MEDIA)
+
+
+def written(body: Any) -> bytes:
+    """A body as it is sent."""
+    return pydantic_core.to_json(body, inf_nan_mode="null")
+
+
+def asked(one: Asked) -> dict[str, Any]:
+    """A decision."""
+    return {
+        "decision": one.decision, "arm": one.arm, "option": one.option, "dual": one.dual, "everything": one.everything,
+        "nothing": one.nothing,
+    }  # fmt: skip
+
+
+def told(one: Told) -> dict[str, Any]:
+    """What became of one outcome of several."""
+    said = {"result": one.result} if one.status == 200 else {"detail": one.detail}
+    return {"decision": one.decision, "status": one.status, **said}
+
+
+def known(one: Standing) -> dict[str, Any]:
+    """A selector and where it stands."""
+    found = one.certificate
+    return {
+        "name": one.name, "created": one.created, "archived": one.archived, "plan": one.plan, "target": found.target,
+        "told": found.told, "successes": found.successes, "rate": found.rate, "debt": found.debt,
+        "debt_at_most": found.debt_at_most, "holds": found.holds, "breach": found.breach, "pending": found.pending,
+        "cost": one.cost, "mean_cost": one.cost / found.told if found.told else None,
+        "everything_cost": one.everything_cost, "dual": one.dual, "asks": one.asks, "tells": one.tells,
+        "expired": found.expired, "bounds": one.bounds, "chooser": one.chooser, "model": one.model,
+    }  # fmt: skip
+
+
+def certificate(one: Certificate) -> dict[str, Any]:
+    """What was promised, and whether it is so."""
+    body = {name: getattr(one, name) for name in _WRITTEN}
+    body["text"] = str(one)
+    if isinstance(one, Together):
+        body["groups"] = {name: certificate(part) for name, part in one.groups.items()}
+    return body
+
+
+def arm(one: Arm) -> dict[str, Any]:
+    """An option and how it did."""
+    return {one_field.name: getattr(one, one_field.name) for one_field in fields(Arm)}
+
+
+def insight(one: Insight) -> dict[str, Any]:
+    """What is made of contexts."""
+    return {**asdict(one), "text": str(one)}
+
+
+def stretch(one: Bin) -> dict[str, Any]:
+    """A stretch of time."""
+    arms = {"others" if arm == OTHERS else str(arm): count for arm, count in sorted(one.arms.items())}
+    every = sum(arms.values())
+    return {
+        "start": one.start, "end": one.end, "told": one.told, "successes": one.successes,
+        "rate": one.successes / one.told if one.told else None, "cost": one.cost,
+        "mean_cost": one.cost / one.told if one.told else None, "debt": one.debt, "dual": one.dual, "arms": arms,
+        "shares": {name: count / every for name, count in arms.items()},
+    }  # fmt: skip
+
+
+def row(one: Row, menu: Menu) -> dict[str, Any]:
+    """A decision as it is kept."""
+    told = one.state not in (PENDING, EXPIRED) and one.units is not None
+    return {
+        "decision": one.id, "asked": one.asked, "told": one.told, "state": STATES[one.state], "group": one.group or None,
+        "arm": one.arm, "option": option_json(menu, one.arm), "success": (one.units or 0) / WHOLE if told else None,
+        "cost": menu.known_cost(one.arm) if one.cost is None else one.cost, "dual": one.dual,
+        "late": one.state == AMENDED, "context": None if one.note is None else json.loads(one.note)["context"],
+    }  # fmt: skip

@@ -1,0 +1,133 @@
+"""The app: routes, problems, documentation and metrics around a keeper. `edge` guards it, `server` runs it."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from html import escape
+from typing import Final
+
+from fastapi import FastAPI, Request, Response
+from starlette.responses import RedirectResponse
+
+import suffice
+from suffice.service import docs, edge, metrics, problems
+from suffice.service.answers import answer
+from suffice.service.bare import LET_IN, outcomes
+from suffice.service.errors import Overloaded
+from suffice.service.keeper import Keeper
+from suffice.service.looks import looks
+from suffice.service.openapi import openapi
+from suffice.service.replies import Health
+from suffice.service.routes import BARE, selectors
+from suffice.service.settings import Settings
+from suffice.service.streams import Streams
+
+SAID: Final = """Choose just enough: hold a success rate at the least cost when all you ever see is whether it worked.
+
+Make a selector from a plan. Ask it what to do, do that, and tell how it went. Whatever happens, successes stay as promised.
+"""
+TAGS: Final = [
+    {"name": "ask and tell", "description": "What an application does all day."},
+    {"name": "selectors", "description": "Made once, from a plan; each holds one target."},
+    {"name": "look", "description": "Where a selector stands, and why."},
+    {"name": "server", "description": "The server itself."},
+]
+
+
+def make_app(keeper: Keeper, settings: Settings) -> FastAPI:
+    """The app around a keeper, which it starts and stops unless somebody else does."""
+
+    @asynccontextmanager
+    async def life(app: FastAPI) -> AsyncIterator[None]:
+        app.state.closing.clear()
+        mine = not keeper.ready
+        if mine:
+            await keeper.start()
+        try:
+            yield
+        finally:
+            app.state.closing.set()
+            if mine:
+                await keeper.stop()
+
+    app = FastAPI(
+        title="suffice",
+        version=suffice.__version__,
+        summary="Ask what to do, tell how it went.",
+        description=SAID,
+        docs_url=None,
+        redoc_url=None,
+        openapi_url=None,
+        redirect_slashes=False,
+        lifespan=life,
+        openapi_tags=TAGS,
+    )
+    app.root_path = settings.root_path
+    app.state.keeper, app.state.settings = keeper, settings
+    app.state.streams = Streams(keeper.standing, settings.max_streams)
+    app.state.closing = app.state.streams.closing
+    app.router.routes.extend([*BARE, *selectors.routes, *looks.routes])
+    _add_own(app, keeper, settings)
+    problems.install(app)
+    app.openapi = lambda: openapi(app, locked=not settings.open)  # type: ignore[method-assign]
+    edge.protect(app, keeper, settings)
+    return app
+
+
+def _add_own(app: FastAPI, keeper: Keeper, settings: Settings) -> None:
+    """The routes of the server itself."""
+
+    async def healthz() -> Response:
+        """Whether the process answers at all."""
+        return answer({"status": "ok"})
+
+    async def readyz() -> Response:
+        """Whether it is warmed up and reaches its store: 503 until then."""
+        if not keeper.ready:
+            raise Overloaded("this server is still warming up, or stops")
+        await keeper.store.ping()
+        return answer({"status": "ok"})
+
+    for path, endpoint, said in (("/healthz", healthz, "Is it alive?"), ("/readyz", readyz, "Is it ready?")):
+        found = outcomes(said="It is.", model=Health)
+        statuses = () if path == "/healthz" else (503,)
+        answers = {status: one for status, one in found.items() if status not in LET_IN or status in statuses}
+        app.add_api_route(path, endpoint, summary=said, tags=["server"], responses=answers, response_model=None)
+        app.add_api_route(path, endpoint, methods=["HEAD"], include_in_schema=False, response_model=None)
+    if settings.metrics:
+        _add_metrics(app, keeper, settings)
+    if settings.docs:
+        _add_docs(app)
+
+
+def _add_metrics(app: FastAPI, keeper: Keeper, settings: Settings) -> None:
+    measured = metrics.Metrics(keeper, settings.max_measured)
+
+    async def show() -> Response:
+        """Rate, debt, its bound, cost, pending, asks, tells, expiries and breaches of each selector; latency; the process."""
+        return Response(await measured.text(), media_type=metrics.MEDIA)
+
+    said = outcomes(said="Metrics as Prometheus reads them.", content={"text/plain": {"schema": {"type": "string"}}})
+    app.add_api_route("/metrics", show, summary="Metrics", tags=["server"], responses=said, response_model=None)
+    app.add_middleware(metrics.Timed, metrics=measured)
+
+
+def _add_docs(app: FastAPI) -> None:
+    async def description() -> Response:
+        return answer(app.openapi())
+
+    made: list[str] = []
+
+    async def page(request: Request) -> Response:
+        if not made:
+            made.append(docs.page(app.openapi()))
+        here = escape(str(request.base_url).rstrip("/"))
+        return Response(made[0].replace(docs.HERE, here), media_type="text/html; charset=utf-8")
+
+    async def style() -> Response:
+        return Response(docs.STYLE, media_type="text/css; charset=utf-8", headers={"cache-control": "max-age=3600"})
+
+    async def home(request: Request) -> Response:
+        return RedirectResponse(f"{request.scope.get('root_path', '')}/docs")
+
+    for path, endpoint in (("/openapi.json", description), ("/docs", page), ("/docs/style.css", style), ("/", home)):
+        app.add_api_route(path, endpoint, include_in_schema=False, response_model=None)

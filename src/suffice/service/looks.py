@@ -1,0 +1,155 @@
+"""The routes that look at one selector: certificate, arms, insight, history, decisions, events."""
+
+from typing import Annotated, Any, Final, Literal
+
+from fastapi import APIRouter, Depends, Query, Request, Response
+from starlette.responses import StreamingResponse
+
+from suffice.service import answers
+from suffice.service.bare import Named, only_known, outcomes
+from suffice.service.export import PAGE, lines
+from suffice.service.replies import Known
+from suffice.service.replies_looks import ArmsReply, CertificateReply, HistoryReply, InsightReply, RowsReply
+from suffice.service.routes import keeper_of
+from suffice.service.streams import EventStream, Streams
+from suffice.service.values import MOST_WHOLE, Name
+
+CSV: Final[dict[str, Any]] = {"text/csv": {"schema": {"type": "string"}}}
+EVENT: Final[dict[str, Any]] = {
+    "type": "object",
+    "properties": {
+        "event": {"const": "standing"},
+        "id": {"type": "string", "description": "How many outcomes were told."},
+        "data": {
+            "type": "string",
+            "contentMediaType": "application/json",
+            "contentSchema": {"$ref": f"#/components/schemas/{Known.__name__}"},
+        },
+    },
+}
+
+looks = APIRouter(prefix="/v1/selectors/{name}", tags=["look"], dependencies=[Depends(only_known)])
+
+
+@looks.get(
+    "/certificate",
+    summary="Certificate",
+    response_model=None,
+    responses=outcomes(404, 422, said="The certificate.", model=CertificateReply),
+)
+async def certificate(
+    request: Request,
+    name: Named,
+    group: Annotated[Name | None, Query(description="Of this group alone.")] = None,
+) -> Response:
+    """What was promised, whether it is so, and if not, which assumption broke and what to do."""
+    return answers.answer(answers.certificate(await keeper_of(request).certificate(name, group)))
+
+
+@looks.get(
+    "/arms",
+    summary="Arms",
+    response_model=None,
+    responses=outcomes(404, 422, said="A row for each option.", model=ArmsReply),
+)
+async def arms(request: Request, name: Named) -> Response:
+    """How often each option was played, how it did, and what is certain of it."""
+    return answers.answer({"arms": [answers.arm(one) for one in await keeper_of(request).arms(name)]})
+
+
+@looks.get(
+    "/insight",
+    summary="Insight",
+    response_model=None,
+    responses=outcomes(404, 422, said="What is made of contexts.", model=InsightReply),
+)
+async def insight(request: Request, name: Named) -> Response:
+    """What is made of contexts: whether the model is followed, how it did, what was missing. 422 where there is no model."""
+    return answers.answer(answers.insight(await keeper_of(request).insight(name)))
+
+
+@looks.get(
+    "/history",
+    summary="History",
+    response_model=None,
+    responses=outcomes(404, 422, said="Stretches of time, in order.", model=HistoryReply),
+)
+async def history(
+    request: Request,
+    name: Named,
+    bins: Annotated[int, Query(ge=1, le=1000, description="Into how many stretches of time at most.")] = 200,
+) -> Response:
+    """Rates, debt, dual, cost and the shares of options over time, for charts."""
+    return answers.answer({"bins": [answers.stretch(one) for one in await keeper_of(request).history(name, bins)]})
+
+
+@looks.get(
+    "/decisions",
+    summary="Decisions",
+    response_model=None,
+    responses=outcomes(404, 422, said="Decisions.", model=RowsReply),
+)
+async def decisions(
+    request: Request,
+    name: Named,
+    after: Annotated[
+        int | None,
+        Query(ge=-1, le=MOST_WHOLE, description="Those with larger numbers, in order; left out, the newest first."),
+    ] = None,
+    limit: Annotated[int, Query(ge=1, le=1000, description="How many at most.")] = 100,
+) -> Response:
+    """The decisions asked last, the newest first; or, with `after`, all of them in order, a page at a time."""
+    keeper = keeper_of(request)
+    menu = (await keeper.plan(name)).menu()
+    found = await (keeper.recent(name, limit) if after is None else keeper.decisions(name, after, limit + 1))
+    more = after is not None and len(found) > limit
+    page = [answers.row(one, menu) for one in found[:limit]]
+    return answers.answer({"decisions": page, "next": page[-1]["decision"] if more else None})
+
+
+@looks.get(
+    "/decisions.csv",
+    summary="Decisions as CSV",
+    response_model=None,
+    responses=outcomes(404, 422, said="A CSV file with a header.", content=CSV),
+)
+async def decisions_csv(
+    request: Request,
+    name: Named,
+    state: Annotated[
+        Literal["pending", "told", "expired", "amended"] | None, Query(description="Only those in this state.")
+    ] = None,
+) -> Response:
+    """All decisions as CSV, for an audit, or for `suffice replay decisions.csv --target 0.9`.
+
+    Times are ISO 8601, UTC. An option is its text, or JSON if it is no text. `success` is empty where nothing was told;
+    what has expired counts as a failure. `cost` is what was told, or what is known. So that no spreadsheet runs them, texts
+    that begin with = + - @ have a ' before them.
+    """
+    keeper = keeper_of(request)
+    menu = (await keeper.plan(name)).menu()
+    first = await keeper.decisions(name, -1, PAGE)
+    headers = {"content-disposition": f'attachment; filename="{name}-decisions.csv"'}
+    body = lines(keeper, name, menu, first, state)
+    return StreamingResponse(body, media_type="text/csv; charset=utf-8; header=present", headers=headers)
+
+
+@looks.get(
+    "/events",
+    summary="Events",
+    response_model=None,
+    responses=outcomes(
+        404, 422, said="Events named `standing`, as they come.", content={"text/event-stream": {"schema": EVENT}}
+    ),
+)
+async def events(
+    request: Request,
+    name: Named,
+    every: Annotated[float, Query(ge=0.2, le=60, description="Seconds between two events at least.")] = 0.5,
+) -> Response:
+    """Server-sent events: where the selector stands, at once and again whenever it has changed.
+
+    Each is named `standing`; its id is how many outcomes were told, its data what `GET /v1/selectors/{name}` answers.
+    """
+    streams: Streams = request.app.state.streams
+    return EventStream(streams, streams.events(name, every, await streams.standing(name, 0.0)))

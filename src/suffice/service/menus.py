@@ -1,0 +1,315 @@
+"""Menus in a body: the forms that they may have, how large each would be, and the menu that it becomes."""
+
+import math
+from typing import Annotated, Any, ClassVar, Final, Literal
+
+from pydantic import ConfigDict, Field, field_validator
+
+from suffice.checks import exact
+from suffice.errors import InvalidArgument
+from suffice.menu import LEFT_OUT, Menu
+from suffice.options import count_cells
+from suffice.service.json_options import check_apart
+from suffice.service.recipes import check_recipe
+from suffice.service.values import (
+    DEEPEST,
+    Body,
+    Cost,
+    Counting,
+    Name,
+    Number,
+    Option,
+    Positive,
+    Several,
+    Share,
+    Text,
+    Whole,
+    as_share,
+    check_option,
+)
+
+MOST_AXES: Final = 16
+MOST_CHARACTERS: Final = 8 << 20  # of all options together, as JSON: what a list of arms may take
+
+
+def check_size(options: int, characters: int, most: int, what: str) -> None:
+    """Refuse a menu that is too large, before it is built."""
+    if options > most:
+        raise InvalidArgument(f"menu must have at most {most:,} options on this server: {what} makes {_count(options)}")
+    if characters > MOST_CHARACTERS:
+        raise InvalidArgument(
+            f"menu must be at most {MOST_CHARACTERS:,} characters as JSON: {what} makes {_count(characters)}"
+        )
+
+
+def _count(number: int) -> str:
+    return f"{number:,}" if number < 10**15 else "far more"
+
+
+class Form(Body):
+    """A form of menu."""
+
+    kind: str
+    everything_success: Share = Field(1.0, description="How often everything succeeds, where it is not always.")
+
+    def check(self, most: int) -> None:
+        """Refuse a menu of more than so many options, before it is built."""
+        raise NotImplementedError
+
+    def build(self) -> Menu:
+        """The menu."""
+        raise NotImplementedError
+
+
+class Options(Form):
+    """Options that are listed, or mapped to their costs; everything, and nothing where one may skip."""
+
+    model_config = ConfigDict(
+        title="Options",
+        json_schema_extra={
+            "examples": [
+                {
+                    "kind": "options",
+                    "options": {"small": 0.1, "large": 0.4},
+                    "everything": "a person",
+                    "nothing": "skip",
+                },
+                {"kind": "options", "options": ["small", "large"], "everything": "a person", "contains": "chain"},
+            ]
+        },
+    )
+    kind: Literal["options"]
+    options: list[Option] | dict[Text, Cost] = Field(description="The options, or an object of option to known cost.")
+    everything: Option = Field(description="The option that always succeeds; it costs max_cost.")
+    nothing: Option = Field(
+        None, description="The option that costs nothing and never succeeds. Left out: there is none."
+    )
+    costs: list[Cost] | None = Field(None, description="The known cost of each option; null: costs are told.")
+    max_cost: Positive = Field(1.0, description="What everything costs; no option costs more.")
+    contains: Literal["chain"] | None = Field(
+        None, description='"chain" if each option succeeds whenever an earlier one does.'
+    )
+
+    def check(self, most: int) -> None:
+        named = isinstance(self.options, dict)
+        characters = sum(len(name) for name in self.options) if named else sum(map(check_option, self.options))
+        check_size(len(self.options) + 2, characters, most, "options")
+
+    def build(self) -> Menu:
+        return Menu(
+            self.options,
+            everything=self.everything,
+            nothing=self.nothing if "nothing" in self.model_fields_set else LEFT_OUT,
+            costs=self.costs,
+            max_cost=self.max_cost,
+            everything_success=as_share(self.everything_success),
+            contains=self.contains,
+        )
+
+
+class TopK(Form):
+    """Show the k best of so many classes; k costs k/classes."""
+
+    model_config = ConfigDict(
+        title="TopK", json_schema_extra={"examples": [{"kind": "top_k", "ks": [5, 10, 20, 50], "classes": 100}]}
+    )
+    kind: Literal["top_k"]
+    ks: list[Whole] = Field(description="How many may be shown.")
+    classes: Several = Field(description="How many there are.")
+    nothing: bool = Field(True, description="Whether one may show none.")
+
+    def check(self, most: int) -> None:
+        check_size(len(set(self.ks) - {0, self.classes}) + 2, 0, most, "ks")
+
+    def build(self) -> Menu:
+        return Menu.top_k(
+            self.ks, self.classes, nothing=self.nothing, everything_success=as_share(self.everything_success)
+        )
+
+
+class Thresholds(Form):
+    """A threshold on a grid: low is nothing, high everything. Give step or horizon."""
+
+    model_config = ConfigDict(
+        title="Thresholds",
+        json_schema_extra={"examples": [{"kind": "thresholds", "low": 0, "high": 1, "step": 0.05}]},
+    )
+    kind: Literal["thresholds"]
+    low: Number
+    high: Number
+    step: Positive | None = Field(None, description="The step of the grid.")
+    horizon: Counting | None = Field(
+        None, description="Instead of step: how many outcomes there will be; the step is then T^(-1/3) of the range."
+    )
+    costs: list[Cost] | None = Field(
+        None, description="The known cost of each threshold between; null: costs are told."
+    )
+    max_cost: Positive = 1.0
+    nothing: bool = True
+
+    def check(self, most: int) -> None:
+        span = exact("high", self.high) - exact("low", self.low)
+        if span > 0:  # else the menu says so
+            cells = count_cells(span, self.step, self.horizon, root=3, even=False)
+            check_size(cells + 1, 0, most, "horizon" if self.step is None else "step")
+
+    def build(self) -> Menu:
+        return Menu.thresholds(
+            self.low,
+            self.high,
+            self.step,
+            self.horizon,
+            costs=self.costs,
+            max_cost=self.max_cost,
+            nothing=self.nothing,
+            everything_success=as_share(self.everything_success),
+        )
+
+
+class Grid(Form):
+    """Several thresholds at once, each axis listed from least to most permissive. An option is an object."""
+
+    model_config = ConfigDict(
+        title="Grid",
+        json_schema_extra={"examples": [{"kind": "grid", "axes": {"distance": [1, 5, 50], "rating": [4.5, 0]}}]},
+    )
+    RESERVED: ClassVar = frozenset(("cls", "costs", "max_cost", "nothing", "everything_success"))
+    kind: Literal["grid"]
+    axes: dict[Name, Annotated[list[Option], Field(min_length=1)]] = Field(
+        min_length=1, max_length=MOST_AXES, description="The values of each axis, from least to most permissive."
+    )
+    costs: list[Cost] | None = Field(
+        None, description="The known cost of each point but the last; null: costs are told."
+    )
+    max_cost: Positive = 1.0
+    nothing: bool = True
+
+    @field_validator("axes")
+    @classmethod
+    def _free_names(cls, axes: dict[str, list[Any]]) -> dict[str, list[Any]]:
+        taken = next((name for name in axes if name in cls.RESERVED), None)
+        if taken is not None:
+            raise ValueError(f'must not have an axis named "{taken}": call it something else')
+        return axes
+
+    def check(self, most: int) -> None:
+        points = math.prod(map(len, self.axes.values()))
+        characters = sum(
+            points // len(axis) * sum(check_option(value) + len(name) + 4 for value in axis)
+            for name, axis in self.axes.items()
+        )
+        check_size(points + 1, characters, most, "axes")
+
+    def build(self) -> Menu:
+        axes: dict[str, Any] = dict(self.axes)
+        return Menu.grid(
+            costs=self.costs,
+            max_cost=self.max_cost,
+            nothing=self.nothing,
+            everything_success=as_share(self.everything_success),
+            **axes,
+        )
+
+
+class Intervals(Form):
+    """Closed intervals on [0, 1] between points of a grid; one costs its length. Give step or horizon."""
+
+    model_config = ConfigDict(title="Intervals", json_schema_extra={"examples": [{"kind": "intervals", "step": 0.05}]})
+    kind: Literal["intervals"]
+    step: Positive | None = Field(None, description="The step of the grid; it must divide 1.")
+    horizon: Counting | None = Field(
+        None, description="Instead of step: how many outcomes there will be; the step is then about T^(-1/4)."
+    )
+    nothing: bool = True
+
+    def check(self, most: int) -> None:
+        cells = count_cells(exact("high", 1), self.step, self.horizon, root=4, even=True)
+        check_size(cells * (cells + 1) // 2 + 1, 0, most, "horizon" if self.step is None else "step")
+
+    def build(self) -> Menu:
+        return Menu.intervals(
+            self.step, self.horizon, nothing=self.nothing, everything_success=as_share(self.everything_success)
+        )
+
+
+class Subsets(Form):
+    """Which of some priced items to use. An option is a list of names; it costs their sum."""
+
+    model_config = ConfigDict(
+        title="Subsets",
+        json_schema_extra={
+            "examples": [
+                {"kind": "subsets", "prices": {"small": 1, "large": 4}, "everything": "a person", "everything_cost": 15}
+            ]
+        },
+    )
+    kind: Literal["subsets"]
+    prices: dict[Name, Cost] = Field(min_length=1)
+    everything: Option = Field(None, description="What is sure to succeed; left out, all items together.")
+    everything_cost: Positive | None = Field(None, description="What everything costs.")
+    at_most: Counting | None = Field(None, description="How many items are used at once at most.")
+    nothing: bool = True
+
+    def check(self, most: int) -> None:
+        count = len(self.prices)
+        subsets, each = 0, 0  # all, and those with a given item
+        for size in range(1, min(count, self.at_most or count) + 1):
+            subsets, each = subsets + math.comb(count, size), each + math.comb(count - 1, size - 1)
+            check_size(subsets + 2, each * sum(len(name) + 4 for name in self.prices), most, "prices")
+
+    def build(self) -> Menu:
+        return Menu.subsets(
+            self.prices,
+            everything=self.everything,
+            everything_cost=self.everything_cost,
+            at_most=self.at_most,
+            nothing=self.nothing,
+            everything_success=as_share(self.everything_success),
+        )
+
+
+class Recipe(Body):
+    """A menu as `Menu.recipe()` writes it down: what the Python client sends."""
+
+    model_config = ConfigDict(
+        title="Recipe",
+        json_schema_extra={
+            "examples": [
+                {
+                    "kind": "recipe",
+                    "recipe": {
+                        "kind": "options",
+                        "nothing": True,
+                        "everything_success": "1",
+                        "options": ["skip", "small", "large", "a person"],
+                        "costs": [0.1, 0.4],
+                        "max_cost": 1.0,
+                        "contains": None,
+                    },
+                }
+            ]
+        },
+    )
+    kind: Literal["recipe"]
+    recipe: dict[str, Any] = Field(description="What `Menu.recipe()` gave.")
+
+    @field_validator("recipe")
+    @classmethod
+    def _readable(cls, recipe: dict[str, Any]) -> dict[str, Any]:
+        check_recipe(recipe)
+        return recipe
+
+    def check(self, most: int) -> None:
+        """Refuse a menu of more than so many options, before it is built."""
+        cells, options = self.recipe.get("cells"), self.recipe.get("options", ())
+        size = cells * (cells + 1) // 2 + 1 if isinstance(cells, int) else len(options)
+        check_size(size, sum(check_option(option, 2 * DEEPEST) for option in options), most, "recipe")
+
+    def build(self) -> Menu:
+        """The menu."""
+        return check_apart(Menu.from_recipe(self.recipe))
+
+
+AnyForm = Annotated[
+    Options | TopK | Thresholds | Grid | Intervals | Subsets | Recipe, Field(discriminator="kind", title="Menu")
+]

@@ -1,0 +1,110 @@
+"""Errors as the world sees them: problem details (RFC 9457), one clear sentence each."""
+
+from collections.abc import Sequence
+from http import HTTPStatus
+from typing import Any, Final
+
+import pydantic_core
+from fastapi import FastAPI
+from fastapi.exceptions import RequestValidationError
+from pydantic import ValidationError
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Match
+
+from suffice.errors import AlreadyTold, Infeasible, InvalidArgument, SufficeError, UnknownDecision
+from suffice.service.errors import ServiceError
+from suffice.service.faults import faults, sentence
+from suffice.service.logs import request_id
+
+MEDIA: Final = "application/problem+json"
+TITLES: Final = {413: "Content Too Large", 422: "Unprocessable Content"}  # in the words of RFC 9110, in any Python
+
+
+def problem(
+    status: int, detail: str, *, title: str | None = None, headers: dict[str, str] | None = None, **more: Any
+) -> Response:
+    """An answer that says what went wrong, and under which request id the log says more."""
+    called = title or TITLES.get(status) or HTTPStatus(status).phrase
+    body = {"type": "about:blank", "title": called, "status": status, "detail": detail}
+    body |= {"request_id": request_id.get() or None, **more}
+    return Response(pydantic_core.to_json(body), status, headers, MEDIA)
+
+
+def said(status: int, text: str) -> Response:
+    """What the library or the service said, as a problem."""
+    line = " ".join(text.split())
+    if status == 422:
+        return problem(422, line, errors=[_fault(line)])
+    return problem(status, line, headers={"retry-after": "1"} if status == 503 else None)
+
+
+def status_of(error: SufficeError) -> int:
+    """The HTTP status that says the same as an error."""
+    if isinstance(error, ServiceError):
+        return error.status
+    if isinstance(error, InvalidArgument | Infeasible):
+        return 422
+    if isinstance(error, UnknownDecision):
+        return 404
+    return 409 if isinstance(error, AlreadyTold) else 500
+
+
+def install(app: FastAPI) -> None:
+    """Answer whatever is raised with a problem."""
+
+    async def known(_: Request, error: Exception) -> Response:
+        status = status_of(error) if isinstance(error, SufficeError) else 500
+        if status >= 500 and status != 503:
+            raise error  # not one that is meant for the client: it goes to the log
+        return said(status, str(error))
+
+    async def invalid(_: Request, error: Exception) -> Response:
+        return refused(error.errors() if isinstance(error, RequestValidationError | ValidationError) else [])
+
+    async def routing(request: Request, error: Exception) -> Response:
+        status = error.status_code if isinstance(error, HTTPException) else 500
+        if status == 404:
+            return problem(404, f"there is nothing at {_shown_path(request)}; see /docs")
+        if status == 405:
+            allowed = sorted(_methods(app, request))
+            line = f"{request.method} is not possible here, only {' and '.join(allowed)}"
+            return problem(405, line, headers={"allow": ", ".join(allowed)})
+        return problem(status, HTTPStatus(status).phrase.lower())
+
+    async def failed(_: Request, __: Exception) -> Response:
+        return problem(500, "the server failed to answer; its log says more under this request_id")
+
+    app.add_exception_handler(SufficeError, known)
+    app.add_exception_handler(ValidationError, invalid)
+    app.add_exception_handler(RequestValidationError, invalid)
+    app.add_exception_handler(HTTPException, routing)
+    app.add_exception_handler(Exception, failed)
+
+
+def refused(errors: Sequence[Any]) -> Response:
+    """422, with one sentence and every place where something was wrong."""
+    found = faults(errors, values=True)
+    return problem(422, sentence(found), errors=found)
+
+
+def _fault(line: str) -> dict[str, str]:
+    """Where the library found something wrong: its sentences begin with the argument."""
+    where, _, rest = line.partition(" ")
+    return {"where": where, "problem": rest} if rest.startswith("must ") else {"where": "the request", "problem": line}
+
+
+def _shown_path(request: Request) -> str:
+    path = request.url.path
+    return path if len(path) <= 80 else path[:77] + "..."
+
+
+def _methods(app: FastAPI, request: Request) -> set[str]:
+    """What can be done at a path, by all of its routes."""
+    return {
+        method
+        for route in app.routes
+        if route.matches(request.scope)[0] is not Match.NONE
+        for method in getattr(route, "methods", None) or ()
+    }

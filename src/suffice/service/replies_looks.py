@@ -1,0 +1,150 @@
+"""What is answered to who looks at a selector: certificate, arms, insight, history, decisions."""
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, Field
+
+from suffice.service.replies import Seconds, _example
+
+CERTIFICATE: dict[str, Any] = {
+    "target": 0.9, "told": 1000, "successes": 903.0, "rate": 0.903, "debt": -3.0, "debt_at_most": 0.9,
+    "ahead_at_most": 32.5, "pending": 12, "forgiven": 0.0, "expired": 0, "revived": 0, "unaudited": 0,
+    "everything_plays": 210, "everything_failures": 0, "everything_lost": 0, "everything_failure_at_least": 0.0,
+    "everything_failure_at_most": 0.047, "nothing_successes": 0.0, "breaches": 0, "holds": True, "breach": False,
+    "feasible": True, "sound": True, "text": "Kept: 90.3% of 1,000 succeeded (target 90%).",
+}  # fmt: skip
+
+
+class CertificateReply(BaseModel):
+    """What was promised, whether it is so, and if not, why and what to do."""
+
+    model_config = _example(**CERTIFICATE)
+    target: float
+    told: int
+    successes: float
+    rate: float | None
+    debt: float = Field(description="Successes owed; negative when ahead.")
+    debt_at_most: float | None
+    ahead_at_most: float | None = Field(description="null: there is no limit.")
+    pending: int
+    forgiven: float
+    expired: int
+    revived: int
+    unaudited: int
+    everything_plays: int
+    everything_failures: int
+    everything_lost: int
+    everything_failure_at_least: float
+    everything_failure_at_most: float
+    nothing_successes: float
+    breaches: int = Field(description="Outcomes after which the debt was above its bound.")
+    holds: bool
+    breach: bool
+    feasible: bool = Field(description="false once everything is known to fail too often for the target.")
+    sound: bool = Field(description="false only if suffice itself is wrong.")
+    text: str = Field(description="The same in sentences.")
+    groups: dict[str, "CertificateReply"] | None = Field(
+        None, description='The same of each group, where there are groups; "" is what has none.'
+    )
+
+
+class ArmReply(BaseModel):
+    """An option: how often it was played, how it did, and what is certain of it."""
+
+    model_config = _example(
+        arm=2, option="large", plays=640, share=0.64, success=0.91, cost=0.4, upper_success=0.94, lower_cost=0.4
+    )
+    arm: int
+    option: Any
+    plays: int
+    share: float = Field(description="Of all outcomes told.")
+    success: float | None = Field(description="The mean; null if it was never played.")
+    cost: float | None
+    upper_success: float | None = Field(description="It succeeds no more often than this, most certainly.")
+    lower_cost: float | None
+
+
+class ArmsReply(BaseModel):
+    """All options, as far as this server has learned."""
+
+    model_config = _example(arms=[ArmReply.model_config["json_schema_extra"]["examples"][0]])  # type: ignore[index]
+    arms: list[ArmReply]
+
+
+class InsightReply(BaseModel):
+    """What is made of contexts."""
+
+    model_config = _example(
+        model="logistic", trusted=True, followed=4200, lost=0, anew=0, failures=0, held_back=False, saved=0.08,
+        saved_error=0.01, fields={"length": {"kind": "number", "noted": 5000}},
+        text="The model (logistic) is followed; it made 4,200 decisions that were told.",
+    )  # fmt: skip
+    model: str
+    trusted: bool = Field(description="Whether the model is followed now.")
+    followed: int
+    lost: int
+    anew: int
+    failures: int
+    held_back: bool
+    saved: float | None
+    saved_error: float | None
+    fields: dict[str, dict[str, Any]]
+    text: str = Field(description="The same in sentences.")
+
+
+class BinReply(BaseModel):
+    """A stretch of time."""
+
+    model_config = _example(
+        start=1767225600.0, end=1767225660.0, told=100, successes=91.0, rate=0.91, cost=32.0, mean_cost=0.32, debt=-1.0,
+        dual=1.2, arms={"1": 20, "2": 60, "3": 20}, shares={"1": 0.2, "2": 0.6, "3": 0.2},
+    )  # fmt: skip
+    start: Seconds
+    end: Seconds
+    told: int
+    successes: float
+    rate: float | None
+    cost: float
+    mean_cost: float | None
+    debt: float = Field(description="At its end, since the beginning.")
+    dual: float | None = Field(description="The last one in it.")
+    arms: dict[str, int] = Field(description='Outcomes by arm; "others" where there are too many arms to list.')
+    shares: dict[str, float] = Field(description="The same as shares of all in it.")
+
+
+class HistoryReply(BaseModel):
+    """What happened over time; stretches in which nothing was told are left out."""
+
+    model_config = _example(bins=[BinReply.model_config["json_schema_extra"]["examples"][0]])  # type: ignore[index]
+    bins: list[BinReply]
+
+
+class RowReply(BaseModel):
+    """A decision as it is kept."""
+
+    model_config = _example(
+        decision=17, asked=1767225600.0, told=1767225603.5, state="told", group=None, arm=2, option="large", success=1.0,
+        cost=0.4, dual=1.25, late=False, context=None,
+    )  # fmt: skip
+    decision: int
+    asked: Seconds
+    told: Seconds | None = Field(description="When the outcome came, or it expired.")
+    state: Literal["pending", "told", "expired", "amended"]
+    group: str | None
+    arm: int
+    option: Any
+    success: float | None = Field(
+        description="As it was told; null where nothing was. (What expired counts as a failure.)"
+    )
+    cost: float | None = Field(description="As it was told, or known beforehand.")
+    dual: float | None
+    late: bool = Field(description="Whether the outcome came after it had expired.")
+    context: Any
+
+
+class RowsReply(BaseModel):
+    """Decisions; `next` is what to pass as `after` for more, null at the end."""
+
+    model_config = _example(decisions=[RowReply.model_config["json_schema_extra"]["examples"][0]], next=None)  # type: ignore[index]
+    decisions: list[RowReply]
+    next: int | None

@@ -1,0 +1,202 @@
+"""The values that JSON bodies are made of: numbers, shares, texts and options, each checked and described once."""
+
+import re
+from fractions import Fraction
+from typing import Annotated, Any, Final
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    GetCoreSchemaHandler,
+    PlainValidator,
+    WithJsonSchema,
+)
+from pydantic_core import CoreSchema, core_schema
+
+from suffice.checks import exact
+from suffice.errors import shown
+from suffice.service.faults import SAID
+
+MOST_WHOLE: Final = 1 << 53  # beyond it not every reader of JSON keeps a whole number exactly
+MOST_NUMBER: Final = 1e100
+LONGEST_TEXT: Final = 1_000  # characters of a text in an option or a context
+LONGEST_NAME: Final = 200  # of a group, an axis, an item or a field
+MOST_FIELDS: Final = 200  # of a context
+DEEPEST: Final = 8  # lists and objects in each other, in an option
+LARGEST_OPTION: Final = 10_000  # characters of an option as JSON, about
+
+CALLED: Final = "x-called"  # in a description: the word for such a value
+NO_NUL: Final = "must hold no NUL character"
+FRACTION: Final = re.compile("[1-9][0-9]{0,49}/[1-9][0-9]{0,49}")
+
+
+class Body(BaseModel):
+    """What all bodies share: no other fields, no guesses at types, finite numbers, nothing changed once it is read."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True, allow_inf_nan=False, hide_input_in_errors=True)
+
+
+class Says:
+    """Says one sentence whatever is wrong, without a call of Python where nothing is."""
+
+    def __init__(self, sentence: str) -> None:
+        self.sentence = sentence
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.custom_error_schema(handler(source), SAID, custom_error_message=self.sentence)
+
+
+def _no_float(value: Any) -> Any:
+    """In JSON 1000 and 1e3 are the same whole number."""
+    return int(value) if type(value) is float and value.is_integer() and abs(value) <= MOST_WHOLE else value
+
+
+def _text(value: str) -> str:
+    if "\0" in value:
+        raise ValueError(NO_NUL)
+    return value
+
+
+def is_number(value: Any) -> bool:
+    """Whether it is a number that is finite and not beyond all use; true and false are none."""
+    return type(value) in (int, float) and -MOST_NUMBER <= value <= MOST_NUMBER
+
+
+BETWEEN: Final = "be a number strictly between 0 and 1"
+
+
+def _share(value: Any, rule: str = "be a number above 0 and at most 1") -> float | str:
+    """A share as it is written down: as a number where that is exact, else as a reduced fraction."""
+    if isinstance(value, str) and FRACTION.fullmatch(value):
+        fraction = Fraction(value)
+        if 0 < fraction <= 1:
+            return float(fraction) if exact("share", float(fraction)) == fraction else str(fraction)
+    if is_number(value) and 0 < value <= 1:
+        return float(value)
+    raise ValueError(f'must {rule}, or a text such as "2/3", got {shown(value)}')
+
+
+def _target(value: Any) -> float | str:
+    share = _share(value, BETWEEN)
+    if share == 1.0:
+        raise ValueError(f"must {BETWEEN}, got {shown(value)}")
+    return share
+
+
+def as_share(value: float | str) -> float | Fraction:
+    """A share as the library takes it."""
+    return Fraction(value) if isinstance(value, str) else value
+
+
+def _start(value: Any) -> float | str:
+    if value in ("safe", "cheap") or (is_number(value) and value >= 0):
+        return value if isinstance(value, str) else float(value)
+    raise ValueError(f'must be "safe", "cheap" or a number of at least 0, got {shown(value)}')
+
+
+def _fraction_or(**number: Any) -> WithJsonSchema:
+    text = {"type": "string", "pattern": f"^{FRACTION.pattern}$", "examples": ["2/3"]}
+    return WithJsonSchema({"anyOf": [{"type": "number", **number}, text]})
+
+
+Whole = Annotated[int, Field(ge=0, le=MOST_WHOLE), BeforeValidator(_no_float)]
+Counting = Annotated[int, Field(ge=1, le=MOST_WHOLE), BeforeValidator(_no_float)]
+Several = Annotated[int, Field(ge=2, le=MOST_WHOLE), BeforeValidator(_no_float)]
+Number = Annotated[float, Field(ge=-MOST_NUMBER, le=MOST_NUMBER)]
+Positive = Annotated[float, Field(gt=0, le=MOST_NUMBER)]
+Cost = Annotated[float, Field(ge=0, le=MOST_NUMBER)]
+Share = Annotated[float | str, PlainValidator(_share), _fraction_or(exclusiveMinimum=0, maximum=1)]
+Target = Annotated[float | str, PlainValidator(_target), _fraction_or(exclusiveMinimum=0, exclusiveMaximum=1)]
+Success = Annotated[bool | Annotated[float, Field(ge=0, le=1)], Says("must be true, false or a number from 0 to 1")]
+Start = Annotated[
+    float | str,
+    PlainValidator(_start),
+    WithJsonSchema({"anyOf": [{"enum": ["safe", "cheap"]}, {"type": "number", "minimum": 0, "maximum": MOST_NUMBER}]}),
+]
+Text = Annotated[str, Field(max_length=LONGEST_TEXT), AfterValidator(_text)]
+Name = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME), AfterValidator(_text)]
+
+_SCALAR: Final[dict[str, Any]] = {
+    "anyOf": [
+        {"type": "string", "maxLength": LONGEST_TEXT},
+        {"type": "number", "minimum": -MOST_WHOLE, "maximum": MOST_WHOLE},
+        {"type": "boolean"},
+        {"type": "null"},
+    ]
+}
+
+
+def check_scalar(value: Any) -> int:
+    """Refuse what is no text, number, bool or null, or cannot be kept; about how many characters it is."""
+    if value is None or isinstance(value, bool):
+        return 5
+    if isinstance(value, str):
+        if len(value) > LONGEST_TEXT:
+            raise ValueError(f"must hold texts of at most {LONGEST_TEXT:,} characters, got {len(value):,}")
+        return len(_text(value)) + 2
+    if is_number(value) and (type(value) is float or abs(value) <= MOST_WHOLE):
+        return 8
+    if isinstance(value, int | float):
+        raise ValueError(f"must hold finite numbers, whole ones up to 2^53 and others up to 1e100, got {shown(value)}")
+    raise ValueError(f"must hold texts, numbers, true, false and null, got {shown(value)}")
+
+
+def check_option(value: Any, depth: int = DEEPEST) -> int:
+    """Refuse what cannot be an option; about how many characters it is as JSON."""
+    if not isinstance(value, dict | list):
+        return check_scalar(value)
+    if depth == 0:
+        raise ValueError("must be fewer lists and objects deep")
+    if isinstance(value, dict):
+        size = sum(check_scalar(name) + check_option(item, depth - 1) for name, item in value.items())
+    else:
+        size = sum(check_option(item, depth - 1) for item in value)
+    if size > LARGEST_OPTION:
+        raise ValueError(f"must be at most {LARGEST_OPTION:,} characters as JSON")
+    return size + 2
+
+
+def _option(value: Any) -> Any:
+    check_option(value)
+    return value
+
+
+Option = Annotated[
+    Any,
+    AfterValidator(_option),
+    WithJsonSchema(
+        {
+            CALLED: "option",
+            "description": "An option: any text, number, true, false, null, list or object.",
+            "anyOf": [*_SCALAR["anyOf"], {"type": "array", "items": {}}, {"type": "object"}],
+        }
+    ),
+]
+
+
+def _context(value: dict[str, Any]) -> dict[str, Any]:
+    for name, item in value.items():
+        if not name or len(name) > LONGEST_NAME or "\0" in name:
+            raise ValueError(f"must have fields named with 1 to {LONGEST_NAME} characters, got {shown(name)}")
+        check_scalar(item)
+    return value
+
+
+Context = Annotated[
+    dict[str, Any],
+    Field(max_length=MOST_FIELDS),
+    AfterValidator(_context),
+    WithJsonSchema(
+        {
+            CALLED: "context",
+            "type": "object",
+            "description": f"What is known beforehand: at most {MOST_FIELDS} fields of text, numbers, true, false or null.",
+            "maxProperties": MOST_FIELDS,
+            "propertyNames": {"minLength": 1, "maxLength": LONGEST_NAME},
+            "additionalProperties": _SCALAR,
+        }
+    ),
+]

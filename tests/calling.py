@@ -1,0 +1,85 @@
+"""The service in this process: a keeper, the app around it, and a client that calls it without a network."""
+
+import asyncio
+import time
+from collections.abc import Callable, Coroutine
+from typing import Any, TypeVar
+
+import httpx
+
+from suffice.service.app import make_app
+from suffice.service.keeper import Keeper
+from suffice.service.settings import Settings
+from suffice.service.stores import open_store
+
+Got = TypeVar("Got")
+PLAN: dict[str, Any] = {
+    "menu": {"kind": "options", "options": {"small": 0.1, "large": 0.4}, "everything": "a person", "nothing": "skip"},
+    "target": 0.9,
+}
+
+
+class Api:
+    """Calls, and checks what every answer must be."""
+
+    def __init__(self, http: httpx.AsyncClient, keeper: Keeper, app: Any) -> None:
+        self.http, self.keeper, self.app = http, keeper, app
+
+    async def call(self, method: str, path: str, body: Any = None, status: int = 200, **more: Any) -> Any:
+        """The JSON that is answered; `status` is what must be."""
+        if isinstance(body, bytes):
+            more = {"content": body, **more, "headers": {"content-type": "application/json", **more.get("headers", {})}}
+        elif body is not None:
+            more["json"] = body
+        answer = await self.http.request(method, path, **more)
+        assert answer.status_code == status, answer.text
+        if status >= 400:
+            check_problem(answer)
+        return answer.json()
+
+    async def ask(self, name: str = "router", body: Any = None, status: int = 200, **more: Any) -> Any:
+        return await self.call("POST", f"/v1/selectors/{name}/ask", body, status, **more)
+
+    async def tell(self, body: Any, name: str = "router", status: int = 200) -> Any:
+        return await self.call("POST", f"/v1/selectors/{name}/tell", body, status)
+
+    async def put(self, name: str = "router", body: Any = PLAN, status: int = 201) -> Any:
+        return await self.call("PUT", f"/v1/selectors/{name}", body, status)
+
+    async def get(self, path: str = "", name: str = "router", status: int = 200) -> Any:
+        return await self.call("GET", f"/v1/selectors/{name}{path}", status=status)
+
+
+def check_problem(answer: httpx.Response) -> None:
+    """A problem is one clear sentence, and is named in the log."""
+    assert answer.headers["content-type"] == "application/problem+json"
+    body = answer.json()
+    assert set(body) - {"errors"} == {"type", "title", "status", "detail", "request_id"}
+    assert (body["type"], body["status"]) == ("about:blank", answer.status_code)
+    assert body["detail"]
+    assert "\n" not in body["detail"]
+    assert body["request_id"] == answer.headers["x-request-id"]
+    assert ("errors" in body) == (answer.status_code == 422)
+    assert ("retry-after" in answer.headers) == (answer.status_code == 503)
+
+
+def serve(
+    do: Callable[[Api], Coroutine[Any, Any, Got]],
+    store: str = "memory:",
+    clock: Callable[[], float] = time.time,
+    **settings: Any,
+) -> Got:
+    """Run something against a service."""
+
+    async def whole() -> Got:
+        chosen = Settings(access_log=False, **settings)
+        keeper = Keeper(open_store(store), chosen.limits, clock)
+        app = make_app(keeper, chosen)
+        transport = httpx.ASGITransport(app, client=("127.0.0.1", 50_000))
+        async with (
+            app.router.lifespan_context(app),
+            httpx.AsyncClient(transport=transport, base_url="http://localhost") as http,
+        ):
+            return await do(Api(http, keeper, app))
+
+    return asyncio.run(whole())

@@ -1,0 +1,406 @@
+"""The interface: selectors, ask and tell as promised, and whatever else is sent refused with one clear sentence."""
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from calling import PLAN, Api, check_problem, serve
+
+from suffice import InvalidArgument
+from suffice.errors import AlreadyTold, StateError, UnknownDecision
+from suffice.service.errors import NoSuchSelector, Overloaded, StoreDown
+from suffice.service.plans import Plan
+from suffice.service.problems import status_of
+from suffice.service.records import Wish
+
+
+@pytest.fixture(params=["memory:", "sqlite:///"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    return f"sqlite:///{tmp_path}/suffice.db" if request.param != "memory:" else "memory:"
+
+
+# --- selectors
+
+
+def test_the_life_of_a_selector(store: str) -> None:
+    async def do(api: Api) -> None:
+        await api.get(status=404)
+        made = await api.put()
+        assert (made["name"], made["told"], made["archived"], made["holds"]) == ("router", 0, None, True)
+        assert made["plan"]["max_pending"] == 1000
+        assert made["everything_cost"] == 1.0
+        again = await api.put(status=200)
+        assert again["created"] == made["created"]
+        assert "another plan" in (await api.put(body={**PLAN, "target": 0.8}, status=409))["detail"]
+        decision = (await api.ask())["decision"]
+        assert (await api.call("DELETE", "/v1/selectors/router"))["archived"] is not None
+        await api.ask(status=410)
+        assert (await api.tell({"decision": decision, "success": True}))["result"] == "counted"
+        assert (await api.get())["told"] == 1
+        assert (await api.put(status=200))["archived"] is None
+        await api.ask()
+        await api.call("DELETE", "/v1/selectors/nobody", status=404)
+
+    serve(do, store)
+
+
+def test_selectors_are_listed_a_page_at_a_time(store: str) -> None:
+    async def do(api: Api) -> None:
+        for name in ("c", "a", "d", "b"):
+            await api.put(name)
+        await api.call("DELETE", "/v1/selectors/d")
+
+        async def names(query: str) -> tuple[list[str], str | None]:
+            page = await api.call("GET", f"/v1/selectors{query}")
+            return [one["name"] for one in page["selectors"]], page["next"]
+
+        assert await names("") == (["a", "b", "c"], None)
+        assert await names("?limit=2") == (["a", "b"], "b")
+        assert await names("?limit=2&after=b") == (["c"], None)
+        assert await names("?limit=3") == (["a", "b", "c"], None)
+        assert await names("?archived=true") == (["a", "b", "c", "d"], None)
+        for query in ("?limit=0", "?limit=x", "?limit=501", "?after=A", "?archived=perhaps", "?lmit=3"):
+            await api.call("GET", f"/v1/selectors{query}", status=422)
+
+    serve(do, store)
+
+
+# --- ask
+
+
+def test_asks(store: str) -> None:
+    async def do(api: Api) -> None:
+        await api.put()
+        one = await api.ask()
+        assert one == {
+            "decision": 0, "arm": 3, "option": "a person", "dual": 10.0, "everything": True, "nothing": False,
+        }  # fmt: skip
+        assert (await api.ask(body={}))["decision"] == 1
+        assert [each["decision"] for each in (await api.ask(body={"count": 3}))["decisions"]] == [2, 3, 4]
+        assert (await api.ask(body={"count": 1}))["decisions"][0]["decision"] == 5
+        assert (await api.ask(body={"audit": False}))["decision"] is None
+        assert (await api.ask(body={"available": ["small", "a person"]}))["decision"] == 6
+        assert (await api.ask(body={"group": "Oslo"}))["decision"] == 7
+        await api.ask("nobody", status=404)
+        found = await api.get()
+        assert (found["pending"], found["asks"]) == (8, 9)
+
+    serve(do, store)
+
+
+def test_asks_with_contexts(store: str) -> None:
+    async def do(api: Api) -> None:
+        await api.put(body={**PLAN, "model": "auto"})
+        context = {"length": 120, "task": "chat", "gone": None, "paid": True}
+        first = await api.ask(body={"context": context})
+        await api.tell({"decision": first["decision"], "success": True})
+        asked = (await api.ask(body={"count": 2, "contexts": [context, None]}))["decisions"]
+        assert not asked[0]["everything"]
+        rows = (await api.get("/decisions?after=0"))["decisions"]
+        assert [row["context"] for row in rows] == [context, None]
+        assert "no other fields" in (await api.ask(body={"context": {"other": 1}}, status=422))["detail"]
+        for wrong in (
+            {"contexts": [context]},
+            {"count": 2, "contexts": [context]},
+            {"count": 2, "context": context},
+            {"count": 1, "context": context, "contexts": [context]},
+            {"context": {"list": [1]}},
+            {"context": {f"field {place}": 1 for place in range(201)}},
+            {"context": {"x" * 201: 1}},
+            {"context": [1, 2]},
+        ):
+            await api.ask(body=wrong, status=422)
+        await api.put("blind")
+        assert "no model looks" in (await api.ask("blind", {"context": context}, status=422))["detail"]
+
+    serve(do, store)
+
+
+def test_the_same_key_is_the_same_decision(store: str) -> None:
+    async def do(api: Api) -> None:
+        await api.put()
+        await api.put("other")
+        key: dict[str, Any] = {"headers": {"Idempotency-Key": "7f3a"}}
+        first = await api.ask(body={"count": 2}, **key)
+        assert await api.ask(body={"count": 2}, **key) == first
+        assert "another body" in (await api.ask(body={"count": 3}, status=409, **key))["detail"]
+        assert (await api.ask("other", {"count": 3}, **key))["decisions"][0]["decision"] == 0
+        assert (await api.get())["pending"] == 2
+        for wrong in ("", " ", "a b", "x" * 201, "é", "a\tb"):
+            answer = await api.http.post(
+                "/v1/selectors/router/ask", headers=[(b"Idempotency-Key", wrong.encode("latin-1"))]
+            )
+            assert answer.status_code == 422, wrong
+            check_problem(answer)
+        assert (await api.ask(headers={"Idempotency-Key": "x" * 200}))["decision"] == 2
+
+    serve(do, store)
+
+
+# --- tell
+
+
+def test_tells(store: str) -> None:
+    async def do(api: Api) -> None:
+        await api.put()
+        await api.ask(body={"count": 9})
+        assert await api.tell({"decision": 0, "success": True}) == {"decision": 0, "result": "counted"}
+        assert await api.tell({"decision": 0, "success": 1}) == {"decision": 0, "result": "unchanged"}
+        assert "told" in (await api.tell({"decision": 0, "success": 0.5}, status=409))["detail"]
+        assert "never asked" in (await api.tell({"decision": 99, "success": True}, status=404))["detail"]
+        assert (await api.tell({"decision": 1.0, "success": False, "cost": 0.2}))["result"] == "counted"
+        mixed = [{"decision": 2, "success": 1}, {"decision": 0, "success": 0}, {"decision": 77, "success": 1}]
+        results = (await api.tell(mixed))["results"]
+        assert [(one["decision"], one["status"]) for one in results] == [(2, 200), (0, 409), (77, 404)]
+        assert results[0]["result"] == "counted"
+        assert set(results[1]) == {"decision", "status", "detail"}
+        assert (await api.tell({"outcomes": [{"decision": 3, "success": 0.25}]}))["results"][0]["status"] == 200
+        assert (await api.tell([])) == {"results": []}
+        assert (await api.tell({"outcomes": []})) == {"results": []}
+        twice = [{"decision": 4, "success": True}, {"decision": 4, "success": True}, {"decision": 4, "success": False}]
+        results = (await api.tell(twice))["results"]
+        assert [one.get("result", one["status"]) for one in results] == ["counted", "unchanged", 409]
+        found = await api.get()
+        assert (found["told"], found["successes"], found["pending"]) == (5, 3.25, 4)
+        await api.tell({"decision": 5, "success": True}, name="nobody", status=404)
+
+    serve(do, store)
+
+
+def test_a_malformed_list_is_refused_whole(store: str) -> None:
+    async def do(api: Api) -> None:
+        await api.put()
+        await api.ask(body={"count": 2})
+        said = await api.tell([{"decision": 0, "success": True}, {"decision": 1, "success": 7}], status=422)
+        assert said["errors"] == [
+            {"where": "[1].success", "problem": "must be true, false or a number from 0 to 1, got 7"}
+        ]
+        assert (await api.get())["told"] == 0
+        said = await api.tell({"outcomes": [{"decision": -1, "success": 1}], "more": 1}, status=422)
+        assert {fault["where"] for fault in said["errors"]} == {"outcomes[0].decision", "more"}
+
+    serve(do, store)
+
+
+def test_a_cost_that_is_needed(store: str) -> None:
+    async def do(api: Api) -> None:
+        menu = {"kind": "options", "options": ["a", "b"], "everything": "c"}
+        await api.put(body={"menu": menu, "target": 0.5})
+        for _ in range(20):
+            asked = await api.ask()
+            if not asked["everything"]:
+                break
+            await api.tell({"decision": asked["decision"], "success": True})
+        assert "cost" in (await api.tell({"decision": asked["decision"], "success": True}, status=422))["detail"]
+        assert (await api.tell({"decision": asked["decision"], "success": True, "cost": 0.5}))["result"] == "counted"
+
+    serve(do, store)
+
+
+# --- hostile
+
+DEEP = 100_000
+HOSTILE: list[bytes] = [
+    b"{", b"]", b"nul", b"\xff\xfe\x00", b'"\xff"', b"[" * DEEP, b"[" * DEEP + b"]" * DEEP, b'{"a":' * DEEP, b"NaN",
+    b"-", b"1" * 5_000, b"{} {}", b'{"a": 1,}', b"\x00", b'"\\ud800"', b'{"\\ud800": 1}', b"3", b"null", b'"x"', b"true",
+    b'{"group": "a\\u0000b"}', b'{"group": ""}', b'{"group": "' + b"x" * 201 + b'"}', b'{"group": 5}',
+    b'{"count": 0}', b'{"count": -1}', b'{"count": 1.5}', b'{"count": true}', b'{"count": "3"}', b'{"count": 10001}',
+    b'{"count": 1' + b"0" * 400 + b"}", b'{"count": 1e400}', b'{"audit": 1}', b'{"audit": null}', b'{"available": "small"}',
+    b'{"available": [NaN]}', b'{"available": ["no such"]}', b'{"available": [{"a": ' + b"[" * 150 + b"]" * 150 + b"}]}",
+    b'{"context": {"a": NaN}}', b'{"context": {"a": Infinity}}', b'{"context": {"a": 1e999}}',
+    b'{"context": {"a": "\\u0000"}}', b'{"context": {"": 1}}', b'{"context": {"a": 9007199254740993}}', b'{"colour": 1}',
+    b'{"decision": 1}', b'{"success": true}', b'{"decision": "1", "success": true}', b'{"decision": true, "success": true}',
+    b'{"decision": 9007199254740993, "success": true}', b'{"decision": -1, "success": true}',
+    b'{"decision": 0, "success": "yes"}', b'{"decision": 0, "success": NaN}', b'{"decision": 0, "success": 1.01}',
+    b'{"decision": 0, "success": null}', b'{"decision": 0, "success": true, "cost": -1}',
+    b'{"decision": 0, "success": true, "cost": 1e400}', b'{"decision": 0, "success": true, "cost": "1"}',
+    b'[{"decision": 0, "success": true}, 5]', b"[[]]", b'{"outcomes": {}}', b'{"outcomes": [[]]}',
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("path", ["ask", "tell", "put"])
+def test_hostile_bodies_are_refused(path: str) -> None:
+    async def do(api: Api) -> None:
+        await api.put(body={**PLAN, "model": "auto"})
+        await api.ask(body={"count": 3, "contexts": [{"a": 1}] * 3})
+        before = await api.get()
+        for body in HOSTILE:
+            method, where = ("PUT", "/v1/selectors/new") if path == "put" else ("POST", f"/v1/selectors/router/{path}")
+            said = await api.call(method, where, body, 422)
+            assert len(said["detail"]) < 600, body
+            assert all(set(fault) == {"where", "problem"} for fault in said["errors"])
+        assert await api.get() == before
+        assert (await api.call("GET", "/v1/selectors"))["next"] is None
+
+    serve(do)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "R", "-a", ".a", "_a", "a" * 65, "a b", "a%20b", "%00", "a%00", "%E9", "%C3%A9", "..", "%2e%2e", "a%0a", "a\\b", "~",
+        "a;b", "a%252f", "..%5c..", "a'b", 'a"b', "%F0%9F%98%80",
+    ],
+)  # fmt: skip
+def test_strange_names(name: str) -> None:
+    async def do(api: Api) -> None:
+        for method, path, body in (
+            ("PUT", "", PLAN), ("GET", "", None), ("DELETE", "", None), ("POST", "/ask", {}),
+            ("POST", "/tell", {"decision": 0, "success": True}), ("GET", "/certificate", None), ("GET", "/events", None),
+            ("GET", "/decisions.csv", None),
+        ):  # fmt: skip
+            url = httpx.URL("http://localhost").copy_with(raw_path=f"/v1/selectors/{name}{path}".encode())
+            answer = await api.http.request(method, url, json=body)
+            assert answer.status_code in (404, 422), (method, path, answer.text)
+            check_problem(answer)
+        assert (await api.call("GET", "/v1/selectors"))["selectors"] == []
+
+    serve(do)
+
+
+@pytest.mark.parametrize(
+    "path", ["/v1/selectors/a%2fb", "/v1/selectors/../x", "/v1//selectors", "/v1/selectors/", "/v2"]
+)
+def test_paths_that_lead_nowhere(path: str) -> None:
+    async def do(api: Api) -> None:
+        url = httpx.URL("http://localhost").copy_with(raw_path=path.encode())
+        answer = await api.http.put(url, json=PLAN)
+        assert answer.status_code == 404
+        check_problem(answer)
+
+    serve(do)
+
+
+def test_names_that_are_good() -> None:
+    async def do(api: Api) -> None:
+        for name in ("a", "0", "a.b-c_d", "a" * 64, "v1", "ask", "selectors"):
+            await api.put(name)
+            await api.ask(name)
+
+    serve(do)
+
+
+def test_methods_that_are_not_there() -> None:
+    async def do(api: Api) -> None:
+        for method, path, allowed in (
+            ("PATCH", "/v1/selectors/a", "DELETE, GET, PUT"),
+            ("GET", "/v1/selectors/a/ask", "POST"),
+            ("POST", "/v1/selectors", "GET"),
+            ("DELETE", "/healthz", "GET, HEAD"),
+        ):
+            answer = await api.http.request(method, path)
+            assert answer.status_code == 405
+            assert answer.headers["allow"] == allowed
+            check_problem(answer)
+
+    serve(do)
+
+
+def test_parameters_that_are_not_there() -> None:
+    async def do(api: Api) -> None:
+        await api.put()
+        said = await api.get("/history?bin=5", status=422)
+        assert said["detail"] == "the parameter 'bin' is not known here, only bins"
+        await api.ask("router", status=422, params={"count": 3})
+        await api.get("?x=1", status=422)
+
+    serve(do)
+
+
+def test_limits() -> None:
+    async def do(api: Api) -> None:
+        await api.put()
+        await api.put("second")
+        await api.put("third", status=429)
+        assert "from 1 to 5" in (await api.ask(body={"count": 6}, status=422))["detail"]
+        await api.tell([{"decision": 0, "success": True}] * 6, status=422)
+        await api.put("fourth", {"menu": {"kind": "intervals", "step": 0.01}, "target": 0.5}, status=422)
+        await api.ask(body={"group": "x" * 2000}, status=413)
+
+    serve(do, max_selectors=2, max_list=5, max_arms=50, max_body=1024)
+
+
+# --- failures
+
+
+def test_a_store_that_is_down_is_503(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def do(api: Api) -> None:
+        await api.put()
+
+        async def fails(*_: Any, **__: Any) -> None:
+            raise StoreDown("the store cannot be reached")
+
+        monkeypatch.setattr(api.keeper, "ask", fails)
+        monkeypatch.setattr(api.keeper.store, "ping", fails)
+        await api.ask(status=503)
+        await api.call("GET", "/readyz", status=503)
+        await api.call("GET", "/healthz")
+
+    serve(do)
+
+
+def test_a_fault_of_ours_is_a_problem_and_says_nothing_of_itself() -> None:
+    async def do(api: Api) -> None:
+        async def fails(*_: Any, **__: Any) -> None:
+            raise RuntimeError("the password is swordfish")
+
+        async def broken(*_: Any, **__: Any) -> None:
+            raise StateError("a state that cannot be read")
+
+        for failure in (fails, broken):
+            api.keeper.ask = failure  # type: ignore[method-assign,assignment]
+            transport = httpx.ASGITransport(api.app, raise_app_exceptions=False, client=("127.0.0.1", 1))
+            async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as http:
+                answer = await http.post("/v1/selectors/router/ask")
+            assert answer.status_code == 500
+            check_problem(answer)
+            assert "swordfish" not in answer.text
+            assert "state" not in answer.text
+
+    serve(do)
+
+
+def test_errors_and_their_statuses() -> None:
+    kinds = (InvalidArgument, UnknownDecision, AlreadyTold, NoSuchSelector, Overloaded, StateError)
+    assert [status_of(kind("x")) for kind in kinds] == [422, 404, 409, 404, 503, 500]
+
+
+def test_it_is_ready_once_it_has_started() -> None:
+    async def do(api: Api) -> None:
+        assert await api.call("GET", "/readyz") == {"status": "ok"}
+        assert (await api.http.head("/healthz")).status_code == 200
+        assert (await api.http.head("/readyz")).status_code == 200
+        api.keeper.ready = False
+        await api.call("GET", "/readyz", status=503)
+        await api.ask(status=503)
+        await api.call("GET", "/healthz")
+        api.keeper.ready = True
+
+    serve(do)
+
+
+def test_a_keeper_that_somebody_else_started_is_left_alone() -> None:
+    async def do(api: Api) -> None:
+        async with api.app.router.lifespan_context(api.app):
+            pass
+        assert api.keeper.ready
+        await api.keeper.put("router", Plan.parse(json.dumps(PLAN)))
+        assert (await api.keeper.ask("router", Wish()))[0].decision == 0
+
+    serve(do)
+
+
+def test_many_at_once(store: str) -> None:
+    async def do(api: Api) -> None:
+        await api.put()
+        asked = await asyncio.gather(*(api.ask(body={"count": 5}) for _ in range(30)))
+        numbers = sorted(one["decision"] for each in asked for one in each["decisions"])
+        assert numbers == list(range(150))
+        await asyncio.gather(*(api.tell({"decision": number, "success": number % 10 > 0}) for number in numbers))
+        found = await api.get()
+        assert (found["told"], found["successes"], found["pending"]) == (150, 135, 0)
+
+    serve(do, store)

@@ -1,0 +1,527 @@
+"""Looks: certificate, arms, insight, history, decisions, CSV, events; metrics; and the page of the documentation."""
+
+import asyncio
+import csv
+import io
+import json
+import re
+from collections.abc import Awaitable, Callable
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from calling import PLAN, Api, serve
+from command import say_in_process
+from prometheus_client.parser import text_string_to_metric_families
+from pydantic import BaseModel
+
+from suffice.certificate import Certificate
+from suffice.service import export, menus, replies, replies_looks, streams
+from suffice.service.app import make_app
+from suffice.service.docs import STYLE
+from suffice.service.edge import CSP
+from suffice.service.errors import StoreDown
+from suffice.service.keeper import Keeper
+from suffice.service.openapi import BODIES, REPLIES, schemas
+from suffice.service.settings import Settings
+from suffice.service.stores import open_store
+
+
+@pytest.fixture(params=["memory:", "sqlite:///"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    return f"sqlite:///{tmp_path}/suffice.db" if request.param != "memory:" else "memory:"
+
+
+async def play(api: Api, count: int, name: str = "router", **wish: Any) -> None:
+    """Ask and tell; every tenth fails unless it is everything."""
+    for step in range(count):
+        asked = await api.ask(name, wish)
+        success = asked["everything"] or (not asked["nothing"] and step % 10 > 0)
+        await api.tell({"decision": asked["decision"], "success": success}, name)
+
+
+# --- one selector
+
+
+def test_the_certificate(store: str) -> None:
+    async def do(api: Api) -> None:
+        await api.put()
+        found = await api.get("/certificate")
+        written = {name for name in Certificate.__dataclass_fields__ if name not in ("promise", "counts")}
+        assert set(found) == written | {"text"}
+        assert found["text"] == "Nothing told yet (target 90%).\n" + found["text"].partition("\n")[2]
+        await play(api, 3)
+        await play(api, 2, group="Oslo")
+        found = await api.get("/certificate")
+        assert set(found["groups"]) == {"", "Oslo"}
+        assert found["told"] == 5
+        assert found["groups"]["Oslo"]["told"] == 2
+        alone = await api.get("/certificate?group=Oslo")
+        assert alone == found["groups"]["Oslo"]
+        await api.get("/certificate?group=Bergen", status=422)
+        await api.get("/certificate?group=", status=422)
+        await api.get("/certificate?group=%00", status=422)
+
+    serve(do, store)
+
+
+def test_arms_and_insight(store: str) -> None:
+    async def do(api: Api) -> None:
+        await api.put()
+        await play(api, 5)
+        arms = (await api.get("/arms"))["arms"]
+        assert [arm["option"] for arm in arms] == ["skip", "small", "large", "a person"]
+        assert sum(arm["plays"] for arm in arms) == 5
+        assert "model" in (await api.get("/insight", status=422))["detail"]
+        await api.put("looking", {**PLAN, "model": "auto"})
+        await play(api, 5, "looking", context={"length": 3})
+        found = await api.get("/insight", "looking")
+        assert found["trusted"] is False
+        assert found["text"].startswith("The model (")
+        await api.put("pairs", {"menu": {"kind": "intervals", "step": 0.5}, "target": 0.5})
+        arms = (await api.get("/arms", "pairs"))["arms"]
+        assert [arm["option"] for arm in arms] == [None, [0.0, 0.5], [0.5, 1.0], [0.0, 1.0]]
+
+    serve(do, store)
+
+
+def test_the_history(store: str) -> None:
+    async def do(api: Api) -> None:
+        await api.put()
+        assert await api.get("/history") == {"bins": []}
+        await play(api, 20)
+        bins = (await api.get("/history?bins=1"))["bins"]
+        assert len(bins) == 1
+        (one,) = bins
+        found = await api.get()
+        assert (one["told"], one["successes"]) == (20, found["successes"])
+        assert one["debt"] == pytest.approx(found["debt"])
+        assert one["cost"] == pytest.approx(found["cost"])
+        assert one["rate"] == pytest.approx(found["rate"])
+        assert sum(one["arms"].values()) == 20
+        assert sum(one["shares"].values()) == pytest.approx(1.0)
+        for wrong in ("0", "-1", "1001", "x", "1.5"):
+            await api.get(f"/history?bins={wrong}", status=422)
+
+    serve(do, store)
+
+
+def test_decisions_newest_first_and_in_order(store: str) -> None:
+    async def do(api: Api) -> None:
+        await api.put()
+        await play(api, 4, group="Oslo")
+        await api.ask()
+
+        async def numbers(query: str) -> tuple[list[int], int | None]:
+            page = await api.get(f"/decisions{query}")
+            return [one["decision"] for one in page["decisions"]], page["next"]
+
+        assert await numbers("") == ([4, 3, 2, 1, 0], None)
+        assert await numbers("?limit=2") == ([4, 3], None)
+        assert await numbers("?after=-1&limit=2") == ([0, 1], 1)
+        assert await numbers("?after=1&limit=3") == ([2, 3, 4], None)
+        assert await numbers("?after=4") == ([], None)
+        newest, told = (await api.get("/decisions?limit=2"))["decisions"]
+        assert (newest["state"], newest["success"], newest["told"], newest["group"]) == ("pending", None, None, None)
+        assert (told["state"], told["group"], told["late"], told["option"]) == ("told", "Oslo", False, told["option"])
+        for wrong in ("limit=0", "limit=1001", "after=-2", "after=x"):
+            await api.get(f"/decisions?{wrong}", status=422)
+
+    serve(do, store)
+
+
+# --- CSV
+
+
+async def table(api: Api, query: str = "", name: str = "router") -> list[dict[str, str]]:
+    answer = await api.http.get(f"/v1/selectors/{name}/decisions.csv{query}")
+    assert answer.status_code == 200
+    assert answer.headers["content-type"].startswith("text/csv")
+    assert f'filename="{name}-decisions.csv"' in answer.headers["content-disposition"]
+    return list(csv.DictReader(io.StringIO(answer.text)))
+
+
+def test_the_export(store: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(export, "PAGE", 7)
+    now = [1_800_000_000.0]
+
+    async def do(api: Api) -> None:
+        await api.put(body={**PLAN, "expire_after": 60})
+        assert await table(api) == []
+        await play(api, 15)
+        await api.ask(body={"count": 2, "group": "-Oslo"})
+        now[0] += 61.0
+        await api.keeper.sweep()
+        await api.tell({"decision": 15, "success": 0.5})
+        await api.ask(body={"group": '=cmd|" /C calc"!A0'})
+        rows = await table(api)
+        assert list(rows[0]) == list(export.COLUMNS)
+        assert [int(row["decision"]) for row in rows] == list(range(18))
+        assert [row["state"] for row in rows[14:]] == ["told", "amended", "expired", "pending"]
+        assert [row["success"] for row in rows[15:]] == ["0.5", "", ""]
+        assert [row["late"] for row in rows[14:]] == ["false", "true", "false", "false"]
+        assert [row["group"] for row in rows[15:]] == ["'-Oslo", "'-Oslo", '\'=cmd|" /C calc"!A0']
+        assert {row["option"]: float(row["cost"]) for row in rows}["a person"] == 1.0
+        asked, told = (datetime.fromisoformat(rows[0][name]) for name in ("asked", "told"))
+        assert asked <= told
+        assert asked.utcoffset() is not None
+        assert len(await table(api, "?state=told")) == 15
+        assert [row["decision"] for row in await table(api, "?state=expired")] == ["16"]
+        assert await table(api, "?state=pending") == rows[17:]
+        await api.get("/decisions.csv?state=lost", status=422)
+        await api.get("/decisions.csv", "nobody", status=404)
+
+    serve(do, store, lambda: now[0])
+
+
+def test_options_in_the_export() -> None:
+    options = ["=1+1", "plain", "", " ", -5, 2.5, True, None, [1, "a"], {"k": 1}, "with, comma\nand line", "@x"]
+
+    async def do(api: Api) -> None:
+        await api.put(body={"menu": {"kind": "options", "options": options, "everything": "e"}, "target": 0.5})
+        menu = (await api.keeper.plan("router")).menu()
+        written = [export._option(menu.option(arm)) for arm in range(menu.arms)]
+        assert written == [
+            "'=1+1", "plain", '""', '" "', "-5", "2.5", "true", "null", '[1,"a"]', '{"k":1}', "with, comma\nand line", "'@x",
+            "e",
+        ]  # fmt: skip
+
+    serve(do)
+
+
+def test_the_export_can_be_replayed(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    log = tmp_path / "decisions.csv"
+
+    async def do(api: Api) -> None:
+        await api.put()
+        await play(api, 60)
+        await api.ask(body={"count": 3})
+        log.write_bytes((await api.http.get("/v1/selectors/router/decisions.csv")).content)
+
+    serve(do)
+    code, said, _ = say_in_process(capsys, "replay", str(log), "--target", "0.9")
+    assert code == 0
+    assert "3 of 63 rows hold no outcome and are left out." in said
+
+
+# --- events
+
+
+async def listen(api: Api, query: str = "", name: str = "router") -> list[dict[str, Any]]:
+    """What is heard until the server ends."""
+    answer = await api.http.get(f"/v1/selectors/{name}/events{query}")
+    assert answer.status_code == 200
+    assert answer.headers["content-type"].startswith("text/event-stream")
+    assert answer.headers["cache-control"] == "no-store"
+    events = []
+    for text in filter(None, answer.text.split("\n\n")):
+        fields = dict(line.split(": ", 1) for line in text.split("\n"))
+        if "" not in fields:
+            events.append({**fields, "data": json.loads(fields["data"])})
+    return events
+
+
+async def until(there: Callable[[], Awaitable[bool]]) -> None:
+    for _ in range(3000):
+        if await there():
+            return
+        await asyncio.sleep(0.01)
+    raise AssertionError("it never came")
+
+
+def test_events(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(streams, "BEAT", 0.0)
+
+    async def do(api: Api) -> None:
+        await api.put()
+        looks = 0
+        look = api.app.state.streams._look
+
+        async def counted(name: str) -> Any:
+            nonlocal looks
+            looks += 1
+            return await look(name)
+
+        api.app.state.streams._look = counted
+        listeners = [asyncio.create_task(listen(api, "?every=0.2")) for _ in range(3)]
+
+        async def open_ones() -> bool:
+            return bool(api.app.state.streams.open == 3)
+
+        await until(open_ones)
+        await play(api, 2)
+        enough = looks + 6  # two each, whether or not they share them
+
+        async def looked() -> bool:
+            return looks >= enough
+
+        await until(looked)
+        api.app.state.closing.set()
+        for events in await asyncio.gather(*listeners):
+            assert [event["event"] for event in events] == ["standing"] * len(events)
+            assert events[0]["data"]["told"] in (0, 1, 2)
+            assert events[-1]["data"] == await api.get()
+            assert events[-1]["id"] == "2"
+            texts = [json.dumps(event) for event in events]
+            assert len(texts) == len(set(texts))  # only what has changed
+        assert api.app.state.streams.open == 0
+
+    serve(do)
+
+
+def test_many_who_look_look_once() -> None:
+    async def do(api: Api) -> None:
+        looks = []
+
+        async def look(name: str) -> Any:
+            looks.append(name)
+            await asyncio.sleep(0.01)
+            return name
+
+        some = streams.Streams(look, 3)
+        assert await asyncio.gather(*(some.standing("a", 60.0) for _ in range(5)), some.standing("b", 60.0)) == [
+            *"aaaaa",
+            "b",
+        ]
+        assert looks == ["a", "b"]
+        await some.standing("a", 0.0)
+        assert looks == ["a", "b", "a"]
+
+    serve(do)
+
+
+def test_streams_are_limited() -> None:
+    async def do(api: Api) -> None:
+        await api.put()
+        first = asyncio.create_task(listen(api))
+
+        async def open_one() -> bool:
+            return bool(api.app.state.streams.open == 1)
+
+        await until(open_one)
+        assert "at most 1" in (await api.get("/events", status=503))["detail"]
+        first.cancel()
+        await asyncio.gather(first, return_exceptions=True)
+        assert api.app.state.streams.open == 0
+        await api.get("/events", "nobody", status=404)
+        for wrong in ("0.1", "61", "x", "nan", "inf"):
+            await api.get(f"/events?every={wrong}", status=422)
+
+    serve(do, max_streams=1)
+
+
+def test_a_stream_ends_with_the_store() -> None:
+    async def do(api: Api) -> None:
+        await api.put()
+        listener = asyncio.create_task(listen(api, "?every=0.2"))
+
+        async def open_one() -> bool:
+            return bool(api.app.state.streams.open == 1)
+
+        await until(open_one)
+
+        async def fails(_: str) -> Any:
+            raise StoreDown("the store cannot be reached")
+
+        api.app.state.streams._look = fails
+        assert len(await listener) == 1
+
+    serve(do)
+
+
+# --- metrics
+
+
+def test_metrics() -> None:
+    async def do(api: Api) -> None:
+        await api.put()
+        await api.put("second")
+        await play(api, 10)
+        await api.ask("second")
+        answer = await api.http.get("/metrics")
+        assert answer.headers["content-type"].startswith("text/plain")
+        found = {family.name: family for family in text_string_to_metric_families(answer.text)}
+        standing = await api.get()
+
+        def of(name: str, selector: str = "router") -> float | None:
+            return next((one.value for one in found[name].samples if one.labels.get("selector") == selector), None)
+
+        assert of("suffice_rate") == standing["rate"]
+        assert of("suffice_rate", "second") is None
+        assert of("suffice_debt") == standing["debt"]
+        assert of("suffice_debt_bound") == standing["debt_at_most"]
+        assert of("suffice_pending", "second") == 1
+        assert of("suffice_promise_kept") == 1
+        for counter, value in (
+            ("cost", standing["cost"]),
+            ("asks", 10),
+            ("tells", 10),
+            ("expiries", 0),
+            ("breaches", 0),
+        ):
+            assert of(f"suffice_{counter}") == value
+            assert f"suffice_{counter}_total{{" in answer.text
+        counts = {
+            (one.labels["method"], one.labels["route"], one.labels["status"]): one.value
+            for one in found["suffice_request_seconds"].samples
+            if one.name.endswith("_count")
+        }
+        assert counts["POST", "/v1/selectors/{name}/ask", "2xx"] == 11
+        assert counts["PUT", "/v1/selectors/{name}", "2xx"] == 2
+        for path in ("/nope", "/v1/selectors/router/asks", "/x" * 50):
+            await api.http.get(path)
+        await api.http.request("BREW", "/healthz")
+        await api.http.post("/v1/selectors/NO/ask")
+        text = (await api.http.get("/metrics")).text
+        assert 'suffice_request_seconds_count{method="other",route="other",status="4xx"} 3.0' in text
+        assert "BREW" not in text
+        assert 'route="/v1/selectors/{name}/ask",status="4xx"} 1.0' in text
+        assert "suffice_selectors_left_out 0.0" in text
+
+    serve(do)
+
+
+def test_metrics_are_limited_or_not_there() -> None:
+    async def few(api: Api) -> None:
+        for name in ("a", "b", "c"):
+            await api.put(name)
+        text = (await api.http.get("/metrics")).text
+        assert 'suffice_debt{selector="b"}' in text
+        assert 'suffice_debt{selector="c"}' not in text
+        assert "suffice_selectors_left_out 1.0" in text
+
+    async def none(api: Api) -> None:
+        for path in ("/metrics", "/docs", "/openapi.json", "/"):
+            await api.call("GET", path, status=404)
+
+    serve(few, max_measured=2)
+    serve(none, metrics=False, docs=False)
+
+
+# --- the documentation
+
+
+def test_the_page_stands_alone() -> None:
+    async def do(api: Api) -> None:
+        answer = await api.http.get("/docs")
+        assert answer.headers["content-type"] == "text/html; charset=utf-8"
+        assert answer.headers["content-security-policy"] == CSP
+        page = answer.text
+        assert not re.search(r"<script|<style|<iframe|<img|style=|javascript:|\bon\w+=", page)
+        linked = re.findall(r'(?:href|src)="([^"]*)"', page)
+        assert {one for one in linked if not one.startswith("#")} == {"docs/style.css", "openapi.json"}
+        places = set(re.findall(r'id="([^"]+)"', page))
+        assert {one[1:] for one in linked if one.startswith("#")} <= places
+        assert len(re.findall(r'id="', page)) == len(places)
+        assert "http://localhost/v1/selectors/router/ask" in page
+        assert "\0" not in page
+        for path, methods in (await api.call("GET", "/openapi.json"))["paths"].items():
+            for route in methods.values():
+                assert route["summary"] in page
+                assert path.rpartition("/")[2].replace("{name}", "") in page
+        style = await api.http.get("/docs/style.css")
+        assert style.headers["content-type"] == "text/css; charset=utf-8"
+        assert style.text == STYLE
+        assert "prefers-color-scheme: dark" in STYLE
+        assert "url(" not in STYLE
+        assert "@import" not in STYLE
+        assert (await api.http.get("/")).headers["location"] == "/docs"
+        evil = await api.http.get("/docs", headers={"host": 'localhost"><script>'})
+        assert "<script" not in evil.text
+
+    serve(do)
+
+
+def test_the_page_under_another_path() -> None:
+    async def do(api: Api) -> None:
+        page = (await api.http.get("/suffice/docs")).text
+        assert "http://localhost/suffice/v1/selectors/router/ask" in page
+        assert (await api.http.get("/suffice/")).headers["location"] == "/suffice/docs"
+        found = await api.call("GET", "/suffice/openapi.json")
+        assert found["servers"] == [{"url": "/suffice"}]
+        assert (await api.http.put("/suffice/v1/selectors/router", json=PLAN)).status_code == 201
+
+    serve(do, root_path="/suffice")
+
+
+def description(**settings: Any) -> dict[str, Any]:
+    return make_app(Keeper(open_store("memory:")), Settings(**settings)).openapi()
+
+
+def test_the_description_is_what_checks() -> None:
+    """The routes that read their bodies themselves are described by the models that they read them with."""
+    found = description()
+    described = found["components"]["schemas"]
+    for model in (*BODIES, *REPLIES):
+        own = schemas()[model.__name__]
+        assert described[model.__name__] == own
+        assert own["examples"], model
+    named = set(re.findall(r"#/components/schemas/(\w+)", json.dumps(found)))
+    assert named == set(described)
+    paths = {path: found["paths"][f"/v1/selectors/{{name}}{path}"] for path in ("", "/ask", "/tell")}
+    body = {path: one["put" if not path else "post"]["requestBody"] for path, one in paths.items()}
+    assert body[""]["content"]["application/json"]["schema"] == {"$ref": "#/components/schemas/Plan"}
+    assert body["/ask"]["required"] is False
+    assert body["/ask"]["content"]["application/json"]["schema"] == {"$ref": "#/components/schemas/AskBody"}
+    assert len(body["/tell"]["content"]["application/json"]["schema"]["anyOf"]) == 3
+
+
+def test_every_route_says_what_can_go_wrong() -> None:
+    found = description(keys="required")
+    identities = []
+    for path, methods in found["paths"].items():
+        for route in methods.values():
+            identities.append(route["operationId"])
+            assert route["summary"]
+            assert route["description"]
+            for status, one in route["responses"].items():
+                assert status != "default"
+                kinds = set(one["content"])
+                assert ("application/problem+json" in kinds) == (status >= "400"), (path, status)
+            assert ("security" in route) == path.startswith(("/v1/", "/metrics"))
+            if path.startswith("/v1/"):
+                assert {"401", "403", "421", "422", "503"} <= set(route["responses"])
+    assert len(identities) == len(set(identities)) == 16
+    assert "securitySchemes" not in description()["components"]
+
+
+def models() -> list[type[BaseModel]]:
+    found: list[type[BaseModel]] = list(BODIES)
+    for module in (menus, replies, replies_looks):
+        found += [one for one in vars(module).values() if isinstance(one, type) and issubclass(one, BaseModel)]
+    return [one for one in dict.fromkeys(found) if one.model_config.get("json_schema_extra")]
+
+
+@pytest.mark.parametrize("model", models(), ids=lambda model: model.__name__)
+def test_examples_are_true(model: type[BaseModel]) -> None:
+    extra: Any = model.model_config["json_schema_extra"]
+    for example in extra["examples"]:
+        model.model_validate_json(json.dumps(example))
+
+
+def test_examples_of_plans_can_be_made() -> None:
+    async def do(api: Api) -> None:
+        found = schemas()
+        forms = [example for name in found for example in found[name].get("examples", ()) if "kind" in example]
+        assert {menu["kind"] for menu in forms} == {
+            "options", "top_k", "thresholds", "grid", "intervals", "subsets", "recipe",
+        }  # fmt: skip
+        plans = [*found["Plan"]["examples"], *({"menu": menu, "target": 0.9} for menu in forms)]
+        for number, plan in enumerate(plans):
+            await api.put(f"example-{number}", plan)
+            await api.ask(f"example-{number}")
+
+    serve(do)
+
+
+def test_the_calls_at_the_top_of_the_page_work() -> None:
+    async def do(api: Api) -> None:
+        page = (await api.http.get("/docs")).text
+        first = page[page.index("<pre>") : page.index("</pre>")].replace("<pre><code>", "")
+        bodies = re.findall(r"-d '(.*?)'", first, re.DOTALL)
+        await api.put(body=json.loads(bodies[0]))
+        await api.ask()
+        await api.tell(json.loads(bodies[1]))
+
+    serve(do)

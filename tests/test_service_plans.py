@@ -1,0 +1,382 @@
+"""Plans: every form of menu, the same text for the same plan, and nothing built that is too large or makes no sense."""
+
+import contextlib
+import copy
+import json
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from suffice import Menu, Selector
+from suffice.errors import InvalidArgument
+from suffice.options import key
+from suffice.service.faults import faults, where_of
+from suffice.service.plans import EXAMPLE, Plan, arm_of, option_json
+from suffice.service.records import Limits
+
+FORMS: list[tuple[dict[str, Any], Menu]] = [
+    (
+        {"kind": "options", "options": {"small": 0.1, "large": 0.4}, "everything": "a person", "nothing": "skip"},
+        Menu({"small": 0.1, "large": 0.4}, everything="a person", nothing="skip"),
+    ),
+    (
+        {
+            "kind": "options",
+            "options": [1, "b", [1, 2], {"k": 3}],
+            "everything": None,
+            "contains": "chain",
+            "max_cost": 5,
+        },
+        Menu([1, "b", [1, 2], {"k": 3}], everything=None, contains="chain", max_cost=5),
+    ),
+    (
+        {
+            "kind": "options",
+            "options": ["a"],
+            "everything": "b",
+            "nothing": None,
+            "costs": [1],
+            "everything_success": 0.99,
+        },
+        Menu(["a"], everything="b", nothing=None, costs=[1], everything_success=0.99),
+    ),
+    ({"kind": "top_k", "ks": [20, 5, 10, 5], "classes": 100}, Menu.top_k([5, 10, 20], 100)),
+    ({"kind": "top_k", "ks": [5], "classes": 1e2, "nothing": False}, Menu.top_k([5], 100, nothing=False)),
+    ({"kind": "thresholds", "low": -1, "high": 1, "step": 0.3}, Menu.thresholds(-1, 1, step=0.3)),
+    ({"kind": "thresholds", "low": 0, "high": 1, "horizon": 1000}, Menu.thresholds(0, 1, horizon=1000)),
+    (
+        {"kind": "grid", "axes": {"distance": [1, 5, 50], "rating": [4.5, 0]}, "max_cost": 3},
+        Menu.grid(distance=[1, 5, 50], rating=[4.5, 0], max_cost=3),
+    ),
+    ({"kind": "intervals", "step": 0.1}, Menu.intervals(step=0.1)),
+    ({"kind": "intervals", "horizon": 10_000, "nothing": False}, Menu.intervals(horizon=10_000, nothing=False)),
+    ({"kind": "subsets", "prices": {"a": 1, "b": 2.5}, "at_most": 1}, Menu.subsets({"a": 1, "b": 2.5}, at_most=1)),
+    (
+        {"kind": "subsets", "prices": {"a": 1, "b": 2}, "everything": "a person", "everything_cost": 15},
+        Menu.subsets({"a": 1, "b": 2}, everything="a person", everything_cost=15),
+    ),
+]
+
+
+def plan(menu: dict[str, Any], target: Any = 0.9, **more: Any) -> Plan:
+    return Plan.parse(json.dumps({"menu": menu, "target": target, **more}))
+
+
+def refusal(text: str | bytes) -> str:
+    def whole() -> None:
+        made = Plan.parse(text)
+        made.check(Limits())
+        made.selector()
+
+    with pytest.raises(InvalidArgument) as caught:
+        whole()
+    said = str(caught.value)
+    assert said
+    assert "\n" not in said
+    return said
+
+
+# --- forms
+
+
+@pytest.mark.parametrize(("form", "menu"), FORMS)
+def test_a_form_is_the_menu_of_the_library(form: dict[str, Any], menu: Menu) -> None:
+    made = plan(form)
+    made.check(Limits())
+    assert key(made.menu().recipe()) == key(menu.recipe())
+    assert made.menu() is made.menu()
+    assert made.selector().ask().arm == Selector(menu, 0.9).ask().arm
+    assert [made.menu().option(arm) for arm in range(menu.arms)] == [menu.option(arm) for arm in range(menu.arms)]
+
+
+@pytest.mark.parametrize(("form", "menu"), FORMS)
+def test_a_recipe_is_the_same_plan(form: dict[str, Any], menu: Menu) -> None:
+    sent = json.loads(json.dumps(menu.recipe()))  # as the client sends it
+    made, again = plan(form), plan({"kind": "recipe", "recipe": sent})
+    again.check(Limits())
+    assert made.same(again)
+    assert again.same(made)
+    assert not made.same(plan(form, target=0.8))
+    assert key(again.menu().recipe()) == key(menu.recipe())
+
+
+@pytest.mark.parametrize(("form", "menu"), FORMS)
+def test_a_plan_comes_back_as_it_was(form: dict[str, Any], menu: Menu) -> None:
+    made = plan(form, horizon=1e6, start=0.5, memory="window 2000", model="auto", expire_after=60)
+    again = Plan.parse(made.canonical())
+    assert again == made
+    assert again.canonical() == made.canonical()
+    assert key(again.menu().recipe()) == key(menu.recipe())
+    assert made.plain() == json.loads(made.canonical())
+
+
+def test_defaults_are_written_down_and_numbers_are_numbers() -> None:
+    short, long = Plan.model_validate(EXAMPLE), plan(EXAMPLE["menu"], 0.90, seed=0.0, max_pending=1000, guard=1)
+    assert short.canonical() == long.canonical()
+    assert json.loads(short.canonical())["max_pending"] == 1000
+    assert plan(EXAMPLE["menu"], max_pending=None).max_pending is None
+    assert plan(EXAMPLE["menu"], target="9/10").canonical() == short.canonical()
+    thirds = plan(EXAMPLE["menu"], target="4/6")
+    assert thirds.target == "2/3"
+    assert thirds.selector()._promise.target.denominator == 3
+
+
+def test_the_order_of_options_is_kept() -> None:
+    """Sorted, the arms would be others after a restart."""
+    form = {"kind": "options", "options": {"z": 0.1, "a": 0.2}, "everything": "e"}
+    other = {"kind": "options", "options": {"a": 0.2, "z": 0.1}, "everything": "e"}
+    assert Plan.parse(plan(form).canonical()).menu().options == ("z", "a")
+    assert not plan(form).same(plan(other))
+    grid = plan({"kind": "grid", "axes": {"z": [1, 2], "a": [3, 4]}})
+    assert Plan.parse(grid.canonical()).menu().option(1) == {"z": 1, "a": 3}
+    assert Plan.parse(grid.canonical()).menu().option(2) == {"z": 1, "a": 4}
+
+
+def test_nothing_may_be_null_or_left_out() -> None:
+    with_null = plan({"kind": "options", "options": ["a"], "everything": "b", "nothing": None})
+    without = plan({"kind": "options", "options": ["a"], "everything": "b"})
+    assert with_null.menu().has_nothing
+    assert not without.menu().has_nothing
+    assert Plan.parse(with_null.canonical()).menu().has_nothing
+    assert not Plan.parse(without.canonical()).menu().has_nothing
+    assert not with_null.same(without)
+
+
+def test_true_and_one_are_not_the_same_option() -> None:
+    one = plan({"kind": "options", "options": [1], "everything": "b"})
+    true = plan({"kind": "options", "options": [True], "everything": "b"})
+    assert not one.same(true)
+    assert one.same(plan({"kind": "options", "options": [1.0], "everything": "b"}))
+
+
+def test_arguments_reach_the_selector() -> None:
+    made = plan(FORMS[3][0], 0.8, horizon=500, slack=9, bounds="kl", chooser="optimist", seed=7, prices="straight")
+    selector = made.selector(expire_after=1e12, clock=lambda: 5.0)
+    assert (selector.bounds, selector.chooser, selector.target) == ("kl", "optimist", 0.8)
+    assert selector._expire_after == 1e12
+    assert selector._max_pending == 1000
+    assert selector._promise.fixed_slack == 9.0
+
+
+# --- options
+
+
+@pytest.mark.parametrize(("form", "menu"), FORMS)
+def test_options_go_to_json_and_back(form: dict[str, Any], menu: Menu) -> None:
+    for arm in range(menu.arms):
+        sent = json.loads(json.dumps(option_json(menu, arm)))
+        assert arm_of(menu, sent) == arm
+    strangers: list[Any] = ["no such", ["no", "such"], {"no": "such"}, [[[]]], 1e300]
+    for strange in strangers:
+        with pytest.raises(InvalidArgument, match="available must list options of the menu, got"):
+            arm_of(menu, strange)
+
+
+def test_tuples_inside_of_lists_are_found() -> None:
+    menu = Menu([[(1, 2), [3]], {"a": (1,)}], everything=(1, (2, 3)))
+    assert [arm_of(menu, option) for option in ([[1, 2], [3]], {"a": [1]}, [1, [2, 3]])] == [0, 1, 2]
+    assert arm_of(Menu([5, True], everything="e"), 5.0) == 0
+    assert arm_of(Menu([5, True], everything="e"), True) == 1
+    with pytest.raises(InvalidArgument):
+        arm_of(Menu([5], everything="e"), True)
+
+
+def test_options_that_json_cannot_tell_apart_are_refused() -> None:
+    recipe = Menu([[1], (1,)], everything="e").recipe()
+    assert "options must differ as JSON too" in refusal(
+        json.dumps({"menu": {"kind": "recipe", "recipe": recipe}, "target": 0.5})
+    )
+
+
+# --- too large
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        {"kind": "options", "options": list(range(20_000)), "everything": "e"},
+        {"kind": "top_k", "ks": list(range(1, 21_000)), "classes": 50_000},
+        {"kind": "thresholds", "low": 0, "high": 1, "step": 1e-9},
+        {"kind": "thresholds", "low": -1e100, "high": 1e100, "step": 1e-99},
+        {"kind": "thresholds", "low": 0, "high": 1, "horizon": 9007199254740992},
+        {"kind": "grid", "axes": {f"axis {place}": [1, 2, 3, 4, 5, 6, 7] for place in range(16)}},
+        {"kind": "grid", "axes": {"a": list(range(142)), "b": list(range(142))}},
+        {"kind": "grid", "axes": {f"axis {place}": ["x" * 900, "y" * 900] for place in range(14)}},
+        {"kind": "intervals", "step": 1e-9},
+        {"kind": "intervals", "horizon": 9007199254740992},
+        {"kind": "subsets", "prices": {f"item {place}": 1 for place in range(5_000)}},
+        {"kind": "subsets", "prices": {f"{place:0200}": 1 for place in range(14)}},
+        {"kind": "recipe", "recipe": {"kind": "intervals", "nothing": True, "everything_success": "1", "cells": 10**9}},
+    ],
+)
+def test_what_is_too_large_is_refused_before_it_is_built(form: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    made = plan(form)  # read it may be: the size of a body is limited elsewhere
+
+    def build(*_: Any, **__: Any) -> None:
+        raise AssertionError("it is built")
+
+    monkeypatch.setattr(Menu, "__init__", build)
+    with pytest.raises(InvalidArgument, match=r"menu must (have|be) at most .* makes"):
+        made.check(Limits())
+
+
+def test_limits_are_those_of_the_server() -> None:
+    made = plan({"kind": "intervals", "step": 0.05})
+    assert made.menu().arms == 211
+    made.check(Limits(arms=211))
+    with pytest.raises(InvalidArgument, match="at most 200 options on this server: step makes 211"):
+        made.check(Limits(arms=200))
+
+
+# --- refused
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"target": 1}, "target must be a number strictly between 0 and 1, got 1"),
+        ({"target": 0}, "target must be a number strictly between 0 and 1"),
+        ({"target": True}, "target must be a number strictly between 0 and 1"),
+        ({"target": "0.9"}, "target must be a number strictly between 0 and 1"),
+        ({"target": "3/2"}, "target must be a number strictly between 0 and 1"),
+        ({"target": "1/1"}, "target must be a number strictly between 0 and 1"),
+        ({"target": "1e999999999"}, "target must be a number strictly between 0 and 1"),
+        ({"horizon": 0}, "horizon must be at least 1, got 0"),
+        ({"horizon": 1.5}, "horizon must be a whole number, got 1.5"),
+        ({"horizon": True}, "horizon must be a whole number, got true"),
+        ({"horizon": 2**53 + 1}, "horizon must be at most 9,007,199,254,740,992"),
+        ({"slack": -1}, "slack must be above 0, got -1"),
+        ({"slack": 1e101}, "slack must be at most 1e+100"),
+        ({"slack": 1, "step": 1}, "give slack or step, not both"),
+        ({"start": "soon"}, 'start must be "safe", "cheap" or a number of at least 0'),
+        ({"start": 1e9}, "start must"),
+        ({"bounds": "mine"}, 'bounds must be one of "auto", "closed"'),
+        ({"chooser": {}}, 'chooser must be one of "auto"'),
+        ({"model": "sklearn"}, 'model must be one of "auto"'),
+        ({"memory": "window 0"}, 'memory must be "auto"'),
+        ({"memory": "window  20"}, 'memory must be "auto"'),
+        ({"memory": "window ٢"}, 'memory must be "auto"'),
+        ({"seed": -1}, "seed must be at least 0"),
+        ({"guard": 0}, "guard must be above 0"),
+        ({"max_pending": 0}, "max_pending must be at least 1"),
+        ({"expire_after": 0}, "expire_after must be above 0"),
+        ({"colour": 1}, "colour is not known here"),
+        ({"menu": None}, "menu must"),
+        ({"menu": {}}, 'menu must say its "kind"'),
+        ({"menu": {"kind": "all"}}, 'menu must be one of "options", "top_k"'),
+        ({"menu": {"kind": "top_k", "ks": [-1], "classes": 5}}, "menu.ks[0] must be at least 0"),
+        ({"menu": {"kind": "top_k", "ks": [9], "classes": 5}}, "ks must be at most the 5 classes, got 9"),
+        ({"menu": {"kind": "top_k", "ks": [1]}}, "menu.classes must be given"),
+        ({"menu": {"kind": "thresholds", "low": 1, "high": 0, "step": 1}}, "low must be below high"),
+        ({"menu": {"kind": "thresholds", "low": 0, "high": 1}}, "give step or horizon"),
+        ({"menu": {"kind": "intervals", "step": 0.3}}, "step must divide the range"),
+        ({"menu": {"kind": "grid", "axes": {}}}, "menu.axes must hold at least 1"),
+        ({"menu": {"kind": "grid", "axes": {"a": []}}}, "menu.axes.a must hold at least 1"),
+        ({"menu": {"kind": "grid", "axes": {"a": [1, 1]}}}, "a must list at least one value and none twice"),
+        ({"menu": {"kind": "grid", "axes": {"costs": [1]}}}, 'menu.axes must not have an axis named "costs"'),
+        ({"menu": {"kind": "grid", "axes": {"cls": [1]}}}, 'menu.axes must not have an axis named "cls"'),
+        ({"menu": {"kind": "subsets", "prices": {}}}, "menu.prices must hold at least 1"),
+        ({"menu": {"kind": "subsets", "prices": {"a": -1}}}, "menu.prices.a must be at least 0"),
+        ({"menu": {"kind": "subsets", "prices": {"a": 1}, "everything": "e"}}, "must be given together"),
+        ({"menu": {"kind": "options", "options": "ab", "everything": 1}}, "menu.options must be a list or an object"),
+        ({"menu": {"kind": "options", "options": ["a", "a"], "everything": 1}}, "options must differ"),
+        ({"menu": {"kind": "options", "options": ["a"], "everything": 1, "nothing": False}}, "nothing must be an option"),
+        ({"menu": {"kind": "options", "options": {"a": 2}, "everything": 1}}, "costs must lie between 0 and max_cost 1"),
+        ({"menu": {"kind": "options", "options": ["a\0"], "everything": 1}}, "menu.options[0] must hold no NUL"),
+        ({"menu": {"kind": "options", "options": [{"a\0": 1}], "everything": 1}}, "menu.options[0] must hold no NUL"),
+        ({"menu": {"kind": "options", "options": {"a\0": 0}, "everything": 1}}, "must hold no NUL"),
+        ({"menu": {"kind": "options", "options": [2**53 + 1], "everything": 1}}, "menu.options[0] must hold finite numbers"),
+        ({"menu": {"kind": "options", "options": ["a" * 1001], "everything": 1}}, "texts of at most 1,000 characters"),
+        ({"menu": {"kind": "options", "options": [["a" * 999] * 11], "everything": 1}}, "at most 10,000 characters as JSON"),
+        ({"menu": {"kind": "options", "options": [[[[[[[[[[1]]]]]]]]]], "everything": 1}}, "fewer lists and objects deep"),
+    ],
+)  # fmt: skip
+def test_what_makes_no_sense_is_refused(change: dict[str, Any], said: str) -> None:
+    assert said in refusal(json.dumps({**EXAMPLE, **change}))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"", b"null", b"[]", b"3", b'"plan"', b"{", b"{}}", b"\xff\xfe", b'{"menu": "\\ud800"}', b"[" * 100_000,
+        b'{"menu":' * 50_000, b'{"target": NaN}', b'{"target": 1' + b"0" * 5_000 + b"}", b'{"target": Infinity}',
+        b'{"menu": {"kind": "options", "options": [1e999], "everything": 1}, "target": 0.5}',
+        b'{"menu": {"kind": "options", "options": [NaN], "everything": 1}, "target": 0.5}',
+    ],
+)  # fmt: skip
+def test_what_is_no_json_is_refused(text: bytes) -> None:
+    refusal(text)
+
+
+# --- recipes from outside
+
+RECIPES = [copy.deepcopy(json.loads(json.dumps(menu.recipe()))) for _, menu in FORMS]
+JUNK: st.SearchStrategy[Any] = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5)
+    | st.sampled_from(["1/0", "1e999999", "chain", "subsets", "intervals"]),
+    lambda inner: st.lists(inner, max_size=3)
+    | st.dictionaries(st.sampled_from(["tuple", "dict", "a", ""]), inner, max_size=3),
+    max_leaves=6,
+)  # fmt: skip
+
+
+@st.composite
+def spoilt(draw: st.DrawFn) -> Any:
+    """A recipe in which something was changed, at any depth."""
+    recipe = copy.deepcopy(draw(st.sampled_from(RECIPES)))
+    for _ in range(draw(st.integers(1, 3))):
+        place: Any = recipe
+        while True:
+            within = sorted(place, key=str) if isinstance(place, dict) else list(range(len(place)))
+            if not within:
+                break
+            step = draw(st.sampled_from(within))
+            if isinstance(place[step], dict | list) and place[step] and draw(st.booleans()):
+                place = place[step]
+                continue
+            if draw(st.booleans()):
+                place[step] = draw(JUNK)
+            else:
+                del place[step]
+            break
+    return recipe
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+@given(spoilt())
+def test_a_spoilt_recipe_is_refused_or_works(recipe: Any) -> None:
+    text = json.dumps({"menu": {"kind": "recipe", "recipe": recipe}, "target": 0.5})
+    try:
+        made = Plan.parse(text)
+        made.check(Limits())
+        selector = made.selector()
+    except InvalidArgument:
+        return
+    decisions = selector.ask_many(20)
+    selector.tell_many([(decision, False, 0.0) for decision in decisions])
+    selector.ask_many(5)
+    selector.arms()
+    assert made.same(Plan.parse(made.canonical()))
+
+
+@settings(max_examples=200, deadline=None, derandomize=True)
+@given(st.dictionaries(st.sampled_from(sorted(Plan.model_json_schema()["properties"])), JUNK))
+def test_a_plan_of_junk_is_refused_or_works(change: dict[str, Any]) -> None:
+    with contextlib.suppress(InvalidArgument):
+        Plan.parse(json.dumps({**EXAMPLE, **change})).selector()
+
+
+# --- how faults are said
+
+
+def test_faults_name_the_place_and_are_not_endless() -> None:
+    assert where_of(("menu", "options", "options", 2)) == "menu.options[2]"
+    assert where_of(()) == "the body"
+    many = {"menu": {"kind": "top_k", "ks": ["x"] * 500, "classes": 5}, "target": 0.5}
+    with pytest.raises(ValueError, match="ks") as caught:
+        Plan.model_validate(many)
+    assert len(faults(caught.value)) == 20  # type: ignore[arg-type]
+    assert "got" not in faults(caught.value)[0]["problem"]  # type: ignore[arg-type]
+    assert 'got "x"' in faults(caught.value, values=True)[0]["problem"]  # type: ignore[arg-type]
