@@ -6,10 +6,11 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 
-.PHONY: help demo test test-long bench reproduce lint clean
+.PHONY: help demo serve test test-long bench reproduce lint clean
 
 help:
 	@echo "make demo       see it work: a real stream, four methods, one table"
+	@echo "make serve      the decision service on 127.0.0.1:8470, kept in suffice.db; see docs/service"
 	@echo "make test       ruff, mypy --strict, pytest with doctests"
 	@echo "make test-long  the full-length variants of the tests"
 	@echo "make bench      time per decision beside NumPy, River, MABWiser, Vowpal Wabbit, PyBandits and MAPIE"
@@ -18,6 +19,9 @@ help:
 
 demo: $(VENV)/cli.stamp
 	@$(BIN)/suffice demo
+
+serve: $(VENV)/service.stamp
+	@$(BIN)/suffice serve
 
 test: lint
 	$(BIN)/python -m pytest -n auto -q
