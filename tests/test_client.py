@@ -416,7 +416,7 @@ def test_what_answers_may_be_no_service(desk: Desk) -> None:
 
 @pytest.mark.parametrize(
     "trouble",
-    [503, 502, 504, 429, Late, httpx.ConnectError("no"), httpx.ReadTimeout("no"), httpx.RemoteProtocolError("no")],
+    [503, 502, 504, Late, httpx.ConnectError("no"), httpx.ReadTimeout("no"), httpx.RemoteProtocolError("no")],
 )
 def test_a_retried_ask_decides_once(desk: Desk, trouble: Any) -> None:
     selector = desk.selector()
@@ -430,6 +430,16 @@ def test_a_retried_ask_decides_once(desk: Desk, trouble: Any) -> None:
     assert selector.ask().id == 1
     assert desk.service.requests[-1].headers["idempotency-key"] != asks[0].headers["idempotency-key"]
     assert [0.1, 0.2, 0.4] <= desk.waits <= [0.2, 0.4, 0.8]
+
+
+def test_a_limit_that_is_there_to_stay_is_said_at_once(desk: Desk) -> None:
+    selector = desk.selector()
+    before = len(desk.service.requests)
+    desk.service.trouble = [problem(429, "a selector may have at most 5 groups")]
+    with pytest.raises(suffice.ServiceProblem, match="at most 5 groups") as caught:
+        selector.ask(group="sixth")
+    assert not isinstance(caught.value, suffice.Unreachable)
+    assert (caught.value.status, len(desk.service.requests) - before, desk.waits) == (429, 1, [])
 
 
 def test_a_retried_tell_counts_once(desk: Desk) -> None:

@@ -21,6 +21,7 @@ from suffice.service.keeper import Keeper, context_of
 from suffice.service.plans import Plan
 from suffice.service.records import AMENDED, EXPIRED, PENDING, TOLD, Asked, Limits, Outcome, Wish
 from suffice.service.stores import open_store
+from suffice.service.stores.copy import copy
 
 Got = TypeVar("Got")
 TOP_K = {"kind": "top_k", "ks": [5, 10, 20, 50], "classes": 100}
@@ -489,6 +490,31 @@ def test_processes_learn_from_one_another(postgres: Postgres) -> None:
         await asyncio.gather(*(keeper.stop() for keeper in keepers))
 
     asyncio.run(whole())
+
+
+def test_what_processes_have_learned_goes_into_a_file(postgres: Postgres, tmp_path: Path) -> None:
+    """A copy of a database has several shards, in a store that is for one process."""
+    url, file = postgres.database(), str(tmp_path / "a.db")
+
+    async def both() -> None:
+        keepers = [Keeper(open_store(url), clock=Clock()) for _ in range(2)]
+        await asyncio.gather(*(keeper.start() for keeper in keepers))
+        await keepers[0].put("a", plan())
+        for step in range(20):
+            await tell(keepers[step % 2], (await one(keepers[step // 2 % 2])).decision, True)
+        await keepers[0].store._fetch(tuple, "DELETE FROM snapshots")  # type: ignore[attr-defined]
+        for keeper in keepers:
+            keeper._minds._minds.clear()  # nothing is saved
+            await keeper.stop()
+
+    async def look(keeper: Keeper) -> None:
+        assert sum(arm.plays for arm in await keeper.arms("a")) == 20 == (await keeper.certificate("a")).told
+        await tell(keeper, (await one(keeper)).decision, True)
+        assert sum(arm.plays for arm in await keeper.arms("a")) == 21 == (await keeper.certificate("a")).told
+
+    asyncio.run(both())
+    asyncio.run(copy(url, file))
+    run(file, look)
 
 
 def test_a_store_that_fails_changes_nothing() -> None:

@@ -463,6 +463,16 @@ def test_a_lost_connection_is_made_again(postgres: Postgres) -> None:
     asyncio.run(do())
 
 
+def test_what_is_acknowledged_is_on_disk_whatever_the_database_says(postgres: Postgres) -> None:
+    url = postgres.database()
+    postgres.say(url, f"ALTER DATABASE {url.split('/')[3].split('?')[0]} SET synchronous_commit = off;")
+
+    async def do(store: Any) -> None:
+        assert await store._connection.fetchval("SHOW synchronous_commit") == "on"
+
+    run(url, do)
+
+
 def test_a_database_that_is_not_there_is_one_sentence() -> None:
     with pytest.raises(StoreDown, match="could not be used") as caught:
         run("postgresql://someone:hidden@127.0.0.1:1/none", lambda store: store.ping())
@@ -502,6 +512,13 @@ def test_a_store_is_copied_into_an_empty_one(tmp_path: Path, postgres: Postgres)
     assert run(first, look) == run(second, look) == run(third, look)
     with pytest.raises(Conflict, match="copy into an empty store"):
         asyncio.run(copy(first, second))
+    db = sqlite3.connect(third)
+    db.execute("PRAGMA user_version = 0")
+    db.close()
+    with pytest.raises(Conflict, match="older suffice"):
+        asyncio.run(copy(third, str(tmp_path / "c.db")))
+    with pytest.raises(Conflict, match="nothing of suffice"):
+        asyncio.run(copy(postgres.database(), str(tmp_path / "c.db")))
     with pytest.raises(InvalidArgument, match="no file"):
         asyncio.run(copy(str(tmp_path / "none.db"), third))
     with pytest.raises(InvalidArgument, match="memory"):

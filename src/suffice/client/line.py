@@ -16,7 +16,7 @@ from suffice.client.problems import detail_of, read
 from suffice.client.steps import Answer, Lost, Request, Steps, Wait
 from suffice.errors import InvalidArgument, Unreachable, shown
 
-AGAIN: Final = frozenset((429, 502, 503, 504))  # what a proxy, or a service that is busy or starting, answers
+AGAIN: Final = frozenset((502, 503, 504))  # what a proxy, or a service that is busy or starting, answers
 FIRST: Final = 0.2  # seconds before the first retry, at most; twice as long before each further one
 LONGEST: Final = 2.0
 # A Retry-After beyond this is not waited for; nor one beyond LONGEST where there is a fallback.
@@ -60,7 +60,7 @@ class Line:
             )
         try:
             answer, tried, pause = yield from self._try(request, tries)
-            if isinstance(answer, Answer) and answer.status not in AGAIN:
+            if isinstance(answer, Answer) and is_final(answer):
                 if self._breaker.passed():
                     log.info("the service at %s is reached again", self.address)
                 return read(answer)
@@ -76,7 +76,7 @@ class Line:
             answer: Answer | Lost = yield request
             tried += 1
             pause = retry_after(answer)
-            final = isinstance(answer, Answer) and answer.status not in AGAIN
+            final = isinstance(answer, Answer) and is_final(answer)
             # Once another thread has found out that the service is down, this one need not.
             if final or tried >= tries or pause > patience or self._breaker.open:
                 return answer, tried, pause
@@ -96,6 +96,11 @@ class Line:
         if self.fallback and self._breaker.failed(why, min(pause, PATIENCE)):
             log.warning("%s; until it can be, everything is played and outcomes are kept", problem)
         return problem
+
+
+def is_final(answer: Answer) -> bool:
+    """Whether asking again would get the same answer. 429 is a limit that is there to stay, unless it says when to come."""
+    return answer.status not in AGAIN and not (answer.status == 429 and answer.retry_after is not None)
 
 
 def backoff(tried: int) -> float:

@@ -32,7 +32,7 @@ WHY: Final = {
     404: "There is no such selector.",
     408: "The body came too slowly.",
     409: "It is there, and is another one.",
-    410: "It was archived.",
+    410: "It was archived; or, of a decision, settled too long ago for a store in memory to remember.",
     413: "The body is too large.",
     415: "The body is not JSON, or says that it is not.",
     421: "This server does not answer for this host.",

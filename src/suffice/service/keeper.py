@@ -242,6 +242,10 @@ class Keeper:
     async def insight(self, name: str) -> Insight:
         """What is made of contexts."""
         mind = await self._followed(name)
+        if mind.plan.model is None:
+            raise InvalidArgument(
+                f'selector {name!r} has no model that looks at contexts: its plan needs "model": "auto"'
+            )
         with mind.lock:
             return mind.selector.insight()
 

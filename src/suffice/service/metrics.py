@@ -54,7 +54,14 @@ GAUGES: Final[tuple[tuple[str, str, Any], ...]] = (
     ("suffice_debt_bound", "What was promised of the debt.", lambda one: one.certificate.debt_at_most),
     ("suffice_pending", "Decisions whose outcome has not been told.", lambda one: one.certificate.pending),
     ("suffice_dual", "The price now paid for one success.", lambda one: one.dual),
+    ("suffice_max_pending", "At so many, everything is handed out.", lambda one: one.plan["max_pending"]),
     ("suffice_promise_kept", "1 if the promise holds.", lambda one: float(one.certificate.holds)),
+    (
+        "suffice_breach",
+        "1 if everything was seen to fail, or nothing to succeed, against what the menu says.",
+        lambda one: float(one.certificate.breach),
+    ),
+    ("suffice_feasible", "0 once everything is known to fail too often.", lambda one: float(one.certificate.feasible)),
 )
 COUNTERS: Final[tuple[tuple[str, str, Any], ...]] = (
     ("suffice_cost", "What was spent.", lambda one: one.cost),

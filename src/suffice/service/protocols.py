@@ -5,6 +5,7 @@ uvicorn has no such limits of its own. The same class serves both of its parsers
 
 import asyncio
 import json
+import secrets
 from typing import TYPE_CHECKING, Any, Final
 
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -113,6 +114,9 @@ def crowded(app: ASGIApp) -> ASGIApp:
 def _plain(status: int, detail: str) -> bytes:
     """An answer to what never became a request."""
     phrase = {408: "Request Timeout", 431: "Request Header Fields Too Large"}[status]
-    body = json.dumps({"type": "about:blank", "title": phrase, "status": status, "detail": detail}).encode()
+    identity = secrets.token_hex(8)
+    said = {"type": "about:blank", "title": phrase, "status": status, "detail": detail, "request_id": identity}
+    body = json.dumps(said).encode()
     head = f"HTTP/1.1 {status} {phrase}\r\ncontent-type: application/problem+json\r\ncontent-length: {len(body)}\r\n"
+    head += f"x-request-id: {identity}\r\n"
     return head.encode() + b"connection: close\r\nx-content-type-options: nosniff\r\n\r\n" + body

@@ -81,7 +81,7 @@ class ResultReply(BaseModel):
 
     model_config = _example(decision=18, status=404, detail="decision 18 was never asked of this selector")
     decision: int
-    status: Literal[200, 404, 409, 422] = Field(description="What it would have been by itself.")
+    status: Literal[200, 404, 409, 410, 422] = Field(description="What it would have been by itself.")
     result: Result | None = Field(None, description="Where the status is 200.")
     detail: str | None = Field(None, description="Where it is not: why.")
 

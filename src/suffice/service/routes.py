@@ -45,7 +45,7 @@ async def ask(request: Request) -> Response:
     else:
         if KEY.fullmatch(key) is None:
             raise InvalidArgument(f"Idempotency-Key must be 1 to 200 visible ASCII characters, got {shown(key)}")
-        found = await keeper_of(request).ask(name, wish, key, hashlib.sha256(body).hexdigest())
+        found = await keeper_of(request).ask(name, wish, key, hashlib.sha256(repr(wish).encode()).hexdigest())
     if wish.count is None:
         return answers.answer(answers.asked(found[0]))
     return answers.answer({"decisions": [answers.asked(one) for one in found]})
@@ -173,7 +173,7 @@ BARE: Final = (
         "nothing, another outcome is 409, a decision that was never asked 404. Of many, each has its own result; only a body "
         "that is malformed is refused as a whole. A late outcome amends a decision that has expired.",
         responses=outcomes(
-            404, 409, 422, *WITH_BODY, said="What became of it; of several, of each.", **_either(ToldReply, ResultsReply)
+            404, 409, 410, 422, *WITH_BODY, said="What became of it; of several, of each.", **_either(ToldReply, ResultsReply)
         ),
         openapi_extra={"parameters": [NAMED], "requestBody": _body(OutcomeBody, OutcomesBody, also=(SOME,))},
     ),

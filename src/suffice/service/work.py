@@ -260,7 +260,7 @@ class Batch:
         for mind, row in self.settled:
             with mind.lock:
                 if row.by is not None and row.seq == mind.seen.get(row.by, 0) + 1:
-                    mind.learn(row)
+                    _learn(mind, row)
                 else:  # this shard was another process's before, of which not all is known yet
                     self.behind.add(mind.number)
         for request in self.requests:
@@ -283,6 +283,13 @@ def status_of(error: SufficeError) -> int:
     if isinstance(error, UnknownDecision):
         return 404
     return int(getattr(error, "status", 422 if isinstance(error, InvalidArgument) else 409))
+
+
+def _learn(mind: Mind, row: Row) -> None:
+    try:
+        mind.learn(row)
+    except Exception:  # it is written and counted, and whoever told it must hear so
+        log.exception("selector %s: learning from decision %d failed", mind.name, row.id)
 
 
 def _failed(request: Ask | Tell, error: Exception) -> None:

@@ -7,11 +7,11 @@ from typing import Any, Final
 import asyncpg
 
 from suffice.errors import InvalidArgument
-from suffice.service.errors import Conflict
+from suffice.service.errors import Conflict, StoreDown
 from suffice.service.stores import open_store
 from suffice.service.stores.base import Store
-from suffice.service.stores.postgres import SETTINGS, PostgresStore
-from suffice.service.stores.schema import TABLES
+from suffice.service.stores.postgres import SETTINGS, PostgresStore, speaking
+from suffice.service.stores.schema import TABLES, VERSION, check_version
 from suffice.service.stores.sqlite import SqliteStore
 
 PAGE: Final = 5000
@@ -32,8 +32,12 @@ async def copy(source: str, target: str, progress: Progress | None = None) -> di
         )
     if isinstance(old, SqliteStore) and not old.path.is_file():
         raise InvalidArgument(f"there is no file {old.path}")
-    await old.open(keys_only=True)  # brings its tables up to date
-    await old.close()
+    version = _sqlite_version(old) if isinstance(old, SqliteStore) else await _postgres_version(old)
+    if version != VERSION:
+        check_version(version, source.split("@")[-1])
+        raise Conflict(
+            f"{source.split('@')[-1]} was written by an older suffice: start a server of this version on it first"
+        )
     await new.open()
     try:
         await _check_empty(new, target)
@@ -43,6 +47,27 @@ async def copy(source: str, target: str, progress: Progress | None = None) -> di
         return await _into_postgres(new, pages, progress)
     finally:
         await new.close()
+
+
+def _sqlite_version(store: SqliteStore) -> int:
+    db = sqlite3.connect(store.path)
+    try:
+        return int(db.execute("PRAGMA user_version").fetchone()[0])
+    except sqlite3.Error as error:
+        raise StoreDown(f"{store.path} could not be read: {error}") from error
+    finally:
+        db.close()
+
+
+async def _postgres_version(store: PostgresStore) -> int:
+    async with speaking():
+        connection = await asyncpg.connect(store.url, server_settings=SETTINGS, timeout=10)
+        try:
+            if await connection.fetchval("SELECT to_regclass('schema_version')") is None:
+                raise Conflict("there is nothing of suffice in the database to be copied")
+            return int(await connection.fetchval("SELECT COALESCE(MAX(version), 0) FROM schema_version"))
+        finally:
+            await connection.close()
 
 
 async def _check_empty(store: Store, url: str) -> None:

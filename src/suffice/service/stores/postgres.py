@@ -57,7 +57,7 @@ class PostgresStore(Store):
     # --- open and close
 
     async def open(self, *, keys_only: bool = False) -> None:
-        async with _speaking():
+        async with speaking():
             connection = await asyncpg.connect(self.url, server_settings=SETTINGS, timeout=10)
             try:
                 await self._migrate(connection)
@@ -105,6 +105,8 @@ class PostgresStore(Store):
         if self._connection is not None and not self._connection.is_closed():
             return self._connection
         connection = await asyncpg.connect(self.url, server_settings=SETTINGS, timeout=10, command_timeout=60)
+        if await connection.fetchval("SHOW synchronous_commit") == "off":  # what is acknowledged must be on disk
+            await connection.execute("SET synchronous_commit = on")
         shard = 0
         while not await connection.fetchval("SELECT pg_try_advisory_lock($1, $2)", SHARDS, shard):
             shard += 1
@@ -114,7 +116,7 @@ class PostgresStore(Store):
     # --- decisions
 
     async def transact(self, work: Work) -> None:
-        async with _speaking():
+        async with speaking():
             connection = await self._writer()
             try:
                 if work.asks:
@@ -181,7 +183,7 @@ class PostgresStore(Store):
         return result
 
     async def _fetch(self, make: Callable[[Any], Got], query: str, *values: Any) -> list[Got]:
-        async with _speaking():
+        async with speaking():
             return [make(found) for found in await self._readers.fetch(query, *values)]
 
     @property
@@ -199,7 +201,7 @@ class PostgresStore(Store):
         return await self._fetch(kept_of, sql.SELECTORS, after, archived, limit)
 
     async def add(self, name: str, plan: str, at: float, most: int) -> tuple[Kept, bool]:
-        async with _speaking(), self._readers.acquire() as connection, connection.transaction():
+        async with speaking(), self._readers.acquire() as connection, connection.transaction():
             await connection.execute("SELECT pg_advisory_xact_lock($1)", ADDING)
             found = await connection.fetchrow(sql.SELECTOR, name)
             if found is not None:
@@ -239,7 +241,7 @@ class PostgresStore(Store):
 
 
 @asynccontextmanager
-async def _speaking() -> AsyncIterator[None]:
+async def speaking() -> AsyncIterator[None]:
     """Whatever goes wrong with the database becomes one sentence."""
     try:
         yield

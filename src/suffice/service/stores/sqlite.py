@@ -173,11 +173,20 @@ class SqliteStore(Store):
         return await self._all(row_of, query, selector, limit)
 
     async def events(self, selector: int, seen: Mapping[int, int], limit: int) -> list[Row]:
-        after = seen.get(SHARD, 0)
-        query = f"""SELECT {ROW} FROM decisions WHERE selector = ? AND shard = 0 AND seq > ?
-            UNION ALL SELECT {GAVE} FROM decisions WHERE selector = ? AND gave_shard = 0 AND gave_seq > ?
-            ORDER BY seq LIMIT ?"""
-        return await self._all(row_of, query, selector, after, selector, after, limit)
+        query = f"""SELECT {ROW} FROM decisions WHERE selector = :selector AND shard = :shard AND seq > :after
+            UNION ALL SELECT {GAVE} FROM decisions WHERE selector = :selector AND gave_shard = :shard AND gave_seq > :after
+            ORDER BY seq LIMIT :limit"""
+
+        def look(db: sqlite3.Connection) -> list[Row]:
+            # One shard is ours; a copy of a database has those of others.
+            shards = db.execute("SELECT shard FROM counters WHERE selector = ? AND grp = ''", (selector,)).fetchall()
+            found: list[Row] = []
+            for (shard,) in shards:
+                values = {"selector": selector, "shard": shard, "after": seen.get(shard, 0), "limit": limit}
+                found += [row_of(values) for values in db.execute(query, values)]
+            return found
+
+        return await self._look(look)
 
     async def overdue(self, now: float, limit: int) -> list[tuple[int, int]]:
         query = """SELECT selector, id FROM decisions WHERE state = 0 AND due IS NOT NULL AND due < ?
