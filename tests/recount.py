@@ -1,0 +1,313 @@
+"""What a store holds, counted again by other means: plain SQL, plain sums, and the promise at every prefix of the log.
+
+Nothing of the service is used here. What it counted is compared with what its own log of decisions says.
+"""
+
+import heapq
+import json
+import math
+import shutil
+import sqlite3
+import tempfile
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import asyncpg
+
+WHOLE = 10**9  # a success, in the units of the log
+PENDING, TOLD, EXPIRED, AMENDED = range(4)
+COLUMNS = "selector, id, grp, arm, asked, due, state, units, cost, told, shard, seq, gave_shard, gave_seq"
+DECISIONS = f"SELECT {COLUMNS} FROM {{}}decisions ORDER BY selector, id"
+COUNTERS = "SELECT selector, grp, shard, counts FROM {}counters"
+SELECTORS = "SELECT number, name FROM {}selectors"
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What must be known of a plan to count: its target, which arms are the boundaries, what each arm is known to cost."""
+
+    target: Fraction
+    costs: tuple[float | None, ...]  # by arm; None where it is told
+    has_nothing: bool = True
+
+    @property
+    def everything(self) -> int:
+        return len(self.costs) - 1
+
+    @property
+    def nothing(self) -> int:
+        return 0 if self.has_nothing else -1
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A decision as it lies in the table."""
+
+    selector: int
+    id: int
+    group: str
+    arm: int
+    asked: float
+    due: float | None
+    state: int
+    units: int | None
+    cost: float | None
+    told: float | None
+    shard: int | None
+    seq: int | None
+    gave_shard: int | None
+    gave_seq: int | None
+
+
+@dataclass(frozen=True)
+class Found:
+    """A store at one instant."""
+
+    names: dict[int, str]
+    lines: dict[str, list[Line]]  # by the name of the selector, by id
+    counters: dict[tuple[str, str], dict[int, dict[str, Any]]]  # by name and group, then by shard
+
+    def line(self, name: str, identity: int) -> Line | None:
+        """A decision; ids are places in the list, which `check` makes sure of."""
+        lines = self.lines.get(name, [])
+        return lines[identity] if 0 <= identity < len(lines) else None
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What was found of a selector or a group of it, where all is well."""
+
+    name: str
+    group: str
+    decisions: int
+    told: int
+    expired: int
+    amended: int
+    pending: int
+    d: int
+    proved: int
+    debt: float
+    largest_debt: float
+    bound: float
+
+    def __str__(self) -> str:
+        return (
+            f"{self.name}/{self.group or '-'}: {self.decisions} decisions, {self.told} told, {self.expired} expired, "
+            f"{self.amended} amended, {self.pending} pending, D={self.d} (the log proves {self.proved}), debt now "
+            f"{self.debt:.2f}, largest {self.largest_debt:.2f} of {self.bound:.2f}"
+        )
+
+
+# --- reading
+
+
+async def read(url: str) -> Found:
+    """All that is needed, at one instant. The servers may be alive."""
+    if url.startswith("sqlite:///"):
+        return read_sqlite(Path(url.removeprefix("sqlite:///")))
+    connection = await asyncpg.connect(url)
+    try:
+        async with connection.transaction(isolation="repeatable_read", readonly=True):
+            return _found(*[await connection.fetch(one.format("suffice.")) for one in (SELECTORS, DECISIONS, COUNTERS)])
+    finally:
+        await connection.close()
+
+
+def read_sqlite(path: Path, *, copy: bool = False) -> Found:
+    """`copy` is for a file that nobody has open: whoever opens it next finds the log as the crash left it."""
+    if copy:
+        with tempfile.TemporaryDirectory() as folder:
+            for one in path.parent.glob(f"{path.name}*"):
+                if not one.name.endswith("-shm"):
+                    shutil.copy(one, folder)
+            return read_sqlite(Path(folder) / path.name)
+    with closing(sqlite3.connect(path, timeout=30.0, isolation_level=None)) as db:
+        db.execute("BEGIN")
+        return _found(*[db.execute(one.format("")).fetchall() for one in (SELECTORS, DECISIONS, COUNTERS)])
+
+
+def _found(selectors: Iterable[Any], decisions: Iterable[Any], counters: Iterable[Any]) -> Found:
+    found = Found(dict(selectors), {}, {})
+    for values in decisions:
+        line = Line(*values)
+        found.lines.setdefault(found.names[line.selector], []).append(line)
+    for number, group, shard, text in counters:
+        found.counters.setdefault((found.names[number], group), {})[shard] = json.loads(text)
+    return found
+
+
+# --- comparing
+
+
+def check(found: Found, shapes: Mapping[str, Shape]) -> list[Verdict]:
+    """Raise AssertionError if the counts are not those of the log, or if the promise did not hold at some prefix of it."""
+    verdicts = []
+    for name, lines in found.lines.items():
+        shape = shapes[name]
+        assert [line.id for line in lines] == list(range(len(lines))), f"{name}: ids with gaps or twice"
+        check_events(name, lines, found.counters.get((name, ""), {}))
+        groups = {line.group for line in lines} | {group for one, group in found.counters if one == name}
+        for group in sorted(groups | {""}):
+            own = [line for line in lines if line.group == group]
+            counted = summed(found.counters.get((name, group), {}))
+            expected = recount(own, shape)
+            expected["next_id"] = len(lines) if not group else len(own)
+            for what, value in expected.items():
+                there = counted.get(what, 0)
+                near = isinstance(value, float) and math.isclose(there, value, rel_tol=1e-9, abs_tol=1e-6)
+                assert near or there == value, f"{name}/{group or '-'}: {what} is {there}, and {value} in the log"
+            if own:
+                alone = len(found.counters.get((name, ""), {})) <= 1
+                verdicts.append(check_promise(name, group, lines, shape, counted, alone))
+    for name, group in found.counters:
+        assert name in found.lines or not summed(found.counters[name, group]).get("next_id"), f"{name}: counts, no log"
+    return verdicts
+
+
+def summed(shards: Mapping[int, Mapping[str, Any]]) -> dict[str, Any]:
+    """The counters of all shards; `missing` is a maximum."""
+    total: dict[str, Any] = {}
+    for shard in shards.values():
+        for what, value in shard.items():
+            largest = what in ("missing", "missing_mirror", "forgiven")
+            total[what] = max(total.get(what, 0), value) if largest else total.get(what, 0) + value
+    return total
+
+
+def recount(lines: Iterable[Line], shape: Shape) -> dict[str, Any]:
+    """What the counters should be."""
+    lines = list(lines)
+    settled = [line for line in lines if line.state != PENDING]
+    pending = [line for line in lines if line.state == PENDING]
+    amended = [line for line in lines if line.state == AMENDED]
+    everything = [line for line in settled if line.arm == shape.everything]
+    judged = [line for line in everything if line.state != EXPIRED]
+    nothing = [line for line in settled if line.arm == shape.nothing]
+    for line in settled:
+        assert (line.state == EXPIRED) <= (line.units == 0 and line.cost is None), f"a failure that is none: {line}"
+        assert (line.state == AMENDED) == (line.gave_seq is not None), f"amended, or not: {line}"
+        assert None not in (line.units, line.told, line.shard, line.seq), f"no outcome: {line}"
+        assert 0 <= (line.units or 0) <= WHOLE, f"no success: {line}"
+    for line in pending:
+        assert {line.units, line.told, line.shard, line.seq} == {None}, f"an outcome of a pending one: {line}"
+    return {
+        "told": len(settled),
+        "successes": sum(line.units or 0 for line in settled),
+        "expired": sum(line.state in (EXPIRED, AMENDED) for line in settled),
+        "revived": sum((line.units or 0) > 0 for line in amended),
+        "everything_plays": len(judged),
+        "everything_successes": sum((line.units or 0) / WHOLE for line in judged),
+        "everything_failures": sum((line.units or 0) < shape.target * WHOLE for line in judged),
+        "everything_lost": len(everything) - len(judged),
+        "nothing_successes": sum((line.units or 0) / WHOLE for line in nothing),
+        "breaches": 0,
+        "out": sum(line.arm != shape.everything for line in pending),
+        "out_mirror": sum(line.arm != shape.nothing for line in pending),
+        "cost": math.fsum(
+            (shape.costs[line.arm] or 0.0 if line.cost is None else line.cost) for line in settled
+        ),
+    }  # fmt: skip
+
+
+def check_events(name: str, lines: Iterable[Line], shards: Mapping[int, Mapping[str, Any]]) -> None:
+    """Each shard's events are numbered from 1 on, without gaps and each once, up to what its counter says."""
+    events: dict[int, list[int]] = {}
+    for line in lines:
+        for shard, seq in ((line.shard, line.seq), (line.gave_shard, line.gave_seq)):
+            if shard is not None and seq is not None:
+                events.setdefault(shard, []).append(seq)
+    assert set(events) <= set(shards), f"{name}: events of shards {sorted(events)}, counters of {sorted(shards)}"
+    for shard, counter in shards.items():
+        seqs = sorted(events.get(shard, []))
+        assert len(seqs) == counter["events"], (
+            f"{name}: shard {shard} counted {counter['events']} of {len(seqs)} events"
+        )
+        assert seqs == list(range(1, len(seqs) + 1)), f"{name}: the events of shard {shard} have gaps, or are twice"
+
+
+# --- the promise
+
+
+def check_promise(
+    name: str, group: str, lines: list[Line], shape: Shape, counted: Mapping[str, Any], alone: bool
+) -> Verdict:
+    """The debt after every outcome is at most target·D + X, and D is no less than what the log proves.
+
+    `alone`: one shard counted everything, so its events are numbered in the order in which they happened.
+    """
+    own = [line for line in lines if line.group == group]
+    d, proved = counted.get("missing", 0) + 1, proved_by(own, lines, shape, alone)
+    assert d >= proved, f"{name}/{group or '-'}: D is {d}, and the log proves {proved}"
+    assert d == max(1, proved) or not alone or any(line.due is not None for line in own), (
+        f"{name}: D is {d}, not {proved}"
+    )
+    debt, lost, largest, bound = Fraction(0), 0, Fraction(-(10**12)), Fraction(0)
+    order = []
+    for line in own:
+        order += [(key if not alone else key[2:], change) for key, change in changes(line, shape)]
+    order.sort(key=lambda item: item[0])
+    for place, (_, (owed, losing)) in enumerate(order):
+        debt, lost = debt + owed, lost + losing
+        bound = shape.target * d + lost
+        largest = max(largest, debt)
+        assert debt <= bound, (
+            f"{name}/{group or '-'}: after {place + 1} outcomes the debt is {float(debt)}, above {float(bound)} = target·{d} "
+            f"+ {lost}"
+        )
+    states = Counter(line.state for line in own)
+    return Verdict(
+        name, group, len(own), len(own) - states[PENDING], states[EXPIRED], states[AMENDED], states[PENDING], d, proved,
+        float(debt), float(largest) if order else 0.0, float(bound),
+    )  # fmt: skip
+
+
+Change = tuple[tuple[float, int, int], tuple[Fraction, int]]
+
+
+def changes(line: Line, shape: Shape) -> Iterator[Change]:
+    """What a decision did to (debt, X), and when: (seconds, shard, number in the shard).
+
+    Whatever an ask knew was settled in a transaction that began before, on this machine's clock, so in this order too the
+    set of what is told holds all that any decision in it was asked with: the promise is about every such set. When a
+    decision was given up that was amended since is not kept, but it was due before that.
+    """
+    if line.state == PENDING:
+        return
+    everything = line.arm == shape.everything
+    at = (line.told or 0.0, line.shard or 0, line.seq or 0)
+    gained = Fraction(line.units or 0, WHOLE)
+    if line.state == AMENDED:
+        yield (line.due or 0.0, line.gave_shard or 0, line.gave_seq or 0), (shape.target, int(everything))
+        yield at, (-gained, -int(everything))
+    else:
+        yield at, (shape.target - gained, int(everything and line.state == EXPIRED))
+
+
+def proved_by(own: list[Line], lines: list[Line], shape: Shape, alone: bool) -> int:
+    """1 + the most decisions, other than everything, that surely were outstanding when such a one was asked.
+
+    Where one process did everything, its clock says it: a batch asks first and settles then, both at the same time. Where
+    several did: by the time that any decision asked later was settled, this one had been asked; what was settled after that
+    was outstanding.
+    """
+    asked_by: dict[int, float] = {}
+    soonest = math.inf
+    for line in reversed(lines):
+        soonest = min(soonest, math.inf if line.told is None else line.told)
+        asked_by[line.id] = line.asked if alone else soonest
+    out: list[float] = []
+    most = 0
+    for line in own:
+        if line.arm == shape.everything:
+            continue
+        while out and (out[0] < asked_by[line.id] or (out[0] == asked_by[line.id] and not alone)):
+            heapq.heappop(out)
+        most = max(most, len(out) + 1)
+        settled = line.due if line.state == AMENDED else line.told
+        heapq.heappush(out, math.inf if settled is None else settled)
+    return most

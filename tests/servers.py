@@ -1,0 +1,162 @@
+"""Servers as processes of their own: started, stopped, killed; and a line to each, with no more HTTP than it takes."""
+
+import asyncio
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+PATIENCE = 120.0  # seconds until a test gives up on an answer; a machine may be slow
+
+
+class Unheard(Exception):
+    """No whole answer came: whether it was done, nobody knows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A status and what came with it."""
+
+    status: int
+    body: Any
+
+    @property
+    def detail(self) -> str:
+        """The sentence of a problem."""
+        return str(self.body.get("detail")) if isinstance(self.body, dict) else str(self.body)
+
+
+class Wire:
+    """A connection to one address, kept open, made anew when it is lost."""
+
+    def __init__(self, port: int, patience: float = PATIENCE) -> None:
+        self._port, self._patience = port, patience
+        self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
+
+    async def call(self, method: str, path: str, body: Any = None, key: str | None = None) -> Answer:
+        """Send a request; Unheard if no answer came."""
+        data = b"" if body is None else json.dumps(body).encode()
+        head = f"{method} {path} HTTP/1.1\r\nhost: localhost\r\ncontent-length: {len(data)}\r\n"
+        head += "content-type: application/json\r\n" if data else ""
+        head += f"idempotency-key: {key}\r\n" if key else ""
+        try:
+            async with asyncio.timeout(self._patience):
+                if self._streams is None:
+                    self._streams = await asyncio.open_connection("127.0.0.1", self._port)
+                self._streams[1].write(head.encode() + b"\r\n" + data)
+                return await self._answer(self._streams[0])
+        except (OSError, EOFError, TimeoutError) as error:
+            self.close()
+            raise Unheard(f"{method} {path}: {type(error).__name__}") from error
+        except BaseException:
+            self.close()
+            raise
+
+    async def _answer(self, reader: asyncio.StreamReader) -> Answer:
+        head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").lower().split("\r\n")
+        headers = dict(line.split(": ", 1) for line in head[1:] if line)
+        text = await reader.readexactly(int(headers["content-length"]))
+        if headers.get("connection") == "close":
+            self.close()
+        body = json.loads(text) if "json" in headers.get("content-type", "") else text.decode()
+        return Answer(int(head[0].split()[1]), body)
+
+    def close(self) -> None:
+        """Hang up."""
+        if self._streams is not None:
+            with suppress(RuntimeError):  # the loop may be gone
+                self._streams[1].close()
+            self._streams = None
+
+
+class Server:
+    """`suffice serve` in a process of its own, at an address that stays the same when it is started again."""
+
+    def __init__(self, store: str, folder: Path, *, before: str = "") -> None:
+        self.store, self.port, self._before = store, free_port(), before
+        self.log = folder / f"server-{self.port}.log"
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Start it; it answers 503 until it is ready."""
+        flags = ["serve", "--store", self.store, "--port", str(self.port)]
+        how = (
+            ["-c", f"{self._before}\nfrom suffice.__main__ import main\nmain()"] if self._before else ["-m", "suffice"]
+        )
+        settings = {"SUFFICE_ACCESS_LOG": "false", "SUFFICE_LOG_FORMAT": "json"}
+        with self.log.open("ab") as log:
+            self.process = subprocess.Popen(
+                [sys.executable, *how, *flags], stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=self.log.parent,
+                env={**os.environ, **settings},
+            )  # fmt: skip
+
+    async def ready(self, patience: float = PATIENCE) -> None:
+        """Wait until it is."""
+        wire, until = Wire(self.port), time.monotonic() + patience
+        while True:
+            assert self.process is not None
+            assert self.process.poll() is None, f"the server ended by itself:\n{self.said()}"
+            with suppress(Unheard):
+                if (await wire.call("GET", "/readyz")).status == 200:
+                    wire.close()
+                    return
+            assert time.monotonic() < until, f"the server does not become ready:\n{self.said()}"
+            await asyncio.sleep(0.05)
+
+    def send(self, what: signal.Signals) -> None:
+        """Send it a signal."""
+        if self.process is not None:
+            self.process.send_signal(what)
+
+    def kill(self) -> None:
+        """End it at once, with whatever it was doing."""
+        self.send(signal.SIGKILL)
+        if self.process is not None:
+            self.process.wait()
+
+    def stop(self) -> int:
+        """Ask it to end, and wait; its exit code."""
+        self.send(signal.SIGTERM)
+        return self.process.wait(PATIENCE) if self.process is not None else 0
+
+    def said(self, most: int = 4000) -> str:
+        """The end of what it logged."""
+        return self.log.read_text(errors="replace")[-most:] if self.log.exists() else ""
+
+    def failures(self) -> list[str]:
+        """What it logged of errors that nobody expected."""
+        lines = self.log.read_text(errors="replace").splitlines() if self.log.exists() else []
+        return [line for line in lines if '"level": "error"' in line or "Traceback" in line]
+
+
+@contextmanager
+def servers(store: str, folder: Path, count: int = 1, *, before: str = "") -> Iterator[list[Server]]:
+    """So many servers on one store, started together; dead afterwards, whatever happened."""
+    some = [Server(store, folder, before=before) for _ in range(count)]
+    try:
+        for server in some:
+            server.start()
+        yield some
+    finally:
+        for server in some:
+            server.kill()
+
+
+async def all_ready(some: list[Server]) -> None:
+    """Wait until all of them are ready."""
+    await asyncio.gather(*(server.ready() for server in some))
+
+
+def free_port() -> int:
+    """A port that nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
