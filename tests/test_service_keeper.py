@@ -16,7 +16,16 @@ from postgres import Postgres
 
 from suffice.checks import WHOLE
 from suffice.errors import InvalidArgument
-from suffice.service.errors import Conflict, Gone, NoSuchSelector, NotAllowed, Overloaded, StoreDown, TooMany
+from suffice.service.errors import (
+    Conflict,
+    Gone,
+    NoSuchSelector,
+    NotAllowed,
+    Overloaded,
+    StoreDown,
+    StoredPlan,
+    TooMany,
+)
 from suffice.service.keeper import Keeper, context_of
 from suffice.service.plans import Plan
 from suffice.service.records import AMENDED, EXPIRED, PENDING, TOLD, Asked, Limits, Outcome, Wish
@@ -431,10 +440,8 @@ def test_what_was_learned_survives_a_restart(tmp_path: Path, postgres: Postgres)
 
         async def forget(keeper: Keeper) -> None:
             store: Any = keeper.store
-            if hasattr(store, "_change"):
-                await store._change(lambda db: db.execute("DELETE FROM snapshots"))
-            else:
-                await store._fetch(tuple, "DELETE FROM snapshots")
+            forget = "DELETE FROM snapshots"
+            await store._change(forget if store.shared else lambda db: db.execute(forget))
 
         run(url, forget, clock)
         arms, _, history, certificate = run(url, looks, clock)
@@ -533,6 +540,51 @@ def test_a_store_that_fails_changes_nothing() -> None:
         keeper.store.transact = write  # type: ignore[method-assign]
         assert (await one(keeper)).decision == first.decision + 1  # type: ignore[operator]
         assert (await keeper.certificate("a")).pending == 2
+
+    run("memory:", do)
+
+
+def test_a_plan_that_cannot_be_read_harms_no_other(tmp_path: Path) -> None:
+    clock, url = Clock(), str(tmp_path / "a.db")
+
+    async def spoil(keeper: Keeper) -> None:
+        for name in ("a", "b"):
+            await keeper.put(name, plan(expire_after=60))
+            await one(keeper, name)
+        store: Any = keeper.store
+        await store._change(lambda db: db.execute("UPDATE selectors SET plan = '{}' WHERE name = 'a'"))
+
+    async def look(keeper: Keeper) -> None:
+        clock.now += 61
+        assert await keeper.sweep() == 1
+        assert [standing.name for standing in await keeper.standings()] == ["b"]
+        for look in (keeper.standing("a"), keeper.ask("a", Wish()), keeper.certificate("a")):
+            with pytest.raises(StoredPlan, match="as after a downgrade"):
+                await look
+        assert (await keeper.certificate("b")).expired == 1
+
+    run(url, spoil, clock)
+    run(url, look, clock)
+
+
+def test_an_ask_that_is_refused_makes_no_group() -> None:
+    async def do(keeper: Keeper) -> None:
+        await keeper.put("a", plan())
+        for place in range(5):
+            with pytest.raises(InvalidArgument, match="context"):
+                await one(keeper, group=f"g{place}", contexts=[{"x": 1}])
+        assert (await one(keeper, group="Oslo")).decision == 0
+        assert list(await keeper.store.groups(1)) == ["Oslo"]
+
+    run("memory:", do, groups=3)
+
+
+def test_a_selector_of_many_groups_is_looked_at_beside_others() -> None:
+    async def do(keeper: Keeper) -> None:
+        await keeper.put("a", plan())
+        for place in range(60):
+            await tell(keeper, (await one(keeper, group=f"g{place}")).decision, True)
+        assert (await keeper.standing("a")).certificate.told == 60 == (await keeper.certificate("a")).told
 
     run("memory:", do)
 

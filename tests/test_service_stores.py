@@ -8,8 +8,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
+import asyncpg
 import pytest
-from postgres import Postgres
+from postgres import Postgres, running
 
 from suffice.errors import InvalidArgument
 from suffice.promise import Counts
@@ -51,6 +52,8 @@ class Job:
     found: Mapping[Whose, Shards] = field(default_factory=dict)
     replies: Mapping[tuple[int, str], Reply] = field(default_factory=dict)
     rows: Mapping[tuple[int, int], Row] = field(default_factory=dict)
+    asked: bool = False
+    spared: Exception | None = None
 
     def ask(self, shard: int, found: Mapping[Whose, Shards], replies: Mapping[tuple[int, str], Reply]) -> Changes:
         """Remember, and write what is to be written."""
@@ -61,6 +64,10 @@ class Job:
         """Remember, and write what is to be written."""
         self.shard, self.found, self.rows = shard, found, rows
         return self.on_tell(shard, rows) if self.on_tell else Changes()
+
+    def spare(self, error: Exception) -> None:
+        """Remember."""
+        self.spared = error
 
 
 def asked(*rows: Row, **more: Any) -> Job:
@@ -276,8 +283,45 @@ class TestContract:
         with pytest.raises(StoreDown, match="not open"):
             asyncio.run(open_store(store_url).ping())
 
+    def test_groups_are_those_that_were_asked_for(self, store_url: str) -> None:
+        async def do(store: Store) -> None:
+            await store.transact(
+                asked(ODD, shards={(1, ""): Shard(), (1, "a"): Shard(), (1, "b"): Shard(), (2, "c"): Shard()})
+            )
+            assert await store.groups(1) == {"a", "b"}
+            assert await store.groups(3) == set()
+
+        run(store_url, do)
+
+    def test_a_clock_that_went_back_takes_with_it_what_waits(self, store_url: str) -> None:
+        async def do(store: Store) -> None:
+            rows = [replace(ODD, id=0, asked=1e9, due=1e9 + 60), replace(ODD, id=1, asked=100.0, due=160.0)]
+            await store.transact(asked(*rows))
+            await store.set_clock(lambda: 120.0)
+            assert await store.rows(1, -1, 9) == [replace(rows[0], asked=120.0, due=180.0), rows[1]]
+            assert await store.overdue(170.0, 9) == [(1, 1)]
+            assert sorted(await store.overdue(181.0, 9)) == [(1, 0), (1, 1)]
+            assert await store.overdue(181.0, 9, [1]) == []
+
+        run(store_url, do)
+
 
 # --- SQLite alone
+
+
+def test_a_file_has_one_server_by_whatever_name(tmp_path: Path) -> None:
+    (tmp_path / "other.db").symlink_to(tmp_path / "a.db")
+
+    async def do(store: Store) -> None:
+        with pytest.raises(StoreInUse):
+            await open_store(str(tmp_path / "other.db")).open()
+
+    run(str(tmp_path / "a.db"), do)
+
+
+def test_where_no_file_can_be_made_one_sentence_says_so() -> None:
+    with pytest.raises(StoreDown, match="cannot be"):
+        run("/proc/a.db", lambda store: store.ping())
 
 
 def test_a_second_process_on_a_file_is_refused(tmp_path: Path) -> None:
@@ -421,6 +465,76 @@ def test_asks_of_one_selector_take_turns(postgres: Postgres) -> None:
     asyncio.run(do())
 
 
+def test_what_is_asked_is_on_disk_though_nothing_was_told() -> None:
+    """Tells of unknown decisions write nothing, so their commit waits for no disk: the asks must not rely on it."""
+    with running() as own:
+        url = own.database()
+        own.say(url, "ALTER SYSTEM SET wal_writer_delay = '10s'")  # nobody else writes the log meanwhile
+        own.say(url, "SELECT pg_reload_conf()")
+
+        async def do() -> None:
+            (store,) = await _opened(url, 1)
+            for place in range(10):
+                job = asked(replace(ODD, id=place, group=""), shards={(1, ""): Shard(events=place + 1)})
+                job.tells = [(1, 10**6)]
+                await store.transact(job)
+            own.kill()
+            await _closed([store])
+            own.start()
+            (store,) = await _opened(url, 1)
+            assert [row.id for row in await store.rows(1, -1, 99)] == [*range(10)]
+            await _closed([store])
+
+        asyncio.run(do())
+
+
+def test_tells_that_fail_take_no_asks_with_them(postgres: Postgres) -> None:
+    def fail(shard: int, rows: Mapping[tuple[int, int], Row]) -> Changes:
+        raise asyncpg.InterfaceError("cut")
+
+    async def do() -> None:
+        (store,) = await _opened(postgres.database(), 1)
+        job = asked(ODD)
+        job.tells, job.on_tell = [(1, 99)], fail
+        await store.transact(job)
+        assert isinstance(job.spared, StoreDown)
+        assert await store.rows(1, -1, 9) == [ODD]
+        only = Job(tells=[(1, 0)], on_tell=fail)
+        with pytest.raises(StoreDown):
+            await store.transact(only)
+        assert only.spared is None
+        await store.close()
+
+    asyncio.run(do())
+
+
+def test_reads_bear_a_connection_that_was_ended(postgres: Postgres) -> None:
+    async def do() -> None:
+        stores = await _opened(postgres.database(), 2)
+        await stores[0].transact(asked(ODD))
+        end = """SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+            WHERE datname = current_database() AND pid <> pg_backend_pid()"""
+        for _ in range(20):
+            ended = asyncio.ensure_future(stores[1]._change(end))
+            looks = [asyncio.ensure_future(stores[0].rows(1, -1, 9)) for _ in range(6)]
+            for got in await asyncio.gather(ended, *looks, return_exceptions=True):
+                assert isinstance(got, list | StoreDown), got
+        assert await stores[0].rows(1, -1, 9) == [ODD]
+        await _closed(stores)
+
+    asyncio.run(do())
+
+
+def test_a_role_that_may_not_make_a_schema_starts_where_there_is_one(postgres: Postgres) -> None:
+    url = postgres.database()
+    run(url, lambda store: store.ping())
+    role = f"r{url.split('/')[3].split('?')[0]}"
+    grants = f"""CREATE ROLE {role} LOGIN; GRANT USAGE ON SCHEMA suffice TO {role};
+        GRANT ALL ON ALL TABLES IN SCHEMA suffice TO {role};"""
+    postgres.say(url, grants)
+    run(url.replace("//postgres:@", f"//{role}:@"), lambda store: store.ping())
+
+
 def test_a_decision_is_settled_by_one_process_only(postgres: Postgres) -> None:
     def once(shard: int, rows: Mapping[tuple[int, int], Row]) -> Changes:
         free = [row for row in rows.values() if row.state == PENDING]
@@ -474,9 +588,10 @@ def test_what_is_acknowledged_is_on_disk_whatever_the_database_says(postgres: Po
 
 
 def test_a_database_that_is_not_there_is_one_sentence() -> None:
-    with pytest.raises(StoreDown, match="could not be used") as caught:
-        run("postgresql://someone:hidden@127.0.0.1:1/none", lambda store: store.ping())
-    assert "hidden" not in str(caught.value)
+    for password in ("hidden", "hid#den", "hid/den"):
+        with pytest.raises(StoreDown, match="could not be used") as caught:
+            run(f"postgresql://someone:{password}@127.0.0.1:1/none", lambda store: store.ping())
+        assert "hid" not in str(caught.value)
 
 
 # --- addresses and copies

@@ -51,6 +51,10 @@ class StoreDown(ServiceError):
     status = 503
 
 
+class StoredPlan(ServiceError):
+    """A plan in the store cannot be read, as after a downgrade."""
+
+
 class StoreInUse(ServiceError):
     """Another process has the store open."""
 

@@ -13,9 +13,9 @@ from suffice.checks import cost_told, success_units
 from suffice.errors import InvalidArgument, SufficeError, shown
 from suffice.looking import Insight
 from suffice.records import Arm
-from suffice.service.errors import Conflict, Gone, NoSuchSelector, NotAllowed, TooMany
+from suffice.service.errors import Conflict, Gone, NoSuchSelector, NotAllowed, StoredPlan, TooMany
 from suffice.service.mind import Mind
-from suffice.service.minds import Minds
+from suffice.service.minds import Minds, read_plan
 from suffice.service.plans import Plan
 from suffice.service.records import Asked, Bin, Kept, Limits, Outcome, Row, Standing, Told, Wish
 from suffice.service.standing import certified, standing_of
@@ -29,29 +29,36 @@ SWEEP: Final = 0.5  # seconds between looks for what is overdue
 SWEPT: Final = 1000  # decisions given up in one go
 TEND: Final = 1.0  # seconds between looks for what is to be saved
 PRUNE: Final = 600.0
-BREATH: Final = 50  # selectors that are looked at before others have their turn
+CLOCK: Final = 60.0
+BREATH: Final = 0.01  # seconds after which others have their turn
+MANY: Final = 50  # groups, beyond which a certificate is made beside the others' requests
 
 
 class Keeper:
     """Keeps selectors in a store. One per server process."""
 
-    def __init__(self, store: Store, limits: Limits | None = None, clock: Callable[[], float] = time.time) -> None:
-        self.store, self.limits, self.clock = store, limits or Limits(), clock
+    def __init__(self, store: Store, limits: Limits | None = None, clock: Callable[[], float] | None = None) -> None:
+        self.store, self.limits = store, limits or Limits()
+        # Servers that share a store go by its clock: their own may differ.
+        self.clock: Callable[[], float] = clock or (lambda: time.time() + store.ahead)
         self.ready = False
-        self._minds = Minds(store, clock)
-        self._writer = Writer(store, self.limits.queue, clock, self._after)
+        self._minds = Minds(store, self.clock)
+        self._writer = Writer(store, self.limits.queue, self.clock, self._after)
         self._tasks: set[asyncio.Task[Any]] = set()
+        self._unreadable: set[int] = set()  # selectors whose plans cannot be read
 
     # --- from start to stop
 
     async def start(self) -> None:
         """Open the store and begin to look after what is in it."""
         await self.store.open()
+        await self.set_clock()
         await asyncio.to_thread(_warm_up)
         for loop in (
             self._every(SWEEP, self.sweep),
             self._every(TEND, self._minds.tend),
             self._every(PRUNE, self.prune),
+            self._every(CLOCK, self.set_clock),
         ):
             self._begin(loop)
         self.ready = True
@@ -91,10 +98,15 @@ class Keeper:
         """Give up what is overdue; how many decisions that were."""
         count = 0
         while True:
-            found = await self.store.overdue(self.clock(), SWEPT)
+            found = await self.store.overdue(self.clock(), SWEPT, self._unreadable)
             waits = []
             for number in dict.fromkeys(selector for selector, _ in found):
-                mind = await self._minds.numbered(number)
+                try:
+                    mind = await self._minds.numbered(number)
+                except StoredPlan as error:
+                    self._unreadable.add(number)  # the others go on
+                    log.error("nothing of it expires until it can be read: %s", error)
+                    continue
                 ids = [identity for selector, identity in found if selector == number]
                 waits.append(self._tell(mind, [(identity, 0, None) for identity in ids], expire=True))
             results = await asyncio.gather(*waits)
@@ -102,6 +114,10 @@ class Keeper:
             count += done
             if len(found) < SWEPT or not done:
                 return count
+
+    async def set_clock(self) -> None:
+        """Go by the clock of the store; and if ours went back, so does what waits for it."""
+        await self.store.set_clock(self.clock)
 
     async def prune(self) -> None:
         """Forget answers that are too old."""
@@ -122,7 +138,8 @@ class Keeper:
         if kept is None:
             await asyncio.to_thread(plan.selector)  # whatever is wrong with it is to be said before it is kept
             kept, made = await self.store.add(name, plan.canonical(), self.clock(), self.limits.selectors)
-        if not made and not await asyncio.to_thread(Plan.parse(kept.plan).same, plan):
+        there = kept
+        if not made and not await asyncio.to_thread(lambda: read_plan(there).same(plan)):
             raise Conflict(
                 f"selector {name!r} exists with another plan; send its own plan, or make another selector with this one"
             )
@@ -155,12 +172,23 @@ class Keeper:
         own: dict[int, dict[Whose, Shards]] = {kept.number: {} for kept in some}
         for whose, found in (await self.store.shards(list(own))).items():
             own[whose[0]][whose] = found
-        result = []
+        result, began = [], time.perf_counter()
         for kept in some:
-            outline = self._minds.outline(kept)
-            result.append(standing_of(kept, outline, self._minds.at_hand(kept), own[kept.number]))
-            if len(result) % BREATH == 0:
+            try:
+                outline = await self._minds.outline(kept)
+            except StoredPlan as error:
+                if len(some) == 1:
+                    raise
+                log.error("left out of the list: %s", error)
+                continue
+            parts, mind = own[kept.number], self._minds.at_hand(kept)
+            if len(parts) > MANY:
+                result.append(await asyncio.to_thread(standing_of, kept, outline, mind, parts))
+            else:
+                result.append(standing_of(kept, outline, mind, parts))
+            if time.perf_counter() - began > BREATH:
                 await asyncio.sleep(0)
+                began = time.perf_counter()
         return result
 
     async def plan(self, name: str) -> Plan:
@@ -188,7 +216,7 @@ class Keeper:
             )
         for what, text in (("group", wish.group), ("Idempotency-Key", key)):
             _check_text(what, text)
-        if wish.group and wish.group not in mind.selector.groups and len(mind.selector.groups) >= self.limits.groups:
+        if wish.group and wish.group not in mind.groups and len(mind.groups) >= self.limits.groups:
             raise TooMany(f"a selector may have at most {self.limits.groups:,} groups, and {name!r} has them")
         request = Ask(mind, wish, mind.allowed(wish.available), key, digest, _future())
         self._writer.put(request)
@@ -230,8 +258,11 @@ class Keeper:
     async def certificate(self, name: str, group: str | None = None) -> Certificate:
         """What is promised, whether it is so, and if not, why and what to do."""
         kept = await self._minds.kept(name)
-        promise = self._minds.outline(kept).promise
-        return certified(promise, kept.number, await self.store.shards([kept.number]), group)
+        promise = (await self._minds.outline(kept)).promise
+        shards = await self.store.shards([kept.number])
+        if len(shards) > MANY:
+            return await asyncio.to_thread(certified, promise, kept.number, shards, group)
+        return certified(promise, kept.number, shards, group)
 
     async def arms(self, name: str) -> list[Arm]:
         """A row per arm, as far as this process has learned."""

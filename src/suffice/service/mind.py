@@ -42,10 +42,10 @@ class Outline(NamedTuple):
     max_cost: float
 
     @staticmethod
-    def of(plan: Plan) -> "Outline":
-        """The outline of a plan."""
-        selector = plan.selector()
-        return Outline(selector._promise, selector.bounds, selector.chooser, plan.model, selector.menu.max_cost)
+    def of(plan: Plan, selector: Selector | None = None) -> "Outline":
+        """The outline of a plan, or of a selector that was made from it."""
+        made = selector or plan.selector()
+        return Outline(made._promise, made.bounds, made.chooser, plan.model, made.menu.max_cost)
 
 
 class Mind:
@@ -58,9 +58,11 @@ class Mind:
         self.promise: Promise = self.selector._promise
         self.lock = threading.RLock()
         self.chart = Chart()
+        self.groups: set[str] = set()  # that decisions were asked for
         self.seen: dict[int, int] = {}  # by shard: the last event learned from
         self.saved = 0  # events learned from when it was saved last
         self.saved_at = 0.0
+        self.saved_in = 0.0  # seconds that it took
         self.used_at = 0.0
         self._options: dict[int, Any] = {}
         self._warned = False
@@ -115,9 +117,15 @@ class Mind:
         """
         if row.by is None or row.seq is None or row.seq <= self.seen.get(row.by, 0):
             return
-        late = row.state == AMENDED
         self.seen[row.by] = row.seq
-        units = row.units or 0
+        self.groups.update([row.group] if row.group else [])
+        try:
+            self._learn(row, again)
+        except Exception:  # it is written and counted, and whoever told it hears so
+            log.exception("selector %s: learning from decision %d failed", self.name, row.id)
+
+    def _learn(self, row: Row, again: bool) -> None:
+        late, units = row.state == AMENDED, row.units or 0
         self.chart.add(
             row.told or row.asked, told=int(not late), units=units, cost=self.spent(row), dual=row.dual,
             arm=None if late else row.arm,
@@ -153,8 +161,8 @@ class Mind:
 
     # --- saving
 
-    def state(self) -> str:
-        """All that was learned, as text."""
+    def state(self) -> dict[str, Any]:
+        """All that was learned, in JSON's terms."""
         with self.lock:
             holders = (self.selector, *self.selector.groups.values())
             pages = [holder._ledger.page() for holder in holders]
@@ -172,7 +180,7 @@ class Mind:
             finally:
                 for holder, page in zip(holders, pages, strict=True):
                     holder._ledger.put(page)
-            return json.dumps(found, allow_nan=False)
+            return found
 
     @staticmethod
     def from_state(number: int, name: str, plan: Plan, text: str) -> "Mind":

@@ -1,12 +1,14 @@
 """The minds of one server process: made when they are needed, kept up with other processes, saved now and then."""
 
 import asyncio
+import json
 import logging
+import time
 from collections.abc import Callable
 from typing import Final
 
 from suffice.errors import SufficeError
-from suffice.service.errors import NoSuchSelector
+from suffice.service.errors import NoSuchSelector, StoredPlan
 from suffice.service.mind import Mind, Outline
 from suffice.service.plans import Plan
 from suffice.service.records import Kept
@@ -18,6 +20,8 @@ PAGE: Final = 2000  # events learned from in one go
 FRESH: Final = 1.0  # seconds for which it is not asked again whether a selector was archived by another process
 SAVE_EVERY: Final = 5000  # events; so many may have to be learned again after a crash
 SAVE_AFTER: Final = 30.0  # seconds
+SELDOM: Final = 50.0  # times as long as saving takes, at least, until it is saved again
+SHORT: Final = 2000  # characters: a plan that is read in no time
 LOADED: Final = 2000  # minds that are kept in memory; of more, those least used go
 FOLLOW_EVERY: Final = 0.2  # seconds
 
@@ -64,11 +68,19 @@ class Minds:
             mind.used_at = self._clock()
         return mind
 
-    def outline(self, kept: Kept) -> Outline:
+    async def outline(self, kept: Kept) -> Outline:
         """What is known of a selector though nothing that was learned is loaded."""
-        if kept.number not in self._outlines:
-            self._outlines[kept.number] = Outline.of(Plan.parse(kept.plan))
-        return self._outlines[kept.number]
+        found = self._outlines.get(kept.number)
+        if found is None:
+            mind = self._minds.get(kept.number)
+            if mind is not None:
+                found = Outline.of(mind.plan, mind.selector)
+            elif len(kept.plan) < SHORT:
+                found = Outline.of(read_plan(kept))
+            else:  # it may take a while
+                found = await asyncio.to_thread(lambda: Outline.of(read_plan(kept)))
+            self._outlines[kept.number] = found
+        return found
 
     async def of(self, kept: Kept) -> Mind:
         """The mind of a selector, made from what was saved and what happened since."""
@@ -87,11 +99,15 @@ class Minds:
 
     async def _load(self, kept: Kept) -> Mind:
         text = await self._store.snapshot(kept.number)
-        plan = Plan.parse(kept.plan)
-        if text is None:
-            mind = await asyncio.to_thread(Mind, kept.number, kept.name, plan)
-        else:
-            mind = await asyncio.to_thread(Mind.from_state, kept.number, kept.name, plan, text)
+
+        def make() -> Mind:
+            plan = read_plan(kept)
+            if text is None:
+                return Mind(kept.number, kept.name, plan)
+            return Mind.from_state(kept.number, kept.name, plan, text)
+
+        mind = await asyncio.to_thread(make)
+        mind.groups = await self._store.groups(kept.number)
         mind.saved_at = self._clock()
         await self._catch_up(mind)
         return mind
@@ -145,7 +161,10 @@ class Minds:
         now = self._clock()
         for mind in list(self._minds.values()):
             new = mind.learned - mind.saved
-            if new >= SAVE_EVERY or (new and abs(now - mind.saved_at) > SAVE_AFTER):
+            since = abs(now - mind.saved_at)
+            if since < SELDOM * mind.saved_in:  # what is large is not saved all the time
+                continue
+            if new >= SAVE_EVERY or (new and since > SAVE_AFTER):
                 await self._save(mind)
         for mind in sorted(self._minds.values(), key=lambda one: one.used_at)[: max(0, len(self._minds) - LOADED)]:
             await self._save(mind)
@@ -161,8 +180,20 @@ class Minds:
     async def _save(self, mind: Mind) -> None:
         def written() -> tuple[int, str]:
             with mind.lock:
-                return mind.learned, mind.state()
+                learned, state = mind.learned, mind.state()
+            return learned, json.dumps(state, allow_nan=False)
 
+        began = time.monotonic()
         learned, text = await asyncio.to_thread(written)
         await self._store.save(mind.number, learned, text)
-        mind.saved, mind.saved_at = learned, self._clock()
+        mind.saved, mind.saved_at, mind.saved_in = learned, self._clock(), time.monotonic() - began
+
+
+def read_plan(kept: Kept) -> Plan:
+    """The plan that a selector was made from."""
+    try:
+        return Plan.parse(kept.plan)
+    except SufficeError as error:
+        raise StoredPlan(
+            f"the plan of selector {kept.name!r} in the store cannot be read, as after a downgrade: {error}"
+        ) from error

@@ -20,7 +20,7 @@ class Limits:
 
     selectors: int = 10_000
     arms: int = 20_000
-    list_length: int = 10_000
+    list_length: int = 1_000
     groups: int = 10_000
     body: int = 1 << 20
     queue: int = 10_000

@@ -66,7 +66,7 @@ class Settings(BaseSettings):
 
     max_selectors: int = Field(default=10_000, ge=1, description="The most selectors.")
     max_arms: int = Field(default=20_000, ge=2, description="The most arms of a selector.")
-    max_list: int = Field(default=10_000, ge=1, description="The most decisions or outcomes in one request.")
+    max_list: int = Field(default=1_000, ge=1, description="The most decisions or outcomes in one request.")
     max_groups: int = Field(default=10_000, ge=0, description="The most groups of a selector.")
     max_body: int = Field(default=1 << 20, ge=1024, description="The largest body of a request, in bytes.")
     max_queue: int = Field(default=10_000, ge=1, description="The most requests that wait to be written; beyond, 503.")

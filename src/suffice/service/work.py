@@ -20,6 +20,7 @@ from suffice.service.stores.base import Changes, Shards, Whose
 
 log = logging.getLogger("suffice.service")
 
+SLICE: Final = 100  # outcomes learned from before others have their turn
 KEPT: Final = 24 * 3600.0  # seconds that the answer to an ask with an idempotency key is kept
 
 
@@ -70,6 +71,7 @@ class Batch:
     tells: list[tuple[int, int]] = field(default_factory=list)
     settled: list[tuple[Mind, Row]] = field(default_factory=list)
     behind: set[int] = field(default_factory=set)  # selectors of which other processes know more
+    asked: bool = False
     _at: dict[Whose, Sitting] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -118,6 +120,7 @@ class Batch:
         mind, key, before = request.mind, request.key, len(changes.asked)
         pages: list[tuple[Sitting, Any]] = []
         try:
+            mind.check_contexts(request.wish.contexts)  # before there is a group for it
             main = self._sitting(mind, "", shard, found)
             own = self._sitting(mind, request.wish.group or "", shard, found)
             pages = [(main, main.page()), (own, own.page())]
@@ -138,7 +141,6 @@ class Batch:
 
     def _decide(self, request: Ask, main: Sitting, own: Sitting, rows: list[Row]) -> list[Asked]:
         mind, wish = request.mind, request.wish
-        mind.check_contexts(wish.contexts)
         contexts = wish.contexts or [None] * request.size
         after, result = mind.plan.expire_after, []
         for context in contexts:
@@ -255,14 +257,8 @@ class Batch:
 
     # --- afterwards
 
-    def finish(self) -> None:
-        """The store has written it: learn, and answer."""
-        for mind, row in self.settled:
-            with mind.lock:
-                if row.by is not None and row.seq == mind.seen.get(row.by, 0) + 1:
-                    _learn(mind, row)
-                else:  # this shard was another process's before, of which not all is known yet
-                    self.behind.add(mind.number)
+    async def finish(self) -> None:
+        """The store has written it: answer, and learn. (Who was answered gets its turn only when we wait.)"""
         for request in self.requests:
             if request.done.done():
                 continue  # nobody waits any more
@@ -270,6 +266,23 @@ class Batch:
                 request.done.set_exception(request.error)
             else:
                 request.done.set_result(request.result)  # type: ignore[arg-type]
+                if isinstance(request, Ask) and request.wish.group and request.wish.audit:
+                    request.mind.groups.add(request.wish.group)
+        for place, (mind, row) in enumerate(self.settled, 1):
+            with mind.lock:
+                if row.by is not None and row.seq == mind.seen.get(row.by, 0) + 1:
+                    mind.learn(row)
+                else:  # this shard was another process's before, of which not all is known yet
+                    self.behind.add(mind.number)
+            if place % SLICE == 0:
+                await asyncio.sleep(0)
+
+    def spare(self, error: Exception) -> None:
+        """The tells could not be written; the asks were."""
+        self.settled = []
+        for request in self.requests:
+            if isinstance(request, Tell):
+                request.error = error
 
     def fail(self, error: Exception) -> None:
         """The store could not write it."""
@@ -283,13 +296,6 @@ def status_of(error: SufficeError) -> int:
     if isinstance(error, UnknownDecision):
         return 404
     return int(getattr(error, "status", 422 if isinstance(error, InvalidArgument) else 409))
-
-
-def _learn(mind: Mind, row: Row) -> None:
-    try:
-        mind.learn(row)
-    except Exception:  # it is written and counted, and whoever told it must hear so
-        log.exception("selector %s: learning from decision %d failed", mind.name, row.id)
 
 
 def _failed(request: Ask | Tell, error: Exception) -> None:

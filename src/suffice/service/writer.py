@@ -14,6 +14,7 @@ from suffice.service.work import Ask, Batch, Tell
 log = logging.getLogger("suffice.service")
 
 LARGEST: Final = 4096  # decisions of one transaction, if it is not one request
+WIDEST: Final = 256  # selectors of one transaction
 
 
 class Writer:
@@ -50,15 +51,18 @@ class Writer:
                 await self._store.transact(batch)
             except ServiceError as error:
                 batch.fail(error)
+            except asyncio.CancelledError:
+                batch.fail(StoreDown("the server stops; try again shortly"))
+                raise
             except Exception:
                 log.exception("a transaction failed; nothing of it was acknowledged")
                 batch.fail(StoreDown("the store failed, so nothing was changed; try again shortly"))
             else:
-                self._finish(batch)
+                await self._finish(batch)
 
-    def _finish(self, batch: Batch) -> None:
+    async def _finish(self, batch: Batch) -> None:
         try:
-            batch.finish()
+            await batch.finish()
             if self._after is not None:
                 self._after(batch)
         except Exception:  # it is written; what failed is learning or telling of it
@@ -68,8 +72,10 @@ class Writer:
     def _take(self) -> list[Ask | Tell]:
         taken: list[Ask | Tell] = []
         size = 0
-        while self._queue and (not taken or size + self._queue[0].size <= LARGEST):
+        selectors: set[int] = set()
+        while self._queue and (not taken or size + self._queue[0].size <= LARGEST) and len(selectors) < WIDEST:
             request = self._queue.popleft()
             size += request.size
+            selectors.add(request.mind.number)
             taken.append(request)
         return taken

@@ -5,7 +5,7 @@ the same transaction; what was learned is a fold of it, with a snapshot now and 
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -37,12 +37,16 @@ class Work(Protocol):
     asks: set[Whose]  # whose counts the asks need; for a group, the selector's too
     keys: set[tuple[int, str]]  # idempotency keys to be looked up
     tells: list[tuple[int, int]]  # decisions (selector, id) to be settled, in order and without repetition
+    asked: bool  # set by a store where the asks are written before the tells, and are not lost with them
 
     def ask(self, shard: int, found: Mapping[Whose, Shards], replies: Mapping[tuple[int, str], Reply]) -> Changes:
         """Decide the asks."""
 
     def tell(self, shard: int, found: Mapping[Whose, Shards], rows: Mapping[tuple[int, int], Row]) -> Changes:
         """Settle the tells."""
+
+    def spare(self, error: Exception) -> None:
+        """The tells could not be written; the asks were."""
 
 
 class Store(ABC):
@@ -54,6 +58,7 @@ class Store(ABC):
 
     url: str
     shared = False  # whether several processes may have it open
+    ahead = 0.0  # seconds by which its clock is ahead of ours: servers that share a store share its clock
 
     @abstractmethod
     async def open(self, *, keys_only: bool = False) -> None:
@@ -89,8 +94,16 @@ class Store(ABC):
         """
 
     @abstractmethod
-    async def overdue(self, now: float, limit: int) -> list[tuple[int, int]]:
-        """Pending decisions (selector, id) that were due before now."""
+    async def groups(self, selector: int) -> set[str]:
+        """The groups that a selector has been asked for."""
+
+    @abstractmethod
+    async def set_clock(self, clock: Callable[[], float]) -> None:
+        """See what time it is there; and what was asked when the clock was far ahead is due as long from now."""
+
+    @abstractmethod
+    async def overdue(self, now: float, limit: int, skip: Collection[int] = ()) -> list[tuple[int, int]]:
+        """Pending decisions (selector, id) that were due before now, those of some selectors left out."""
 
     @abstractmethod
     async def shards(self, selectors: Collection[int], *, groups: bool = True) -> dict[Whose, Shards]:

@@ -1,7 +1,7 @@
 """A store that is gone with the process: for trying things out, for tests, and for those who can bear to begin anew."""
 
 from collections import OrderedDict
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from itertools import islice
 from typing import Final
@@ -12,6 +12,8 @@ from suffice.service.stores.base import Changes, Shards, Store, Whose, Work, who
 
 REMEMBERED: Final = 100_000  # settled decisions, of all selectors; so the memory it takes has an end
 SHARD: Final = 0
+FAR: Final = 60.0  # seconds: a clock that is ahead by less is no matter
+MOST_TEXT: Final = 64 << 20  # of answers, in characters
 
 
 class MemoryStore(Store):
@@ -26,6 +28,7 @@ class MemoryStore(Store):
         self._shards: dict[Whose, Shard] = {}
         self._groups: dict[int, set[str]] = {}
         self._replies: OrderedDict[tuple[int, str], Reply] = OrderedDict()
+        self._text = 0  # characters of them
         self._snapshots: dict[int, tuple[int, str]] = {}
         self._keys: dict[str, Key] = {}
 
@@ -70,9 +73,12 @@ class MemoryStore(Store):
             self._shards[one] = shard
             self._groups.setdefault(one[0], set()).add(one[1])
         for reply in changes.replies:
+            earlier = self._replies.pop((reply.selector, reply.key), None)
+            self._text -= 0 if earlier is None else len(earlier.text)
             self._replies[(reply.selector, reply.key)] = reply
-        while len(self._replies) > self._remembered:
-            self._replies.popitem(last=False)
+            self._text += len(reply.text)
+        while len(self._replies) > self._remembered or self._text > MOST_TEXT:
+            self._text -= len(self._replies.popitem(last=False)[1].text)
 
     async def rows(self, selector: int, after: int, limit: int) -> list[Row]:
         rows = self._rows.get(selector, {}).values()
@@ -86,8 +92,19 @@ class MemoryStore(Store):
         rows = [one for row in self._rows.get(selector, {}).values() for one in _events(row)]
         return sorted((one for one in rows if (one.seq or 0) > after), key=lambda one: one.seq or 0)[:limit]
 
-    async def overdue(self, now: float, limit: int) -> list[tuple[int, int]]:
-        return [place for place, due in self._due.items() if due < now][:limit]
+    async def groups(self, selector: int) -> set[str]:
+        return self._groups.get(selector, set()) - {""}
+
+    async def set_clock(self, clock: Callable[[], float]) -> None:
+        now = clock()
+        for selector, identity in self._due:
+            row = self._rows[selector][identity]
+            if row.due is not None and row.asked > now + FAR:
+                row.due, row.asked = now + (row.due - row.asked), now
+                self._due[(selector, identity)] = row.due
+
+    async def overdue(self, now: float, limit: int, skip: Collection[int] = ()) -> list[tuple[int, int]]:
+        return list(islice((one for one, due in self._due.items() if due < now and one[0] not in skip), limit))
 
     async def shards(self, selectors: Collection[int], *, groups: bool = True) -> dict[Whose, Shards]:
         wanted = [(one, group) for one in selectors for group in (self._groups.get(one, ()) if groups else ("",))]
@@ -127,7 +144,7 @@ class MemoryStore(Store):
 
     async def prune(self, before: float) -> None:
         for key in [key for key, reply in self._replies.items() if reply.at < before]:
-            del self._replies[key]
+            self._text -= len(self._replies.pop(key).text)
 
     # --- keys
 

@@ -10,13 +10,14 @@
 
 import asyncio
 import contextlib
+import time
 from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from contextlib import asynccontextmanager
 from typing import Any, Final, TypeVar
 
 import asyncpg
 
-from suffice.service.errors import ServiceError, StoreDown
+from suffice.service.errors import StoreDown
 from suffice.service.records import Kept, Key, Reply, Row
 from suffice.service.shards import read
 from suffice.service.stores import postgres_sql as sql
@@ -74,8 +75,11 @@ class PostgresStore(Store):
             await connection.execute(
                 "SELECT pg_advisory_xact_lock($1)", STARTING
             )  # whoever starts at the same time waits
-            await connection.execute(f"CREATE SCHEMA IF NOT EXISTS {sql.SCHEMA}")
-            await connection.execute("CREATE TABLE IF NOT EXISTS schema_version (version INTEGER NOT NULL)")
+            await connection.execute("SET LOCAL statement_timeout = 0")  # a step may take long
+            if await connection.fetchval("SELECT to_regnamespace($1)", sql.SCHEMA) is None:
+                await connection.execute(f"CREATE SCHEMA {sql.SCHEMA}")
+            if await connection.fetchval("SELECT to_regclass('schema_version')") is None:
+                await connection.execute("CREATE TABLE schema_version (version INTEGER NOT NULL)")
             version = await connection.fetchval("SELECT COALESCE(MAX(version), 0) FROM schema_version")
             check_version(version, "the database")
             for step in STEPS[version:]:
@@ -118,18 +122,30 @@ class PostgresStore(Store):
     async def transact(self, work: Work) -> None:
         async with speaking():
             connection = await self._writer()
+            flushed = False
             try:
                 if work.asks:
                     await self._ask(connection, work)
                 if work.tells:
-                    await self._tell(connection, work)
-                elif work.asks:
-                    await connection.execute(sql.FLUSH)
+                    flushed = await self._tell(connection, work)
             except BaseException as error:
-                if not isinstance(error, ServiceError):  # nobody knows what state it is in
-                    connection.terminate()
-                    self._connection = None
-                raise
+                self._drop(connection)
+                if not work.asked or not isinstance(error, TROUBLE):
+                    raise
+                # The asks are committed: they must not be lost for others to wait for, because tells failed.
+                work.spare(StoreDown(said_of(error)))
+            if work.asks and not flushed:
+                connection = await self._writer()
+                try:
+                    await connection.execute(sql.FLUSH)
+                except BaseException:
+                    self._drop(connection)
+                    raise
+
+    def _drop(self, connection: asyncpg.Connection) -> None:
+        """Nobody knows what state it is in."""
+        connection.terminate()
+        self._connection = None
 
     async def _ask(self, connection: asyncpg.Connection, work: Work) -> None:
         async with connection.transaction():
@@ -143,14 +159,18 @@ class PostgresStore(Store):
                 for values in await connection.fetch(sql.REPLIES, list(numbers), list(keys)):
                     replies[(values[0], values[1])] = Reply(*values)
             await self._write(connection, work.ask(self._shard, found, replies))
+        work.asked = True
 
-    async def _tell(self, connection: asyncpg.Connection, work: Work) -> None:
+    async def _tell(self, connection: asyncpg.Connection, work: Work) -> bool:
+        """Whether anything was written: only then has the commit waited for the disk."""
         async with connection.transaction():
             numbers, ids = zip(*work.tells, strict=True)
             locked = await connection.fetch(sql.LOCK, list(numbers), list(ids))
             rows = {(values[0], values[1]): row_of(values) for values in locked}
             found = await self._found(connection, whose(work, rows.values()))
-            await self._write(connection, work.tell(self._shard, found, rows))
+            changes = work.tell(self._shard, found, rows)
+            await self._write(connection, changes)
+        return bool(changes)
 
     async def _found(self, connection: asyncpg.Connection, wanted: Collection[Whose]) -> dict[Whose, Shards]:
         numbers, groups = zip(*wanted, strict=True)
@@ -172,8 +192,16 @@ class PostgresStore(Store):
     async def events(self, selector: int, seen: Mapping[int, int], limit: int) -> list[Row]:
         return await self._fetch(row_of, sql.EVENTS, selector, list(seen), list(seen.values()), limit)
 
-    async def overdue(self, now: float, limit: int) -> list[tuple[int, int]]:
-        return await self._fetch(lambda found: (found[0], found[1]), sql.OVERDUE, now, limit)
+    async def groups(self, selector: int) -> set[str]:
+        return set(await self._fetch(lambda one: str(one[0]), sql.GROUPS, selector))
+
+    async def set_clock(self, clock: Callable[[], float]) -> None:
+        (there,) = await self._fetch(lambda one: float(one[0]), "SELECT extract(epoch FROM clock_timestamp())")
+        self.ahead = there - time.time()
+        await self._change(sql.TURN_BACK, clock())
+
+    async def overdue(self, now: float, limit: int, skip: Collection[int] = ()) -> list[tuple[int, int]]:
+        return await self._fetch(lambda found: (found[0], found[1]), sql.OVERDUE, now, limit, list(skip))
 
     async def shards(self, selectors: Collection[int], *, groups: bool = True) -> dict[Whose, Shards]:
         result: dict[Whose, Shards] = {}
@@ -183,8 +211,17 @@ class PostgresStore(Store):
         return result
 
     async def _fetch(self, make: Callable[[Any], Got], query: str, *values: Any) -> list[Got]:
+        """Look something up; once more if the connection that the pool had was no longer one."""
         async with speaking():
-            return [make(found) for found in await self._readers.fetch(query, *values)]
+            try:
+                found = await self._readers.fetch(query, *values)
+            except LOST:
+                found = await self._readers.fetch(query, *values)
+            return [make(one) for one in found]
+
+    async def _change(self, query: str, *values: Any) -> list[Any]:
+        async with speaking():
+            return list(await self._readers.fetch(query, *values))
 
     @property
     def _readers(self) -> asyncpg.Pool:
@@ -213,7 +250,7 @@ class PostgresStore(Store):
             return Kept(last + 1, name, plan, at), True
 
     async def archive(self, name: str, at: float | None) -> Kept | None:
-        await self._fetch(tuple, "UPDATE selectors SET archived = $2 WHERE name = $1", name, at)
+        await self._change("UPDATE selectors SET archived = $2 WHERE name = $1", name, at)
         return await self.selector(name)
 
     # --- what was learned
@@ -223,10 +260,10 @@ class PostgresStore(Store):
         return found[0] if found else None
 
     async def save(self, selector: int, events: int, text: str) -> None:
-        await self._fetch(tuple, sql.SAVE, selector, events, text)
+        await self._change(sql.SAVE, selector, events, text)
 
     async def prune(self, before: float) -> None:
-        await self._fetch(tuple, "DELETE FROM replies WHERE at < $1", before)
+        await self._change("DELETE FROM replies WHERE at < $1", before)
 
     # --- keys
 
@@ -234,10 +271,16 @@ class PostgresStore(Store):
         return await self._fetch(key_of, sql.KEYS)
 
     async def add_key(self, key: Key) -> None:
-        await self._fetch(tuple, sql.ADD_KEY, *key_values(key))
+        await self._change(sql.ADD_KEY, *key_values(key))
 
     async def revoke_key(self, identity: str, at: float) -> bool:
-        return bool(await self._fetch(tuple, sql.REVOKE_KEY, identity, at))
+        return bool(await self._change(sql.REVOKE_KEY, identity, at))
+
+
+TROUBLE: Final = (
+    OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError, ValueError,
+)  # fmt: skip
+LOST: Final = (OSError, asyncpg.PostgresConnectionError, asyncpg.InterfaceError, asyncpg.InternalClientError)
 
 
 @asynccontextmanager
@@ -245,6 +288,12 @@ async def speaking() -> AsyncIterator[None]:
     """Whatever goes wrong with the database becomes one sentence."""
     try:
         yield
-    except (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError, ValueError) as error:
-        said = str(error).split("\n")[0] or type(error).__name__
-        raise StoreDown(f"the database could not be used, and nothing was acknowledged: {said}") from error
+    except TROUBLE as error:
+        raise StoreDown(said_of(error)) from error
+
+
+def said_of(error: BaseException) -> str:
+    """What went wrong, in one sentence. What is wrong with an address is not quoted: it may hold a password."""
+    said = str(error).split("\n")[0] or type(error).__name__
+    said = "its address cannot be read" if isinstance(error, ValueError) else said
+    return f"the database could not be used, and nothing was acknowledged: {said}"

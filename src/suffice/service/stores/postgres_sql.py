@@ -47,7 +47,12 @@ EVENTS: Final = f"""SELECT e.* FROM counters c
         ORDER BY seq LIMIT $4) e
     WHERE c.selector = $1 AND c.grp = ''"""
 OVERDUE: Final = """SELECT selector, id FROM decisions WHERE state = 0 AND due IS NOT NULL AND due < $1
-    ORDER BY due LIMIT $2"""
+    AND selector <> ALL($3::bigint[]) ORDER BY due LIMIT $2"""
+
+GROUPS: Final = "SELECT DISTINCT grp FROM counters WHERE selector = $1 AND grp <> ''"
+# The clock was ahead when these were asked: they are due as long from now as they were from then.
+TURN_BACK: Final = """UPDATE decisions SET due = $1 + (due - asked), asked = $1
+    WHERE state = 0 AND due IS NOT NULL AND due > $1 AND asked > $1 + 60"""
 
 SELECTOR: Final = f"SELECT {KEPT} FROM selectors WHERE name = $1"
 # Names are compared byte by byte, as in SQLite and in Python.

@@ -45,7 +45,8 @@ class SqliteStore(Store):
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
         self.url = f"sqlite:///{path}"
-        self._lock = FileLock(self.path.with_name(self.path.name + ".lock"))
+        real = self.path.resolve()  # a file may have many names
+        self._lock = FileLock(real.with_name(real.name + ".lock"))
         self._writing: ThreadPoolExecutor | None = None
         self._reading: ThreadPoolExecutor | None = None
         self._write: sqlite3.Connection | None = None
@@ -56,7 +57,11 @@ class SqliteStore(Store):
     async def open(self, *, keys_only: bool = False) -> None:
         if not self.path.parent.is_dir():
             raise StoreDown(f"{self.path} cannot be made: there is no folder {self.path.parent}")
-        if not keys_only and not self._lock.take():
+        try:
+            taken = keys_only or self._lock.take()
+        except OSError as error:
+            raise StoreDown(f"{self.path} cannot be used: its lock file cannot be made, {error.strerror}") from error
+        if not taken:
             raise StoreInUse(
                 f"{self.path} is in use by another server{self._lock.whose()}: an SQLite file is for one server process; "
                 "stop the other one, or use PostgreSQL to run several"
@@ -71,11 +76,18 @@ class SqliteStore(Store):
             raise
 
     def _connect(self) -> sqlite3.Connection:
-        with contextlib.suppress(FileExistsError):
+        try:
             os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))  # it holds what users asked for
+        except FileExistsError:
+            pass
+        except OSError as error:
+            raise StoreDown(f"{self.path} cannot be made: {error.strerror}") from error
         connection = sqlite3.connect(self.path, timeout=BUSY, isolation_level=None, check_same_thread=False)
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
+        connection.execute(
+            "PRAGMA fullfsync = ON"
+        )  # where the system distinguishes: to the disk, not just to its cache
         return connection
 
     def _migrate(self) -> None:
@@ -188,10 +200,19 @@ class SqliteStore(Store):
 
         return await self._look(look)
 
-    async def overdue(self, now: float, limit: int) -> list[tuple[int, int]]:
-        query = """SELECT selector, id FROM decisions WHERE state = 0 AND due IS NOT NULL AND due < ?
-            ORDER BY due LIMIT ?"""
-        return await self._all(lambda found: (found[0], found[1]), query, now, limit)
+    async def groups(self, selector: int) -> set[str]:
+        query = "SELECT DISTINCT grp FROM counters WHERE selector = ? AND grp <> ''"
+        return set(await self._all(lambda one: str(one[0]), query, selector))
+
+    async def set_clock(self, clock: Callable[[], float]) -> None:
+        query = """UPDATE decisions SET due = :now + (due - asked), asked = :now
+            WHERE state = 0 AND due IS NOT NULL AND due > :now AND asked > :now + 60"""
+        await self._change(lambda writer: writer.execute(query, {"now": clock()}))
+
+    async def overdue(self, now: float, limit: int, skip: Collection[int] = ()) -> list[tuple[int, int]]:
+        query = f"""SELECT selector, id FROM decisions WHERE state = 0 AND due IS NOT NULL AND due < ?
+            AND selector NOT IN ({", ".join("?" * len(skip))}) ORDER BY due LIMIT ?"""
+        return await self._all(lambda found: (found[0], found[1]), query, now, *skip, limit)
 
     async def shards(self, selectors: Collection[int], *, groups: bool = True) -> dict[Whose, Shards]:
         def look(db: sqlite3.Connection) -> dict[Whose, Shards]:
