@@ -2,6 +2,7 @@
 demand. What the service really does is tested with the service."""
 
 import json
+from collections.abc import Callable
 from dataclasses import fields
 from fractions import Fraction
 from typing import Any
@@ -34,12 +35,16 @@ class Late:
 
 
 class FakeService:
-    """Answers requests. `trouble` is met by the next requests, one each: a status, a response, an error, or `Late`."""
+    """Answers requests. `trouble` is met by the next requests, one each: a status, a response, an error, or `Late`.
+
+    `sick` may answer any request in its place, for as long as it is set.
+    """
 
     def __init__(self, key: str | None = None) -> None:
         self.key = key
         self.down = False
         self.trouble: list[int | httpx.Response | Exception | type[Late]] = []
+        self.sick: Callable[[httpx.Request], httpx.Response | None] | None = None
         self.requests: list[httpx.Request] = []
         self.plans: dict[str, dict[str, Any]] = {}
         self.selectors: dict[str, Selector] = {}
@@ -58,7 +63,7 @@ class FakeService:
             return trouble
         if isinstance(trouble, Exception):
             raise trouble
-        response = self._route(request)
+        response = (self.sick(request) if self.sick else None) or self._route(request)
         if trouble is Late:
             raise httpx.ReadTimeout("too late", request=request)
         return response

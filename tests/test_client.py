@@ -3,6 +3,7 @@ told. Each test runs with both drivers, against a stand-in for the service."""
 
 import asyncio
 import inspect
+import json
 import logging
 import pickle
 import subprocess
@@ -24,7 +25,7 @@ import suffice
 from suffice import AsyncClient, Client, Menu, Selector, SufficeWarning
 from suffice.client import UNASKED, Standing, sync
 from suffice.client.line import LONGEST, backoff
-from suffice.client.outbox import PARCEL
+from suffice.client.outbox import PARCEL, Outbox, Outcome
 from suffice.memory import Window
 from suffice.records import UNAUDITED
 
@@ -32,6 +33,19 @@ MENU = Menu({"a": 0.1, "b": 0.4}, everything="all", nothing="none")
 TOLD = Menu(["a", "b"], everything="all", nothing="none")
 URL = "http://service.test"
 KEY = "sk-secret-0123456789"
+
+
+# What a service that is broken, or something in its place, answers.
+BROKEN: dict[str, Callable[[], httpx.Response]] = {
+    "500": lambda: problem(500, "the server failed to answer"),
+    "502": lambda: httpx.Response(502, text="<html>Bad gateway</html>"),
+    "302": lambda: httpx.Response(302, headers={"location": "/sorry"}),
+    "page": lambda: httpx.Response(200, text="<html>Down for maintenance</html>"),
+    "list": lambda: httpx.Response(200, json=[]),
+    "empty": lambda: httpx.Response(204),
+    "nested": lambda: httpx.Response(200, text="[" * 100_000),
+    "number": lambda: httpx.Response(200, text="17"),
+}
 
 
 class Blocking:
@@ -379,7 +393,7 @@ def test_errors_of_the_service_are_not_retried(desk: Desk) -> None:
         409: suffice.ServiceProblem,
         413: suffice.ServiceProblem,
         422: suffice.InvalidArgument,
-        500: suffice.ServiceProblem,
+        429: suffice.ServiceProblem,
     }.items():
         for call in (selector.ask, lambda: selector.tell(0, True), selector.certificate):
             before = len(desk.service.requests)
@@ -400,11 +414,12 @@ def test_errors_of_the_service_are_not_retried(desk: Desk) -> None:
 def test_what_answers_may_be_no_service(desk: Desk) -> None:
     selector = desk.selector()
     for content in (b"<html>", b"[]", b"{}", b'{"decision": 0}', b'{"decision": 0, "arm": 3, "option": "all"}'):
-        desk.service.trouble = [httpx.Response(200, content=content)]
-        with pytest.raises(suffice.ServiceProblem, match="url must be that of a suffice service"):
+        desk.service.trouble = [httpx.Response(200, content=content) for _ in range(4)]
+        with pytest.raises(suffice.Unreachable, match="in 4 tries: url must be that of a suffice service") as caught:
             selector.ask()
-    desk.service.trouble = [httpx.Response(307, headers={"location": "https://elsewhere/"})]
-    with pytest.raises(suffice.ServiceProblem, match="redirection to https://elsewhere/"):
+        assert caught.value.status == 200
+    desk.service.trouble = [httpx.Response(307, headers={"location": "https://elsewhere/"}) for _ in range(4)]
+    with pytest.raises(suffice.Unreachable, match="redirection to https://elsewhere/"):
         selector.ask()
     desk.service.trouble = [httpx.Response(418, content=b"<html>")]
     with pytest.raises(suffice.ServiceProblem, match="the service answered 418 I'm a Teapot"):
@@ -416,7 +431,7 @@ def test_what_answers_may_be_no_service(desk: Desk) -> None:
 
 @pytest.mark.parametrize(
     "trouble",
-    [503, 502, 504, Late, httpx.ConnectError("no"), httpx.ReadTimeout("no"), httpx.RemoteProtocolError("no")],
+    [503, 502, 504, 500, 599, Late, httpx.ConnectError("no"), httpx.ReadTimeout("no"), httpx.RemoteProtocolError("no")],
 )
 def test_a_retried_ask_decides_once(desk: Desk, trouble: Any) -> None:
     selector = desk.selector()
@@ -430,6 +445,25 @@ def test_a_retried_ask_decides_once(desk: Desk, trouble: Any) -> None:
     assert selector.ask().id == 1
     assert desk.service.requests[-1].headers["idempotency-key"] != asks[0].headers["idempotency-key"]
     assert [0.1, 0.2, 0.4] <= desk.waits <= [0.2, 0.4, 0.8]
+
+
+@pytest.mark.parametrize("how", BROKEN)
+def test_what_is_no_answer_is_asked_again(desk: Desk, how: str) -> None:
+    selector = desk.selector()
+    for call in (selector.ask, selector.standing, selector.certificate, selector.arms, lambda: selector.tell(0, True)):
+        desk.service.trouble = [BROKEN[how]() for _ in range(3)]
+        call()
+    assert (len(desk.waits), desk.kept.told) == (15, 1)
+    desk.service.trouble = [BROKEN[how]() for _ in range(4)]
+    with pytest.raises(suffice.Unreachable, match="in 4 tries"):
+        selector.tell(0, True)
+
+
+def test_an_unreachable_service_may_have_said_why(desk: Desk) -> None:
+    desk.service.trouble = [problem(500, "the server failed to answer")]
+    with pytest.raises(suffice.Unreachable, match="in 1 try: 500, the server failed to answer") as caught:
+        desk.selector(retries=0)
+    assert (caught.value.status, caught.value.request_id) == (500, "abc")
 
 
 def test_a_limit_that_is_there_to_stay_is_said_at_once(desk: Desk) -> None:
@@ -648,9 +682,239 @@ def test_kept_outcomes_stay_when_the_key_is_refused(desk: Desk) -> None:
     with pytest.raises(suffice.Refused):
         selector.ask()
     assert selector.undelivered == 1
-    desk.service.trouble = [413]  # refused for good: it must not stand in the way for ever
+    desk.service.trouble = [413]  # refused alone, so for good: it must not stand in the way for ever
     selector.ask()
     assert selector.undelivered == 0
+
+
+@pytest.mark.parametrize("how", BROKEN)
+def test_a_broken_service_never_raises_from_an_ask_and_loses_nothing(desk: Desk, how: str) -> None:
+    """Whatever is sick, making the selector, asking or telling: everything is played, and what was told arrives in the end."""
+    client = desk.client(fallback="everything")
+    desk.service.sick = lambda request: BROKEN[how]()
+    selector = client.selector("routing", MENU, target=0.9)
+    assert selector.ask().id == UNASKED
+    desk.service.sick, desk.now = None, desk.now + 2.0
+    decisions = selector.ask_many(1_500)
+    desk.service.sick = lambda request: BROKEN[how]() if request.url.path.endswith("tell") else None
+    for decision in decisions[:500]:
+        selector.tell(decision, True)
+    selector.tell_many([(decision, True) for decision in decisions[500:]])
+    for _ in range(3):
+        desk.now += 2.0
+        assert selector.ask().id == UNASKED
+        with pytest.raises(suffice.Unreachable):
+            selector.flush()
+    assert (selector.undelivered, desk.kept.told) == (1_500, 0)
+    desk.service.sick, desk.now = None, desk.now + 2.0
+    selector.flush()
+    assert (selector.undelivered, list(desk.service.told)) == (0, list(range(1_500)))
+
+
+@pytest.mark.parametrize("status", [400, 404, 405, 410, 429])
+def test_kept_outcomes_stay_when_the_request_is_refused(
+    desk: Desk, status: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    client = desk.client(fallback="everything")
+    selector, other = (client.selector(name, MENU, target=0.9) for name in ("routing", "other"))
+    decisions, elsewhere = selector.ask_many(20), other.ask()
+    desk.service.down = True
+    selector.tell_many([(decision, True) for decision in decisions])
+    other.tell(elsewhere, True)
+    desk.service.down, desk.now = False, desk.now + 1.0
+    desk.service.sick = lambda request: problem(status, "not so") if "routing/tell" in request.url.path else None
+    assert [selector.ask().id for _ in range(5)] == list(range(20, 25))  # asks go on
+    assert caplog.text.count("outcomes of selector 'routing' are not taken, and stay kept: not so") == 1
+    assert desk.service.paths().count("POST /routing/tell") == 4 + 1  # nor is it tried with each of them
+    with pytest.raises(suffice.ServiceProblem, match="not so") as caught:
+        client.flush()
+    assert caught.value.status == status
+    assert (selector.undelivered, other.undelivered) == (20, 0)
+    desk.service.sick, desk.now = None, desk.now + 1.0
+    desk.service.told.clear()  # it knows decisions by their number alone, and both selectors have the same
+    selector.ask()
+    assert (selector.undelivered, desk.kept.told) == (0, 20)
+
+
+@pytest.mark.parametrize(
+    "results",
+    [
+        lambda sent: sent[:-1],
+        lambda sent: [sent[0]] * len(sent),
+        lambda sent: [one | {"decision": one["decision"] + 1} for one in sent],
+        lambda sent: [{"status": 200} for _ in sent],
+        lambda sent: [{"decision": one["decision"]} for one in sent],
+        lambda sent: [one | {"status": 503} for one in sent],
+        lambda sent: {"0": 200},
+    ],
+    ids=["too few", "one of them", "others", "without names", "without status", "not now", "an object"],
+)
+def test_an_outcome_is_let_go_only_when_it_is_named(desk: Desk, results: Callable[[Any], Any]) -> None:
+    selector = desk.selector(fallback="everything")
+    decisions = selector.ask_many(3)
+
+    def sick(request: httpx.Request) -> httpx.Response | None:
+        if not request.url.path.endswith("tell"):
+            return None
+        sent = [
+            {"decision": one["decision"], "status": 200, "result": "counted"} for one in json.loads(request.content)
+        ]
+        return httpx.Response(200, json={"results": results(sent)})
+
+    desk.service.sick = sick
+    selector.tell_many([(decision, True) for decision in decisions])
+    with pytest.raises(suffice.Unreachable):
+        selector.flush()
+    assert selector.undelivered == 3
+    desk.service.sick = None
+    selector.flush()
+    assert (selector.undelivered, desk.kept.told) == (0, 3)
+
+
+# --- lists that are refused as a whole
+
+
+def picky(status: int, most: int = PARCEL, spoilt: int | None = None) -> Callable[[httpx.Request], Any]:
+    """Takes so many outcomes at once at most, and none in company of one that it cannot read."""
+
+    def sick(request: httpx.Request) -> httpx.Response | None:
+        if not request.url.path.endswith("tell"):
+            return None
+        sent = [one["decision"] for one in json.loads(request.content)]
+        return problem(status, "outcomes must be fewer") if len(sent) > most or spoilt in sent else None
+
+    return sick
+
+
+@pytest.mark.parametrize("kept", [True, False])
+@pytest.mark.parametrize("status", [413, 422])
+@pytest.mark.parametrize("most", [1, 7, 300])
+def test_a_list_that_is_too_long_is_sent_in_shorter_ones(desk: Desk, status: int, most: int, kept: bool) -> None:
+    selector = desk.selector(fallback="everything" if kept else None)
+    decisions = selector.ask_many(count := min(1_500, 80 * most))
+    desk.service.down, desk.service.sick = kept, picky(status, most)
+    before = len(desk.service.requests)
+    selector.tell_many([(decision, True) for decision in decisions])
+    desk.service.down = False
+    selector.flush()
+    assert (selector.undelivered, list(desk.service.told)) == (0, list(range(count)))
+    assert len(desk.service.requests) - before < 4 * count / most + 40
+
+
+@pytest.mark.parametrize("status", [413, 422])
+def test_only_an_outcome_that_is_refused_alone_is_let_go(
+    desk: Desk, status: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    selector = desk.selector(fallback="everything")
+    decisions = selector.ask_many(1_500)
+    desk.service.down, desk.service.sick = True, picky(status, spoilt=700)
+    selector.tell_many([(decision, True) for decision in decisions])
+    desk.service.down, before = False, len(desk.service.requests)
+    with pytest.raises(suffice.ServiceProblem, match="outcomes must be fewer") as caught:
+        selector.flush()
+    assert (list(caught.value.failed), caught.value.status) == ([700], status)
+    assert (selector.undelivered, set(range(1_500)) - set(desk.service.told)) == (0, {700})
+    assert len(desk.service.requests) - before < 60
+    assert caplog.text.count("an outcome that was kept for selector 'routing' is refused") == 1
+
+
+def test_an_ask_is_not_held_up_by_a_list_that_is_refused(desk: Desk) -> None:
+    """Each call halves it as often as it takes, and sends one part; the rest is for the next."""
+    selector = desk.selector(fallback="everything")
+    decisions = selector.ask_many(1_000)
+    desk.service.down, desk.service.sick = True, picky(422, most=0)
+    selector.tell_many([(decision, True) for decision in decisions])
+    desk.service.down, desk.now, before = False, desk.now + 1.0, len(desk.service.requests)
+    assert [selector.ask().id for _ in range(5)] == list(range(1_000, 1_005))
+    assert (len(desk.service.requests) - before, selector.undelivered) == (10 + 4 + 5, 995)
+
+
+# --- half of it
+
+
+def second(path: str, answer: Callable[[], httpx.Response]) -> Callable[[httpx.Request], httpx.Response | None]:
+    """Answers so from the second request of a kind on."""
+    seen = 0
+
+    def sick(request: httpx.Request) -> httpx.Response | None:
+        nonlocal seen
+        seen += request.url.path.endswith(path)
+        return answer() if request.url.path.endswith(path) and seen > 1 else None
+
+    return sick
+
+
+@pytest.mark.parametrize("contexts", [False, True])
+@pytest.mark.parametrize("status", [410, 422, 401, 429, 503, 500])
+def test_decisions_that_had_come_are_not_lost(desk: Desk, status: int, contexts: bool) -> None:
+    selector = desk.client().selector("routing", MENU, target=0.9, model="auto")
+    given = {"contexts": [{"length": 1.0}] * 1_500} if contexts else {}
+    desk.service.sick = second("ask", lambda: problem(status, "no more"))
+    with pytest.raises(suffice.ServiceProblem, match="no more") as caught:
+        selector.ask_many(1_500, **given)
+    decisions = caught.value.decisions
+    assert ([one.id for one in decisions], desk.kept.pending) == (list(range(1_000)), 1_000)
+    selector.tell_many([(one, True) for one in decisions])
+    assert desk.kept.told == 1_000
+    assert pickle.loads(pickle.dumps(caught.value)).decisions == decisions
+    with pytest.raises(suffice.ServiceProblem, match="no more") as nothing:
+        selector.ask_many(5)
+    assert nothing.value.decisions == []
+
+
+@pytest.mark.parametrize("how", BROKEN)
+def test_with_a_fallback_the_rest_is_everything(desk: Desk, how: str) -> None:
+    selector = desk.selector(fallback="everything")
+    desk.service.sick = second("ask", BROKEN[how])
+    decisions = selector.ask_many(2_500)
+    assert [one.id for one in decisions] == [*range(1_000), *[UNASKED] * 1_500]
+    assert all(one.is_everything for one in decisions[1_000:])
+    selector.tell_many([(one, True) for one in decisions])
+    assert selector.undelivered == 1_000
+    selector.flush()
+    assert (desk.kept.told, selector.unasked) == (1_000, 1_500)
+
+
+@pytest.mark.parametrize("fallback", [None, "everything"])
+@pytest.mark.parametrize("status", [401, 404, 500, 503])
+def test_outcomes_that_were_not_told_are_named_or_kept(desk: Desk, status: int, fallback: str | None) -> None:
+    """One is refused in the first thousand, and the second thousand gets an error: each outcome is counted, named or kept."""
+    selector = desk.selector(fallback=fallback)
+    decisions = selector.ask_many(2_200)
+    desk.service.sick = second("tell", lambda: problem(status, "no more"))
+    outcomes = [(9_999, True), *((one, True) for one in decisions)]
+    with pytest.raises(suffice.ServiceProblem) as caught:
+        selector.tell_many(outcomes)
+    assert desk.kept.told == 999
+    unsure = set(range(999, 2_200))
+    if fallback and status >= 500:
+        assert caught.value.failed.keys() == {9_999}
+        assert "1 of 2,201 outcomes were refused, the others are counted or kept" in str(caught.value)
+        assert selector.undelivered == len(unsure)
+        desk.service.sick = None
+        selector.flush()
+    else:
+        assert caught.value.failed.keys() == unsure | {9_999}
+        assert "never asked" in caught.value.failed[9_999]
+        assert "no more" in caught.value.failed[2_000]
+        desk.service.sick = None
+        with pytest.raises(suffice.UnknownDecision):  # all of them again
+            selector.tell_many(outcomes)
+    assert (desk.kept.told, selector.undelivered) == (2_200, 0)
+
+
+def test_what_is_dropped_when_a_parcel_comes_back_is_said_later() -> None:
+    outbox = Outbox(3)
+    first, later = ([Outcome(one, 0, None) for one in some] for some in (range(3), range(3, 6)))
+    assert not outbox.add(first)
+    with outbox.parcel() as parcel:
+        assert not outbox.add(later)
+        parcel.arrived = 1
+    assert (len(outbox), outbox.dropped) == (3, 2)
+    assert outbox.add([Outcome(6, 0, None)])
+    assert not outbox.add([Outcome(7, 0, None)])
+    with outbox.parcel() as parcel:
+        assert [one.decision for one in parcel.outcomes] == [5, 6, 7]
 
 
 def test_closing_delivers_or_warns(desk: Desk) -> None:

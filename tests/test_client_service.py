@@ -70,6 +70,21 @@ class Flaky(httpx.BaseTransport):
         self._real.close()
 
 
+class Switch(httpx.BaseTransport):
+    """Real HTTP, unless it is off."""
+
+    def __init__(self) -> None:
+        self._real, self.off = httpx.HTTPTransport(), False
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        if self.off:
+            raise httpx.ConnectError("off", request=request)
+        return self._real.handle_request(request)
+
+    def close(self) -> None:
+        self._real.close()
+
+
 @pytest.mark.parametrize(
     "menu",
     [
@@ -209,6 +224,25 @@ def test_a_restart_loses_nothing(tmp_path: Path) -> None:
         standing = selector.standing()
         assert (selector.undelivered, standing.told, standing.pending) == (0, 50, 1)
         client.close()
+
+
+def test_a_service_that_takes_short_lists_gets_short_lists() -> None:
+    switch = Switch()
+    with (
+        serving(store="memory:", max_list=150) as address,
+        Client(address, fallback="everything", retries=0, transport=switch) as client,
+    ):
+        selector = client.selector("routing", MENU, target=0.9)
+        decisions = [one for _ in range(8) for one in selector.ask_many(150)]
+        switch.off = True
+        selector.tell_many([(one, True) for one in decisions[:600]])
+        assert selector.undelivered == 600
+        switch.off = False
+        selector.flush()
+        selector.tell_many([(one, True) for one in decisions[600:]])
+        assert (selector.undelivered, selector.standing().told) == (0, 1_200)
+        with pytest.raises(suffice.InvalidArgument, match="count must be a number from 1 to 150"):
+            selector.ask_many(1_000)
 
 
 def test_keys_and_what_they_may_do(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@
 """
 
 from collections.abc import Mapping
+from typing import Any
 
 
 class SufficeError(Exception):
@@ -65,7 +66,8 @@ class ServiceProblem(SufficeError):
     """The decision service answered with an error.
 
     `status` is the HTTP status, None where nothing came back; `detail` the sentence of the service; `request_id` what its
-    logs call the request; `failed`, for outcomes that were refused, decision to reason.
+    logs call the request; `failed`, of outcomes that were refused or are not known to be counted, decision to reason;
+    `decisions`, those that came before it failed, where many were asked for.
     """
 
     def __init__(
@@ -80,6 +82,7 @@ class ServiceProblem(SufficeError):
         super().__init__(message)
         self.status, self.detail, self.request_id = status, detail or message, request_id
         self.failed: dict[int, str] = dict(failed or {})
+        self.decisions: list[Any] = []
 
 
 class Refused(ServiceProblem):

@@ -1,16 +1,19 @@
 """Outcomes on their way to the service: sent, or kept and sent later. No I/O."""
 
 from collections.abc import Sequence
-from typing import Any
+from functools import partial
+from typing import Any, Final
 from urllib.parse import quote
 
 from suffice.client import bodies, replies
+from suffice.client.breaker import PAUSE
 from suffice.client.line import Line, log
 from suffice.client.outbox import Outbox, Outcome
 from suffice.client.problems import refusal
-from suffice.client.replies import understood
 from suffice.client.steps import JSON, Request, Steps
 from suffice.errors import InvalidArgument, Refused, ServiceProblem, Unreachable, shown
+
+TOO_MUCH: Final = frozenset((413, 422))  # what a list that is too long, or too large, gets
 
 
 def path_of(name: Any) -> str:
@@ -20,15 +23,44 @@ def path_of(name: Any) -> str:
     return f"/v1/selectors/{quote(name, safe='')}"
 
 
-def send(line: Line, path: str, outcomes: Sequence[Outcome], *, force: bool = False) -> Steps[list[dict[str, Any]]]:
-    """Tell the service; the results that are errors. A list even of one: then a 404 speaks of the selector alone."""
-    content = bodies.encode([outcome.body() for outcome in outcomes])
-    said = yield from line.call(Request("POST", f"{path}/tell", content, JSON), force=force)
-    return understood(replies.refused, said, len(outcomes))
+def send(
+    line: Line, path: str, outbox: Outbox, outcomes: Sequence[Outcome], *, force: bool = False
+) -> Steps[tuple[int, list[dict[str, Any]]]]:
+    """Tell the service the first of them, as many as it takes at once. How many they were, and the results that are errors.
+
+    A list even of one: then a 404 speaks of the selector alone. A list that is refused as a whole is halved, until it is taken
+    or a single outcome is refused, which is then its result.
+    """
+    while True:
+        piece = outcomes[: outbox.size]
+        content = bodies.encode([outcome.body() for outcome in piece])
+        request = Request("POST", f"{path}/tell", content, JSON)
+        try:
+            refused = yield from line.call(request, partial(replies.refused, sent=piece), force=force)
+        except ServiceProblem as problem:
+            if problem.status not in TOO_MUCH:
+                raise
+            if len(piece) == 1:
+                return 1, [_alone(piece[0], problem)]
+            outbox.refused(len(piece))
+        else:
+            outbox.taken(len(piece))
+            return len(piece), refused
+
+
+def _alone(outcome: Outcome, problem: ServiceProblem) -> dict[str, Any]:
+    """A request that was refused, as the result of the one outcome in it."""
+    said = {"status": problem.status, "detail": problem.detail, "request_id": problem.request_id}
+    return {"decision": outcome.decision} | said
 
 
 def deliver(line: Line, name: str, outbox: Outbox, parcels: int | None = None) -> Steps[list[dict[str, Any]]]:
-    """Send what is kept, or so many parcels of it. What the service refuses for good is logged, returned and not kept."""
+    """Send what is kept, or so many parcels of it; the results that are errors, which are logged.
+
+    An outcome is let go once the service has answered for it by name, or has refused it alone. Until then it is kept,
+    whatever comes back. With `parcels` an error that is about none of them in particular is logged, and whoever calls
+    goes on.
+    """
     refused: list[dict[str, Any]] = []
     done = 0
     while len(outbox) and done != parcels:
@@ -36,15 +68,17 @@ def deliver(line: Line, name: str, outbox: Outbox, parcels: int | None = None) -
             if not parcel.outcomes:  # others have them in hand
                 break
             try:
-                found = yield from send(line, path_of(name), parcel.outcomes, force=parcels is None)
+                parcel.arrived, found = yield from send(
+                    line, path_of(name), outbox, parcel.outcomes, force=parcels is None
+                )
             except (Unreachable, Refused):
                 raise
-            except ServiceProblem as problem:  # it would be refused again, and stand in the way of all others
-                found = [
-                    {"decision": one.decision, "status": problem.status or 500, "detail": str(problem)}
-                    for one in parcel.outcomes
-                ]
-            parcel.arrived = True
+            except ServiceProblem as problem:
+                if parcels is None:
+                    raise
+                outbox.rest = line.clock() + PAUSE
+                log.error("outcomes of selector %r are not taken, and stay kept: %s", name, problem)
+                break
         for item in found:
             log.error("an outcome that was kept for selector %r is refused: %s", name, item)
         refused += found
@@ -53,11 +87,19 @@ def deliver(line: Line, name: str, outbox: Outbox, parcels: int | None = None) -
 
 
 def flush(line: Line, only: str | None = None) -> Steps[None]:
-    """Send all that is kept, of all selectors or of one."""
+    """Send all that is kept, of all selectors or of one. One that fails does not keep the others from being sent."""
     refused: list[dict[str, Any]] = []
+    first: ServiceProblem | None = None
     for name, outbox in line.outboxes():
         if only in (None, name):
-            refused += yield from deliver(line, name, outbox)
+            try:
+                refused += yield from deliver(line, name, outbox)
+            except ServiceProblem as problem:
+                first = first or problem
+                if problem.status is None:  # nobody is there
+                    break
+    if first is not None:
+        raise first
     if refused:
         raise refusal(refused, len(refused))
 

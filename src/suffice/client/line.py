@@ -7,16 +7,17 @@ import threading
 import time
 from collections.abc import Callable
 from email.utils import parsedate_to_datetime
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from suffice.checks import whole
 from suffice.client.breaker import Breaker
 from suffice.client.outbox import Outbox
-from suffice.client.problems import detail_of, read
+from suffice.client.problems import heard
 from suffice.client.steps import Answer, Lost, Request, Steps, Wait
-from suffice.errors import InvalidArgument, Unreachable, shown
+from suffice.errors import InvalidArgument, SufficeError, Unreachable, shown
 
-AGAIN: Final = frozenset((502, 503, 504))  # what a proxy, or a service that is busy or starting, answers
+T = TypeVar("T")
+
 FIRST: Final = 0.2  # seconds before the first retry, at most; twice as long before each further one
 LONGEST: Final = 2.0
 # A Retry-After beyond this is not waited for; nor one beyond LONGEST where there is a fallback.
@@ -35,6 +36,7 @@ class Line:
             raise InvalidArgument(f'fallback must be "everything" or None, got {shown(fallback)}')
         self.address = address
         self.fallback = fallback is not None
+        self.clock = clock
         self._retries = whole("retries", retries, 0)
         self._keep = whole("keep", keep, 0)
         self._breaker = Breaker(clock)
@@ -51,56 +53,56 @@ class Line:
         with self._lock:
             return list(self._outboxes.items())
 
-    def call(self, request: Request, *, force: bool = False) -> Steps[Any]:
-        """The JSON that the service answers. Raises Unreachable once it has been tried often enough."""
+    def call(self, request: Request, read: Callable[[Any], T], *, force: bool = False) -> Steps[T]:
+        """What `read` makes of the service's answer. Raises Unreachable once it has been tried often enough."""
         tries = self._breaker.tries(self._retries + 1, force)
         if not tries:
             raise Unreachable(
                 f"the service at {self.address} could not be reached a moment ago, so it was not tried: {self._breaker.why}"
             )
         try:
-            answer, tried, pause = yield from self._try(request, tries)
-            if isinstance(answer, Answer) and is_final(answer):
-                if self._breaker.passed():
-                    log.info("the service at %s is reached again", self.address)
-                return read(answer)
-            raise self._failed(answer, tried, pause)
+            said = yield from self._try(request, read, tries)
+        except Unreachable:
+            raise
+        except SufficeError:  # a refusal is an answer, too
+            self._passed()
+            raise
         finally:
             self._breaker.left()
+        self._passed()
+        return said
 
-    def _try(self, request: Request, tries: int) -> Steps[tuple[Answer | Lost, int, float]]:
-        """The first answer that is one, or the last that is not; after how many tries; and when to come again, in seconds."""
+    def _try(self, request: Request, read: Callable[[Any], T], tries: int) -> Steps[T]:
+        """The first answer that is one."""
         patience = LONGEST if self.fallback else PATIENCE
         tried = 0
         while True:
             answer: Answer | Lost = yield request
             tried += 1
             pause = retry_after(answer)
-            final = isinstance(answer, Answer) and is_final(answer)
-            # Once another thread has found out that the service is down, this one need not.
-            if final or tried >= tries or pause > patience or self._breaker.open:
-                return answer, tried, pause
+            try:
+                return heard(answer, read)
+            except Unreachable as problem:
+                # Once another thread has found out that the service is down, this one need not.
+                if tried >= tries or pause > patience or self._breaker.open:
+                    raise self._failed(problem, tried, pause) from None
             yield Wait(max(pause, backoff(tried)))
 
-    def _failed(self, answer: Answer | Lost, tried: int, pause: float) -> Unreachable:
-        status, why = None, ""
-        if isinstance(answer, Answer):
-            status, why = answer.status, detail_of(answer)[0]
-            why = why if str(status) in why else f"{status}, {why}"
-        else:
-            why = answer.why
-        times = "1 try" if tried == 1 else f"{tried} tries"
+    def _passed(self) -> None:
+        if self._breaker.passed():
+            log.info("the service at %s is reached again", self.address)
+
+    def _failed(self, last: Unreachable, tried: int, pause: float) -> Unreachable:
+        why, times = last.detail, "1 try" if tried == 1 else f"{tried} tries"
         problem = Unreachable(
-            f"the service at {self.address} could not be reached in {times}: {why}", status=status, detail=why
+            f"the service at {self.address} could not be reached in {times}: {why}",
+            status=last.status,
+            detail=why,
+            request_id=last.request_id,
         )
         if self.fallback and self._breaker.failed(why, min(pause, PATIENCE)):
             log.warning("%s; until it can be, everything is played and outcomes are kept", problem)
         return problem
-
-
-def is_final(answer: Answer) -> bool:
-    """Whether asking again would get the same answer. 429 is a limit that is there to stay, unless it says when to come."""
-    return answer.status not in AGAIN and not (answer.status == 429 and answer.retry_after is not None)
 
 
 def backoff(tried: int) -> float:

@@ -1,5 +1,6 @@
 """The outbox: outcomes that could not be delivered, kept in order until they can be. No I/O."""
 
+import math
 import threading
 from collections import deque
 from collections.abc import Iterable, Iterator
@@ -25,11 +26,11 @@ class Outcome(NamedTuple):
 
 
 class Parcel:
-    """Some outcomes on their way."""
+    """Some outcomes on their way, and how many of them, from the first, the service has answered for."""
 
     def __init__(self, outcomes: list[Outcome]) -> None:
         self.outcomes = outcomes
-        self.arrived = False
+        self.arrived = 0
 
 
 class Outbox:
@@ -41,6 +42,9 @@ class Outbox:
         self._kept: deque[Outcome] = deque()
         self._away = 0  # in parcels
         self._dropped = 0
+        self._said = False  # whether it was said that some were dropped
+        self.size = PARCEL  # outcomes that the service takes in one request, as far as is known
+        self.rest = -math.inf  # when to try again after what is kept was not taken
 
     def __len__(self) -> int:
         return len(self._kept) + self._away
@@ -51,16 +55,16 @@ class Outbox:
         return self._dropped
 
     def add(self, outcomes: Iterable[Outcome]) -> bool:
-        """Keep them. Whether it is now, for the first time, that older ones had to be dropped."""
+        """Keep them. Whether it has to be said, once, that older ones were dropped."""
         with self._lock:
-            before = self._dropped
             self._kept.extend(outcomes)
             self._drop()
-            return bool(self._dropped) and not before
+            said, self._said = self._said, self._dropped > 0
+            return self._said and not said
 
     @contextmanager
     def parcel(self) -> Iterator[Parcel]:
-        """The oldest outcomes, to be sent; they come back to the front unless they are marked as arrived."""
+        """The oldest outcomes, to be sent; those that have not arrived come back to the front."""
         with self._lock:
             parcel = Parcel([self._kept.popleft() for _ in range(min(PARCEL, len(self._kept)))])
             self._away += len(parcel.outcomes)
@@ -69,9 +73,17 @@ class Outbox:
         finally:
             with self._lock:
                 self._away -= len(parcel.outcomes)
-                if not parcel.arrived:
-                    self._kept.extendleft(reversed(parcel.outcomes))
-                    self._drop()
+                self._kept.extendleft(reversed(parcel.outcomes[parcel.arrived :]))
+                self._drop()
+
+    def refused(self, size: int) -> None:
+        """So many at once are too many, or one among them spoils the rest: half as many are tried next."""
+        self.size = size // 2
+
+    def taken(self, size: int) -> None:
+        """So many at once were taken: if that is all that was dared, twice as many are next."""
+        if size == self.size:
+            self.size = min(PARCEL, 2 * size)
 
     def _drop(self) -> None:
         while len(self._kept) > self._most:

@@ -1,12 +1,22 @@
 """Answers that are errors, as exceptions: what the library itself raises there, if it would, and a ServiceProblem always."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from http.client import responses
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
-from suffice.client.steps import Answer
-from suffice.errors import AlreadyTold, InvalidArgument, Refused, ServiceProblem, UnknownDecision
+from suffice.client.steps import Answer, Lost
+from suffice.errors import (
+    AlreadyTold,
+    InvalidArgument,
+    Refused,
+    ServiceProblem,
+    SufficeError,
+    UnknownDecision,
+    Unreachable,
+)
+
+T = TypeVar("T")
 
 NAMED: Final = 5  # refused outcomes that an error quotes; all are in its `failed`
 
@@ -31,37 +41,54 @@ ITEMS: Final[dict[int, type[ServiceProblem]]] = {
 }
 
 
-def read(answer: Answer) -> Any:
-    """The JSON of a good answer; of any other, the problem is raised."""
-    if not 200 <= answer.status < 300:
-        raise problem(answer)
-    try:
-        return json.loads(answer.content)
-    except ValueError:
-        raise unreadable(answer.status) from None
+# What reading an answer may come to that is not what a suffice service answers.
+STRANGE: Final = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError)
 
 
-def unreadable(status: int | None = None) -> ServiceProblem:
-    """For an answer that no suffice service gives."""
-    return ServiceProblem(
-        "url must be that of a suffice service: what answered there is something else, or a version that is not understood",
-        status=status,
-    )
+def heard(answer: Answer | Lost, read: Callable[[Any], T]) -> T:
+    """What `read` makes of a good answer. A refusal is raised as what it is.
 
-
-def problem(answer: Answer) -> ServiceProblem:
-    """What an answer that is an error says."""
+    Whatever no service in order says is Unreachable: nothing at all, a 5xx, and the page or the redirection of something that
+    stands in its place, which may well say 200.
+    """
+    if isinstance(answer, Lost):
+        raise Unreachable(answer.why)
+    if 200 <= answer.status < 300:
+        return _understood(answer, read)
     detail, request = detail_of(answer)
+    if is_refusal(answer):
+        kind = ANSWERS.get(answer.status, ServiceProblem)
+        raise kind(detail, status=answer.status, detail=detail, request_id=request)
     if 300 <= answer.status < 400:
         detail = f"url must be that of the service itself: it answered with a redirection to {answer.location}"
-    return ANSWERS.get(answer.status, ServiceProblem)(detail, status=answer.status, detail=detail, request_id=request)
+    elif str(answer.status) not in detail:
+        detail = f"{answer.status}, {detail}"
+    raise Unreachable(detail, status=answer.status, request_id=request)
+
+
+def is_refusal(answer: Answer) -> bool:
+    """Whether asking again would get the same answer. 429 is a limit that is there to stay, unless it says when to come."""
+    return 400 <= answer.status < 500 and not (answer.status == 429 and answer.retry_after is not None)
+
+
+def _understood(answer: Answer, read: Callable[[Any], T]) -> T:
+    try:
+        return read(json.loads(answer.content))
+    except SufficeError:
+        raise
+    except STRANGE:
+        raise Unreachable(
+            "url must be that of a suffice service: what answered there is something else, or a version that is not "
+            "understood",
+            status=answer.status,
+        ) from None
 
 
 def detail_of(answer: Answer) -> tuple[str, str | None]:
     """The sentence in an answer that is an error, and the id of the request, as far as it has them."""
     try:
         said = json.loads(answer.content)
-    except ValueError:
+    except (ValueError, RecursionError):
         said = None
     said = said if isinstance(said, dict) else {}
     detail = said.get("detail") or said.get("title")
@@ -71,9 +98,14 @@ def detail_of(answer: Answer) -> tuple[str, str | None]:
     return detail, request if isinstance(request, str) else None
 
 
-def refusal(items: Sequence[dict[str, Any]], of: int) -> ServiceProblem:
+def reasons(items: Sequence[dict[str, Any]]) -> dict[int, str]:
+    """Why outcomes were refused, by decision."""
+    return {int(item["decision"]): str(item.get("detail") or f"status {item['status']}") for item in items}
+
+
+def refusal(items: Sequence[dict[str, Any]], of: int, others: str = "counted") -> ServiceProblem:
     """Outcomes that were refused, as one error: of the library's kind where all were refused for the same reason."""
-    failed = {int(item["decision"]): str(item.get("detail") or f"status {item['status']}") for item in items}
+    failed = reasons(items)
     kinds = {int(item["status"]) for item in items}
     status = min(kinds)
     kind = ITEMS.get(status, ServiceProblem) if len(kinds) == 1 else ServiceProblem
@@ -82,6 +114,7 @@ def refusal(items: Sequence[dict[str, Any]], of: int) -> ServiceProblem:
     else:
         quoted = "; ".join(f"decision {one}: {why}" for one, why in list(failed.items())[:NAMED])
         more = f"; and {len(failed) - NAMED:,} more" if len(failed) > NAMED else ""
-        which = f"{len(failed):,} of {of:,} outcomes were refused, the others are counted"
+        which = f"{len(failed):,} of {of:,} outcomes were refused, the others are {others}"
         message = f"{which if of > len(failed) else f'{of:,} outcomes were refused'}: {quoted}{more}"
-    return kind(message, status=status, detail=message, failed=failed)
+    request = items[0].get("request_id") if of == 1 else None
+    return kind(message, status=status, detail=message, request_id=request, failed=failed)

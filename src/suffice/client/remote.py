@@ -15,10 +15,18 @@ from suffice.client.bodies import UNASKED
 from suffice.client.delivery import deliver, path_of, send
 from suffice.client.line import Line
 from suffice.client.outbox import PARCEL, Outcome
-from suffice.client.problems import refusal
-from suffice.client.replies import RemoteCertificate, Standing, understood
+from suffice.client.problems import reasons, refusal
+from suffice.client.replies import RemoteCertificate, Standing
 from suffice.client.steps import JSON, Request, Steps
-from suffice.errors import AlreadyTold, InvalidArgument, Refused, SufficeWarning, Unreachable, shown
+from suffice.errors import (
+    AlreadyTold,
+    InvalidArgument,
+    Refused,
+    ServiceProblem,
+    SufficeWarning,
+    Unreachable,
+    shown,
+)
 from suffice.looking import Insight
 from suffice.menu import Menu
 from suffice.records import Arm, Decision
@@ -79,17 +87,18 @@ class Remote:
 
     def _confirm(self) -> Steps[None]:
         if not self._confirmed and self._plan is not None:
-            yield from self._line.call(Request("PUT", self._path, self._plan, JSON))
+            yield from self._line.call(Request("PUT", self._path, self._plan, JSON), replies.known)
         self._confirmed = True
 
     def _find(self) -> Steps[None]:
         try:
-            said = yield from self._line.call(Request("GET", self._path))
+            self._menu = yield from self._line.call(
+                Request("GET", self._path), lambda said: replies.menu_of(said["plan"])
+            )
         except Refused as refused:
             if refused.status != FORBIDDEN or self._line.fallback:
                 raise
             return  # a key that may ask and tell need not be one that may look
-        self._menu = replies.menu_of(understood(lambda: said["plan"]))
         if self._menu is None and self._line.fallback:  # what to play should the service go away
             last = (yield from self._arms())[-1]
             self._everything = last.arm, last.option
@@ -97,7 +106,7 @@ class Remote:
     def _prepare(self) -> Steps[None]:
         """Before an ask or a tell: what could not be sent earlier, or a thousand outcomes of it."""
         yield from self._confirm()
-        if len(self._outbox):
+        if len(self._outbox) and self._line.clock() >= self._outbox.rest:
             yield from deliver(self._line, self._name, self._outbox, parcels=1)
 
     # --- ask
@@ -114,14 +123,18 @@ class Remote:
     ) -> Steps[list[Decision]]:  # fmt: skip
         many = whole("count", count, 0)
         wish = bodies.wish(self._menu, available, audit, group)
+        wishes: Iterable[tuple[dict[str, Any], int]]
+        wishes = ((wish, min(PARCEL, many - start)) for start in range(0, many, PARCEL))
+        if contexts is not None:
+            rows = [bodies.context(row) for row in listed(contexts, many, "decision")]
+            wishes = ((wish | {"contexts": piece}, len(piece)) for piece in bodies.pieces(rows) if piece)
         decisions: list[Decision] = []
-        if contexts is None:
-            while len(decisions) < many:
-                decisions += yield from self._wish(wish, min(PARCEL, many - len(decisions)))
-            return decisions
-        rows = [bodies.context(row) for row in listed(contexts, many, "decision")]
-        for piece in bodies.pieces(rows) if rows else ():
-            decisions += yield from self._wish(wish | {"contexts": piece}, len(piece))
+        try:
+            for one, length in wishes:
+                decisions += yield from self._wish(one, length)
+        except ServiceProblem as problem:
+            problem.decisions = decisions  # they were asked, and are to be told
+            raise
         return decisions
 
     def _wish(self, wish: dict[str, Any], count: int | None) -> Steps[list[Decision]]:
@@ -130,12 +143,11 @@ class Remote:
         request = Request("POST", f"{self._path}/ask", content, JSON | {"Idempotency-Key": uuid.uuid4().hex})
         try:
             yield from self._prepare()
-            said = yield from self._line.call(request)
+            return (yield from self._line.call(request, lambda said: self._read(said, count)))
         except Unreachable:
             if not self._line.fallback:
                 raise
             return [self._play_everything() for _ in range(count or 1)]
-        return understood(self._read, said, count)
 
     def _read(self, said: Any, count: int | None) -> list[Decision]:
         rows = [said] if count is None else said["decisions"]
@@ -178,15 +190,14 @@ class Remote:
         try:
             yield from self._prepare()
             while sent < len(outcomes):
-                piece = outcomes[sent : sent + PARCEL]
-                refused += yield from send(self._line, self._path, piece)
-                sent += len(piece)
-        except Unreachable:
-            if not self._line.fallback:
+                length, found = yield from send(self._line, self._path, self._outbox, outcomes[sent : sent + PARCEL])
+                refused += found
+                sent += length
+        except ServiceProblem as problem:
+            if not (self._line.fallback and isinstance(problem, Unreachable)):
+                problem.failed.update(reasons(refused) | {one.decision: str(problem) for one in outcomes[sent:]})
                 raise
             full = self._outbox.add(outcomes[sent:])
-        if refused:
-            raise refusal(refused, len(outcomes))
         if full:
             warnings.warn(
                 f"the service at {self._line.address} could not be reached for so long that outcomes of {self._name!r} "
@@ -194,31 +205,32 @@ class Remote:
                 SufficeWarning,
                 stacklevel=4,
             )
+        if refused:
+            raise refusal(refused, len(outcomes), "counted" if sent == len(outcomes) else "counted or kept")
 
     # --- where things stand
 
     def _standing(self) -> Steps[Standing]:
         yield from self._prepare()
-        return understood(replies.standing, (yield from self._line.call(Request("GET", self._path))))
+        return (yield from self._line.call(Request("GET", self._path), replies.standing))
 
     def _certificate(self, group: str | None) -> Steps[RemoteCertificate]:
         yield from self._prepare()
         query = "" if group is None else f"?group={quote(_group(group), safe='')}"
-        said = yield from self._line.call(Request("GET", f"{self._path}/certificate{query}"))
-        return understood(replies.certificate, said)
+        return (yield from self._line.call(Request("GET", f"{self._path}/certificate{query}"), replies.certificate))
 
     def _arms(self) -> Steps[list[Arm]]:
         yield from self._prepare()
-        said = yield from self._line.call(Request("GET", f"{self._path}/arms"))
-        return understood(replies.arms, said, self._menu)
+        request = Request("GET", f"{self._path}/arms")
+        return (yield from self._line.call(request, lambda said: replies.arms(said, self._menu)))
 
     def _insight(self) -> Steps[Insight]:
         yield from self._prepare()
-        return understood(replies.insight, (yield from self._line.call(Request("GET", f"{self._path}/insight"))))
+        return (yield from self._line.call(Request("GET", f"{self._path}/insight"), replies.insight))
 
     def _archive(self) -> Steps[Standing]:
         yield from self._prepare()
-        return understood(replies.standing, (yield from self._line.call(Request("DELETE", self._path))))
+        return (yield from self._line.call(Request("DELETE", self._path), replies.standing))
 
 
 # --- what a client does for all selectors
@@ -245,9 +257,8 @@ def standings(line: Line, archived: bool) -> Steps[list[Standing]]:
     after = ""
     while True:
         query = f"limit=100&archived={'true' if archived else 'false'}" + (f"&after={quote(after)}" if after else "")
-        said = yield from line.call(Request("GET", f"/v1/selectors?{query}"))
-        found += understood(lambda said: [replies.standing(one) for one in said["selectors"]], said)
-        after = understood(lambda said: said["next"], said)
+        some, after = yield from line.call(Request("GET", f"/v1/selectors?{query}"), replies.page)
+        found += some
         if not after:
             return found
 

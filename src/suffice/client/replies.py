@@ -1,21 +1,19 @@
 """What comes back: decisions, arms, certificates and standings, read from JSON. No I/O."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, Final, TypeVar, cast
+from typing import Any, Final, cast
 
 from suffice.book import EVERYTHING, NOTHING, PRICE
 from suffice.certificate import Certificate
 from suffice.client.bodies import as_json
-from suffice.client.problems import unreadable
+from suffice.client.outbox import Outcome
 from suffice.errors import InvalidArgument, SufficeError, shown
 from suffice.looking import Insight
 from suffice.menu import Menu
 from suffice.promise import Counts, Promise
 from suffice.records import UNAUDITED, Arm, Decision
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,20 +67,24 @@ _KEPT_THERE: Final = ("promise", "counts", "text", "groups")
 _INFINITE: Final = frozenset(("ahead_at_most", "debt_at_most", "upper_success"))
 
 
-def understood(read: Callable[..., T], *arguments: Any) -> T:
-    """What `read` makes of an answer; a ServiceProblem where it is not what this version of the service answers."""
-    try:
-        return read(*arguments)
-    except SufficeError:
-        raise
-    except (LookupError, TypeError, ValueError, AttributeError):
-        raise unreadable() from None
+def known(said: Any) -> None:
+    """That a selector is there. Nothing is read of it, so it need not be more than an object."""
+    if not isinstance(said, dict):
+        raise TypeError
 
 
 def _values(kind: type[Any], said: Mapping[str, Any], less: tuple[str, ...] = ()) -> dict[str, Any]:
     """The fields of a record; what JSON cannot say, infinity, is null there."""
     values = {one.name: said[one.name] for one in fields(kind) if one.name not in less}
     return {name: math.inf if value is None and name in _INFINITE else value for name, value in values.items()}
+
+
+def page(said: Any) -> tuple[list[Standing], str]:
+    """Some selectors of the service, and after which name to go on; "" for nowhere."""
+    after = said["next"] or ""
+    if not isinstance(after, str):
+        raise TypeError
+    return [standing(one) for one in said["selectors"]], after
 
 
 def standing(said: Mapping[str, Any]) -> Standing:
@@ -122,6 +124,8 @@ def decision(said: Mapping[str, Any], menu: Menu | None, key: str) -> Decision:
 def arms(said: Any, menu: Menu | None) -> list[Arm]:
     """A row per arm, its option as the menu has it."""
     rows = [Arm(**_values(Arm, row)) for row in said["arms"]]
+    if not rows:
+        raise ValueError
     return rows if menu is None else [replace(row, option=menu.option(row.arm)) for row in rows]
 
 
@@ -139,9 +143,11 @@ def menu_of(plan: Any) -> Menu | None:
         return None
 
 
-def refused(said: Any, sent: int) -> list[dict[str, Any]]:
-    """The results of a list of outcomes that are errors."""
+def refused(said: Any, sent: Sequence[Outcome]) -> list[dict[str, Any]]:
+    """The results of outcomes that are errors. There has to be one of each, or none of them counts as delivered."""
     results = said["results"]
-    if len(results) != sent:
+    if sorted(item["decision"] for item in results) != sorted(one.decision for one in sent):
         raise ValueError
-    return [item for item in results if not 200 <= int(item["status"]) < 300]
+    if not all(200 <= item["status"] < 300 or 400 <= item["status"] < 500 for item in results):
+        raise ValueError
+    return [item for item in results if item["status"] >= 300]

@@ -39,9 +39,9 @@ class Client:
         key: a key that lets you in; else that in SUFFICE_KEY. It is not needed where the service runs open.
         fallback: "everything": while the service cannot be reached, asks return everything, which is sure to succeed, and
             outcomes are kept until they can be delivered. None: `Unreachable` is raised.
-        retries: how often a request is sent again when nothing comes back, or 429, 502, 503 or 504. The waits between
-            double, up to 2 seconds, and a Retry-After of up to 30 seconds (2 with a fallback) is kept. A retry never makes
-            a second decision nor a second outcome.
+        retries: how often a request is sent again when nothing comes back, or a 5xx, or 429 with a Retry-After, or what no
+            suffice service answers: a page, a redirection. The waits between double, up to 2 seconds, and a Retry-After of
+            up to 30 seconds (2 with a fallback) is kept. A retry never makes a second decision nor a second outcome.
         timeout: seconds to wait for an answer; a connection is waited for 2 seconds at most. Or an `httpx.Timeout`.
         keep: with a fallback, how many outcomes of each selector are kept at most; beyond it the oldest are dropped.
         transport: of httpx, where the connection needs certificates, a proxy or a socket of its own.
@@ -180,7 +180,11 @@ class RemoteSelector(Remote):
         contexts: Iterable[Any] | None = None,
         group: str | None = None,
     ) -> list[Decision]:
-        """So many decisions at once, a thousand per request; as `Selector.ask_many`."""
+        """So many decisions at once, a thousand per request; as `Selector.ask_many`.
+
+        An error after the first thousand holds those that had come, in its attribute `decisions`. Where the service cannot
+        be reached any more and there is a fallback, the rest are everything.
+        """
         return self._do(self._ask_many(count, available, audit, contexts, group))
 
     def tell(self, decision: Decision | int, success: float, cost: float | None = None) -> None:
@@ -195,8 +199,8 @@ class RemoteSelector(Remote):
         """Tell many outcomes, each (decision, success) or (decision, success, cost), a thousand per request.
 
         What can be seen to be wrong from here is raised before any is sent. Then each counts on its own: once all were
-        sent, an error names those that the service refused (`failed`: decision to reason), and all others are counted.
-        Telling all of them again is safe.
+        sent, an error names those that the service refused (`failed`: decision to reason), and all others are counted. An
+        error half-way names all that are not known to be counted there. Telling all of them again is safe.
         """
         self._do(self._tell_many(outcomes))
 
