@@ -2,6 +2,9 @@
 
 import asyncio
 import json
+import threading
+import tracemalloc
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +14,9 @@ from calling import PLAN, Api, check_problem, serve
 
 from suffice import InvalidArgument
 from suffice.errors import AlreadyTold, StateError, UnknownDecision
-from suffice.service.errors import NoSuchSelector, Overloaded, StoreDown
+from suffice.service import routes
+from suffice.service.bodies import AskBody
+from suffice.service.errors import NoSuchSelector, Overloaded, StoreDown, StoredPlan
 from suffice.service.plans import Plan
 from suffice.service.problems import status_of
 from suffice.service.records import Wish
@@ -64,6 +69,22 @@ def test_selectors_are_listed_a_page_at_a_time(store: str) -> None:
         assert await names("?archived=true") == (["a", "b", "c", "d"], None)
         for query in ("?limit=0", "?limit=x", "?limit=501", "?after=A", "?archived=perhaps", "?lmit=3"):
             await api.call("GET", f"/v1/selectors{query}", status=422)
+
+    serve(do, store)
+
+
+def test_a_page_of_selectors_has_no_plans(store: str) -> None:
+    """A hundred plans of a megabyte each would be an answer of a hundred megabytes."""
+
+    async def do(api: Api) -> None:
+        options = [f"{place:0100}" for place in range(1000)]
+        await api.put("large", {"menu": {"kind": "options", "options": options, "everything": "e"}, "target": 0.9})
+        (found,) = (await api.call("GET", "/v1/selectors"))["selectors"]
+        whole = await api.get(name="large")
+        assert found["plan"] is None
+        assert whole["plan"]["menu"]["options"] == options
+        assert {**found, "plan": 0, "dual": 0} == {**whole, "plan": 0, "dual": 0}
+        assert (found["breaches"], found["feasible"], found["sound"]) == (0, True, True)
 
     serve(do, store)
 
@@ -136,8 +157,40 @@ def test_the_same_key_is_the_same_decision(store: str) -> None:
             assert answer.status_code == 422, wrong
             check_problem(answer)
         assert (await api.ask(headers={"Idempotency-Key": "x" * 200}))["decision"] == 2
+        again = await api.ask(body={"audit": True, "group": None}, headers={"Idempotency-Key": "x" * 200})
+        assert again["decision"] == 2  # it says no more than an empty body
 
     serve(do, store)
+
+
+def test_the_same_body_is_what_it_says() -> None:
+    class Later(AskBody):
+        """As another version may have it."""
+
+        colour: str | None = None
+
+    def digest(text: str, kind: type[AskBody] = AskBody) -> str:
+        return kind.model_validate_json(text).digest()
+
+    assert digest("{}") == digest('{"count": null, "audit": true}') == digest("{}", Later)
+    ask = '{"context": {"a": 1, "b": 2}, "group": "Oslo", "available": ["x", "y"]}'
+    other = '{"available": ["x", "y", "x"], "context": {"b": 2, "a": 1}, "group": "Oslo", "count": null}'
+    assert digest(ask) == digest(other) == digest(ask, Later)
+    texts = ("{}", ask, '{"count": 1}', '{"group": "Oslo"}', '{"available": ["x"]}', '{"available": [true]}')
+    assert len(set(map(digest, texts))) == len(texts)
+
+
+def test_options_that_are_available_are_listed_once_and_not_without_end() -> None:
+    found = AskBody.model_validate_json('{"available": ["a", "b", "a", 1, 1.0, true, [1], [1]]}')
+    assert found.available == ["a", "b", 1, True, [1]]
+
+    async def do(api: Api) -> None:
+        await api.put()
+        assert (await api.ask(body={"available": ["small"] * 20_000}))["decision"] == 0
+        said = await api.ask(body={"available": ["small"] * 20_001}, status=422)
+        assert said["detail"] == "available must hold at most 20,000"
+
+    serve(do)
 
 
 # --- tell
@@ -234,6 +287,68 @@ def test_hostile_bodies_are_refused(path: str) -> None:
             assert all(set(fault) == {"where", "problem"} for fault in said["errors"])
         assert await api.get() == before
         assert (await api.call("GET", "/v1/selectors"))["next"] is None
+
+    serve(do)
+
+
+RUBBISH: list[tuple[str, bytes, str]] = [
+    ("tell", b"[" + b"0," * 50_000 + b"0]", "[0] must be an object, got 0"),
+    ("tell", b"[" + b"{}," * 50_000 + b"{}]", "[0].decision must be given (and 1 more: see errors)"),
+    ("tell", b'{"outcomes":[' + b"0," * 50_000 + b"0]}", "outcomes[0] must be an object, got 0"),
+    ("ask", b'{"count":1,"contexts":[' + b"0," * 50_000 + b"0]}", "contexts[0] must be an object, got 0"),
+    ("ask", b'{"available":[' + b'"\\u0000",' * 10_000 + b"0]}", "available[0] must hold no NUL character"),
+]
+MANY = b"{" + b",".join(b'"%x":0' % place for place in range(50_000)) + b"}"
+
+
+@pytest.mark.parametrize(("path", "body", "said"), RUBBISH)
+def test_rubbish_ends_at_the_first_fault(path: str, body: bytes, said: str) -> None:
+    async def do(api: Api) -> None:
+        await api.put()
+        assert (await api.call("POST", f"/v1/selectors/router/{path}", body, 422))["detail"] == said
+
+    serve(do)
+
+
+@pytest.mark.parametrize("path", ["ask", "tell"])
+def test_very_many_faults_are_not_listed(path: str) -> None:
+    """A list of them would take a hundred times the memory of the body."""
+
+    async def do(api: Api) -> None:
+        await api.put()
+        tracemalloc.start()
+        said = await api.call("POST", f"/v1/selectors/router/{path}", MANY, 422)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert "the body must have fewer faults, got 50,00" in said["detail"]
+        assert peak < 40 * len(MANY)  # twice the body as Python has it, in what pydantic raises
+
+    serve(do)
+
+
+def test_large_bodies_are_read_in_a_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that nobody else waits for them."""
+    where: list[bool] = []
+
+    def noted(read: Callable[..., Any]) -> Callable[..., Any]:
+        def reading(*given: Any) -> Any:
+            where.append(threading.current_thread() is threading.main_thread())
+            return read(*given)
+
+        return reading
+
+    for name in ("_asked", "_asked_with_key", "_outcomes"):
+        monkeypatch.setattr(routes, name, noted(getattr(routes, name)))
+    monkeypatch.setattr(Plan, "read", noted(Plan.read))
+
+    async def do(api: Api) -> None:
+        for pad, small in ((b"", True), (b" " * routes.LARGE, False)):
+            where.clear()
+            await api.put(body=json.dumps(PLAN).encode() + pad, status=201 if small else 200)
+            asked = await api.ask(body=b"{}" + pad)
+            await api.ask(body=b"{}" + pad, headers={"Idempotency-Key": str(small)})
+            await api.tell(b'{"decision": %d, "success": true}' % asked["decision"] + pad)
+            assert where == [small] * 4
 
     serve(do)
 
@@ -338,6 +453,36 @@ def test_a_store_that_is_down_is_503(monkeypatch: pytest.MonkeyPatch) -> None:
         await api.ask(status=503)
         await api.call("GET", "/readyz", status=503)
         await api.call("GET", "/healthz")
+
+    serve(do)
+
+
+def test_who_need_not_have_a_key_is_not_told_where_the_store_is(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def do(api: Api) -> None:
+        async def fails(*_: Any, **__: Any) -> None:
+            raise StoreDown("db.internal:5432 refused /srv/suffice")
+
+        monkeypatch.setattr(api.keeper.store, "ping", fails)
+        monkeypatch.setattr(api.keeper.store, "keys", fails)
+        for path in ("/readyz", "/v1/selectors"):
+            key = f"Bearer suffice_00000000_{'A' * 43}"
+            said = await api.call("GET", path, status=503, headers={"authorization": key})
+            assert said["detail"] == "the store cannot be reached"
+
+    with caplog.at_level("WARNING", "suffice.service"):
+        serve(do, keys="required")
+    assert [record.error for record in caplog.records] == ["db.internal:5432 refused /srv/suffice"] * 2  # type: ignore[attr-defined]
+
+
+def test_a_plan_in_the_store_that_cannot_be_read_is_said_to_be_one() -> None:
+    async def do(api: Api) -> None:
+        async def fails(*_: Any, **__: Any) -> None:
+            raise StoredPlan("the plan of selector 'router' cannot be read")
+
+        api.keeper.standing = fails  # type: ignore[method-assign,assignment]
+        assert (await api.get(status=500))["detail"] == "the plan of selector 'router' cannot be read"
 
     serve(do)
 

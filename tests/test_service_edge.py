@@ -17,6 +17,7 @@ from starlette.routing import Route
 
 from suffice.service import logs
 from suffice.service.edge import Edge, needed
+from suffice.service.errors import StoreDown
 from suffice.service.keys import Keyring, new_key
 from suffice.service.records import Key
 from suffice.service.settings import Settings
@@ -66,12 +67,18 @@ ROUTES = [
 ]
 
 
+class LostStore:
+    async def keys(self) -> list[Key]:
+        raise StoreDown("db.internal:5432 refused /srv/suffice")
+
+
 class Caller:
     """Calls an app behind an edge, in this process."""
 
-    def __init__(self, ready: Callable[[], bool] = lambda: True, **given: Any) -> None:
+    def __init__(self, ready: Callable[[], bool] = lambda: True, store: Any = None, **given: Any) -> None:
         self.app = Starlette(routes=ROUTES)
-        self.app.add_middleware(Edge, settings=Settings(**given), keyring=Keyring(FakeStore()), ready=ready)
+        keyring = Keyring(store or FakeStore())
+        self.app.add_middleware(Edge, settings=Settings(**given), keyring=keyring, ready=ready)
 
     def __call__(
         self,
@@ -255,6 +262,14 @@ def test_keys_and_names() -> None:
     ):  # fmt: skip
         headers = bearer("read") | {"host": host}
         assert call("GET", "/v1/selectors/a", headers=headers).status_code == status, host
+
+
+def test_nobody_without_a_key_is_told_where_the_store_is(logged: io.StringIO) -> None:
+    answer = Caller(store=LostStore(), host="0.0.0.0")("GET", "/v1/selectors/a", headers=bearer("read"))
+    refused(answer, 503, "the store cannot be reached")
+    assert answer.headers["retry-after"] == "1"
+    assert "internal" not in answer.text
+    assert lines(logged)[0]["error"] == "db.internal:5432 refused /srv/suffice"
 
 
 def test_until_it_is_warm_it_says_so() -> None:

@@ -89,6 +89,7 @@ def test_a_key_is_256_random_bits_of_which_only_a_hash_is_kept() -> None:
     assert key.key.id == form[1]
     assert key.key.hash == hashlib.sha256(form[2].encode()).hexdigest()
     assert form[2] not in repr(key.key)
+    assert form[2] not in repr(key)
     assert len({made().text for _ in range(100)}) == 100
 
 

@@ -17,13 +17,14 @@ from prometheus_client.parser import text_string_to_metric_families
 from pydantic import BaseModel
 
 from suffice.certificate import Certificate
-from suffice.service import export, menus, replies, replies_looks, streams
+from suffice.service import answers, export, keys, menus, metrics, replies, replies_looks, streams
 from suffice.service.app import make_app
 from suffice.service.docs import STYLE
 from suffice.service.edge import CSP
 from suffice.service.errors import StoreDown
 from suffice.service.keeper import Keeper
 from suffice.service.openapi import BODIES, REPLIES, schemas
+from suffice.service.records import Bin
 from suffice.service.settings import Settings
 from suffice.service.stores import open_store
 
@@ -49,7 +50,7 @@ def test_the_certificate(store: str) -> None:
         await api.put()
         found = await api.get("/certificate")
         written = {name for name in Certificate.__dataclass_fields__ if name not in ("promise", "counts")}
-        assert set(found) == written | {"text"}
+        assert set(found) == written | {"missing", "text"}
         assert found["text"] == "Nothing told yet (target 90%).\n" + found["text"].partition("\n")[2]
         await play(api, 3)
         await play(api, 2, group="Oslo")
@@ -59,6 +60,13 @@ def test_the_certificate(store: str) -> None:
         assert found["groups"]["Oslo"]["told"] == 2
         alone = await api.get("/certificate?group=Oslo")
         assert alone == found["groups"]["Oslo"]
+        assert found["missing"] == alone["missing"] == 0
+        await api.ask(body={"count": 4, "group": "Oslo"})
+        found = await api.get("/certificate")
+        missing = {name: part["missing"] for name, part in found["groups"].items()}
+        counts = (await api.keeper.certificate("router", "Oslo")).counts
+        assert missing == {"": 0, "Oslo": counts.missing}
+        assert found["missing"] == counts.missing > 0
         await api.get("/certificate?group=Bergen", status=422)
         await api.get("/certificate?group=", status=422)
         await api.get("/certificate?group=%00", status=422)
@@ -105,6 +113,17 @@ def test_the_history(store: str) -> None:
             await api.get(f"/history?bins={wrong}", status=422)
 
     serve(do, store)
+
+
+@pytest.mark.parametrize(
+    ("told", "successes", "cost", "rate", "mean_cost"),
+    [(4, 3.0, 2.0, 0.75, 0.5), (1, 6.0, -1.0, None, None), (0, 2.0, 1.0, None, None), (2, 2.0, 0.0, 1.0, 0.0)],
+)
+def test_late_outcomes_make_no_impossible_rates(
+    told: int, successes: float, cost: float, rate: float | None, mean_cost: float | None
+) -> None:
+    found = answers.stretch(Bin(0.0, 1.0, told, successes, cost, 0.0, None, {}))
+    assert (found["rate"], found["mean_cost"]) == (rate, mean_cost)
 
 
 def test_decisions_newest_first_and_in_order(store: str) -> None:
@@ -311,6 +330,54 @@ def test_streams_are_limited() -> None:
     serve(do, max_streams=1)
 
 
+def test_looks_at_what_is_not_there_leave_nothing_behind() -> None:
+    async def do(api: Api) -> None:
+        for number in range(20):
+            await api.get("/events", f"n{number}", status=404)
+        assert api.app.state.streams._looks == {}
+
+        async def look(name: str) -> Any:
+            return name
+
+        some = streams.Streams(look, 3)
+        for number in range(50):  # who look and do not stay
+            await some.standing(f"n{number}", 60.0)
+        assert len(some._looks) <= 7
+
+    serve(do)
+
+
+def test_a_stream_ends_with_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(streams, "CHECKED", 0.02)
+    monkeypatch.setattr(keys, "FRESH", 0.01)
+    checks = 0
+
+    async def do(api: Api) -> None:
+        key = keys.new_key("someone", ("read", "manage"), 0.0, None, ())
+        await api.keeper.store.add_key(key.key)
+        api.http.headers["authorization"] = f"Bearer {key.text}"
+        await api.put()
+        known = api.app.state.keyring.authorise
+
+        async def counted(*given: Any) -> Any:
+            nonlocal checks
+            checks += 1
+            return await known(*given)
+
+        api.app.state.keyring.authorise = counted
+        listener = asyncio.create_task(listen(api, "?every=60"))  # it is checked more often than it says something
+
+        async def checked() -> bool:
+            return checks > 3
+
+        await until(checked)
+        assert not listener.done()
+        await api.keeper.store.revoke_key(key.key.id, 1.0)
+        assert len(await listener) == 1
+
+    serve(do, keys="required")
+
+
 def test_a_stream_ends_with_the_store() -> None:
     async def do(api: Api) -> None:
         await api.put()
@@ -333,7 +400,9 @@ def test_a_stream_ends_with_the_store() -> None:
 # --- metrics
 
 
-def test_metrics() -> None:
+def test_metrics(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(metrics, "FRESH", 0.0)
+
     async def do(api: Api) -> None:
         await api.put()
         await api.put("second")
@@ -354,7 +423,6 @@ def test_metrics() -> None:
         assert of("suffice_pending", "second") == 1
         assert of("suffice_promise_kept") == 1
         for counter, value in (
-            ("cost", standing["cost"]),
             ("asks", 10),
             ("tells", 10),
             ("expiries", 0),
@@ -362,6 +430,8 @@ def test_metrics() -> None:
         ):
             assert of(f"suffice_{counter}") == value
             assert f"suffice_{counter}_total{{" in answer.text
+        assert of("suffice_cost") == standing["cost"]
+        assert found["suffice_cost"].type == "gauge"  # a late outcome may lower it
         counts = {
             (one.labels["method"], one.labels["route"], one.labels["status"]): one.value
             for one in found["suffice_request_seconds"].samples
@@ -378,6 +448,62 @@ def test_metrics() -> None:
         assert "BREW" not in text
         assert 'route="/v1/selectors/{name}/ask",status="4xx"} 1.0' in text
         assert "suffice_selectors_left_out 0.0" in text
+
+    serve(do)
+
+
+def test_metrics_are_made_once_in_a_while_and_let_others_have_their_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(metrics, "FRESH", 60.0)
+    monkeypatch.setattr(metrics, "PAGE", 1)
+
+    async def do(api: Api) -> None:
+        names = ("a", "b", "c", "d", "e")
+        for name in names:
+            await api.put(name)
+        every = await api.keeper.standings()
+        asked: list[int] = []
+        turns = 0
+
+        class Quick:
+            """A keeper that has everything at hand, so that it never waits."""
+
+            async def standings(self, after: str, limit: int) -> list[Any]:
+                asked.append(turns)
+                return [one for one in every if one.name > after][:limit]
+
+        async def others() -> None:
+            nonlocal turns
+            while True:
+                turns += 1
+                await asyncio.sleep(0)
+
+        made = metrics.Metrics(Quick(), 100)  # type: ignore[arg-type]
+        task = asyncio.create_task(others())
+        texts = await asyncio.gather(*(made.text() for _ in range(5)))
+        texts.append(await made.text())
+        task.cancel()
+        assert len(set(texts)) == 1
+        assert len(asked) == len(names) + 1
+        assert len(set(asked)) == len(asked)  # between any two pages somebody else had a turn
+        made._until = 0.0
+        await made.text()
+        assert len(asked) == 2 * len(names) + 2
+
+    serve(do)
+
+
+def test_metrics_that_fail_are_made_anew() -> None:
+    async def do(api: Api) -> None:
+        await api.put()
+        standings = api.keeper.standings
+
+        async def fails(*_: Any) -> Any:
+            raise StoreDown("the store cannot be reached")
+
+        api.keeper.standings = fails  # type: ignore[method-assign,assignment]
+        await api.call("GET", "/metrics", status=503)
+        api.keeper.standings = standings  # type: ignore[method-assign]
+        assert (await api.http.get("/metrics")).status_code == 200
 
     serve(do)
 

@@ -3,18 +3,24 @@
 import contextlib
 import copy
 import json
+import tracemalloc
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
 from suffice import Menu, Selector
 from suffice.errors import InvalidArgument
 from suffice.options import key
+from suffice.service import json_options, recipes
 from suffice.service.faults import faults, where_of
+from suffice.service.menus import Options
 from suffice.service.plans import EXAMPLE, Plan, arm_of, option_json
+from suffice.service.recipes import check_recipe
 from suffice.service.records import Limits
+from suffice.service.values import MOST_LISTED
 
 FORMS: list[tuple[dict[str, Any], Menu]] = [
     (
@@ -181,6 +187,35 @@ def test_tuples_inside_of_lists_are_found() -> None:
     assert arm_of(Menu([5, True], everything="e"), True) == 1
     with pytest.raises(InvalidArgument):
         arm_of(Menu([5], everything="e"), True)
+
+
+@pytest.mark.parametrize(
+    ("form", "known", "strange"),
+    [
+        ({"kind": "subsets", "prices": {f"i{place}": 1 for place in range(10)}}, ["i0", "i9"], ["i9", "i0"]),
+        (
+            {"kind": "recipe", "recipe": Menu([[(place,)] for place in range(1000)], everything="e").recipe()},
+            [[999]],
+            [[1000]],
+        ),
+        ({"kind": "grid", "axes": {"a": list(range(1000))}}, {"a": 7}, {"a": 1000}),
+    ],
+)
+def test_an_option_is_looked_up_and_not_looked_for(
+    form: dict[str, Any], known: Any, strange: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    menu = plan(form).menu()
+    made: list[Any] = []
+
+    def noted(option: Any) -> Any:
+        made.append(option)
+        return key(option)
+
+    monkeypatch.setattr(json_options, "key", noted)
+    assert option_json(menu, arm_of(menu, known)) == known
+    with pytest.raises(InvalidArgument):
+        arm_of(menu, strange)
+    assert len(made) <= 6
 
 
 def test_options_that_json_cannot_tell_apart_are_refused() -> None:
@@ -374,9 +409,129 @@ def test_a_plan_of_junk_is_refused_or_works(change: dict[str, Any]) -> None:
 def test_faults_name_the_place_and_are_not_endless() -> None:
     assert where_of(("menu", "options", "options", 2)) == "menu.options[2]"
     assert where_of(()) == "the body"
-    many = {"menu": {"kind": "top_k", "ks": ["x"] * 500, "classes": 5}, "target": 0.5}
-    with pytest.raises(ValueError, match="ks") as caught:
-        Plan.model_validate(many)
-    assert len(faults(caught.value)) == 20  # type: ignore[arg-type]
-    assert "got" not in faults(caught.value)[0]["problem"]  # type: ignore[arg-type]
-    assert 'got "x"' in faults(caught.value, values=True)[0]["problem"]  # type: ignore[arg-type]
+    many = mistake({"kind": "subsets", "prices": {f"item {place}": "x" for place in range(50)}})
+    assert len(faults(many)) == 20
+    assert "got" not in faults(many)[0]["problem"]
+    assert 'got "x"' in faults(many, values=True)[0]["problem"]
+
+
+def mistake(menu: dict[str, Any]) -> ValidationError:
+    with pytest.raises(ValidationError) as caught:
+        Plan.model_validate_json(json.dumps({"menu": menu, "target": 0.5}))
+    return caught.value
+
+
+def test_of_very_many_faults_no_list_is_made() -> None:
+    """It would take fifty times the memory of the body."""
+    fields = {f"item {place}": "x" for place in range(20_000)}
+    many = mistake({"kind": "subsets", "prices": fields})
+    tracemalloc.start()
+    found = faults(many, values=True)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert found == [{"where": "the body", "problem": "must have fewer faults, got 20,000"}]
+    assert peak < 100_000
+
+
+@pytest.mark.parametrize(
+    "menu",
+    [
+        {"kind": "top_k", "ks": ["x"] * 500, "classes": 5},
+        {"kind": "options", "options": ["a\0"] * 500, "everything": 1},
+        {"kind": "options", "options": ["a"], "everything": 1, "costs": ["x"] * 500},
+        {"kind": "thresholds", "low": 0, "high": 1, "step": 0.1, "costs": ["x"] * 500},
+        {"kind": "grid", "axes": {"a": ["a\0"] * 500}},
+        {"kind": "grid", "axes": {"a": [1]}, "costs": ["x"] * 500},
+    ],
+)
+def test_a_list_ends_at_its_first_fault(menu: dict[str, Any]) -> None:
+    assert mistake(menu).error_count() <= 2  # two where it could be an object as well
+
+
+# --- large bodies
+
+
+def listed_recipe(**more: Any) -> dict[str, Any]:
+    usual = {
+        "kind": "grid", "nothing": False, "everything_success": "1", "options": ["e"], "costs": None, "max_cost": 1.0,
+        "contains": None,
+    }  # fmt: skip
+    return usual | more
+
+
+class Word(str):
+    """A text that counts how often it is compared."""
+
+    __slots__ = ()
+    compared = 0
+
+    def __eq__(self, other: object) -> bool:
+        Word.compared += 1
+        return str.__eq__(self, other)
+
+    __hash__ = str.__hash__
+
+
+def test_a_point_is_looked_up_on_its_axes_and_not_looked_for() -> None:
+    size, Word.compared = 300, 0
+    points = [{"dict": {"a": Word(place)}} for place in range(size)]
+    check_recipe(listed_recipe(options=[*points, "e"], contains={"a": [Word(place) for place in range(size)]}))
+    assert Word.compared <= 4 * size
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"options": [None] * (MOST_LISTED + 1)},
+        {"costs": [0] * (MOST_LISTED + 1)},
+        {"contains": {"a": [0] * MOST_LISTED, "b": [0]}},
+    ],
+)
+def test_the_size_of_a_recipe_is_checked_before_all_else(
+    change: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[Any] = []
+    monkeypatch.setattr(recipes, "check_plain", lambda option, depth=0: seen.append(option))
+    with pytest.raises(ValueError, match=r"must have at most 100,000 .*, got 100,001"):
+        check_recipe(listed_recipe(**change))
+    assert len(seen) <= 1
+
+
+def test_an_axis_of_a_recipe_lists_no_value_twice() -> None:
+    with pytest.raises(ValueError, match="must list no value of the axis 'a' twice"):
+        check_recipe(listed_recipe(contains={"a": [1, 2, 1.0]}))
+    check_recipe(listed_recipe(contains={"a": [1, True]}))
+
+
+@pytest.mark.parametrize(
+    ("menu", "said"),
+    [
+        ({"kind": "top_k", "ks": [1] * (MOST_LISTED + 1), "classes": 5}, "menu.ks must hold at most 100,000"),
+        (
+            {"kind": "options", "options": {str(place): 0 for place in range(MOST_LISTED + 1)}, "everything": "e"},
+            "menu.options must be a list or hold at most 100,000",
+        ),
+    ],
+)
+def test_lists_have_an_end(menu: dict[str, Any], said: str) -> None:
+    assert refusal(json.dumps({"menu": menu, "target": 0.5})) == said
+
+
+def test_numbers_that_say_the_same_are_kept_once() -> None:
+    menu = {"kind": "top_k", "ks": [20, 5, 10, 5] * 1000, "classes": 100}
+    made = plan(menu)
+    assert made.plain()["menu"]["ks"] == [5, 10, 20]
+    assert made.canonical() == plan({**menu, "ks": [5, 10, 20]}).canonical()
+
+
+def test_a_plan_is_measured_and_written_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    checked: list[int] = []
+    monkeypatch.setattr(Options, "check", lambda _, most: checked.append(most))
+    made = Plan.read(json.dumps(EXAMPLE), Limits(arms=100))
+    assert "text" in vars(made)
+    assert made.canonical() is made.canonical()
+    made.check(Limits(arms=100))
+    made.check(Limits(arms=200))
+    assert checked == [100]
+    made.check(Limits(arms=50))
+    assert checked == [100, 50]

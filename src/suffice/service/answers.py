@@ -52,17 +52,23 @@ def known(one: Standing) -> dict[str, Any]:
     return {
         "name": one.name, "created": one.created, "archived": one.archived, "plan": one.plan, "target": found.target,
         "told": found.told, "successes": found.successes, "rate": found.rate, "debt": found.debt,
-        "debt_at_most": found.debt_at_most, "holds": found.holds, "breach": found.breach, "pending": found.pending,
+        "debt_at_most": found.debt_at_most, "holds": found.holds, "breach": found.breach, "breaches": found.breaches,
+        "feasible": found.feasible, "sound": found.sound, "pending": found.pending,
         "cost": one.cost, "mean_cost": one.cost / found.told if found.told else None,
         "everything_cost": one.everything_cost, "dual": one.dual, "asks": one.asks, "tells": one.tells,
         "expired": found.expired, "bounds": one.bounds, "chooser": one.chooser, "model": one.model,
     }  # fmt: skip
 
 
+def listed(one: Standing) -> dict[str, Any]:
+    """The same in a list, without the plan: a page of plans may be as large as all bodies that made them."""
+    return {**known(one), "plan": None}
+
+
 def certificate(one: Certificate) -> dict[str, Any]:
     """What was promised, and whether it is so."""
     body = {name: getattr(one, name) for name in _WRITTEN}
-    body["text"] = str(one)
+    body |= {"missing": one.counts.missing, "text": str(one)}
     if isinstance(one, Together):
         body["groups"] = {name: certificate(part) for name, part in one.groups.items()}
     return body
@@ -82,10 +88,12 @@ def stretch(one: Bin) -> dict[str, Any]:
     """A stretch of time."""
     arms = {"others" if arm == OTHERS else str(arm): count for arm, count in sorted(one.arms.items())}
     every = sum(arms.values())
+    # What amends decisions that expired in an earlier stretch counts here too: then these are no means of this one.
+    rate = one.successes / one.told if one.told and one.successes <= one.told else None
+    mean_cost = one.cost / one.told if one.told and one.cost >= 0.0 else None
     return {
         "start": one.start, "end": one.end, "told": one.told, "successes": one.successes,
-        "rate": one.successes / one.told if one.told else None, "cost": one.cost,
-        "mean_cost": one.cost / one.told if one.told else None, "debt": one.debt, "dual": one.dual, "arms": arms,
+        "rate": rate, "cost": one.cost, "mean_cost": mean_cost, "debt": one.debt, "dual": one.dual, "arms": arms,
         "shares": {name: count / every for name, count in arms.items()},
     }  # fmt: skip
 

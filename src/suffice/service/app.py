@@ -12,8 +12,9 @@ import suffice
 from suffice.service import docs, edge, metrics, problems
 from suffice.service.answers import answer
 from suffice.service.bare import LET_IN, outcomes
-from suffice.service.errors import Overloaded
+from suffice.service.errors import Overloaded, ServiceError, StoreDown
 from suffice.service.keeper import Keeper
+from suffice.service.logs import events
 from suffice.service.looks import looks
 from suffice.service.openapi import openapi
 from suffice.service.replies import Health
@@ -84,7 +85,11 @@ def _add_own(app: FastAPI, keeper: Keeper, settings: Settings) -> None:
         """Whether it is warmed up and reaches its store: 503 until then."""
         if not keeper.ready:
             raise Overloaded("this server is still warming up, or stops")
-        await keeper.store.ping()
+        try:
+            await keeper.store.ping()
+        except ServiceError as error:
+            events.warning("the store cannot be reached", extra={"error": str(error)})
+            raise StoreDown(edge.STORE) from None  # whoever asks need have no key
         return answer({"status": "ok"})
 
     for path, endpoint, said in (("/healthz", healthz, "Is it alive?"), ("/readyz", readyz, "Is it ready?")):

@@ -1,11 +1,27 @@
 """What is asked of the service in JSON. Every model has an example, which the documentation shows."""
 
-from typing import Any
+import hashlib
+import json
+from typing import Annotated, Any, Final
 
-from pydantic import ConfigDict, Field, TypeAdapter, model_validator
+from pydantic import AfterValidator, ConfigDict, Field, TypeAdapter, model_validator
 
+from suffice.options import key
 from suffice.service.records import Outcome, Wish
-from suffice.service.values import Body, Context, Cost, Counting, Name, Option, Success, Whole
+from suffice.service.values import AtMost, Body, Context, Cost, Counting, Listed, Name, Option, Success, Whole
+
+MOST_AVAILABLE: Final = 20_000
+
+
+def _each_once(options: list[Any]) -> list[Any]:
+    """Options without those that were listed before."""
+    found: dict[Any, Any] = {}
+    for option in options:
+        found.setdefault(key(option), option)
+    return list(found.values())
+
+
+Available = Annotated[list[Option], AtMost(MOST_AVAILABLE), AfterValidator(_each_once)]
 
 
 class AskBody(Body):
@@ -18,14 +34,15 @@ class AskBody(Body):
         },
     )
     count: Counting | None = Field(None, description="How many decisions; left out, one by itself.")
-    available: list[Option] | None = Field(
-        None, description="The options that can be played this once; nothing and everything always can."
+    available: Available | None = Field(
+        None,
+        description="The options that can be played this once, at most 20,000; nothing and everything always can.",
     )
     audit: bool = Field(
         True, description="false for decisions whose outcome will not be told. Let a coin decide which."
     )
     context: Context | None = Field(None, description='What is known beforehand. It needs a plan with "model": "auto".')
-    contexts: list[Context | None] | None = Field(None, description="With count: a context for each decision.")
+    contexts: Listed[Context | None] | None = Field(None, description="With count: a context for each decision.")
     group: Name | None = Field(
         None, description="The group that it belongs to. Each has a debt and a promise of its own."
     )
@@ -44,6 +61,11 @@ class AskBody(Body):
         """The same without HTTP."""
         contexts: list[Any] | None = self.contexts if self.context is None else [self.context]
         return Wish(self.count, self.available, self.audit, contexts, self.group)
+
+    def digest(self) -> str:
+        """What "the same body" means: all that it says, but not what it leaves as it is. So new fields change no digests."""
+        said = self.model_dump(mode="json", exclude_defaults=True)
+        return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
 
 
 class OutcomeBody(Body):
@@ -70,7 +92,7 @@ class OutcomesBody(Body):
     model_config = ConfigDict(
         title="Outcomes", json_schema_extra={"examples": [{"outcomes": [{"decision": 17, "success": True}]}]}
     )
-    outcomes: list[OutcomeBody]
+    outcomes: Listed[OutcomeBody]
 
 
-TELL_MANY: TypeAdapter[list[OutcomeBody]] = TypeAdapter(list[OutcomeBody])
+TELL_MANY: TypeAdapter[list[OutcomeBody]] = TypeAdapter(Listed[OutcomeBody])

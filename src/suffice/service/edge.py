@@ -34,6 +34,8 @@ STATIC: Final = ("/static/", "/docs/")
 QUIET: Final = PROBES | {"/metrics"}  # asked all the time: logged only at level debug
 UNSAFE: Final = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 
+STORE: Final = "the store cannot be reached"  # for those who may not know where it is
+
 CSP: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; "
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
@@ -58,7 +60,7 @@ _JSON: Final = re.compile(rb"application/([a-z0-9.-]+\+)?json\s*(;.*)?", re.IGNO
 
 def protect(app: "FastAPI", keeper: "Keeper", settings: Settings) -> None:
     """Put the edge around an app: last, so that it is outside of everything else."""
-    keyring = Keyring(keeper.store, keeper.clock)
+    keyring = app.state.keyring = Keyring(keeper.store, keeper.clock)
     app.add_middleware(Edge, settings=settings, keyring=keyring, ready=lambda: keeper.ready)
 
 
@@ -164,7 +166,8 @@ class Edge:
             except (Unauthorised, Forbidden) as error:
                 return problem(error.status, str(error), headers={"www-authenticate": error.challenge})
             except ServiceError as error:  # the store cannot say which keys there are
-                return problem(error.status, str(error), headers={"retry-after": "1"})
+                logs.events.warning("keys could not be looked up", extra={"error": str(error)})
+                return problem(503, STORE, headers={"retry-after": "1"})  # nobody knows yet who asks
             if not self.ready():
                 return problem(503, "this server is still warming up", headers={"retry-after": "1"})
         return self._refuse_body(scope["method"], headers) if bodied else None

@@ -10,6 +10,8 @@ from pydantic import ValidationError
 from suffice.errors import InvalidArgument
 
 MOST_FAULTS: Final = 20
+# Several may be of one place. Of more no list is made: it would be larger than the body.
+MOST_ERRORS: Final = 4 * MOST_FAULTS
 
 SAID: Final = "said"  # the kind of a fault that says itself what must be
 
@@ -38,10 +40,13 @@ _SAID: Final = {
 
 def faults(error: ValidationError | Sequence[Any], *, values: bool = False) -> list[dict[str, str]]:
     """Where something was wrong and what, at most so many; one for each place. `values`: also what stood there."""
+    if isinstance(error, ValidationError):
+        if error.error_count() > MOST_ERRORS:
+            return [{"where": "the body", "problem": f"must have fewer faults, got {error.error_count():,}"}]
+        error = error.errors(include_url=False, include_input=values)
     found: dict[str, list[str]] = {}
     given: dict[str, str] = {}
-    errors = error.errors(include_url=False) if isinstance(error, ValidationError) else error
-    for item in errors[: 4 * MOST_FAULTS]:
+    for item in error[:MOST_ERRORS]:
         place = where_of(item["loc"])
         found.setdefault(place, []).append(_problem(item))
         given[place] = f", got {_value(item['input'])}" if values and item["type"] not in _WITHOUT else ""
@@ -69,7 +74,7 @@ def _inside(other: str, place: str) -> bool:
 def _joined(problems: list[str]) -> str:
     """One problem of several forms that were tried: must be a list or an object."""
     first, *others = dict.fromkeys(problems)
-    return " or ".join([first, *(other.removeprefix("must be ") for other in others)])
+    return " or ".join([first, *(other.removeprefix("must be ").removeprefix("must ") for other in others)])
 
 
 def sentence(found: Iterable[dict[str, str]]) -> str:

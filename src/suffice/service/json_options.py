@@ -1,10 +1,21 @@
 """Options as JSON has them, where a tuple is a list and 1.0 is 1: from an arm to JSON, and back."""
 
+from collections.abc import Hashable
 from typing import Any
 
 from suffice.errors import InvalidArgument, shown
 from suffice.menu import Menu
 from suffice.options import key
+
+
+class JsonMenu(Menu):
+    """A menu that finds its options by what JSON makes of them. `mixed`: those that have both tuples and lists in them."""
+
+    __slots__ = ("mixed",)
+
+    def __init__(self, *given: Any, **more: Any) -> None:
+        super().__init__(*given, **more)
+        self.mixed = _mixed(self)
 
 
 def option_json(menu: Menu, arm: int) -> Any:
@@ -19,15 +30,15 @@ def arm_of(menu: Menu, option: Any) -> int:
     >>> option_json(menu, 3), arm_of(menu, ["small", "large"])
     (['small', 'large'], 3)
     """
-    for written in (option, _tupled(option)):
-        try:
-            return menu.arm(written)
-        except InvalidArgument:
-            continue
-    for arm in range(menu.arms) if isinstance(option, dict | list) else ():  # tuples and lists in each other: rare
-        if key(option_json(menu, arm)) == key(option):
-            return arm
-    raise InvalidArgument(f"available must list options of the menu, got {shown(option)}")
+    written = key(option)
+    arm = menu._arm_of.get(written)
+    if arm is None and isinstance(option, dict | list):
+        arm = menu._arm_of.get(key(_tupled(option)))
+        if arm is None:  # neither of lists alone nor of tuples alone: rare, and then it is looked up, not looked for
+            arm = (menu.mixed if isinstance(menu, JsonMenu) else _mixed(menu)).get(written)
+    if arm is None:
+        raise InvalidArgument(f"available must list options of the menu, got {shown(option)}")
+    return arm
 
 
 def check_apart(menu: Menu) -> Menu:
@@ -39,6 +50,20 @@ def check_apart(menu: Menu) -> Menu:
             raise InvalidArgument(f"options must differ as JSON too, got {shown(menu.option(arm))} twice")
         seen.add(written)
     return menu
+
+
+def _mixed(menu: Menu) -> dict[Hashable, int]:
+    """The arms of options with both tuples and lists in them, by what JSON makes of those options."""
+    options = (*([menu.nothing] if menu.has_nothing else []), *menu.options, menu.everything)
+    return {key(_listed(option)): arm for arm, option in enumerate(options) if len(_sequences(option)) > 1}
+
+
+def _sequences(option: Any) -> set[type]:
+    """Which of tuple and list are in an option."""
+    if not isinstance(option, tuple | list | dict):
+        return set()
+    found = set() if isinstance(option, dict) else {type(option)}
+    return found.union(*map(_sequences, option.values() if isinstance(option, dict) else option))
 
 
 def _listed(option: Any) -> Any:

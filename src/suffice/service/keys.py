@@ -11,7 +11,7 @@ import re
 import secrets
 import time
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, Protocol
 
 from suffice.errors import InvalidArgument, shown
@@ -67,7 +67,7 @@ class NewKey:
     """A key that was just made, and the only time that its text is seen."""
 
     key: Key
-    text: str
+    text: str = field(repr=False)
 
 
 def hashed(secret: str) -> str:

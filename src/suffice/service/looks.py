@@ -8,6 +8,7 @@ from starlette.responses import StreamingResponse
 from suffice.service import answers
 from suffice.service.bare import Named, only_known, outcomes
 from suffice.service.export import PAGE, lines
+from suffice.service.keys import READ, Keyring
 from suffice.service.replies import Known
 from suffice.service.replies_looks import ArmsReply, CertificateReply, HistoryReply, InsightReply, RowsReply
 from suffice.service.routes import keeper_of
@@ -152,4 +153,12 @@ async def events(
     Each is named `standing`; its id is how many outcomes were told, its data what `GET /v1/selectors/{name}` answers.
     """
     streams: Streams = request.app.state.streams
-    return EventStream(streams, streams.events(name, every, await streams.standing(name, 0.0)))
+    keyring: Keyring = request.app.state.keyring
+    first = await streams.standing(name, 0.0)
+
+    async def check() -> None:
+        """The key may be revoked while somebody listens."""
+        await keyring.authorise(request.headers.get("authorization"), READ)
+
+    keyed = getattr(request.state, "key", None) is not None  # there is none where none is required
+    return EventStream(streams, streams.events(name, every, first, check if keyed else None))

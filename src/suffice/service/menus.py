@@ -3,19 +3,22 @@
 import math
 from typing import Annotated, Any, ClassVar, Final, Literal
 
-from pydantic import ConfigDict, Field, field_validator
+from pydantic import AfterValidator, ConfigDict, Field, field_validator
 
 from suffice.checks import exact
 from suffice.errors import InvalidArgument
 from suffice.menu import LEFT_OUT, Menu
 from suffice.options import count_cells
-from suffice.service.json_options import check_apart
+from suffice.service.json_options import JsonMenu, check_apart
 from suffice.service.recipes import check_recipe
 from suffice.service.values import (
     DEEPEST,
+    MOST_LISTED,
+    AtMost,
     Body,
     Cost,
     Counting,
+    Listed,
     Name,
     Number,
     Option,
@@ -44,6 +47,11 @@ def check_size(options: int, characters: int, most: int, what: str) -> None:
 
 def _count(number: int) -> str:
     return f"{number:,}" if number < 10**15 else "far more"
+
+
+def _sorted_once(numbers: list[int]) -> list[int]:
+    """The order of such numbers says nothing, nor does one that is there twice."""
+    return sorted(set(numbers))
 
 
 class Form(Body):
@@ -79,12 +87,14 @@ class Options(Form):
         },
     )
     kind: Literal["options"]
-    options: list[Option] | dict[Text, Cost] = Field(description="The options, or an object of option to known cost.")
+    options: Listed[Option] | Annotated[dict[Text, Cost], AtMost(MOST_LISTED)] = Field(
+        description="The options, or an object of option to known cost."
+    )
     everything: Option = Field(description="The option that always succeeds; it costs max_cost.")
     nothing: Option = Field(
         None, description="The option that costs nothing and never succeeds. Left out: there is none."
     )
-    costs: list[Cost] | None = Field(None, description="The known cost of each option; null: costs are told.")
+    costs: Listed[Cost] | None = Field(None, description="The known cost of each option; null: costs are told.")
     max_cost: Positive = Field(1.0, description="What everything costs; no option costs more.")
     contains: Literal["chain"] | None = Field(
         None, description='"chain" if each option succeeds whenever an earlier one does.'
@@ -96,7 +106,7 @@ class Options(Form):
         check_size(len(self.options) + 2, characters, most, "options")
 
     def build(self) -> Menu:
-        return Menu(
+        return JsonMenu(
             self.options,
             everything=self.everything,
             nothing=self.nothing if "nothing" in self.model_fields_set else LEFT_OUT,
@@ -114,7 +124,7 @@ class TopK(Form):
         title="TopK", json_schema_extra={"examples": [{"kind": "top_k", "ks": [5, 10, 20, 50], "classes": 100}]}
     )
     kind: Literal["top_k"]
-    ks: list[Whole] = Field(description="How many may be shown.")
+    ks: Annotated[Listed[Whole], AfterValidator(_sorted_once)] = Field(description="How many may be shown.")
     classes: Several = Field(description="How many there are.")
     nothing: bool = Field(True, description="Whether one may show none.")
 
@@ -122,7 +132,7 @@ class TopK(Form):
         check_size(len(set(self.ks) - {0, self.classes}) + 2, 0, most, "ks")
 
     def build(self) -> Menu:
-        return Menu.top_k(
+        return JsonMenu.top_k(
             self.ks, self.classes, nothing=self.nothing, everything_success=as_share(self.everything_success)
         )
 
@@ -141,7 +151,7 @@ class Thresholds(Form):
     horizon: Counting | None = Field(
         None, description="Instead of step: how many outcomes there will be; the step is then T^(-1/3) of the range."
     )
-    costs: list[Cost] | None = Field(
+    costs: Listed[Cost] | None = Field(
         None, description="The known cost of each threshold between; null: costs are told."
     )
     max_cost: Positive = 1.0
@@ -154,7 +164,7 @@ class Thresholds(Form):
             check_size(cells + 1, 0, most, "horizon" if self.step is None else "step")
 
     def build(self) -> Menu:
-        return Menu.thresholds(
+        return JsonMenu.thresholds(
             self.low,
             self.high,
             self.step,
@@ -175,10 +185,10 @@ class Grid(Form):
     )
     RESERVED: ClassVar = frozenset(("cls", "costs", "max_cost", "nothing", "everything_success"))
     kind: Literal["grid"]
-    axes: dict[Name, Annotated[list[Option], Field(min_length=1)]] = Field(
+    axes: dict[Name, Annotated[Listed[Option], Field(min_length=1)]] = Field(
         min_length=1, max_length=MOST_AXES, description="The values of each axis, from least to most permissive."
     )
-    costs: list[Cost] | None = Field(
+    costs: Listed[Cost] | None = Field(
         None, description="The known cost of each point but the last; null: costs are told."
     )
     max_cost: Positive = 1.0
@@ -202,7 +212,7 @@ class Grid(Form):
 
     def build(self) -> Menu:
         axes: dict[str, Any] = dict(self.axes)
-        return Menu.grid(
+        return JsonMenu.grid(
             costs=self.costs,
             max_cost=self.max_cost,
             nothing=self.nothing,
@@ -227,7 +237,7 @@ class Intervals(Form):
         check_size(cells * (cells + 1) // 2 + 1, 0, most, "horizon" if self.step is None else "step")
 
     def build(self) -> Menu:
-        return Menu.intervals(
+        return JsonMenu.intervals(
             self.step, self.horizon, nothing=self.nothing, everything_success=as_share(self.everything_success)
         )
 
@@ -244,7 +254,7 @@ class Subsets(Form):
         },
     )
     kind: Literal["subsets"]
-    prices: dict[Name, Cost] = Field(min_length=1)
+    prices: Annotated[dict[Name, Cost], AtMost(MOST_LISTED)] = Field(min_length=1)
     everything: Option = Field(None, description="What is sure to succeed; left out, all items together.")
     everything_cost: Positive | None = Field(None, description="What everything costs.")
     at_most: Counting | None = Field(None, description="How many items are used at once at most.")
@@ -258,7 +268,7 @@ class Subsets(Form):
             check_size(subsets + 2, each * sum(len(name) + 4 for name in self.prices), most, "prices")
 
     def build(self) -> Menu:
-        return Menu.subsets(
+        return JsonMenu.subsets(
             self.prices,
             everything=self.everything,
             everything_cost=self.everything_cost,
@@ -307,7 +317,7 @@ class Recipe(Body):
 
     def build(self) -> Menu:
         """The menu."""
-        return check_apart(Menu.from_recipe(self.recipe))
+        return check_apart(JsonMenu.from_recipe(self.recipe))
 
 
 AnyForm = Annotated[

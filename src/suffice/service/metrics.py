@@ -1,5 +1,6 @@
 """Metrics for Prometheus: where each selector stands, and how long answers take."""
 
+import asyncio
 import time
 from collections.abc import Iterable
 from typing import Any, Final
@@ -14,6 +15,7 @@ from suffice.service.records import Standing
 
 MEDIA: Final = "text/plain; version=0.0.4; charset=utf-8"
 PAGE: Final = 200
+FRESH: Final = 1.0  # seconds for which the same text is handed out
 BUCKETS: Final = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
 
 
@@ -54,6 +56,7 @@ GAUGES: Final[tuple[tuple[str, str, Any], ...]] = (
     ("suffice_debt_bound", "What was promised of the debt.", lambda one: one.certificate.debt_at_most),
     ("suffice_pending", "Decisions whose outcome has not been told.", lambda one: one.certificate.pending),
     ("suffice_dual", "The price now paid for one success.", lambda one: one.dual),
+    ("suffice_cost", "What was spent; less once a late outcome says that it was.", lambda one: one.cost),
     ("suffice_max_pending", "At so many, everything is handed out.", lambda one: one.plan["max_pending"]),
     ("suffice_promise_kept", "1 if the promise holds.", lambda one: float(one.certificate.holds)),
     (
@@ -64,7 +67,6 @@ GAUGES: Final[tuple[tuple[str, str, Any], ...]] = (
     ("suffice_feasible", "0 once everything is known to fail too often.", lambda one: float(one.certificate.feasible)),
 )
 COUNTERS: Final[tuple[tuple[str, str, Any], ...]] = (
-    ("suffice_cost", "What was spent.", lambda one: one.cost),
     ("suffice_asks", "Decisions asked.", lambda one: one.asks),
     ("suffice_tells", "Outcomes told.", lambda one: one.tells),
     (
@@ -94,6 +96,8 @@ class Metrics:
             registry=self.registry,
         )
         self._of: dict[tuple[str, str, int], Any] = {}
+        self._making: asyncio.Future[bytes] | None = None
+        self._until = 0.0  # when what was made is too old
 
     def observe(self, method: str, route: str, status: int, seconds: float) -> None:
         """Count an answer."""
@@ -103,14 +107,29 @@ class Metrics:
         one.observe(seconds)
 
     async def text(self) -> bytes:
-        """All of it, as Prometheus reads it."""
+        """All of it, as Prometheus reads it; all who ask within a second get the same."""
+        if self._making is None or (self._making.done() and time.monotonic() >= self._until):
+            self._making = asyncio.ensure_future(self._made())
+            self._making.add_done_callback(_seen)
+        return await asyncio.shield(self._making)  # one who goes away does not stop the others
+
+    async def _made(self) -> bytes:
         found: list[Standing] = []
         page = await self._keeper.standings("", PAGE)
         while page and len(found) <= self._most:
             found += page
+            await asyncio.sleep(0)  # so that asks need not wait for all pages
             page = await self._keeper.standings(found[-1].name, PAGE) if len(page) == PAGE else []
         self._standings.found, self._standings.all = found[: self._most], len(found) <= self._most
-        return generate_latest(self.registry)
+        text = await asyncio.to_thread(generate_latest, self.registry)
+        self._until = time.monotonic() + FRESH
+        return text
+
+
+def _seen(task: "asyncio.Future[bytes]") -> None:
+    """A failure is raised to those who wait; where nobody does any more, the next one makes it anew."""
+    if not task.cancelled():
+        task.exception()
 
 
 class Timed:

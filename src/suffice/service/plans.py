@@ -5,6 +5,7 @@ The same plan is the same text, whatever it left to defaults.
 
 import re
 from collections.abc import Callable
+from functools import cached_property
 from typing import Annotated, Any, Literal, TypeVar
 
 import pydantic_core
@@ -100,8 +101,17 @@ class Plan(Body):
     )
 
     _menu: Menu | None = PrivateAttr(None)
+    _fits: int | None = PrivateAttr(None)  # a number of options that it was found not to exceed
 
     # --- written down
+
+    @classmethod
+    def read(cls, text: str | bytes, limits: Limits) -> "Plan":
+        """The plan that a body describes, with all of the work done that grows with the body: in a thread, if it is large."""
+        plan = cls.model_validate_json(text)
+        plan.check(limits)
+        plan.canonical()
+        return plan
 
     @classmethod
     def parse(cls, text: str | bytes) -> "Plan":
@@ -120,6 +130,11 @@ class Plan(Body):
 
     def canonical(self) -> str:
         """The plan as text, the same for the same plan. Keep it as text: a store that reorders it makes another menu of it."""
+        return self.text
+
+    @cached_property
+    def text(self) -> str:
+        """The same, written once."""
         return pydantic_core.to_json(self.plain()).decode()
 
     def same(self, other: "Plan") -> bool:
@@ -134,7 +149,9 @@ class Plan(Body):
 
     def check(self, limits: Limits) -> None:
         """Refuse a plan that is too large for this server, before anything of it is built."""
-        self.form.check(limits.arms)
+        if self._fits is None or self._fits > limits.arms:
+            self.form.check(limits.arms)
+            self._fits = limits.arms
 
     def menu(self) -> Menu:
         """The menu, built once."""

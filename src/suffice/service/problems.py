@@ -16,7 +16,7 @@ from starlette.routing import Match
 from suffice.errors import AlreadyTold, Infeasible, InvalidArgument, SufficeError, UnknownDecision
 from suffice.service.errors import ServiceError
 from suffice.service.faults import faults, sentence
-from suffice.service.logs import request_id
+from suffice.service.logs import events, request_id
 
 MEDIA: Final = "application/problem+json"
 TITLES: Final = {413: "Content Too Large", 422: "Unprocessable Content"}  # in the words of RFC 9110, in any Python
@@ -56,12 +56,16 @@ def install(app: FastAPI) -> None:
 
     async def known(_: Request, error: Exception) -> Response:
         status = status_of(error) if isinstance(error, SufficeError) else 500
-        if status >= 500 and status != 503:
+        if status == 500 and not isinstance(error, ServiceError):
             raise error  # not one that is meant for the client: it goes to the log
+        if status == 500:
+            events.error("failed", extra={"error": str(error)})
         return said(status, str(error))
 
     async def invalid(_: Request, error: Exception) -> Response:
-        return refused(error.errors() if isinstance(error, RequestValidationError | ValidationError) else [])
+        if isinstance(error, RequestValidationError):
+            return refused(error.errors())  # of parameters, so it is short
+        return refused(error if isinstance(error, ValidationError) else [])
 
     async def routing(request: Request, error: Exception) -> Response:
         status = error.status_code if isinstance(error, HTTPException) else 500
@@ -83,7 +87,7 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(Exception, failed)
 
 
-def refused(errors: Sequence[Any]) -> Response:
+def refused(errors: ValidationError | Sequence[Any]) -> Response:
     """422, with one sentence and every place where something was wrong."""
     found = faults(errors, values=True)
     return problem(422, sentence(found), errors=found)

@@ -1,10 +1,12 @@
 """Recipes of menus that come from outside: nothing in them is taken on trust."""
 
 import re
+from collections.abc import Hashable
 from typing import Any, Final
 
 from suffice.errors import shown
-from suffice.service.values import DEEPEST, MOST_WHOLE, check_scalar, is_number
+from suffice.options import key
+from suffice.service.values import DEEPEST, MOST_LISTED, MOST_WHOLE, check_scalar, is_number
 
 KINDS: Final = ("options", "top_k", "thresholds", "grid", "intervals", "subsets")
 COMMON: Final = frozenset(("kind", "nothing", "everything_success"))
@@ -40,6 +42,8 @@ def _check_listed(recipe: dict[str, Any]) -> None:
     options, costs, most = recipe["options"], recipe["costs"], recipe["max_cost"]
     if not isinstance(options, list) or len(options) < 1 + recipe["nothing"]:
         raise ValueError("must have as options a list of nothing, if there is one, the options between, and everything")
+    _check_length("options", len(options))
+    _check_length("costs", len(costs) if isinstance(costs, list) else 0)
     for option in options:
         check_plain(option)
     if not _is_cost(most):
@@ -47,6 +51,11 @@ def _check_listed(recipe: dict[str, Any]) -> None:
     if costs is not None and not (isinstance(costs, list) and all(map(_is_cost, costs))):
         raise ValueError("must have null or a list of numbers of at least 0 as costs")
     _check_order(recipe["contains"], options[int(recipe["nothing"]) : -1])
+
+
+def _check_length(what: str, length: int) -> None:
+    if length > MOST_LISTED:
+        raise ValueError(f"must have at most {MOST_LISTED:,} {what}, got {length:,}")
 
 
 def check_plain(option: Any, depth: int = DEEPEST) -> None:
@@ -79,14 +88,25 @@ def _check_order(contains: Any, inner: list[Any]) -> None:
     elif contains == "intervals":
         fits = all(_is_span(option) for option in inner)
     elif isinstance(contains, dict) and contains and all(isinstance(axis, list) for axis in contains.values()):
-        for axis in contains.values():
-            for value in axis:
-                check_plain(value)
-        fits = all(_is_point(option, contains) for option in inner)
+        axes = _read_axes(contains)
+        fits = all(_is_point(option, axes) for option in inner)
     else:
         raise ValueError('must have null, "chain", "subsets", "intervals" or an object of axes as contains')
     if not fits:
         raise ValueError(f"must have options that contains speaks of, got {shown(contains)} and others")
+
+
+def _read_axes(contains: dict[str, list[Any]]) -> dict[str, set[Hashable]]:
+    """The values of each axis, made once: there may be as many options as values."""
+    _check_length("values of axes", sum(map(len, contains.values())))
+    axes = {}
+    for name, axis in contains.items():
+        for value in axis:
+            check_plain(value)
+        axes[name] = set(map(key, axis))
+        if len(axes[name]) != len(axis):
+            raise ValueError(f"must list no value of the axis {shown(name)} twice")
+    return axes
 
 
 def _is_names(option: Any) -> bool:
@@ -99,9 +119,11 @@ def _is_span(option: Any) -> bool:
     return isinstance(ends, list) and len(ends) == 2 and all(map(_is_cost, ends)) and 0 <= ends[0] < ends[1] <= 1
 
 
-def _is_point(option: Any, axes: dict[str, list[Any]]) -> bool:
+def _is_point(option: Any, axes: dict[str, set[Hashable]]) -> bool:
     point = option.get("dict") if isinstance(option, dict) else None
-    return isinstance(point, dict) and set(point) == set(axes) and all(point[name] in axes[name] for name in axes)
+    if not isinstance(point, dict) or point.keys() != axes.keys():
+        return False
+    return all(key(point[name]) in values for name, values in axes.items())
 
 
 def _is_cost(value: Any) -> bool:

@@ -97,7 +97,8 @@ KNOWN: dict[str, Any] = {
     "name": "router", "created": 1767225600.0, "archived": None,
     "plan": Plan.model_validate(EXAMPLE).plain(),
     "target": 0.9, "told": 1000, "successes": 903.0, "rate": 0.903, "debt": -3.0, "debt_at_most": 0.9,
-    "holds": True, "breach": False, "pending": 12, "cost": 320.5, "mean_cost": 0.3205, "everything_cost": 1.0,
+    "holds": True, "breach": False, "breaches": 0, "feasible": True, "sound": True, "pending": 12,
+    "cost": 320.5, "mean_cost": 0.3205, "everything_cost": 1.0,
     "dual": 1.25, "asks": 1012, "tells": 1000, "expired": 0, "bounds": "half-log", "chooser": "optimist", "model": None,
 }  # fmt: skip
 
@@ -109,7 +110,7 @@ class Known(BaseModel):
     name: str
     created: Seconds
     archived: Seconds | None
-    plan: dict[str, Any] = Field(description="What it was made from, defaults included.")
+    plan: dict[str, Any] | None = Field(description="What it was made from, defaults included; null in lists.")
     target: float
     told: int = Field(description="Outcomes counted, expired decisions included.")
     successes: float
@@ -118,6 +119,9 @@ class Known(BaseModel):
     debt_at_most: float | None = Field(description="What was promised of the debt.")
     holds: bool = Field(description="Whether the promise holds.")
     breach: bool = Field(description="Whether everything failed, or nothing succeeded, though it never should.")
+    breaches: int = Field(description="Outcomes after which the debt was above its bound.")
+    feasible: bool = Field(description="false once everything is known to fail too often for the target.")
+    sound: bool = Field(description="false only if suffice itself is wrong.")
     pending: int = Field(description="Decisions whose outcome has not been told.")
     cost: float
     mean_cost: float | None = Field(description="The cost of an outcome.")
@@ -132,9 +136,9 @@ class Known(BaseModel):
 
 
 class KnownPage(BaseModel):
-    """Selectors by name; `next` is what to pass as `after` for more, null at the end."""
+    """Selectors by name, without their plans; `next` is what to pass as `after` for more, null at the end."""
 
-    model_config = _example(selectors=[KNOWN], next=None)
+    model_config = _example(selectors=[{**KNOWN, "plan": None}], next=None)
     selectors: list[Known]
     next: str | None
 

@@ -11,7 +11,7 @@ CERTIFICATE: dict[str, Any] = {
     "ahead_at_most": 32.5, "pending": 12, "forgiven": 0.0, "expired": 0, "revived": 0, "unaudited": 0,
     "everything_plays": 210, "everything_failures": 0, "everything_lost": 0, "everything_failure_at_least": 0.0,
     "everything_failure_at_most": 0.047, "nothing_successes": 0.0, "breaches": 0, "holds": True, "breach": False,
-    "feasible": True, "sound": True, "text": "Kept: 90.3% of 1,000 succeeded (target 90%).",
+    "feasible": True, "sound": True, "missing": 15, "text": "Kept: 90.3% of 1,000 succeeded (target 90%).",
 }  # fmt: skip
 
 
@@ -42,6 +42,10 @@ class CertificateReply(BaseModel):
     breach: bool
     feasible: bool = Field(description="false once everything is known to fail too often for the target.")
     sound: bool = Field(description="false only if suffice itself is wrong.")
+    missing: int = Field(
+        description="The most other decisions, everything excluded, that were outstanding when one was asked: "
+        "D = missing + 1. Of groups together, the most in any one."
+    )
     text: str = Field(description="The same in sentences.")
     groups: dict[str, "CertificateReply"] | None = Field(
         None, description='The same of each group, where there are groups; "" is what has none.'
@@ -103,9 +107,9 @@ class BinReply(BaseModel):
     end: Seconds
     told: int
     successes: float
-    rate: float | None
+    rate: float | None = Field(description="null where late outcomes of earlier decisions leave no rate.")
     cost: float
-    mean_cost: float | None
+    mean_cost: float | None = Field(description="null where late outcomes of earlier decisions leave no mean.")
     debt: float = Field(description="At its end, since the beginning.")
     dual: float | None = Field(description="The last one in it.")
     arms: dict[str, int] = Field(description='Outcomes by arm; "others" where there are too many arms to list.')

@@ -1,8 +1,9 @@
 """The routes that change something: make, archive, ask and tell; and those that list selectors."""
 
-import hashlib
+import asyncio
 import re
-from typing import Annotated, Any, Final, cast
+from collections.abc import Callable
+from typing import Annotated, Any, Final, TypeVar, cast
 
 from fastapi import APIRouter, Depends, Query, Request, Response
 from pydantic import BaseModel, ValidationError
@@ -11,6 +12,7 @@ from suffice.errors import InvalidArgument, shown
 from suffice.service import answers
 from suffice.service.bare import NAMED, PATTERN, WITH_BODY, Bare, Named, name_of, only_known, outcomes
 from suffice.service.bodies import TELL_MANY, AskBody, OutcomeBody, OutcomesBody
+from suffice.service.faults import MOST_ERRORS
 from suffice.service.keeper import Keeper
 from suffice.service.keys import MANAGE
 from suffice.service.plans import Plan
@@ -18,6 +20,9 @@ from suffice.service.problems import said
 from suffice.service.records import Key, Wish
 from suffice.service.replies import DecisionReply, DecisionsReply, Known, KnownPage, ResultsReply, ToldReply
 
+Read = TypeVar("Read")
+
+LARGE: Final = 1 << 16  # bytes of a body that is read in a thread, so that others need not wait for it
 ONE: Final = Wish()
 KEY: Final = re.compile("[!-~]{1,200}")
 KEYED: Final[dict[str, Any]] = {
@@ -33,27 +38,39 @@ def keeper_of(request: Request) -> Keeper:
     return cast(Keeper, request.app.state.keeper)
 
 
+async def body_of(request: Request, read: Callable[[bytes], Read]) -> Read:
+    """What is made of the body."""
+    body = await request.body()
+    return await asyncio.to_thread(read, body) if len(body) > LARGE else read(body)
+
+
 # --- ask and tell: the two that are called all the time
 
 
 async def ask(request: Request) -> Response:
-    name, body = name_of(request), await request.body()
-    wish = AskBody.model_validate_json(body).wish() if body else ONE
-    key = request.headers.get("idempotency-key")
-    if key is None:
-        found = await keeper_of(request).ask(name, wish)
-    else:
-        if KEY.fullmatch(key) is None:
-            raise InvalidArgument(f"Idempotency-Key must be 1 to 200 visible ASCII characters, got {shown(key)}")
-        found = await keeper_of(request).ask(name, wish, key, hashlib.sha256(repr(wish).encode()).hexdigest())
+    name, key = name_of(request), request.headers.get("idempotency-key")
+    if key is not None and KEY.fullmatch(key) is None:
+        raise InvalidArgument(f"Idempotency-Key must be 1 to 200 visible ASCII characters, got {shown(key)}")
+    wish, digest = await body_of(request, _asked if key is None else _asked_with_key)
+    found = await keeper_of(request).ask(name, wish, key, digest)
     if wish.count is None:
         return answers.answer(answers.asked(found[0]))
     return answers.answer({"decisions": [answers.asked(one) for one in found]})
 
 
+def _asked(body: bytes) -> tuple[Wish, str]:
+    return (AskBody.model_validate_json(body).wish() if body else ONE), ""
+
+
+def _asked_with_key(body: bytes) -> tuple[Wish, str]:
+    """The same, and what tells it from others."""
+    asked = AskBody.model_validate_json(body or b"{}")
+    return asked.wish(), asked.digest()
+
+
 async def tell(request: Request) -> Response:
-    name, body = name_of(request), await request.body()
-    told = _outcomes(body)
+    name = name_of(request)
+    told = await body_of(request, _outcomes)
     if isinstance(told, OutcomeBody):
         result = (await keeper_of(request).tell(name, [told.outcome()]))[0]
         if result.status != 200:
@@ -70,7 +87,9 @@ def _outcomes(body: bytes) -> OutcomeBody | list[OutcomeBody]:
     try:
         return OutcomeBody.model_validate_json(body)
     except ValidationError as error:
-        if not any(item["loc"] == ("outcomes",) for item in error.errors(include_url=False, include_input=False)):
+        if error.error_count() > MOST_ERRORS or not any(
+            item["loc"] == ("outcomes",) for item in error.errors(include_url=False, include_input=False)
+        ):
             raise
     return OutcomesBody.model_validate_json(body).outcomes
 
@@ -79,7 +98,8 @@ def _outcomes(body: bytes) -> OutcomeBody | list[OutcomeBody]:
 
 
 async def put(request: Request) -> Response:
-    name, plan = name_of(request), Plan.model_validate_json(await request.body())
+    name, limits = name_of(request), keeper_of(request).limits
+    plan = await body_of(request, lambda body: Plan.read(body, limits))
     key: Key | None = getattr(request.state, "key", None)  # there is none where none is required
     confirm = key is not None and MANAGE not in key.scopes
     standing, made = await keeper_of(request).put(name, plan, confirm=confirm)
@@ -105,7 +125,7 @@ async def list_selectors(
 ) -> Response:
     """Selectors and where they stand, by name, a page at a time."""
     found = await keeper_of(request).standings(after, limit + 1, archived)
-    page = [answers.known(one) for one in found[:limit]]
+    page = [answers.listed(one) for one in found[:limit]]
     return answers.answer({"selectors": page, "next": page[-1]["name"] if len(found) > limit else None})
 
 

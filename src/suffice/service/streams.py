@@ -13,6 +13,9 @@ from suffice.service.answers import known, written
 from suffice.service.errors import Overloaded
 from suffice.service.records import Standing
 
+Check = Callable[[], Awaitable[Any]]
+
+CHECKED: Final = 2.0  # seconds between two looks whether who listens still may
 BEAT: Final = 15.0  # seconds after which something is said in any case, so that nobody between takes the line for dead
 
 
@@ -34,7 +37,7 @@ class Streams:
     def end(self) -> None:
         """Let one go."""
         self.open -= 1
-        if not self.open or len(self._looks) > 2 * self._most:
+        if not self.open:
             self._looks.clear()
 
     async def standing(self, name: str, no_older: float) -> Standing:
@@ -43,12 +46,22 @@ class Streams:
         at, task = self._looks.get(name) or (0.0, None)
         if task is None or now - at > no_older:
             task = asyncio.ensure_future(self._look(name))
-            task.add_done_callback(_seen)
+            if len(self._looks) > 2 * self._most:  # of those who looked and did not stay
+                self._looks.clear()
             self._looks[name] = (now, task)
+            task.add_done_callback(lambda done: self._seen(name, done))
         return await asyncio.shield(task)  # one who goes away does not stop the others
 
-    async def events(self, name: str, every: float, first: Standing) -> AsyncIterator[bytes]:
-        """The standing at once, and again whenever it has changed, at most so often."""
+    def _seen(self, name: str, task: "asyncio.Future[Standing]") -> None:
+        """A failure is raised to those who wait, and not kept: who looks for what is not there must not fill the memory."""
+        failed = task.cancelled() or task.exception() is not None
+        if failed and self._looks.get(name, (0.0, None))[1] is task:
+            del self._looks[name]
+
+    async def events(
+        self, name: str, every: float, first: Standing, check: Check | None = None
+    ) -> AsyncIterator[bytes]:
+        """The standing at once, and again whenever it has changed, at most so often; `check` raises once it is to end."""
         said = b""
         beat = time.monotonic()
         standing = first
@@ -60,26 +73,25 @@ class Streams:
             elif time.monotonic() - beat >= BEAT:
                 beat = time.monotonic()
                 yield b": still here\n\n"
-            if await self._wait(every):
-                return
             try:
+                if await self._wait(every, check):
+                    return
                 standing = await self.standing(name, every / 2)
             except SufficeError:
                 return  # the listener comes back, and is told what is wrong
 
-    async def _wait(self, seconds: float) -> bool:
-        """Wait; True if the server ends."""
-        try:
-            await asyncio.wait_for(self.closing.wait(), seconds)
-        except TimeoutError:
-            return False
-        return True
-
-
-def _seen(task: "asyncio.Future[Standing]") -> None:
-    """A failure is raised to those who wait; where nobody does any more, it is nobody's."""
-    if not task.cancelled():
-        task.exception()
+    async def _wait(self, seconds: float, check: Check | None) -> bool:
+        """Wait, and check now and then; True if the server ends."""
+        until = time.monotonic() + seconds
+        while (left := until - time.monotonic()) > 0.0:
+            try:
+                await asyncio.wait_for(self.closing.wait(), left if check is None else min(left, CHECKED))
+            except TimeoutError:
+                if check is not None:
+                    await check()
+                continue
+            return True
+        return False
 
 
 class EventStream(StreamingResponse):

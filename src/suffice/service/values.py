@@ -2,7 +2,7 @@
 
 import re
 from fractions import Fraction
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, TypeVar
 
 from pydantic import (
     AfterValidator,
@@ -11,9 +11,11 @@ from pydantic import (
     ConfigDict,
     Field,
     GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
     PlainValidator,
     WithJsonSchema,
 )
+from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema
 
 from suffice.checks import exact
@@ -27,6 +29,7 @@ LONGEST_NAME: Final = 200  # of a group, an axis, an item or a field
 MOST_FIELDS: Final = 200  # of a context
 DEEPEST: Final = 8  # lists and objects in each other, in an option
 LARGEST_OPTION: Final = 10_000  # characters of an option as JSON, about
+MOST_LISTED: Final = 100_000  # values of a list or an object in a body, whatever else a server allows
 
 CALLED: Final = "x-called"  # in a description: the word for such a value
 NO_NUL: Final = "must hold no NUL character"
@@ -47,6 +50,29 @@ class Says:
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         return core_schema.custom_error_schema(handler(source), SAID, custom_error_message=self.sentence)
+
+
+class AtMost:
+    """A list or an object of at most so many values. Of a list the first fault is the last that is looked for.
+
+    Otherwise the faults of a body of rubbish would take far more memory than the body. Descriptions leave the number out:
+    most bodies are too large before they reach it, and that has a status of its own.
+    """
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        schema = handler(source)
+        if schema["type"] == "list":
+            return {**schema, "max_length": self.most, "fail_fast": True}
+        if schema["type"] == "dict":
+            return {**schema, "max_length": self.most}
+        raise TypeError(f"source must be a list or a dict, got {source}")
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        found = handler(schema)
+        return {name: value for name, value in found.items() if name not in ("maxItems", "maxProperties")}
 
 
 def _no_float(value: Any) -> Any:
@@ -116,6 +142,8 @@ Start = Annotated[
     PlainValidator(_start),
     WithJsonSchema({"anyOf": [{"enum": ["safe", "cheap"]}, {"type": "number", "minimum": 0, "maximum": MOST_NUMBER}]}),
 ]
+Item = TypeVar("Item")
+Listed = Annotated[list[Item], AtMost(MOST_LISTED)]
 Text = Annotated[str, Field(max_length=LONGEST_TEXT), AfterValidator(_text)]
 Name = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME), AfterValidator(_text)]
 
@@ -150,13 +178,15 @@ def check_option(value: Any, depth: int = DEEPEST) -> int:
         return check_scalar(value)
     if depth == 0:
         raise ValueError("must be fewer lists and objects deep")
-    if isinstance(value, dict):
-        size = sum(check_scalar(name) + check_option(item, depth - 1) for name, item in value.items())
-    else:
-        size = sum(check_option(item, depth - 1) for item in value)
-    if size > LARGEST_OPTION:
-        raise ValueError(f"must be at most {LARGEST_OPTION:,} characters as JSON")
-    return size + 2
+    size = 2
+    for item in value:
+        if isinstance(value, dict):
+            size += check_scalar(item) + check_option(value[item], depth - 1)
+        else:
+            size += check_option(item, depth - 1)
+        if size > LARGEST_OPTION + 2:
+            raise ValueError(f"must be at most {LARGEST_OPTION:,} characters as JSON")
+    return size
 
 
 def _option(value: Any) -> Any:
