@@ -23,7 +23,7 @@ class Standing:
     name: str
     created: float  # in seconds since 1970
     archived: float | None
-    plan: Mapping[str, Any] = field(repr=False)
+    plan: Mapping[str, Any] | None = field(repr=False)  # None in lists
     target: float
     told: int
     successes: float
