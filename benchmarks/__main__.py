@@ -4,6 +4,7 @@ import argparse
 import sys
 import time
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 
 import suffice
@@ -41,10 +42,11 @@ def main() -> int:
         print(error, file=sys.stderr)
         return 1
     say(agreed)
+    service = "" if given.only else _service(given.quick, say)
     # The rest first: its memory and caches are best measured before the contestants fill both.
     rows, created = ([], []) if given.only else (extras(plan, say), creation(plan))
     timings = list(measure(kinds, plan, say))
-    report = page(timings, created, rows, agreed, plan, time.monotonic() - start)
+    report = page(timings, created, rows, service, agreed, plan, time.monotonic() - start)
     folder = given.out or (None if given.only else Path(__file__).parent)
     if folder is None:
         print(report)
@@ -56,6 +58,17 @@ def main() -> int:
     draw(timings, folder)
     say(f"wrote RESULTS.md and decision_time.svg, .png in {folder.name}/")
     return 0
+
+
+def _service(quick: bool, say: Callable[[str], None]) -> str:
+    """The service under load, as far as it can be measured here."""
+    say("the service")
+    try:
+        from benchmarks.service import QUICK as QUICK_LOAD
+        from benchmarks.service import Effort, measured
+    except ImportError as error:
+        return f"Not measured: {error}."
+    return measured(QUICK_LOAD if quick else Effort(), say)
 
 
 if __name__ == "__main__":

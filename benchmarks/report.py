@@ -16,14 +16,16 @@ from benchmarks.measure import Kind, Plan, Timing
 OURS = SufficeHalfLog  # what ratios are taken to: the default
 
 
-def page(timings: Sequence[Timing], created: list[Row], rows: list[Row], agreed: str, plan: Plan, took: float) -> str:
+def page(
+    timings: Sequence[Timing], created: list[Row], rows: list[Row], service: str, agreed: str, plan: Plan, took: float
+) -> str:
     """The whole report."""
     cells = {(timing.kind, timing.n): timing for timing in timings}
     kinds = list(dict.fromkeys(timing.kind for timing in timings))
     parts = [
         "# Benchmarks\n\nWritten by `python -m benchmarks`; do not edit.",
         _machine(kinds, plan, took),
-        "## Who is timed\n\n" + _table(["", "what it is; what it is told; what it holds"], [_who(k) for k in kinds]),
+        "## Who is timed\n\n" + table(["", "what it is; what it is told; what it holds"], [_who(k) for k in kinds]),
         "The bandits solve another problem: they look for the most successes, know nothing of costs and hold no rate. "
         "Their times say what a decision costs in a well-known library, not that one could replace the other.",
         "## Time per decision\n\nMicroseconds of CPU for one decision and its outcome (ask + tell, pull + update, "
@@ -42,8 +44,9 @@ def page(timings: Sequence[Timing], created: list[Row], rows: list[Row], agreed:
         "With many arms only few have been played by the time that timing starts, as in real use. River and MABWiser "
         "are given one outcome per arm before it, which is how UCB begins; Vowpal Wabbit and PyBandits start from "
         "their priors.",
-        "## Creating\n\n" + _table(["n", "menu", "selector"], created),
-        "## Other times\n\n" + _table(["what", "CPU time or pace", "remark"], rows),
+        "## Creating\n\n" + table(["n", "menu", "selector"], created),
+        "## Other times\n\n" + table(["what", "CPU time or pace", "remark"], rows),
+        f"## The service\n\n{service}" if service else "",
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -99,7 +102,7 @@ Cells = dict[tuple[Kind, int], Timing]
 
 def _grid(kinds: list[Kind], cells: Cells, plan: Plan, show: Callable[[Cells, Kind, int], str]) -> str:
     head = ["n =", *(f"{n:,}" for n in plan.sizes)]
-    return _table(head, [[kind.label, *(show(cells, kind, n) for n in plan.sizes)] for kind in kinds], right=True)
+    return table(head, [[kind.label, *(show(cells, kind, n) for n in plan.sizes)] for kind in kinds], right=True)
 
 
 def _time(cells: Cells, kind: Kind, n: int) -> str:
@@ -133,7 +136,7 @@ def _missing(timings: Sequence[Timing]) -> str:
     if not sizes:
         return "Every contestant was measured at every n."
     rows = [[label, " and ".join(ns), reason] for (label, reason), ns in sizes.items()]
-    return "Not measured, and why:\n\n" + _table(["", "n", "reason"], rows)
+    return "Not measured, and why:\n\n" + table(["", "n", "reason"], rows)
 
 
 def _details(timings: Sequence[Timing]) -> str:
@@ -142,7 +145,7 @@ def _details(timings: Sequence[Timing]) -> str:
         for t in timings
         if issubclass(t.kind, Holder) and not t.reason
     ]
-    return _table(["", "n", "lower quartile", "upper quartile", "mean", "steps", "interior"], rows, right=True)
+    return table(["", "n", "lower quartile", "upper quartile", "mean", "steps", "interior"], rows, right=True)
 
 
 def number(value: float) -> str:
@@ -159,6 +162,7 @@ def number(value: float) -> str:
     return f"{rounded:.2f}" if rounded >= 1 else f"{rounded:.3g}"
 
 
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]], right: bool = False) -> str:
+def table(head: Sequence[str], rows: Sequence[Sequence[str]], right: bool = False) -> str:
+    """A table in Markdown."""
     rule = ["---", *(["---:" if right else "---"] * (len(head) - 1))]
     return "\n".join("| " + " | ".join(line) + " |" for line in (head, rule, *rows))

@@ -125,18 +125,22 @@ class Controller(ABC):
         flag("audit", audit)
         with self._lock, self._fence:
             now = self._give_up_overdue()
-            return [self._ask(allowed, audit, now) for _ in range(count)]
+            at = self._at()
+            return [self._ask(allowed, audit, now, at) for _ in range(count)]
 
-    def _ask(self, allowed: Any, audit: bool, now: float) -> Decision:
-        ledger, book = self._ledger, self._ledger.page()
-        dual = self._dual(book)
-        forced = False
+    def _at(self) -> tuple[float, int]:
+        """The dual and the rail: outcomes move them, and asks do not."""
+        book = self._ledger.page()
+        return self._dual(book), rail_of(book)
+
+    def _ask(self, allowed: Any, audit: bool, now: float, at: tuple[float, int] | None = None) -> Decision:
+        ledger, forced = self._ledger, False
+        dual, rail = at or self._at()
         opening = self._opening(allowed) if audit else None
         if opening is not None:
             arm, option = opening
         else:
-            rail = rail_of(book)
-            if self._max_pending is not None and book[OUT] >= self._max_pending:
+            if self._max_pending is not None and ledger.book[OUT] >= self._max_pending:
                 # Theory 4: everything, not just any boundary arm, or nothings without end would break the bound.
                 forced = rail == NOTHING and not self._promise.forgiving
                 rail = EVERYTHING

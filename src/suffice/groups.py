@@ -128,9 +128,9 @@ class Group(Selector):
     def _unseat(self, looking: LookingLearner, identity: int) -> None:
         """Nothing: only decisions without a group have seats, and theirs bear the same numbers."""
 
-    def _ask(self, allowed: Any, audit: bool, now: float) -> Decision:
+    def _ask(self, allowed: Any, audit: bool, now: float, at: tuple[float, int] | None = None) -> Decision:
         self._learner.proposed = False
-        decision = Controller._ask(self, allowed, audit, now)
+        decision = Controller._ask(self, allowed, audit, now, at)
         if not audit:
             return decision
         if self._learner.proposed:

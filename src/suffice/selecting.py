@@ -14,7 +14,7 @@ from suffice.book import EVERYTHING, NOTHING, TOLD
 from suffice.checks import flag
 from suffice.controller import Controller, log
 from suffice.errors import InvalidArgument, shown
-from suffice.kernels.layout import PRICE_NOW
+from suffice.kernels.layout import HINT, PRICE_NOW
 from suffice.learner import Learner
 from suffice.looking import Insight, LookingLearner, Looks, Note
 from suffice.memory import written
@@ -199,9 +199,9 @@ class Selecting(Looks, Controller):
                 return arm, self._menu.option(arm)
         return None
 
-    def _ask(self, allowed: Any, audit: bool, now: float) -> Decision:
+    def _ask(self, allowed: Any, audit: bool, now: float, at: tuple[float, int] | None = None) -> Decision:
         self._learner.proposed = False
-        decision = super()._ask(allowed, audit, now)
+        decision = super()._ask(allowed, audit, now, at)
         if self._learner.proposed and audit:
             self._proposed.add(self._own_id(decision))
         return decision
@@ -252,6 +252,8 @@ class Selecting(Looks, Controller):
                 f"option {menu.option(arm)!r} cost {spent:g}, above max_cost {menu.max_cost:g}: the record keeps it, "
                 "learning takes max_cost; set max_cost to what everything really costs"
             )
-        told, price = int(page[TOLD]) + self._elsewhere, self._learner.price(page)
-        self._learner.learn(arm, success, learned, 0 if late else 1, told, price, self._settled in self._proposed)
-        self._learner.arms[PRICE_NOW] = self._learner.price(page)  # once more: the outcome may have moved the hint
+        learner = self._learner
+        told, price, hint = int(page[TOLD]) + self._elsewhere, learner.price(page), learner.arms[HINT]
+        learner.learn(arm, success, learned, 0 if late else 1, told, price, self._settled in self._proposed)
+        # Once more if the outcome has moved the hint.
+        learner.arms[PRICE_NOW] = price if learner.arms[HINT] == hint else learner.price(page)

@@ -29,7 +29,7 @@ def dual_at(book: Any, arms: Any) -> float:
     if arms[CURVE] == 0.0:
         return dual_of(book)
     x = 1.0 + (debt_of(book) + book[FORGIVEN]) / bend_of(book)
-    cap, hint = book[CAP], arms[HINT]
+    cap, hint = book[CAP], float(arms[HINT])
     if x >= 1.0:
         return float(cap)
     if x >= 0.0:

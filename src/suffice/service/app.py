@@ -61,6 +61,8 @@ def make_app(keeper: Keeper, settings: Settings) -> FastAPI:
         redirect_slashes=False,
         lifespan=life,
         openapi_tags=TAGS,
+        # Looked up for each request otherwise; earlier versions ignore it.
+        telemetry={"tracing": False, "metrics": False, "logs": False},
     )
     app.root_path = settings.root_path
     app.state.keeper, app.state.settings = keeper, settings

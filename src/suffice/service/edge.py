@@ -92,6 +92,8 @@ class Edge:
         self._open = settings.open
         self._proxies = Proxies(settings.trusted_proxies) if settings.trusted_proxies else None
         self._fits = lru_cache(1024)(self._find_host)
+        self._ours = lru_cache(64)(lambda host: is_local_name(host_name(host)) or self._find_host(host))
+        self._log_all = settings.access_log
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -125,7 +127,7 @@ class Edge:
                 said = "the server failed to answer; its log says more under this request_id"
                 await problem(500, said)(scope, receive, answer)
         finally:
-            if self.settings.access_log or status >= 500:
+            if self._log_all or status >= 500:
                 self._log(scope, path, status, began, state)
 
     async def _pass(self, scope: Scope, path: str, headers: Headers, receive: Receive, answer: Send) -> None:
@@ -191,7 +193,7 @@ class Edge:
             return problem(
                 403, "this server runs open and answers only this machine: create keys and set keys = required"
             )
-        if not (is_local_name(host_name(host)) or self._fits(host)):
+        if not self._ours(host):
             return problem(421, "this server runs open and answers only to localhost: see the setting allowed_hosts")
         if scope["method"] in UNSAFE and (origin := headers.get(b"origin")) is not None:
             text = origin.decode("latin-1").lower()
@@ -216,9 +218,10 @@ class Edge:
     # --- the body
 
     def _refuse_body(self, method: str, headers: Headers) -> Response | None:
-        if method in UNSAFE and method != "DELETE" and not _JSON.fullmatch(headers.get(b"content-type", b"")):
+        kind = headers.get(b"content-type", b"")
+        if kind != b"application/json" and method in UNSAFE and method != "DELETE" and not _JSON.fullmatch(kind):
             return problem(415, "the body must be JSON, with the header Content-Type: application/json")
-        if headers.get(b"content-encoding", b"identity").lower() != b"identity":
+        if b"content-encoding" in headers and headers[b"content-encoding"].lower() != b"identity":
             return problem(415, "the body must not be compressed")
         length = headers.get(b"content-length", b"0")
         if not length.isdigit():
@@ -270,5 +273,7 @@ def _logged(scope: Scope) -> str:
 
 def _joined(own: list[tuple[bytes, bytes]], dress: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
     """What an answer says of itself comes first."""
+    if len(own) == 2 and own[0][0] == b"content-length" and own[1][0] == b"content-type":  # as most are
+        return own + dress
     said = {name.lower() for name, _ in own}
     return [*own, *(pair for pair in dress if pair[0] not in said)]

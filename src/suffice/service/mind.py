@@ -206,15 +206,21 @@ class Sitting:
         self._before = seen_by(self._own, shards, number)
         self.cost, self.events = self._own.cost, self._own.events
         self._holder = mind.holder(group)
+        self._looking = self._holder._looking
         _put(self._holder, mind.promise, self._before)
 
-    def ask(self, allowed: Any, audit: bool, context: Any, now: float) -> tuple[Decision, str | None]:
+    def at(self) -> tuple[float, int] | None:
+        """The dual and the rail, for asks one after the other; None where each has to look for itself."""
+        return self._holder._at() if self._looking is None else None
+
+    def ask(
+        self, allowed: Any, audit: bool, context: Any, now: float, at: tuple[float, int] | None
+    ) -> tuple[Decision, str | None]:
         """A decision, and the note that its outcome will need."""
-        holder = self._holder
-        looking = holder._looking
+        holder, looking = self._holder, self._looking
         if looking is not None:
             looking.see(context)
-        decision = holder._ask(allowed, audit, now)
+        decision = holder._ask(allowed, audit, now, at)
         if not audit:
             return decision, None
         own = holder._own_id(decision)
@@ -279,5 +285,5 @@ def _put(holder: Selecting, promise: Promise, counts: Counts) -> None:
     ledger = holder._ledger
     ledger.pending.clear()
     ledger.expired.clear()
-    ledger.put(promise.open(counts))
+    ledger.book = promise.open(counts)  # a list: the short way is shut, so that no compiled code looks at it
     ledger.restored = False

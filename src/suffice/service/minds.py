@@ -22,7 +22,8 @@ SAVE_EVERY: Final = 5000  # events; so many may have to be learned again after a
 SAVE_AFTER: Final = 30.0  # seconds
 SELDOM: Final = 50.0  # times as long as saving takes, at least, until it is saved again
 SHORT: Final = 2000  # characters: a plan that is read in no time
-LOADED: Final = 2000  # minds that are kept in memory; of more, those least used go
+LOADED: Final = 10_000  # minds that are kept in memory, and the arms of all of them; of more, those least used go
+ARMS: Final = 1_000_000
 FOLLOW_EVERY: Final = 0.2  # seconds
 
 
@@ -166,10 +167,15 @@ class Minds:
                 continue
             if new >= SAVE_EVERY or (new and since > SAVE_AFTER):
                 await self._save(mind)
-        for mind in sorted(self._minds.values(), key=lambda one: one.used_at)[: max(0, len(self._minds) - LOADED)]:
+        arms = sum(mind.menu.arms for mind in self._minds.values())
+        if len(self._minds) <= LOADED and arms <= ARMS:
+            return
+        for mind in sorted(self._minds.values(), key=lambda one: one.used_at):
+            if len(self._minds) <= LOADED and arms <= ARMS:
+                return
             await self._save(mind)
-            if mind.learned == mind.saved:
-                self._minds.pop(mind.number, None)
+            if mind.learned == mind.saved and self._minds.pop(mind.number, None) is not None:
+                arms -= mind.menu.arms
 
     async def save_all(self) -> None:
         """Save everything that was learned."""

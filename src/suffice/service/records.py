@@ -1,7 +1,7 @@
 """What goes through the service: wishes and outcomes in, decisions and standings out, rows to the store and back."""
 
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from suffice.certificate import Certificate
 from suffice.promise import Counts
@@ -37,9 +37,11 @@ class Wish:
     group: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """A decision as it is handed out; `decision` is None where it will not be judged."""
+class Asked(NamedTuple):
+    """A decision as it is handed out; `decision` is None where it will not be judged.
+
+    A tuple underneath, as the library's own: there are many of them.
+    """
 
     decision: int | None
     arm: int
@@ -49,8 +51,7 @@ class Asked:
     nothing: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(NamedTuple):
     """How a decision went."""
 
     decision: int
@@ -58,8 +59,7 @@ class Outcome:
     cost: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Told:
+class Told(NamedTuple):
     """What became of an outcome: counted, unchanged (the same was told before), amended (it had expired), or why not."""
 
     decision: int

@@ -8,9 +8,10 @@ import contextlib
 import json
 import logging
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any, Final
 
+from suffice.book import EVERYTHING, NOTHING
 from suffice.checks import WHOLE
 from suffice.errors import InvalidArgument, SufficeError, UnknownDecision
 from suffice.service.errors import Conflict, Gone
@@ -141,32 +142,16 @@ class Batch:
 
     def _decide(self, request: Ask, main: Sitting, own: Sitting, rows: list[Row]) -> list[Asked]:
         mind, wish = request.mind, request.wish
-        contexts = wish.contexts or [None] * request.size
-        after, result = mind.plan.expire_after, []
-        for context in contexts:
-            decision, note = own.ask(request.allowed, wish.audit, context, self.now)
-            identity = None
+        after, result, at = mind.plan.expire_after, [], own.at()
+        due = None if after is None else self.now + after
+        for context in wish.contexts or [None] * request.size:
+            decision, note = own.ask(request.allowed, wish.audit, context, self.now, at)
+            identity, arm, _, kind, dual, _ = decision
             if wish.audit:
-                identity = decision.id if own is main else main.take_id()
-                due = None if after is None else self.now + after
-                rows.append(
-                    Row(
-                        mind.number,
-                        identity,
-                        wish.group or "",
-                        decision.arm,
-                        decision.dual,
-                        self.now,
-                        due=due,
-                        note=note,
-                    )
-                )
-            result.append(
-                Asked(
-                    identity, decision.arm, mind.option(decision.arm), decision.dual, decision.is_everything,
-                    decision.is_nothing,
-                )
-            )  # fmt: skip
+                identity = identity if own is main else main.take_id()
+                rows.append(Row(mind.number, identity, wish.group or "", arm, dual, self.now, due, note))
+            asked = identity if wish.audit else None
+            result.append(Asked(asked, arm, mind.option(arm), dual, kind == EVERYTHING, kind == NOTHING))
         return result
 
     def _sitting(self, mind: Mind, group: str, shard: int, found: Mapping[Whose, Shards]) -> Sitting:
@@ -318,7 +303,7 @@ def _told_before(request: Tell, row: Row, units: int, cost: float | None) -> Tol
 
 
 def _text(result: list[Asked]) -> str:
-    return json.dumps([asdict(one) for one in result])
+    return json.dumps([one._asdict() for one in result])
 
 
 def _again(reply: Reply, request: Ask) -> list[Asked]:

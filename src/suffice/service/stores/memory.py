@@ -49,7 +49,7 @@ class MemoryStore(Store):
             self._write(work.ask(SHARD, self._found(work.asks), replies))
         if work.tells:
             found = {one: self._rows.get(one[0], {}).get(one[1]) for one in work.tells}
-            rows = {one: replace(row) for one, row in found.items() if row is not None}
+            rows = {one: row for one, row in found.items() if row is not None}  # replaced when settled, never changed
             self._write(work.tell(SHARD, self._found(whose(work, rows.values())), rows))
 
     def _found(self, wanted: Collection[Whose]) -> dict[Whose, Shards]:
