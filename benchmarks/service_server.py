@@ -65,8 +65,9 @@ def bare() -> None:
 
 def ours(store: str, *, singly: bool, quiet: bool) -> None:
     """Serve as `suffice serve` does. `singly`: a commit for each request; `quiet`: no line in the log for each."""
-    from suffice.service import logs, server, writer
-    from suffice.service.settings import Settings
+    from suffice.service import writer
+    from suffice.service.http import logs, server
+    from suffice.service.http.settings import Settings
 
     settings = Settings(store=store, access_log=not quiet, max_selectors=20_000)
     logs.setup(settings.log_level, settings.log_format)

@@ -16,9 +16,9 @@ import uvicorn
 import suffice
 from suffice import AsyncClient, Client, Menu, Selector
 from suffice.client import UNASKED
-from suffice.service.keys import new_key
-from suffice.service.server import Service, bind, build
-from suffice.service.settings import Settings
+from suffice.service.http.keys import new_key
+from suffice.service.http.server import Service, bind, build
+from suffice.service.http.settings import Settings
 from suffice.service.stores import open_store
 
 MENU = Menu({"a": 0.1, "b": 0.4}, everything="all", nothing="none")

@@ -20,15 +20,15 @@ import pytest
 from postgres import Postgres
 from servers import Server, servers
 
-from suffice.service.app import make_app
-from suffice.service.bare import WHY
-from suffice.service.bodies import AskBody
-from suffice.service.configuration import _default
+from suffice.service.http.app import make_app
+from suffice.service.http.bare import WHY
+from suffice.service.http.bodies import AskBody
+from suffice.service.http.configuration import _default
+from suffice.service.http.settings import Settings
 from suffice.service.keeper import Keeper
-from suffice.service.menus import Recipe
 from suffice.service.plans import Plan
+from suffice.service.plans.menus import Recipe
 from suffice.service.records import STATES
-from suffice.service.settings import Settings
 from suffice.service.stores import open_store
 from suffice.service.stores.copy import copy
 from suffice.service.stores.schema import TABLES

@@ -15,12 +15,12 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from suffice.service import logs
-from suffice.service.edge import Edge, needed
 from suffice.service.errors import StoreDown
-from suffice.service.keys import Keyring, new_key
+from suffice.service.http import logs
+from suffice.service.http.edge import Edge, needed
+from suffice.service.http.keys import Keyring, new_key
+from suffice.service.http.settings import Settings
 from suffice.service.records import Key
-from suffice.service.settings import Settings
 
 LOCAL = "http://127.0.0.1:8470"
 KEYS = {scope: new_key(scope, (scope,), time.time(), None, ()) for scope in ("use", "manage", "read")}
@@ -371,7 +371,7 @@ def test_bodies_that_are_too_large() -> None:
 
 
 def test_the_largest_are_not_even_read_to_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("suffice.service.intake.MOST_DISCARDED", 10_000)
+    monkeypatch.setattr("suffice.service.http.intake.MOST_DISCARDED", 10_000)
     response = Caller(max_body=2048)("PUT", "/v1/selectors/a", content=chunks(1000, 1000), headers=JSON)
     refused(response, 413, "at most 2,048 bytes")
     assert response.headers["connection"] == "close"

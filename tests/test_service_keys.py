@@ -14,9 +14,9 @@ import pytest
 from command import say_in_process
 
 from suffice.errors import InvalidArgument
-from suffice.service import keys as module
 from suffice.service.errors import StoreDown
-from suffice.service.keys import BadKey, Forbidden, Keyring, NewKey, Unauthorised, new_key
+from suffice.service.http import keys as module
+from suffice.service.http.keys import BadKey, Forbidden, Keyring, NewKey, Unauthorised, new_key
 from suffice.service.records import Key
 from suffice.service.stores import open_store
 
@@ -70,7 +70,7 @@ def ring(store: FakeStore, tick: Callable[[], float] = time.monotonic) -> Keyrin
 
 @pytest.fixture(autouse=True)
 def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("suffice.service.keys.UNKNOWN_EVERY", 0.01)
+    monkeypatch.setattr("suffice.service.http.keys.UNKNOWN_EVERY", 0.01)
 
 
 def refused(work: Coroutine[Any, Any, Any], kind: type[Exception], said: str) -> Exception:

@@ -17,15 +17,16 @@ from prometheus_client.parser import text_string_to_metric_families
 from pydantic import BaseModel
 
 from suffice.certificate import Certificate
-from suffice.service import answers, export, keys, menus, metrics, replies, replies_looks, streams
-from suffice.service.app import make_app
-from suffice.service.docs import STYLE
-from suffice.service.edge import CSP
 from suffice.service.errors import StoreDown
+from suffice.service.http import answers, export, keys, metrics, replies, replies_looks, streams
+from suffice.service.http.app import make_app
+from suffice.service.http.docs import STYLE
+from suffice.service.http.edge import CSP
+from suffice.service.http.openapi import BODIES, REPLIES, schemas
+from suffice.service.http.settings import Settings
 from suffice.service.keeper import Keeper
-from suffice.service.openapi import BODIES, REPLIES, schemas
+from suffice.service.plans import menus
 from suffice.service.records import Bin
-from suffice.service.settings import Settings
 from suffice.service.stores import open_store
 
 

@@ -14,13 +14,12 @@ from pydantic import ValidationError
 from suffice import Menu, Selector
 from suffice.errors import InvalidArgument
 from suffice.options import key
-from suffice.service import json_options, recipes
-from suffice.service.faults import faults, where_of
-from suffice.service.menus import Options
-from suffice.service.plans import EXAMPLE, Plan, arm_of, option_json
-from suffice.service.recipes import check_recipe
+from suffice.service.plans import EXAMPLE, Plan, arm_of, json_options, option_json, recipes
+from suffice.service.plans.faults import faults, where_of
+from suffice.service.plans.menus import Options
+from suffice.service.plans.recipes import check_recipe
+from suffice.service.plans.values import MOST_LISTED
 from suffice.service.records import Limits
-from suffice.service.values import MOST_LISTED
 
 FORMS: list[tuple[dict[str, Any], Menu]] = [
     (

@@ -521,7 +521,7 @@ def test_workers_that_cannot_start_say_why_once(tmp_path: Path) -> None:
 
 def test_the_factory_for_other_servers(tmp_path: Path) -> None:
     env, path = {**BARE, "SUFFICE_NO_COMPILE": "1", "SUFFICE_STORE": "memory:"}, tmp_path / "u.sock"
-    flags = ["--factory", "suffice.service.server:app", "--uds", str(path)]
+    flags = ["--factory", "suffice.service.http.server:app", "--uds", str(path)]
     with subprocess.Popen([sys.executable, "-m", "uvicorn", *flags], env=env, cwd=tmp_path) as process:
         try:
             until = time.monotonic() + PATIENCE

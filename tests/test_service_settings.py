@@ -9,8 +9,8 @@ import pytest
 from command import say_in_process
 
 from suffice.errors import InvalidArgument
-from suffice.service.configuration import load, sample, shown_as_toml
-from suffice.service.settings import Settings
+from suffice.service.http.configuration import load, sample, shown_as_toml
+from suffice.service.http.settings import Settings
 
 ROOT = Path(__file__).parents[1]
 
@@ -139,7 +139,7 @@ def test_what_is_shown_can_be_read_back_and_hides_the_password(monkeypatch: pyte
 
 
 def test_the_sample_is_the_model() -> None:
-    """To write it anew: python -c 'from suffice.service.configuration import sample; print(sample(), end="")'."""
+    """To write it anew: python -c 'from suffice.service.http.configuration import sample; print(sample(), end="")'."""
     text = (ROOT / "deploy/suffice.toml").read_text()
     assert text == sample()
     assert tomllib.loads(text) == {}

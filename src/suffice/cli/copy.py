@@ -25,7 +25,7 @@ def copy(source: str, target: str, /, *, as_json: AsJson = False) -> None:
         Print how many rows of each table were copied as JSON and nothing else.
     """
     service_or_say("copy")
-    from suffice.service.logs import masked
+    from suffice.service.http.logs import masked
     from suffice.service.stores.copy import copy as run
 
     where = console(as_json)

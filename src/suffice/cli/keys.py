@@ -52,7 +52,7 @@ def create(
         Print JSON and nothing else.
     """
     service_or_say("keys")
-    from suffice.service.keys import NewKey, new_key
+    from suffice.service.http.keys import NewKey, new_key
 
     async def make(found: "Store") -> NewKey:
         now = time.time()
@@ -144,7 +144,7 @@ def moment(text: str | None, now: float) -> float | None:
 
 def _on(url: str | None, config: str | None, do: "Callable[[Store], Awaitable[Found]]", *, new: bool = False) -> Found:
     """Do something with the keys of a store; `new`: which may be made for it."""
-    from suffice.service.configuration import load
+    from suffice.service.http.configuration import load
     from suffice.service.stores import open_store
 
     address = load({} if url is None else {"store": url}, config).settings.store

@@ -28,8 +28,8 @@ def serve(*tokens: Annotated[str, Parameter(show=False, allow_leading_hyphen=Tru
 
 def _flags() -> App:
     """A command with a flag for each setting."""
-    from suffice.service.configuration import FILE
-    from suffice.service.settings import PREFIX, Settings
+    from suffice.service.http.configuration import FILE
+    from suffice.service.http.settings import PREFIX, Settings
 
     app = App(name="suffice serve", help_flags=["--help", "-h"], version_flags=[], help_format="plaintext")
     keyword = inspect.Parameter.KEYWORD_ONLY
@@ -78,12 +78,12 @@ def _annotated(field: Any) -> Any:
 
 
 def _run(*, config: str | None = None, show_config: bool = False, **given: Any) -> None:
-    from suffice.service.configuration import load, shown_as_toml
+    from suffice.service.http.configuration import load, shown_as_toml
 
     loaded = load({name: value for name, value in given.items() if value is not None}, config)
     if show_config:
         sys.stdout.write(shown_as_toml(loaded))
         return
-    from suffice.service.server import serve as run
+    from suffice.service.http.server import serve as run
 
     run(loaded.settings)

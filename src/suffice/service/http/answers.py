@@ -12,7 +12,7 @@ from suffice.checks import WHOLE
 from suffice.looking import Insight
 from suffice.menu import Menu
 from suffice.records import Arm
-from suffice.service.json_options import option_json
+from suffice.service.plans.json_options import option_json
 from suffice.service.records import AMENDED, EXPIRED, PENDING, STATES, Asked, Bin, Row, Standing, Told
 from suffice.together import Together
 

@@ -5,15 +5,15 @@ from typing import Annotated, Any, Final, Literal
 from fastapi import APIRouter, Depends, Query, Request, Response
 from starlette.responses import StreamingResponse
 
-from suffice.service import answers
-from suffice.service.bare import Named, only_known, outcomes
-from suffice.service.export import PAGE, lines
-from suffice.service.keys import READ, Keyring
-from suffice.service.replies import Known
-from suffice.service.replies_looks import ArmsReply, CertificateReply, HistoryReply, InsightReply, RowsReply
-from suffice.service.routes import keeper_of
-from suffice.service.streams import EventStream, Streams
-from suffice.service.values import MOST_WHOLE, Name
+from suffice.service.http import answers
+from suffice.service.http.bare import Named, only_known, outcomes
+from suffice.service.http.export import PAGE, lines
+from suffice.service.http.keys import READ, Keyring
+from suffice.service.http.replies import Known
+from suffice.service.http.replies_looks import ArmsReply, CertificateReply, HistoryReply, InsightReply, RowsReply
+from suffice.service.http.routes import keeper_of
+from suffice.service.http.streams import EventStream, Streams
+from suffice.service.plans.values import MOST_WHOLE, Name
 
 CSV: Final[dict[str, Any]] = {"text/csv": {"schema": {"type": "string"}}}
 EVENT: Final[dict[str, Any]] = {

@@ -6,7 +6,7 @@ from html import escape
 from importlib import resources
 from typing import Any, Final
 
-from suffice.service.pieces import (
+from suffice.service.http.pieces import (
     anchor,
     code,
     default,
@@ -21,9 +21,9 @@ from suffice.service.pieces import (
     table,
     title,
 )
-from suffice.service.values import CALLED
+from suffice.service.plans.values import CALLED
 
-STYLE: Final = resources.files("suffice.service").joinpath("docs.css").read_text("utf-8")
+STYLE: Final = resources.files("suffice.service.http").joinpath("docs.css").read_text("utf-8")
 HERE: Final = "\0here"  # where the address of the server will stand: NUL is in no text of ours
 
 USUAL: Final = (

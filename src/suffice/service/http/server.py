@@ -21,12 +21,12 @@ from fastapi import FastAPI
 
 import suffice
 from suffice.errors import InvalidArgument, SufficeError, shown
-from suffice.service import logs
-from suffice.service.configuration import load
+from suffice.service.http import logs
+from suffice.service.http.configuration import load
+from suffice.service.http.keys import SCOPES, alive
+from suffice.service.http.protocols import protocol
+from suffice.service.http.settings import Settings
 from suffice.service.keeper import Keeper
-from suffice.service.keys import SCOPES, alive
-from suffice.service.protocols import protocol
-from suffice.service.settings import Settings
 from suffice.service.stores import open_store
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def serve(settings: Settings) -> None:
     sock = bind(settings)
     try:
         if settings.workers > 1:
-            from suffice.service.workers import supervise
+            from suffice.service.http.workers import supervise
 
             supervise(settings, sock, lambda: announce(settings, sock))
         else:
@@ -76,14 +76,14 @@ def run(settings: Settings, sock: socket.socket, ready: Callable[[], None], pare
 
 def build(settings: Settings) -> tuple[FastAPI, Keeper]:
     """The app and what it stands on."""
-    from suffice.service.app import make_app
+    from suffice.service.http.app import make_app
 
     keeper = Keeper(open_store(settings.store), settings.limits)
     return make_app(keeper, settings), keeper
 
 
 def app() -> FastAPI:
-    """For a server of your own: `uvicorn --factory suffice.service.server:app`. Settings from environment and file.
+    """For a server of your own: `uvicorn --factory suffice.service.http.server:app`. Settings from environment and file.
 
     Set SUFFICE_HOST to where that server listens: beyond loopback, keys are required.
     """

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from suffice.service.problems import problem
-from suffice.service.settings import Settings
+from suffice.service.http.problems import problem
+from suffice.service.http.settings import Settings
 
 MOST_HEADER: Final = 64 << 10  # bytes
 MORE: Final = 100  # connections beyond the most that are told so; those beyond are closed without a word

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from starlette.types import Scope
 
-from suffice.service.settings import UNIX
+from suffice.service.http.settings import UNIX
 
 # Headers that say: this came through a proxy.
 FORWARDED: Final = frozenset(

@@ -15,8 +15,8 @@ from starlette.routing import Match
 
 from suffice.errors import AlreadyTold, Infeasible, InvalidArgument, SufficeError, UnknownDecision
 from suffice.service.errors import ServiceError
-from suffice.service.faults import faults, sentence
-from suffice.service.logs import events, request_id
+from suffice.service.http.logs import events, request_id
+from suffice.service.plans.faults import faults, sentence
 
 MEDIA: Final = "application/problem+json"
 TITLES: Final = {413: "Content Too Large", 422: "Unprocessable Content"}  # in the words of RFC 9110, in any Python

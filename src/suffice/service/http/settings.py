@@ -9,7 +9,7 @@ from pydantic import Field, field_validator, model_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from suffice.errors import shown
-from suffice.service.logs import masked
+from suffice.service.http.logs import masked
 from suffice.service.records import Limits
 
 PREFIX: Final = "SUFFICE_"

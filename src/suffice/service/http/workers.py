@@ -13,8 +13,8 @@ from multiprocessing.context import SpawnContext, SpawnProcess
 from typing import Any, Final
 
 from suffice.errors import SufficeError
-from suffice.service import logs
-from suffice.service.settings import Settings
+from suffice.service.http import logs
+from suffice.service.http.settings import Settings
 
 LOOK: Final = 0.2  # seconds between looks
 BREATH: Final = 1.0  # seconds before one that died is replaced
@@ -96,7 +96,7 @@ def _start(context: SpawnContext, settings: Settings, sock: socket.socket) -> Wo
 
 def work(settings: Settings, sock: socket.socket, pipe: Any, parent: int) -> None:
     """What each process does."""
-    from suffice.service.server import run
+    from suffice.service.http.server import run
 
     signal.signal(
         signal.SIGINT, signal.SIG_IGN

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from suffice.errors import shown
 from suffice.options import key
-from suffice.service.values import DEEPEST, MOST_LISTED, MOST_WHOLE, check_scalar, is_number
+from suffice.service.plans.values import DEEPEST, MOST_LISTED, MOST_WHOLE, check_scalar, is_number
 
 KINDS: Final = ("options", "top_k", "thresholds", "grid", "intervals", "subsets")
 COMMON: Final = frozenset(("kind", "nothing", "everything_success"))

@@ -16,13 +16,10 @@ from suffice.guided import KAPPA
 from suffice.menu import Menu
 from suffice.options import key
 from suffice.selector import Selector
-from suffice.service.faults import refuse
-from suffice.service.json_options import arm_of, option_json
-from suffice.service.menus import AnyForm
+from suffice.service.plans.faults import refuse
+from suffice.service.plans.menus import AnyForm
+from suffice.service.plans.values import Body, Counting, Positive, Start, Target, Whole, as_share
 from suffice.service.records import Limits
-from suffice.service.values import Body, Counting, Positive, Start, Target, Whole, as_share
-
-__all__ = ["EXAMPLE", "Plan", "arm_of", "option_json"]
 
 Made = TypeVar("Made")
 

@@ -12,8 +12,8 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from suffice.errors import InvalidArgument, shown
-from suffice.service.problems import MEDIA
-from suffice.service.replies import Problem
+from suffice.service.http.problems import MEDIA
+from suffice.service.http.replies import Problem
 
 PATTERN: Final = "[a-z0-9][a-z0-9._-]{0,63}"
 NAME: Final = re.compile(PATTERN)

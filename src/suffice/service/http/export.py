@@ -10,7 +10,7 @@ from typing import Any, Final
 import pydantic_core
 
 from suffice.menu import Menu
-from suffice.service.answers import row
+from suffice.service.http.answers import row
 from suffice.service.keeper import Keeper
 from suffice.service.records import STATES, Row
 

@@ -9,9 +9,9 @@ from suffice.checks import exact
 from suffice.errors import InvalidArgument
 from suffice.menu import LEFT_OUT, Menu
 from suffice.options import count_cells
-from suffice.service.json_options import JsonMenu, check_apart
-from suffice.service.recipes import check_recipe
-from suffice.service.values import (
+from suffice.service.plans.json_options import JsonMenu, check_apart
+from suffice.service.plans.recipes import check_recipe
+from suffice.service.plans.values import (
     DEEPEST,
     MOST_LISTED,
     AtMost,

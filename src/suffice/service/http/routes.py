@@ -9,16 +9,16 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 from pydantic import BaseModel, ValidationError
 
 from suffice.errors import InvalidArgument, shown
-from suffice.service import answers
-from suffice.service.bare import NAMED, PATTERN, WITH_BODY, Bare, Named, name_of, only_known, outcomes
-from suffice.service.bodies import TELL_MANY, AskBody, OutcomeBody, OutcomesBody
-from suffice.service.faults import MOST_ERRORS
+from suffice.service.http import answers
+from suffice.service.http.bare import NAMED, PATTERN, WITH_BODY, Bare, Named, name_of, only_known, outcomes
+from suffice.service.http.bodies import TELL_MANY, AskBody, OutcomeBody, OutcomesBody
+from suffice.service.http.keys import MANAGE
+from suffice.service.http.problems import said
+from suffice.service.http.replies import DecisionReply, DecisionsReply, Known, KnownPage, ResultsReply, ToldReply
 from suffice.service.keeper import Keeper
-from suffice.service.keys import MANAGE
 from suffice.service.plans import Plan
-from suffice.service.problems import said
+from suffice.service.plans.faults import MOST_ERRORS
 from suffice.service.records import Key, Wish
-from suffice.service.replies import DecisionReply, DecisionsReply, Known, KnownPage, ResultsReply, ToldReply
 
 Read = TypeVar("Read")
 

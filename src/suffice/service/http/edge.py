@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Final
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from suffice.service import intake, logs
 from suffice.service.errors import ServiceError
-from suffice.service.keys import MANAGE, READ, USE, Forbidden, Keyring, Unauthorised
-from suffice.service.problems import problem
-from suffice.service.proxies import FORWARDED, Proxies, host_name, is_host, is_local, is_local_name
-from suffice.service.settings import Settings
+from suffice.service.http import intake, logs
+from suffice.service.http.keys import MANAGE, READ, USE, Forbidden, Keyring, Unauthorised
+from suffice.service.http.problems import problem
+from suffice.service.http.proxies import FORWARDED, Proxies, host_name, is_host, is_local, is_local_name
+from suffice.service.http.settings import Settings
 
 if TYPE_CHECKING:
     from fastapi import FastAPI

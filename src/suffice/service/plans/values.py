@@ -20,7 +20,7 @@ from pydantic_core import CoreSchema, core_schema
 
 from suffice.checks import exact
 from suffice.errors import shown
-from suffice.service.faults import SAID
+from suffice.service.plans.faults import SAID
 
 MOST_WHOLE: Final = 1 << 53  # beyond it not every reader of JSON keeps a whole number exactly
 MOST_NUMBER: Final = 1e100

@@ -9,8 +9,8 @@ from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from suffice.errors import SufficeError
-from suffice.service.answers import known, written
 from suffice.service.errors import Overloaded
+from suffice.service.http.answers import known, written
 from suffice.service.records import Standing
 
 Check = Callable[[], Awaitable[Any]]

@@ -14,9 +14,9 @@ from pydantic.fields import FieldInfo
 from pydantic_settings import EnvSettingsSource
 
 from suffice.errors import InvalidArgument, shown
-from suffice.service.faults import faults
-from suffice.service.logs import masked
-from suffice.service.settings import PREFIX, Settings
+from suffice.service.http.logs import masked
+from suffice.service.http.settings import PREFIX, Settings
+from suffice.service.plans.faults import faults
 
 FILE: Final = "suffice.toml"
 

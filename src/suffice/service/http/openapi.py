@@ -7,9 +7,9 @@ from fastapi.openapi.utils import get_openapi
 from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue, models_json_schema
 
-from suffice.service import replies, replies_looks
-from suffice.service.bodies import AskBody, OutcomeBody, OutcomesBody
-from suffice.service.edge import OPEN
+from suffice.service.http import replies, replies_looks
+from suffice.service.http.bodies import AskBody, OutcomeBody, OutcomesBody
+from suffice.service.http.edge import OPEN
 from suffice.service.plans import Plan
 
 BODIES: Final[tuple[type[BaseModel], ...]] = (Plan, AskBody, OutcomeBody, OutcomesBody)

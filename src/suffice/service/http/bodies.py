@@ -7,8 +7,8 @@ from typing import Annotated, Any, Final
 from pydantic import AfterValidator, ConfigDict, Field, TypeAdapter, model_validator
 
 from suffice.options import key
+from suffice.service.plans.values import AtMost, Body, Context, Cost, Counting, Listed, Name, Option, Success, Whole
 from suffice.service.records import Outcome, Wish
-from suffice.service.values import AtMost, Body, Context, Cost, Counting, Listed, Name, Option, Success, Whole
 
 MOST_AVAILABLE: Final = 20_000
 

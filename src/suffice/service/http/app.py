@@ -9,18 +9,18 @@ from fastapi import FastAPI, Request, Response
 from starlette.responses import RedirectResponse
 
 import suffice
-from suffice.service import docs, edge, metrics, problems
-from suffice.service.answers import answer
-from suffice.service.bare import LET_IN, outcomes
 from suffice.service.errors import Overloaded, ServiceError, StoreDown
+from suffice.service.http import docs, edge, metrics, problems
+from suffice.service.http.answers import answer
+from suffice.service.http.bare import LET_IN, outcomes
+from suffice.service.http.logs import events
+from suffice.service.http.looks import looks
+from suffice.service.http.openapi import openapi
+from suffice.service.http.replies import Health
+from suffice.service.http.routes import BARE, selectors
+from suffice.service.http.settings import Settings
+from suffice.service.http.streams import Streams
 from suffice.service.keeper import Keeper
-from suffice.service.logs import events
-from suffice.service.looks import looks
-from suffice.service.openapi import openapi
-from suffice.service.replies import Health
-from suffice.service.routes import BARE, selectors
-from suffice.service.settings import Settings
-from suffice.service.streams import Streams
 
 SAID: Final = """Choose just enough: hold a success rate at the least cost when all you ever see is whether it worked.
 
