@@ -117,8 +117,8 @@ def selectors(contest: "Contest", count: str) -> str:
     lines = [_beside(contest, text, name, "1") for name, text in called.items()]
     return (
         "**Asks by the number of selectors**, SQLite. Wanted: no difference. In turn, each of 32 clients asks another "
-        "selector each time, so that a commit is of 32 of them; one that is asked for the first time is loaded first, which is "
-        "what the last line shows.\n\n"
+        "selector each time, so that a commit is of 32 of them; one that is asked for the first time is loaded first, which "
+        "is what the last line shows.\n\n"
         f"{_right(['asks/s', *_HEAD], lines)}"
     )
 
