@@ -14,10 +14,9 @@ from calling import PLAN, Api, check_problem, serve
 
 from suffice import InvalidArgument
 from suffice.errors import AlreadyTold, StateError, UnknownDecision
-from suffice.service.errors import NoSuchSelector, Overloaded, StoreDown, StoredPlan
+from suffice.service.errors import NoSuchSelector, Overloaded, StoreDown, StoredPlan, status_of
 from suffice.service.http import routes
 from suffice.service.http.bodies import AskBody
-from suffice.service.http.problems import status_of
 from suffice.service.plans import Plan
 from suffice.service.records import Wish
 

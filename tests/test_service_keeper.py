@@ -26,7 +26,7 @@ from suffice.service.errors import (
     StoredPlan,
     TooMany,
 )
-from suffice.service.keeper import Keeper, context_of
+from suffice.service.keeper import Keeper
 from suffice.service.plans import Plan
 from suffice.service.records import AMENDED, EXPIRED, PENDING, TOLD, Asked, Limits, Outcome, Wish
 from suffice.service.stores import open_store
@@ -115,7 +115,7 @@ def test_it_looks_as_the_library_looks(store_url: str) -> None:
             await tell(keeper, theirs.decision, success)
         assert await keeper.insight("a") == twin.insight()
         (last,) = await keeper.recent("a", 1)
-        assert context_of(last) == context
+        assert last.context() == context
 
     run(store_url, do)
 
@@ -728,7 +728,7 @@ def test_every_context_is_kept_with_its_decision(store_url: str) -> None:
             asked = await one(keeper, contexts=[{"x": step, "name": "é\0"}])
             await tell(keeper, asked.decision, True)
         rows = await keeper.decisions("a")
-        assert [context_of(row) for row in rows] == [{"x": step, "name": "é\0"} for step in range(30)]
+        assert [row.context() for row in rows] == [{"x": step, "name": "é\0"} for step in range(30)]
         assert {row.arm for row in rows} > {5}  # everything, and others
 
     run(store_url, do)

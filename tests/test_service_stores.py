@@ -20,6 +20,7 @@ from suffice.service.stores import open_store
 from suffice.service.stores.base import Changes, Shards, Store, Whose
 from suffice.service.stores.copy import copy
 from suffice.service.stores.memory import MemoryStore
+from suffice.service.stores.postgres import SETTINGS, STARTING
 from suffice.service.stores.schema import VERSION
 
 Got = TypeVar("Got")
@@ -521,6 +522,23 @@ def test_reads_bear_a_connection_that_was_ended(postgres: Postgres) -> None:
                 assert isinstance(got, list | StoreDown), got
         assert await stores[0].rows(1, -1, 9) == [ODD]
         await _closed(stores)
+
+    asyncio.run(do())
+
+
+def test_whoever_starts_waits_for_a_step_that_takes_long(postgres: Postgres, monkeypatch: pytest.MonkeyPatch) -> None:
+    url = postgres.database()
+    monkeypatch.setitem(SETTINGS, "lock_timeout", "100ms")
+    monkeypatch.setitem(SETTINGS, "statement_timeout", "200ms")
+
+    async def do() -> None:
+        other = await asyncpg.connect(url)
+        await other.execute("SELECT pg_advisory_lock($1)", STARTING)  # as one that migrates
+        starting = asyncio.ensure_future(_opened(url, 1))
+        await asyncio.sleep(0.6)
+        assert not starting.done()
+        await other.close()
+        await _closed(await starting)
 
     asyncio.run(do())
 

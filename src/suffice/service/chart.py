@@ -13,7 +13,7 @@ from suffice.service.records import Bin
 MOST: Final = 1024  # buckets
 FINEST: Final = 0.25  # seconds
 MOST_ARMS: Final = 64  # of a bucket; the rest is counted as OTHERS
-OTHERS: Final = -1
+OTHERS: Final = -1  # in the place of an arm: those that are too many to list
 
 
 @dataclass(slots=True)

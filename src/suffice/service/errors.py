@@ -1,6 +1,6 @@
-"""What the service raises, each with the HTTP status that says the same."""
+"""What the service raises, each with the HTTP status that says the same; and the status of what the library raises."""
 
-from suffice.errors import SufficeError
+from suffice.errors import AlreadyTold, Infeasible, InvalidArgument, SufficeError, UnknownDecision
 
 
 class ServiceError(SufficeError):
@@ -61,3 +61,14 @@ class StoreInUse(ServiceError):
 
 class StoreTooNew(ServiceError):
     """The store was written by a later version of suffice."""
+
+
+def status_of(error: SufficeError) -> int:
+    """The HTTP status that says the same as an error."""
+    if isinstance(error, ServiceError):
+        return error.status
+    if isinstance(error, InvalidArgument | Infeasible):
+        return 422
+    if isinstance(error, UnknownDecision):
+        return 404
+    return 409 if isinstance(error, AlreadyTold) else 500

@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import json
 import logging
 import time
 from collections.abc import Callable, Coroutine, Sequence
@@ -11,16 +10,17 @@ from typing import Any, Final
 from suffice.certificate import Certificate
 from suffice.checks import cost_told, success_units
 from suffice.errors import InvalidArgument, SufficeError, shown
+from suffice.kernels.warm import warmup
 from suffice.looking import Insight
 from suffice.records import Arm
-from suffice.service.errors import Conflict, Gone, NoSuchSelector, NotAllowed, StoredPlan, TooMany
+from suffice.service.errors import Conflict, Gone, NoSuchSelector, NotAllowed, StoredPlan, TooMany, status_of
 from suffice.service.mind import Mind
 from suffice.service.minds import Minds, read_plan
 from suffice.service.plans import Plan
 from suffice.service.records import Asked, Bin, Kept, Limits, Outcome, Row, Standing, Told, Wish
 from suffice.service.standing import certified, standing_of
 from suffice.service.stores.base import Shards, Store, Whose
-from suffice.service.work import KEPT, Ask, Batch, Tell, status_of
+from suffice.service.work import KEPT, Ask, Batch, Tell
 from suffice.service.writer import Writer
 
 log = logging.getLogger("suffice.service")
@@ -53,7 +53,7 @@ class Keeper:
         """Open the store and begin to look after what is in it."""
         await self.store.open()
         await self.set_clock()
-        await asyncio.to_thread(_warm_up)
+        await asyncio.to_thread(warmup)
         for loop in (
             self._every(SWEEP, self.sweep),
             self._every(TEND, self._minds.tend),
@@ -301,11 +301,6 @@ class Keeper:
         return mind
 
 
-def context_of(row: Row) -> Any:
-    """The context that a decision was asked with; None if there was none."""
-    return None if row.note is None else json.loads(row.note)["context"]
-
-
 def _check_text(what: str, text: str | None) -> None:
     """Refuse what a database cannot hold."""
     if text is not None and ("\0" in text or (not text.isascii() and text.encode(errors="ignore").decode() != text)):
@@ -314,9 +309,3 @@ def _check_text(what: str, text: str | None) -> None:
 
 def _future() -> "asyncio.Future[Any]":
     return asyncio.get_running_loop().create_future()
-
-
-def _warm_up() -> None:
-    from suffice.kernels.warm import warmup
-
-    warmup()

@@ -26,9 +26,8 @@ from suffice.service.stores.base import Shards
 
 log = logging.getLogger("suffice.service")
 
-NEVER: Final = (
-    1e12  # the store says what has expired. (Also, it keeps the compiled short way shut, which counts by itself.)
-)
+# The store says what has expired. (Also, it keeps the compiled short way shut, which counts by itself.)
+NEVER: Final = 1e12
 PRICED: Final = 4096  # options whose JSON is kept at hand
 
 

@@ -1,5 +1,6 @@
 """What goes through the service: wishes and outcomes in, decisions and standings out, rows to the store and back."""
 
+import json
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
@@ -140,6 +141,10 @@ class Row:
     gave_by: int | None = None
     gave_seq: int | None = None
     gave_at: float | None = None
+
+    def context(self) -> Any:
+        """What it was asked with; None if there was nothing."""
+        return None if self.note is None else json.loads(self.note)["context"]
 
 
 @dataclass(slots=True)

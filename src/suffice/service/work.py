@@ -13,8 +13,8 @@ from typing import Any, Final
 
 from suffice.book import EVERYTHING, NOTHING
 from suffice.checks import WHOLE
-from suffice.errors import InvalidArgument, SufficeError, UnknownDecision
-from suffice.service.errors import Conflict, Gone
+from suffice.errors import SufficeError, UnknownDecision
+from suffice.service.errors import Conflict, Gone, status_of
 from suffice.service.mind import Mind, Sitting
 from suffice.service.records import AMENDED, EXPIRED, PENDING, TOLD, Asked, Reply, Row, Told, Wish
 from suffice.service.stores.base import Changes, Shards, Whose
@@ -73,7 +73,7 @@ class Batch:
     settled: list[tuple[Mind, Row]] = field(default_factory=list)
     behind: set[int] = field(default_factory=set)  # selectors of which other processes know more
     asked: bool = False
-    _at: dict[Whose, Sitting] = field(default_factory=dict)
+    _sittings: dict[Whose, Sitting] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         told: set[tuple[int, int]] = set()
@@ -94,7 +94,7 @@ class Batch:
         """Decide the asks."""
         changes, known = Changes(), dict(replies)
         with self._minds():
-            self._at = {}
+            self._sittings = {}
             for request in self.requests:
                 if isinstance(request, Ask):
                     self._answer(request, shard, found, known, changes)
@@ -156,10 +156,10 @@ class Batch:
 
     def _sitting(self, mind: Mind, group: str, shard: int, found: Mapping[Whose, Shards]) -> Sitting:
         whose = (mind.number, group)
-        sitting = self._at.get(whose)
+        sitting = self._sittings.get(whose)
         if sitting is None:
             shards = found.get(whose, {})
-            sitting = self._at[whose] = Sitting(mind, group, shard, shards)
+            sitting = self._sittings[whose] = Sitting(mind, group, shard, shards)
             if not group and any(
                 one.events > mind.seen.get(number, 0) for number, one in shards.items() if number != shard
             ):
@@ -169,7 +169,7 @@ class Batch:
     def _close(self, changes: Changes) -> None:
         touched = {(row.selector, row.group) for row in (*changes.asked, *changes.settled)}
         touched |= {(number, "") for number, _ in touched}
-        for whose, sitting in self._at.items():
+        for whose, sitting in self._sittings.items():
             shard = sitting.shard()
             if whose in touched or sitting.changed(shard):  # decisions that are not judged leave no row
                 changes.shards[whose] = shard
@@ -180,7 +180,7 @@ class Batch:
         """Settle the tells."""
         changes, now = Changes(), dict(rows)
         with self._minds():
-            self._at, self.settled = {}, []
+            self._sittings, self.settled = {}, []
             for request in self.requests:
                 if isinstance(request, Tell):
                     self._settle_all(request, shard, found, now, changes)
@@ -222,19 +222,20 @@ class Batch:
             mind.selector._check_cost(row.arm, cost)
         main = self._sitting(mind, "", shard, found)
         own = self._sitting(mind, row.group, shard, found)
-        if request.expire:
-            own.give_up(row)
-        else:
-            own.settle(row, units)
-        main.events += 1
         late = row.state == EXPIRED
         new = Row(
             row.selector, row.id, row.group, row.arm, row.dual, row.asked, row.due, row.note,
             state=EXPIRED if request.expire else AMENDED if late else TOLD, units=units, cost=cost, told=self.now,
-            by=shard, seq=main.events, gave_by=row.by if late else None, gave_seq=row.seq if late else None,
+            by=shard, seq=main.events + 1, gave_by=row.by if late else None, gave_seq=row.seq if late else None,
             gave_at=row.told if late else None,
         )  # fmt: skip
-        own.cost += mind.spent(new)
+        spent = mind.spent(new)
+        if request.expire:  # from here on nothing fails: what is counted is written
+            own.give_up(row)
+        else:
+            own.settle(row, units)
+        main.events += 1
+        own.cost += spent
         rows[(row.selector, row.id)] = new
         changes.settled.append(new)
         self.settled.append((mind, new))
@@ -274,13 +275,6 @@ class Batch:
         for request in self.requests:
             if not request.done.done():
                 request.done.set_exception(error)
-
-
-def status_of(error: SufficeError) -> int:
-    """The HTTP status that says the same as an error."""
-    if isinstance(error, UnknownDecision):
-        return 404
-    return int(getattr(error, "status", 422 if isinstance(error, InvalidArgument) else 409))
 
 
 def _failed(request: Ask | Tell, error: Exception) -> None:

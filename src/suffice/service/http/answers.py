@@ -1,6 +1,5 @@
 """Records as JSON: what is answered, in the terms that `replies` describes."""
 
-import json
 from dataclasses import asdict, fields
 from typing import Any, Final
 
@@ -12,12 +11,12 @@ from suffice.checks import WHOLE
 from suffice.looking import Insight
 from suffice.menu import Menu
 from suffice.records import Arm
+from suffice.service.chart import OTHERS
 from suffice.service.plans.json_options import option_json
 from suffice.service.records import AMENDED, EXPIRED, PENDING, STATES, Asked, Bin, Row, Standing, Told
 from suffice.together import Together
 
 MEDIA: Final = "application/json"
-OTHERS: Final = -1  # of the arms of a bin, those that are too many to list
 
 _WRITTEN: Final = [one.name for one in fields(Certificate) if one.name not in ("promise", "counts")]
 
@@ -105,5 +104,5 @@ def row(one: Row, menu: Menu) -> dict[str, Any]:
         "decision": one.id, "asked": one.asked, "told": one.told, "state": STATES[one.state], "group": one.group or None,
         "arm": one.arm, "option": option_json(menu, one.arm), "success": (one.units or 0) / WHOLE if told else None,
         "cost": menu.known_cost(one.arm) if one.cost is None else one.cost, "dual": one.dual,
-        "late": one.state == AMENDED, "context": None if one.note is None else json.loads(one.note)["context"],
+        "late": one.state == AMENDED, "context": one.context(),
     }  # fmt: skip

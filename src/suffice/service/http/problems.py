@@ -13,8 +13,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Match
 
-from suffice.errors import AlreadyTold, Infeasible, InvalidArgument, SufficeError, UnknownDecision
-from suffice.service.errors import ServiceError
+from suffice.errors import SufficeError
+from suffice.service.errors import ServiceError, status_of
 from suffice.service.http.logs import events, request_id
 from suffice.service.plans.faults import faults, sentence
 
@@ -38,17 +38,6 @@ def said(status: int, text: str) -> Response:
     if status == 422:
         return problem(422, line, errors=[_fault(line)])
     return problem(status, line, headers={"retry-after": "1"} if status == 503 else None)
-
-
-def status_of(error: SufficeError) -> int:
-    """The HTTP status that says the same as an error."""
-    if isinstance(error, ServiceError):
-        return error.status
-    if isinstance(error, InvalidArgument | Infeasible):
-        return 422
-    if isinstance(error, UnknownDecision):
-        return 404
-    return 409 if isinstance(error, AlreadyTold) else 500
 
 
 def install(app: FastAPI) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from suffice.service.errors import TooMany
 from suffice.service.records import Kept, Key, Reply, Row, Shard
 
 Whose = tuple[int, str]  # a selector's number and a group of it; "" is the selector itself
@@ -159,3 +160,8 @@ class Store(ABC):
 def whose(work: Work, rows: Iterable[Row]) -> set[Whose]:
     """Whose counts it takes to settle these: each one's group and its selector."""
     return {(selector, "") for selector, _ in work.tells} | {(row.selector, row.group) for row in rows}
+
+
+def too_many(most: int) -> TooMany:
+    """There are as many selectors as there may be."""
+    return TooMany(f"there may be at most {most:,} selectors, archived ones included, and there are (max_selectors)")

@@ -6,9 +6,8 @@ from dataclasses import replace
 from itertools import islice
 from typing import Final
 
-from suffice.service.errors import TooMany
 from suffice.service.records import EXPIRED, Kept, Key, Reply, Row, Shard
-from suffice.service.stores.base import Changes, Shards, Store, Whose, Work, whose
+from suffice.service.stores.base import Changes, Shards, Store, Whose, Work, too_many, whose
 
 REMEMBERED: Final = 100_000  # settled decisions, of all selectors; so the memory it takes has an end
 SHARD: Final = 0
@@ -123,7 +122,7 @@ class MemoryStore(Store):
         if name in self._selectors:
             return self._selectors[name], False
         if len(self._selectors) >= most:
-            raise TooMany(f"there may be at most {most:,} selectors, and there are; the server's max_selectors says so")
+            raise too_many(most)
         kept = self._selectors[name] = Kept(len(self._selectors) + 1, name, plan, at)
         return kept, True
 

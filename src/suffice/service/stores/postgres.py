@@ -21,9 +21,8 @@ from suffice.service.errors import StoreDown
 from suffice.service.records import Kept, Key, Reply, Row
 from suffice.service.shards import read
 from suffice.service.stores import postgres_sql as sql
-from suffice.service.stores.base import Shards, Store, Whose, Work, whose
+from suffice.service.stores.base import Shards, Store, Whose, Work, too_many, whose
 from suffice.service.stores.schema import STEPS, VERSION, check_version, kept_of, key_of, key_values, row_of
-from suffice.service.stores.sqlite import too_many
 
 Got = TypeVar("Got")
 
@@ -72,10 +71,10 @@ class PostgresStore(Store):
 
     async def _migrate(self, connection: asyncpg.Connection) -> None:
         async with connection.transaction():
-            await connection.execute(
-                "SELECT pg_advisory_xact_lock($1)", STARTING
-            )  # whoever starts at the same time waits
-            await connection.execute("SET LOCAL statement_timeout = 0")  # a step may take long
+            # Whoever starts at the same time waits, and a step may take long.
+            await connection.execute("SET LOCAL lock_timeout = 0")
+            await connection.execute("SET LOCAL statement_timeout = 0")
+            await connection.execute("SELECT pg_advisory_xact_lock($1)", STARTING)
             if await connection.fetchval("SELECT to_regnamespace($1)", sql.SCHEMA) is None:
                 await connection.execute(f"CREATE SCHEMA {sql.SCHEMA}")
             if await connection.fetchval("SELECT to_regclass('schema_version')") is None:

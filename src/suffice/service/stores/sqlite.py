@@ -13,10 +13,10 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from suffice.service.errors import StoreDown, StoreInUse, TooMany
+from suffice.service.errors import StoreDown, StoreInUse
 from suffice.service.records import Kept, Key, Reply, Row
 from suffice.service.shards import read, write
-from suffice.service.stores.base import Changes, Shards, Store, Whose, Work, whose
+from suffice.service.stores.base import Changes, Shards, Store, Whose, Work, too_many, whose
 from suffice.service.stores.locking import FileLock
 from suffice.service.stores.schema import (
     GAVE,
@@ -85,9 +85,8 @@ class SqliteStore(Store):
         connection = sqlite3.connect(self.path, timeout=BUSY, isolation_level=None, check_same_thread=False)
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
-        connection.execute(
-            "PRAGMA fullfsync = ON"
-        )  # where the system distinguishes: to the disk, not just to its cache
+        # Where the system distinguishes: to the disk, not just to its cache.
+        connection.execute("PRAGMA fullfsync = ON")
         return connection
 
     def _migrate(self) -> None:
@@ -287,11 +286,6 @@ class SqliteStore(Store):
     async def revoke_key(self, identity: str, at: float) -> bool:
         query = "UPDATE access_keys SET revoked = ? WHERE id = ? AND revoked IS NULL"
         return await self._change(lambda writer: writer.execute(query, (at, identity)).rowcount > 0)
-
-
-def too_many(most: int) -> TooMany:
-    """There are as many selectors as there may be."""
-    return TooMany(f"there may be at most {most:,} selectors, archived ones included, and there are (max_selectors)")
 
 
 def _found(db: sqlite3.Connection, wanted: Collection[Whose]) -> dict[Whose, Shards]:
