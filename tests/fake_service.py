@@ -96,7 +96,8 @@ class FakeService:
         if what == "certificate":
             return answer(certificate(self.selectors[name].certificate(request.url.params.get("group"))))
         if what == "arms":
-            rows = self.selectors[name].arms()
+            limit = request.url.params.get("limit")
+            rows = self.selectors[name].arms(None if limit is None else int(limit))
             return answer({"arms": [{one.name: getattr(row, one.name) for one in fields(row)} for row in rows]})
         if what == "insight":
             found = self.selectors[name].insight()
@@ -159,7 +160,10 @@ class FakeService:
 
     def _known(self, name: str) -> dict[str, Any]:
         selector, whole = self.selectors[name], self.selectors[name].certificate()
-        same = ("target", "told", "successes", "rate", "debt", "debt_at_most", "holds", "breach", "pending", "expired")
+        same = (
+            "status", "verdict", "target", "told", "successes", "rate", "debt", "debt_at_most", "holds", "breach", "pending",
+            "expired",
+        )  # fmt: skip
         return {one: getattr(whole, one) for one in same} | {
             "name": name, "created": 1.0, "archived": 2.0 if name in self.archived else None, "plan": self.plans[name],
             "cost": selector.cost, "mean_cost": selector.mean_cost, "everything_cost": selector.menu.max_cost,

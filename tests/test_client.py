@@ -134,6 +134,11 @@ def test_it_decides_as_the_library_does(desk: Desk) -> None:
     assert remote.certificate().debt == here.debt
     assert remote.certificate().everyone() is None
     assert remote.arms() == here.arms()
+    assert remote.arms(2) == here.arms(2)
+    assert len(remote.arms(2)) == 2
+    assert (remote.certificate().status, remote.certificate().verdict) == (
+        here.certificate().status, here.certificate().verdict,
+    )  # fmt: skip
     standing = remote.standing()
     assert isinstance(standing, Standing)
     assert (standing.told, standing.rate, standing.cost, standing.pending) == (here.told, here.rate, here.cost, 0)

@@ -1,11 +1,16 @@
 """The certificate: what was promised, whether it is so, and if not, which assumption broke and what to do."""
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from typing import Final
 
+from suffice.book import TOLD, bound_of
 from suffice.checks import WHOLE, as_number
 from suffice.kl import kl_lower, kl_upper
 from suffice.promise import CONFIDENCE, Counts, Promise
+
+STATUSES: Final = ("bug", "infeasible", "breach", "unknown", "warned", "kept", "waiting")  # the worst first
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +84,41 @@ class Certificate:
             counts=replace(counts),
         )
 
+    @property
+    def status(self) -> str:
+        """In one word: kept; warned (kept, but an assumption was seen to fail); unknown (kept if plays of everything whose
+        outcome was never told succeeded); breach (behind by more than promised); infeasible (no choice reaches the target);
+        waiting (nothing told yet); or bug."""
+        if not self.sound:
+            return "bug"
+        if not self.told:
+            return "waiting"
+        if not self.feasible:
+            return "infeasible"
+        if not self.holds:
+            return "breach"
+        if self._unknown:
+            return "unknown"
+        return "warned" if self.breach or self.breaches else "kept"
+
+    @property
+    def verdict(self) -> str:
+        """The first sentence of what it says."""
+        return self._lines()[0]
+
+    @property
+    def _unknown(self) -> bool:
+        """Whether it holds only if plays of everything that nobody told of succeeded."""
+        return self.holds and self.everything_lost > 0 and self.debt > self.debt_at_most - self.everything_lost
+
+    def bounds_after(self, tolds: Iterable[int]) -> list[tuple[float, float]]:
+        """`debt_at_most` and `ahead_at_most` after so many outcomes, all else being as now: so they held then, too."""
+        book, found = self.promise.open(self.counts), []
+        for told in tolds:
+            book[TOLD] = told
+            found.append((bound_of(book), self.promise.ahead_at_most(self.counts, book)))
+        return found
+
     def window(self, length: int) -> float:
         """The most failures beyond the allowed ones that any window of so many outcomes can hold."""
         return self.promise.window(self.counts, length)
@@ -114,7 +154,7 @@ class Certificate:
         said = f"{percent(self.rate)} of {self.told:,} succeeded (target {percent(self.target)})"
         if not self.feasible:
             return f"TARGET OUT OF REACH: {said}, and everything itself fails too often for it."
-        if self.holds and self.everything_lost and self.debt > self.debt_at_most - self.everything_lost:
+        if self._unknown:
             return (
                 f"NOT KNOWN: {said}, counting as failures {self.everything_lost:,} plays of everything whose outcome was "
                 "never told; the promise holds if they succeeded. Look after the feedback."
@@ -188,6 +228,11 @@ class Certificate:
             "What to do: find out why everything failed; if that is its nature, declare everything_success="
             f"{math.floor(honest * 10**digits) / 10**digits:.{digits}f} or so, and expect to pay more."
         )
+
+
+def worst(some: Iterable[Certificate]) -> str:
+    """The worst status of several."""
+    return min((one.status for one in some), key=STATUSES.index)
 
 
 def failure_rate(counts: Counts) -> tuple[float, float]:

@@ -232,9 +232,9 @@ class Promise:
         """
         return base_of(self.open(counts)) + counts.excess
 
-    def ahead_at_most(self, counts: Counts) -> float:
+    def ahead_at_most(self, counts: Counts, book: list[Any] | None = None) -> float:
         """The bound on how far successes may run ahead; infinite where there is no nothing to play."""
-        return math.inf if self.forgiving else self._banked(counts)
+        return math.inf if self.forgiving else self._banked(counts, book or self.open(counts))
 
     def window(self, counts: Counts, length: int) -> float:
         """The most failures beyond the allowed ones in any window of so many outcomes: the largest debt + what was banked.
@@ -245,10 +245,10 @@ class Promise:
         whole("length", length)
         book = self.open(counts)
         largest = max(bound_of(book), base_of(book) + counts.worst_excess)
-        return min(float(self.target) * length, largest + self._banked(counts))
+        return min(float(self.target) * length, largest + self._banked(counts, book))
 
-    def _banked(self, counts: Counts) -> float:
-        bottom = self.start / self.cap * slack_of(self.open(counts)) + counts.revived
+    def _banked(self, counts: Counts, book: list[Any]) -> float:
+        bottom = self.start / self.cap * slack_of(book) + counts.revived
         if self.forgiving:
             return bottom
         late = float(1 - self.target) * (1 + counts.missing_mirror + counts.forced)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from suffice.book import EVERYTHING, NOTHING, TOLD
-from suffice.checks import flag
+from suffice.checks import flag, whole
 from suffice.controller import Controller, log
 from suffice.errors import InvalidArgument, shown
 from suffice.kernels.layout import HINT, PRICE_NOW
@@ -73,8 +73,10 @@ class Selecting(Looks, Controller):
         """The learner, if it looks at contexts."""
         return self._learner if isinstance(self._learner, LookingLearner) else None
 
-    def arms(self) -> list[Arm]:
+    def arms(self, most: int | None = None) -> list[Arm]:
         """A row per arm: how often it was played, how it did, and what is certain of it.
+
+        `most`: only so many, those played most often first.
 
         With a model, plays are everybody's; what is certain is of an option that is played whatever the context, and learned
         from what the chooser played. So an option that the model plays where it works may do better than its bound.
@@ -82,6 +84,8 @@ class Selecting(Looks, Controller):
         with self._lock, self._look:
             plays, successes, priced, costs, upper, lower = self._learner.columns()
             told = max(1, int(plays.sum()))
+            every = range(self._menu.arms)
+            chosen = every if most is None else np.argsort(-plays, kind="stable")[: whole("most", most)].tolist()
             return [
                 Arm(
                     arm=arm,
@@ -93,7 +97,7 @@ class Selecting(Looks, Controller):
                     upper_success=float(upper[arm]),
                     lower_cost=float(lower[arm]),
                 )
-                for arm in range(self._menu.arms)
+                for arm in chosen
             ]
 
     def _mean_cost(self, arm: int, costs: float, priced: float) -> float | None:

@@ -1,10 +1,10 @@
 """The certificate of several groups together: each keeps its promise, and so their sum is kept, too."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Final
 
-from suffice.certificate import Certificate, failure_rate, percent
+from suffice.certificate import Certificate, failure_rate, percent, worst
 from suffice.promise import Counts
 
 LISTED: Final = 3  # groups that are named where something is wrong
@@ -22,6 +22,15 @@ class Together(Certificate):
 
     groups: Mapping[str, Certificate] = field(default_factory=dict, repr=False)
 
+    @property
+    def status(self) -> str:
+        """The worst of any group."""
+        return worst(self.groups.values())
+
+    def bounds_after(self, tolds: Iterable[int]) -> list[tuple[float, float]]:
+        """The bounds of now, which are no tighter than any before: how outcomes fell on groups then is not known."""
+        return [(self.debt_at_most, self.ahead_at_most) for _ in tolds]
+
     def window(self, length: int) -> float:
         """The most failures beyond the allowed ones that any window of so many outcomes can hold, of all groups."""
         return min(self.target * length, sum(part.window(length) for part in self.groups.values()))
@@ -35,10 +44,7 @@ class Together(Certificate):
         if broken:
             return self._named("BROKEN", broken)
         # As for one group; but what others have banked says nothing of it, so each is looked at.
-        unknown = [
-            name for name, part in parts
-            if part.everything_lost and part.debt > part.debt_at_most - part.everything_lost
-        ]  # fmt: skip
+        unknown = [name for name, part in parts if part._unknown]
         if unknown:
             return self._named("NOT KNOWN", unknown)
         if self.breaches or len(self.groups) == 1:

@@ -165,9 +165,12 @@ class AsyncRemoteSelector(Remote):
         """What is promised, whether it is so, and if not, why and what to do: of one group, or of all there is."""
         return await self._do(self._certificate(group))
 
-    async def arms(self) -> list[Arm]:
-        """A row per arm: how often it was played, how it did, and what is certain of it."""
-        return await self._do(self._arms())
+    async def arms(self, most: int | None = None) -> list[Arm]:
+        """A row per arm: how often it was played, how it did, and what is certain of it.
+
+        `most`: only so many, those played most often first.
+        """
+        return await self._do(self._arms(most))
 
     async def insight(self) -> Insight:
         """What is made of contexts: whether the model is followed, how it did, what was missing."""

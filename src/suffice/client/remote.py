@@ -100,7 +100,7 @@ class Remote:
                 raise
             return  # a key that may ask and tell need not be one that may look
         if self._menu is None and self._line.fallback:  # what to play should the service go away
-            last = (yield from self._arms())[-1]
+            last = (yield from self._arms(None))[-1]
             self._everything = last.arm, last.option
 
     def _prepare(self) -> Steps[None]:
@@ -219,9 +219,10 @@ class Remote:
         query = "" if group is None else f"?group={quote(_group(group), safe='')}"
         return (yield from self._line.call(Request("GET", f"{self._path}/certificate{query}"), replies.certificate))
 
-    def _arms(self) -> Steps[list[Arm]]:
+    def _arms(self, most: int | None) -> Steps[list[Arm]]:
         yield from self._prepare()
-        request = Request("GET", f"{self._path}/arms")
+        query = "" if most is None else f"?order=plays&limit={whole('most', most)}"
+        request = Request("GET", f"{self._path}/arms{query}")
         return (yield from self._line.call(request, lambda said: replies.arms(said, self._menu)))
 
     def _insight(self) -> Steps[Insight]:

@@ -1,12 +1,12 @@
 """What comes back: decisions, arms, certificates and standings, read from JSON. No I/O."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Final, cast
 
 from suffice.book import EVERYTHING, NOTHING, PRICE
-from suffice.certificate import Certificate
+from suffice.certificate import Certificate, worst
 from suffice.client.bodies import as_json
 from suffice.client.outbox import Outcome
 from suffice.errors import InvalidArgument, SufficeError, shown
@@ -24,6 +24,8 @@ class Standing:
     created: float  # in seconds since 1970
     archived: float | None
     plan: Mapping[str, Any] | None = field(repr=False)  # None in lists
+    status: str  # as a certificate's, or "archived"
+    verdict: str
     target: float
     told: int
     successes: float
@@ -49,11 +51,30 @@ class Standing:
 class RemoteCertificate(Certificate):
     """The service's certificate: its numbers, and the text that it prints. `groups` holds those of the groups, if any.
 
-    What the numbers follow from stays with the service, so there is no `promise`, there are no `counts` and no `window`.
+    What the numbers follow from stays with the service, so there is no `promise`, there are no `counts`, no `window` and no
+    `bounds_after`.
     """
 
     text: str = field(default="", repr=False)
     groups: Mapping[str, "RemoteCertificate"] = field(default_factory=dict, repr=False)
+
+    @property
+    def status(self) -> str:
+        """In one word, of the worst group where there are groups."""
+        if self.groups:
+            return worst(self.groups.values())
+        return super(RemoteCertificate, self).status
+
+    @property
+    def verdict(self) -> str:
+        """The first sentence of what it says."""
+        return self.text.partition("\n")[0]
+
+    def bounds_after(self, tolds: Iterable[int]) -> list[tuple[float, float]]:
+        """Refused: the service has the history of a selector, bounds included."""
+        raise InvalidArgument(
+            "bounds_after must be asked of a selector in this process: see GET /history of the service"
+        )
 
     def window(self, length: int) -> float:
         """Refused: the service knows what this follows from, and its text says it for 500 outcomes."""

@@ -70,23 +70,31 @@ class Chart:
             self.width *= 2.0
             self.buckets = _merged(self.buckets, 2)
 
-    def bins(self, most: int, target: float) -> list[Bin]:
-        """At most so many stretches of equal length, the empty ones left out, and the debt at the end of each."""
-        if not self.buckets:
+    def bins(self, most: int, target: float, since: float = -math.inf) -> list[Bin]:
+        """At most so many stretches of equal length, the empty ones left out, and how things stood at the end of each.
+
+        `since`: only those that end after this time.
+        """
+        places = sorted(self.buckets)
+        shown = [place for place in places if (place + 1) * self.width > since]
+        if not shown:
             return []
-        first, last = min(self.buckets), max(self.buckets)
-        every = -(-(last - first + 1) // most)
-        result, told, units = [], 0, 0
+        before = [self.buckets[place] for place in places[: len(places) - len(shown)]]
+        told, units, cost = (sum(getattr(one, name) for one in before) for name in ("told", "units", "cost"))
+        first = shown[0]
+        every = -(-(shown[-1] - first + 1) // most)
+        result = []
         merged: dict[int, Bucket] = {}
-        for place in sorted(self.buckets):
+        for place in shown:
             merged.setdefault((place - first) // every, Bucket()).take(self.buckets[place])
         for place, bucket in merged.items():
-            told, units = told + bucket.told, units + bucket.units
+            told, units, cost = told + bucket.told, units + bucket.units, cost + bucket.cost
             start = (first + place * every) * self.width
             result.append(
                 Bin(
                     start=start, end=start + every * self.width, told=bucket.told, successes=bucket.units / WHOLE,
                     cost=bucket.cost, debt=target * told - units / WHOLE, dual=bucket.dual, arms=dict(bucket.arms),
+                    total=told, total_successes=units / WHOLE, total_cost=cost,
                 )
             )  # fmt: skip
         return result

@@ -3,8 +3,10 @@
 import asyncio
 import contextlib
 import logging
+import math
 import time
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from suffice.certificate import Certificate
@@ -264,11 +266,11 @@ class Keeper:
             return await asyncio.to_thread(certified, promise, kept.number, shards, group)
         return certified(promise, kept.number, shards, group)
 
-    async def arms(self, name: str) -> list[Arm]:
-        """A row per arm, as far as this process has learned."""
+    async def arms(self, name: str, most: int | None = None) -> list[Arm]:
+        """A row per arm, or for the `most` played ones, as far as this process has learned."""
         mind = await self._followed(name)
         with mind.lock:
-            return mind.selector.arms()
+            return mind.selector.arms(most)
 
     async def insight(self, name: str) -> Insight:
         """What is made of contexts."""
@@ -280,11 +282,21 @@ class Keeper:
         with mind.lock:
             return mind.selector.insight()
 
-    async def history(self, name: str, bins: int) -> list[Bin]:
-        """What happened over time, in at most so many bins."""
+    async def history(self, name: str, bins: int, since: float = -math.inf) -> list[Bin]:
+        """What happened over time, in at most so many bins, and what was promised then."""
         mind = await self._followed(name)
         with mind.lock:
-            return mind.chart.bins(bins, float(mind.promise.target))
+            found = mind.chart.bins(bins, float(mind.promise.target), since)
+        bounds = (await self.certificate(name)).bounds_after([one.total for one in found])
+        return [
+            replace(one, debt_at_most=behind, ahead_at_most=ahead)
+            for one, (behind, ahead) in zip(found, bounds, strict=True)
+        ]
+
+    async def options(self, name: str, arms: Iterable[int]) -> dict[int, Any]:
+        """The options of these arms, in JSON's terms."""
+        mind = await self._mind(name)
+        return {arm: mind.option(arm) for arm in arms}
 
     async def decisions(self, name: str, after: int = -1, limit: int = 1000) -> list[Row]:
         """Decisions with a larger id, in order."""

@@ -1,6 +1,7 @@
 """What goes through the service: wishes and outcomes in, decisions and standings out, rows to the store and back."""
 
 import json
+import math
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
@@ -90,7 +91,7 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class Bin:
-    """A stretch of time: what was told in it, and the debt at its end."""
+    """A stretch of time: what was told in it, and where things stood at its end."""
 
     start: float
     end: float
@@ -100,6 +101,11 @@ class Bin:
     debt: float
     dual: float | None
     arms: dict[int, int]
+    total: int  # outcomes since the beginning
+    total_successes: float
+    total_cost: float
+    debt_at_most: float = math.inf
+    ahead_at_most: float = math.inf
 
 
 # --- what stores keep

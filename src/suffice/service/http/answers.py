@@ -49,12 +49,15 @@ def known(one: Standing) -> dict[str, Any]:
     """A selector and where it stands."""
     found = one.certificate
     return {
-        "name": one.name, "created": one.created, "archived": one.archived, "plan": one.plan, "target": found.target,
+        "name": one.name, "created": one.created, "archived": one.archived, "plan": one.plan,
+        "status": found.status if one.archived is None else "archived", "verdict": found.verdict, "target": found.target,
         "told": found.told, "successes": found.successes, "rate": found.rate, "debt": found.debt,
-        "debt_at_most": found.debt_at_most, "holds": found.holds, "breach": found.breach, "breaches": found.breaches,
+        "debt_at_most": found.debt_at_most, "ahead_at_most": found.ahead_at_most, "holds": found.holds,
+        "breach": found.breach, "breaches": found.breaches,
         "feasible": found.feasible, "sound": found.sound, "pending": found.pending,
         "cost": one.cost, "mean_cost": one.cost / found.told if found.told else None,
-        "everything_cost": one.everything_cost, "dual": one.dual, "asks": one.asks, "tells": one.tells,
+        "everything_cost": one.everything_cost, "dual": one.dual, "cap": found.promise.cap,
+        "asks": one.asks, "tells": one.tells,
         "expired": found.expired, "bounds": one.bounds, "chooser": one.chooser, "model": one.model,
     }  # fmt: skip
 
@@ -67,7 +70,7 @@ def listed(one: Standing) -> dict[str, Any]:
 def certificate(one: Certificate) -> dict[str, Any]:
     """What was promised, and whether it is so."""
     body = {name: getattr(one, name) for name in _WRITTEN}
-    body |= {"missing": one.counts.missing, "text": str(one)}
+    body |= {"status": one.status, "missing": one.counts.missing, "text": str(one)}
     if isinstance(one, Together):
         body["groups"] = {name: certificate(part) for name, part in one.groups.items()}
     return body
@@ -93,7 +96,10 @@ def stretch(one: Bin) -> dict[str, Any]:
     return {
         "start": one.start, "end": one.end, "told": one.told, "successes": one.successes,
         "rate": rate, "cost": one.cost, "mean_cost": mean_cost, "debt": one.debt, "dual": one.dual, "arms": arms,
-        "shares": {name: count / every for name, count in arms.items()},
+        "shares": {name: count / every for name, count in arms.items()}, "total": one.total,
+        "total_rate": one.total_successes / one.total if one.total else None,
+        "total_cost": max(0.0, one.total_cost) / one.total if one.total else None,
+        "debt_at_most": one.debt_at_most, "ahead_at_most": one.ahead_at_most,
     }  # fmt: skip
 
 

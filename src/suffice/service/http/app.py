@@ -10,7 +10,7 @@ from starlette.responses import RedirectResponse
 
 import suffice
 from suffice.service.errors import Overloaded, ServiceError, StoreDown
-from suffice.service.http import docs, edge, metrics, problems
+from suffice.service.http import docs, edge, metrics, page, problems
 from suffice.service.http.answers import answer
 from suffice.service.http.bare import LET_IN, outcomes
 from suffice.service.http.logs import events
@@ -104,6 +104,10 @@ def _add_own(app: FastAPI, keeper: Keeper, settings: Settings) -> None:
         _add_metrics(app, keeper, settings)
     if settings.docs:
         _add_docs(app)
+    if settings.page:
+        page.install(app)
+    elif settings.docs:
+        _lead_to_docs(app)
 
 
 def _add_metrics(app: FastAPI, keeper: Keeper, settings: Settings) -> None:
@@ -124,7 +128,7 @@ def _add_docs(app: FastAPI) -> None:
 
     made: list[str] = []
 
-    async def page(request: Request) -> Response:
+    async def described(request: Request) -> Response:
         if not made:
             made.append(docs.page(app.openapi()))
         here = escape(str(request.base_url).rstrip("/"))
@@ -133,8 +137,12 @@ def _add_docs(app: FastAPI) -> None:
     async def style() -> Response:
         return Response(docs.STYLE, media_type="text/css; charset=utf-8", headers={"cache-control": "max-age=3600"})
 
+    for path, endpoint in (("/openapi.json", description), ("/docs", described), ("/docs/style.css", style)):
+        app.add_api_route(path, endpoint, include_in_schema=False, response_model=None)
+
+
+def _lead_to_docs(app: FastAPI) -> None:
     async def home(request: Request) -> Response:
         return RedirectResponse(f"{request.scope.get('root_path', '')}/docs")
 
-    for path, endpoint in (("/openapi.json", description), ("/docs", page), ("/docs/style.css", style), ("/", home)):
-        app.add_api_route(path, endpoint, include_in_schema=False, response_model=None)
+    app.add_api_route("/", home, include_in_schema=False, response_model=None)

@@ -1,10 +1,12 @@
 """The routes that look at one selector: certificate, arms, insight, history, decisions, events."""
 
+import math
 from typing import Annotated, Any, Final, Literal
 
 from fastapi import APIRouter, Depends, Query, Request, Response
 from starlette.responses import StreamingResponse
 
+from suffice.service.chart import OTHERS
 from suffice.service.http import answers
 from suffice.service.http.bare import Named, only_known, outcomes
 from suffice.service.http.export import PAGE, lines
@@ -53,9 +55,20 @@ async def certificate(
     response_model=None,
     responses=outcomes(404, 422, said="A row for each option.", model=ArmsReply),
 )
-async def arms(request: Request, name: Named) -> Response:
+async def arms(
+    request: Request,
+    name: Named,
+    order: Annotated[
+        Literal["arm", "plays"], Query(description="By number, or those played most often first.")
+    ] = "arm",
+    limit: Annotated[int | None, Query(ge=1, le=MOST_WHOLE, description="How many at most; left out, all.")] = None,
+) -> Response:
     """How often each option was played, how it did, and what is certain of it."""
-    return answers.answer({"arms": [answers.arm(one) for one in await keeper_of(request).arms(name)]})
+    keeper = keeper_of(request)
+    total = (await keeper.plan(name)).menu().arms
+    most = min(limit or total, total)
+    found = await keeper.arms(name, most if order == "plays" else None)
+    return answers.answer({"arms": [answers.arm(one) for one in found[:most]], "total": total})
 
 
 @looks.get(
@@ -79,9 +92,20 @@ async def history(
     request: Request,
     name: Named,
     bins: Annotated[int, Query(ge=1, le=1000, description="Into how many stretches of time at most.")] = 200,
+    since: Annotated[
+        float | None,
+        Query(ge=0, le=MOST_WHOLE, description="Only what is after this time, in seconds since the beginning of 1970."),
+    ] = None,
 ) -> Response:
-    """Rates, debt, dual, cost and the shares of options over time, for charts."""
-    return answers.answer({"bins": [answers.stretch(one) for one in await keeper_of(request).history(name, bins)]})
+    """Rates, debt, dual, cost and the shares of options over time, and what was promised, for charts."""
+    keeper = keeper_of(request)
+    found = await keeper.history(name, bins, -math.inf if since is None else since)
+    named = {arm for one in found for arm in one.arms} - {OTHERS}
+    options = await keeper.options(name, sorted(named))
+    return answers.answer({
+        "bins": [answers.stretch(one) for one in found],
+        "options": {str(arm): option for arm, option in options.items()},
+    })  # fmt: skip
 
 
 @looks.get(

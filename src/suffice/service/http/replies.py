@@ -96,11 +96,21 @@ class ResultsReply(BaseModel):
 KNOWN: dict[str, Any] = {
     "name": "router", "created": 1767225600.0, "archived": None,
     "plan": Plan.model_validate(EXAMPLE).plain(),
+    "status": "kept", "verdict": "Kept: 90.3% of 1,000 succeeded (target 90%).",
     "target": 0.9, "told": 1000, "successes": 903.0, "rate": 0.903, "debt": -3.0, "debt_at_most": 0.9,
-    "holds": True, "breach": False, "breaches": 0, "feasible": True, "sound": True, "pending": 12,
+    "ahead_at_most": 32.5, "holds": True, "breach": False, "breaches": 0, "feasible": True, "sound": True, "pending": 12,
     "cost": 320.5, "mean_cost": 0.3205, "everything_cost": 1.0,
-    "dual": 1.25, "asks": 1012, "tells": 1000, "expired": 0, "bounds": "half-log", "chooser": "optimist", "model": None,
+    "dual": 1.25, "cap": 10.0,
+    "asks": 1012, "tells": 1000, "expired": 0, "bounds": "half-log", "chooser": "optimist", "model": None,
 }  # fmt: skip
+
+
+STATUS = (
+    "kept; warned: kept, but an assumption was seen to fail; unknown: kept if plays of everything that nobody told of "
+    "succeeded; breach: behind by more than promised; infeasible: no choice reaches the target; waiting: nothing told yet; "
+    "bug: suffice itself is wrong."
+)
+Status = Literal["kept", "warned", "unknown", "breach", "infeasible", "waiting", "bug", "archived"]
 
 
 class Known(BaseModel):
@@ -111,12 +121,15 @@ class Known(BaseModel):
     created: Seconds
     archived: Seconds | None
     plan: dict[str, Any] | None = Field(description="What it was made from, defaults included; null in lists.")
+    status: Status = Field(description=STATUS + " Or archived.")
+    verdict: str = Field(description="The first sentence of the certificate.")
     target: float
     told: int = Field(description="Outcomes counted, expired decisions included.")
     successes: float
     rate: float | None = Field(description="The share that succeeded; null before the first outcome.")
     debt: float = Field(description="Successes owed; negative when ahead.")
     debt_at_most: float | None = Field(description="What was promised of the debt.")
+    ahead_at_most: float | None = Field(description="And of how far successes run ahead; null: there is no limit.")
     holds: bool = Field(description="Whether the promise holds.")
     breach: bool = Field(description="Whether everything failed, or nothing succeeded, though it never should.")
     breaches: int = Field(description="Outcomes after which the debt was above its bound.")
@@ -127,6 +140,7 @@ class Known(BaseModel):
     mean_cost: float | None = Field(description="The cost of an outcome.")
     everything_cost: float = Field(description="What always playing everything would cost, a decision.")
     dual: float | None = Field(description="The price now paid for a success.")
+    cap: float = Field(description="The price at which everything is played; nothing is at 0.")
     asks: int
     tells: int
     expired: int

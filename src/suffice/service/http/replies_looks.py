@@ -4,14 +4,14 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, Field
 
-from suffice.service.http.replies import Seconds, _example
+from suffice.service.http.replies import STATUS, Seconds, Status, _example
 
 CERTIFICATE: dict[str, Any] = {
     "target": 0.9, "told": 1000, "successes": 903.0, "rate": 0.903, "debt": -3.0, "debt_at_most": 0.9,
     "ahead_at_most": 32.5, "pending": 12, "forgiven": 0.0, "expired": 0, "revived": 0, "unaudited": 0,
     "everything_plays": 210, "everything_failures": 0, "everything_lost": 0, "everything_failure_at_least": 0.0,
     "everything_failure_at_most": 0.047, "nothing_successes": 0.0, "breaches": 0, "holds": True, "breach": False,
-    "feasible": True, "sound": True, "missing": 15, "text": "Kept: 90.3% of 1,000 succeeded (target 90%).",
+    "feasible": True, "sound": True, "status": "kept", "missing": 15, "text": "Kept: 90.3% of 1,000 succeeded (target 90%).",
 }  # fmt: skip
 
 
@@ -42,6 +42,7 @@ class CertificateReply(BaseModel):
     breach: bool
     feasible: bool = Field(description="false once everything is known to fail too often for the target.")
     sound: bool = Field(description="false only if suffice itself is wrong.")
+    status: Status = Field(description=STATUS)
     missing: int = Field(
         description="The most other decisions, everything excluded, that were outstanding when one was asked: "
         "D = missing + 1. Of groups together, the most in any one."
@@ -69,10 +70,11 @@ class ArmReply(BaseModel):
 
 
 class ArmsReply(BaseModel):
-    """All options, as far as this server has learned."""
+    """Options, as far as this server has learned."""
 
-    model_config = _example(arms=[ArmReply.model_config["json_schema_extra"]["examples"][0]])  # type: ignore[index]
+    model_config = _example(arms=[ArmReply.model_config["json_schema_extra"]["examples"][0]], total=4)  # type: ignore[index]
     arms: list[ArmReply]
+    total: int = Field(description="How many there are.")
 
 
 class InsightReply(BaseModel):
@@ -101,7 +103,8 @@ class BinReply(BaseModel):
 
     model_config = _example(
         start=1767225600.0, end=1767225660.0, told=100, successes=91.0, rate=0.91, cost=32.0, mean_cost=0.32, debt=-1.0,
-        dual=1.2, arms={"1": 20, "2": 60, "3": 20}, shares={"1": 0.2, "2": 0.6, "3": 0.2},
+        dual=1.2, arms={"1": 20, "2": 60, "3": 20}, shares={"1": 0.2, "2": 0.6, "3": 0.2}, total=1000, total_rate=0.901,
+        total_cost=0.35, debt_at_most=0.9, ahead_at_most=32.5,
     )  # fmt: skip
     start: Seconds
     end: Seconds
@@ -114,13 +117,22 @@ class BinReply(BaseModel):
     dual: float | None = Field(description="The last one in it.")
     arms: dict[str, int] = Field(description='Outcomes by arm; "others" where there are too many arms to list.')
     shares: dict[str, float] = Field(description="The same as shares of all in it.")
+    total: int = Field(description="Outcomes since the beginning, at its end.")
+    total_rate: float | None = Field(description="The share of those that succeeded.")
+    total_cost: float | None = Field(description="What one of those cost.")
+    debt_at_most: float | None = Field(description="What was promised of the debt at its end.")
+    ahead_at_most: float | None = Field(description="And of how far successes run ahead; null: there is no limit.")
 
 
 class HistoryReply(BaseModel):
     """What happened over time; stretches in which nothing was told are left out."""
 
-    model_config = _example(bins=[BinReply.model_config["json_schema_extra"]["examples"][0]])  # type: ignore[index]
+    model_config = _example(
+        bins=[BinReply.model_config["json_schema_extra"]["examples"][0]],  # type: ignore[index]
+        options={"1": "small", "2": "large", "3": "a person"},
+    )
     bins: list[BinReply]
+    options: dict[str, Any] = Field(description="The option of each arm that is named.")
 
 
 class RowReply(BaseModel):

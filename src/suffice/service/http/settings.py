@@ -99,6 +99,7 @@ class Settings(BaseSettings):
     )
     access_log: bool = Field(default=True, description="Log each request.")
     metrics: bool = Field(default=True, description="Show /metrics.")
+    page: bool = Field(default=True, description="Show the page at /: every selector, live.")
     docs: bool = Field(default=True, description="Show /docs and /openapi.json.")
 
     @field_validator("trusted_proxies", "allowed_hosts", "cors_origins", mode="before")

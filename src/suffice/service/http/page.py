@@ -1,0 +1,86 @@
+"""The page: static files from `service/page`, served as they lie there. No request goes anywhere else."""
+
+import hashlib
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from fastapi import FastAPI, Request, Response
+
+from suffice.service.http.problems import problem
+
+FOLDER: Final = Path(__file__).parent.parent / "page"
+MEDIA: Final = {
+    ".html": "text/html; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".svg": "image/svg+xml",
+    ".png": "image/png",
+    ".md": "text/plain; charset=utf-8",
+    "": "text/plain; charset=utf-8",  # LICENSE
+}
+
+
+class File(NamedTuple):
+    """A file as it is sent."""
+
+    changed: int
+    body: bytes
+    media: str
+    tag: str
+
+
+class Files:
+    """The files of a folder by name. Names are looked up among those found at the start, so none leads out of the folder."""
+
+    def __init__(self, folder: Path = FOLDER) -> None:
+        self._paths = {
+            path.relative_to(folder).as_posix(): path
+            for path in sorted(folder.rglob("*"))
+            if path.is_file() and path.suffix in MEDIA
+        }
+        self._files = {name: _read(path) for name, path in self._paths.items()}
+
+    def get(self, name: str) -> File | None:
+        """A file as it is now; as it was, if it has gone since (an upgrade below a running server)."""
+        known = self._files.get(name)
+        if known is None:
+            return None
+        try:
+            if self._paths[name].stat().st_mtime_ns != known.changed:
+                known = self._files[name] = _read(self._paths[name])
+        except OSError:
+            pass
+        return known
+
+
+def _read(path: Path) -> File:
+    body = path.read_bytes()
+    tag = f'"{hashlib.sha256(body).hexdigest()[:16]}"'
+    return File(path.stat().st_mtime_ns, body, MEDIA[path.suffix], tag)
+
+
+def install(app: FastAPI) -> None:
+    """Add the page's routes to an app."""
+    files = Files()
+
+    def send(request: Request, name: str) -> Response:
+        file = files.get(name)
+        if file is None:
+            return problem(404, f"there is no file {name[:100]!r} of the page")
+        # Asked for each time, and answered by its tag: whoever upgrades the server never sees half of the old page.
+        headers = {"etag": file.tag, "cache-control": "no-cache"}
+        if request.headers.get("if-none-match") == file.tag:
+            return Response(status_code=304, headers=headers)
+        return Response(file.body, media_type=file.media, headers=headers)
+
+    async def home(request: Request) -> Response:
+        return send(request, "index.html")
+
+    async def static(request: Request, path: str) -> Response:
+        return send(request, path)
+
+    async def icon(request: Request) -> Response:
+        return send(request, "icon.svg")
+
+    for path, endpoint in (("/", home), ("/static/{path:path}", static), ("/favicon.ico", icon)):
+        app.add_api_route(path, endpoint, methods=["GET", "HEAD"], include_in_schema=False, response_model=None)

@@ -1,0 +1,245 @@
+"""What the page stands on, without a browser: its files, what it is told of a selector, and that it asks nobody else."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from calling import Api, serve
+
+from suffice import Menu, Selector
+from suffice.certificate import STATUSES
+from suffice.service.chart import Chart
+from suffice.service.http.edge import CSP
+from suffice.service.http.page import FOLDER, MEDIA, Files
+
+FILES = sorted(path.relative_to(FOLDER).as_posix() for path in FOLDER.rglob("*") if path.is_file())
+OWN = [name for name in FILES if not name.startswith("vendor/")]
+
+
+# --- its files
+
+
+def test_all_files_are_served_and_only_they() -> None:
+    async def do(api: Api) -> None:
+        for name in FILES:
+            answer = await api.http.get(f"/static/{name}")
+            assert answer.status_code == 200, name
+            assert answer.content == (FOLDER / name).read_bytes()
+            assert answer.headers["content-type"] == MEDIA[Path(name).suffix]
+            assert answer.headers["content-security-policy"] == CSP
+            again = await api.http.get(f"/static/{name}", headers={"if-none-match": answer.headers["etag"]})
+            assert (again.status_code, again.content) == (304, b"")
+        page = await api.http.get("/")
+        assert page.content == (FOLDER / "index.html").read_bytes()
+        assert page.headers["cache-control"] == "no-cache"
+        assert (await api.http.head("/")).status_code == 200
+        for path in (
+            "../http/page.py",
+            "%2e%2e/http/page.py",
+            "/etc/passwd",
+            "",
+            "vendor",
+            "nothing.js",
+            "..\\page.py",
+        ):
+            await api.call("GET", f"/static/{path}", status=404)
+
+    serve(do)
+
+
+def test_below_another_path() -> None:
+    async def do(api: Api) -> None:
+        page = await api.http.get("/suffice/")
+        for link in re.findall(r'(?:href|src)="([^"#]+)"', page.text):
+            assert not link.startswith(("/", "http")), link
+            assert (await api.http.get(f"/suffice/{link}")).status_code == 200, link
+
+    serve(do, root_path="/suffice")
+
+
+def test_without_the_page() -> None:
+    async def documented(api: Api) -> None:
+        assert (await api.http.get("/")).headers["location"] == "/docs"
+        await api.call("GET", "/static/index.html", status=404)
+
+    async def below(api: Api) -> None:
+        assert (await api.http.get("/suffice/")).headers["location"] == "/suffice/docs"
+
+    serve(documented, page=False)
+    serve(below, page=False, root_path="/suffice")
+
+
+def test_a_file_that_changes_and_one_that_goes(tmp_path: Path) -> None:
+    (tmp_path / "a.js").write_text("1")
+    (tmp_path / "secret.key").write_text("1")
+    files = Files(tmp_path)
+    assert files.get("secret.key") is None
+    first = files.get("a.js")
+    assert first is not None
+    (tmp_path / "a.js").write_text("22")
+    changed = files.get("a.js")
+    assert changed is not None
+    assert (changed.body, changed.tag != first.tag) == (b"22", True)
+    (tmp_path / "a.js").unlink()
+    assert files.get("a.js") == changed  # an upgrade below a running server
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_nothing_is_asked_of_anybody_else(name: str) -> None:
+    """No address of another host, nothing inline that the policy would refuse, no way for a text to become markup."""
+    if Path(name).suffix not in (".html", ".css", ".js"):
+        return
+    text = (FOLDER / name).read_text(encoding="utf-8")
+    foreign = set(re.findall(r"(?:https?:)?//[a-z0-9.-]+\.[a-z]{2,}", text)) - {"http://www.w3.org"}
+    assert not foreign
+    if name.endswith(".html"):
+        assert not re.search(r"<style|style=|javascript:|\bon[a-z]+=", text)
+        assert all('src="' in tag for tag in re.findall(r"<script[^>]*>", text))
+    if name.endswith(".js"):
+        assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function", text)
+
+
+def test_what_is_not_ours_has_its_licence() -> None:
+    assert (
+        "MIT" in (FOLDER / "vendor" / "uplot" / "LICENSE").read_text()
+        or "Permission is hereby granted" in (FOLDER / "vendor" / "uplot" / "LICENSE").read_text()
+    )
+
+
+# --- the status, in one word
+
+
+def test_every_status_of_one_selector() -> None:
+    seen = {}
+
+    def look(selector: Selector) -> None:
+        found = selector.certificate()
+        seen[found.status] = found.verdict
+        assert found.status in STATUSES
+        assert str(found).startswith(found.verdict)
+
+    selector = Selector(Menu({"a": 0.1}, everything="all", nothing="none"), 0.9)
+    look(selector)
+    decision = selector.ask()
+    selector.tell(decision, True)
+    look(selector)
+    while not (decision := selector.ask()).is_everything:
+        selector.tell(decision, False)
+    for _ in range(200):
+        selector.tell(decision, False)
+        look(selector)
+        decision = selector.ask()
+    lost = Selector(Menu({"a": 0.1}, everything="all", nothing="none"), 0.9)
+    for _ in range(3):
+        lost.expire(lost.ask())
+    look(lost)
+    once = Selector(Menu({"a": 0.1}, everything="all", nothing="none"), 0.9)
+    once.tell(once.ask(), False)
+    look(once)
+    assert set(seen) == {"waiting", "kept", "breach", "infeasible", "unknown", "warned"}
+    assert seen["kept"].startswith("Kept: ")
+    assert seen["breach"].startswith("BROKEN: ")
+    assert seen["infeasible"].startswith("TARGET OUT OF REACH: ")
+    assert seen["unknown"].startswith("NOT KNOWN: ")
+    assert seen["warned"].startswith("Kept: ")
+
+
+def test_the_worst_group_speaks_for_all() -> None:
+    selector = Selector(Menu({"a": 0.1}, everything="all", nothing="none"), 0.9)
+    for group in ("Oslo", "Bergen"):
+        selector.tell(selector.ask(group=group), True)
+    assert selector.certificate().status == "kept"
+    for _ in range(30):
+        decision = selector.ask(group="Oslo")
+        selector.tell(decision, False)
+    assert selector.certificate(group="Bergen").status == "kept"
+    assert selector.certificate().status == selector.certificate(group="Oslo").status in ("breach", "infeasible")
+
+
+def test_the_service_says_it_everywhere() -> None:
+    async def do(api: Api) -> None:
+        await api.put()
+        assert (await api.get())["status"] == "waiting"
+        for success, status in ((True, "kept"), (False, "kept"), (False, "breach")):
+            asked = await api.ask()
+            while not asked["everything"] and not success:
+                await api.tell({"decision": asked["decision"], "success": False})
+                asked = await api.ask()
+            await api.tell({"decision": asked["decision"], "success": success})
+            found = await api.get()
+            assert found["verdict"] in (await api.get("/certificate"))["text"]
+            (listed,) = (await api.call("GET", "/v1/selectors"))["selectors"]
+            assert listed["status"] == found["status"] == (await api.get("/certificate"))["status"]
+            assert found["status"] in (status, "warned", "breach")
+        assert found["cap"] == pytest.approx(10.0)
+        archived = await api.call("DELETE", "/v1/selectors/router")
+        assert archived["status"] == "archived"
+
+    serve(do)
+
+
+# --- what charts show
+
+
+def chart(outcomes: list[tuple[float, bool]]) -> Chart:
+    found = Chart()
+    for at, success in outcomes:
+        found.add(at, told=1, units=int(success) * 10**9, cost=0.5, dual=1.0, arm=1)
+    return found
+
+
+def test_a_part_of_the_history_knows_what_was_before() -> None:
+    found = chart([(1000.0 + step, step % 4 > 0) for step in range(400)])
+    whole = found.bins(400, 0.7)
+    part = found.bins(400, 0.7, since=1300.0)
+    assert [(one.start, one.total, one.debt) for one in part] == [
+        (one.start, one.total, one.debt) for one in whole if one.end > 1300.0
+    ]
+    assert [one.total for one in part] == list(range(301, 401))
+    assert part[-1].total_successes == 300.0
+    assert part[-1].total_cost == pytest.approx(200.0)
+    assert found.bins(10, 0.7, since=1e9) == []
+    assert len(found.bins(10, 0.7, since=1300.0)) <= 10
+
+
+@pytest.mark.parametrize("plan", [{}, {"slack": 5}, {"start": "cheap"}])
+def test_the_bounds_of_a_chart_are_those_of_the_promise(plan: dict[str, Any]) -> None:
+    """At each time what the certificate would have said then, or looser; and no debt was ever above it."""
+    selector = Selector(Menu({"a": 0.1, "b": 0.3}, everything="all", nothing="none"), 0.8, **plan)
+    said, debts = [], []
+    for step in range(300):
+        decision = selector.ask()
+        selector.tell(decision, decision.is_everything or (not decision.is_nothing and step % 3 > 0))
+        found = selector.certificate()
+        said.append((found.debt_at_most, found.ahead_at_most))
+        debts.append(found.debt)
+    after = selector.certificate().bounds_after(range(1, 301))
+    assert np.array(after) == pytest.approx(np.array(said))
+    assert all(-ahead <= debt <= behind for debt, (behind, ahead) in zip(debts, after, strict=True))
+
+
+def test_groups_have_the_bounds_of_now() -> None:
+    selector = Selector(Menu({"a": 0.1}, everything="all"), 0.8)
+    for group in ("x", "y"):
+        selector.tell(selector.ask(group=group), True)
+    found = selector.certificate()
+    assert found.bounds_after([1, 2]) == [(found.debt_at_most, found.ahead_at_most)] * 2
+
+
+def test_the_arms_played_most() -> None:
+    selector = Selector(Menu.top_k([1, 2, 5], classes=10), 0.9)
+    for step in range(500):
+        decision = selector.ask()
+        selector.tell(decision, step % 7 < decision.option)
+    every = selector.arms()
+    for most in (1, 3, 5, 100):
+        assert selector.arms(most) == sorted(every, key=lambda arm: -arm.plays)[:most]
+
+
+def test_a_large_menu_is_looked_at_quickly() -> None:
+    """Only the rows that are shown are made."""
+    selector = Selector(Menu([*range(5000)], everything="all"), 0.9)
+    assert len(selector.arms(25)) == 25
+    assert selector.arms(1)[0].plays == 0
