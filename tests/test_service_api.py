@@ -417,7 +417,7 @@ def test_parameters_that_are_not_there() -> None:
     async def do(api: Api) -> None:
         await api.put()
         said = await api.get("/history?bin=5", status=422)
-        assert said["detail"] == "the parameter 'bin' is not known here, only bins, since"
+        assert said["detail"] == "the parameter 'bin' is not known here, only bins, since, width"
         await api.ask("router", status=422, params={"count": 3})
         await api.get("?x=1", status=422)
 

@@ -336,8 +336,8 @@ def test_what_is_overdue_counts_as_a_failure_until_it_is_told(store_url: str) ->
         standing = await keeper.standing("a")
         assert (standing.cost, standing.tells) == (2.0, 1)
         assert [row.state for row in await keeper.decisions("a")] == [AMENDED, EXPIRED]
-        assert sum(bin.told for bin in await keeper.history("a", 10)) == 2
-        assert sum(bin.successes for bin in await keeper.history("a", 10)) == 1
+        assert sum(bin.told for bin in (await keeper.history("a", 10))[0]) == 2
+        assert sum(bin.successes for bin in (await keeper.history("a", 10))[0]) == 1
         assert second.decision == 1
 
     run(store_url, do, clock)
@@ -394,7 +394,7 @@ def test_history_adds_up(store_url: str) -> None:
             await tell(keeper, asked.decision, asked.everything or step % 3 > 0)
         certificate, standing = await keeper.certificate("a"), await keeper.standing("a")
         for most in (1, 7, 200):
-            bins = await keeper.history("a", most)
+            bins, _ = await keeper.history("a", most)
             assert 1 <= len(bins) <= most
             assert sum(bin.told for bin in bins) == 120 == sum(sum(bin.arms.values()) for bin in bins)
             assert sum(bin.successes for bin in bins) == certificate.successes

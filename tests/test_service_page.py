@@ -1,5 +1,6 @@
 """What the page stands on, without a browser: its files, what it is told of a selector, and that it asks nobody else."""
 
+import math
 import re
 from pathlib import Path
 from typing import Any
@@ -183,6 +184,10 @@ def test_the_service_says_it_everywhere() -> None:
 # --- what charts show
 
 
+def unbounded(tolds: list[int]) -> list[tuple[float, float]]:
+    return [(math.inf, math.inf) for _ in tolds]
+
+
 def chart(outcomes: list[tuple[float, bool]]) -> Chart:
     found = Chart()
     for at, success in outcomes:
@@ -192,16 +197,30 @@ def chart(outcomes: list[tuple[float, bool]]) -> Chart:
 
 def test_a_part_of_the_history_knows_what_was_before() -> None:
     found = chart([(1000.0 + step, step % 4 > 0) for step in range(400)])
-    whole = found.bins(400, 0.7)
-    part = found.bins(400, 0.7, since=1300.0)
+    whole = found.bins(400, unbounded, 0.7)
+    part = found.bins(400, unbounded, 0.7, since=1300.0)
     assert [(one.start, one.total, one.debt) for one in part] == [
         (one.start, one.total, one.debt) for one in whole if one.end > 1300.0
     ]
     assert [one.total for one in part] == list(range(301, 401))
     assert part[-1].total_successes == 300.0
     assert part[-1].total_cost == pytest.approx(200.0)
-    assert found.bins(10, 0.7, since=1e9) == []
-    assert len(found.bins(10, 0.7, since=1300.0)) <= 10
+    assert found.bins(10, unbounded, 0.7, since=1e9) == []
+    assert len(found.bins(10, unbounded, 0.7, since=1300.0)) <= 10
+
+
+@pytest.mark.parametrize("most", [7, 30, 240])
+def test_what_is_new_continues_what_is_there(most: int) -> None:
+    """Who has the stretches up to one of them, and asks for those since, has what all of them at once would be."""
+    outcomes = [(1000.3 + 0.7 * step, step % 4 > 0) for step in range(400)]
+    earlier, later = chart(outcomes[:300]), chart(outcomes)
+    had = earlier.bins(most, unbounded, 0.7)
+    width = had[0].end - had[0].start
+    new = later.bins(most, unbounded, 0.7, had[-1].start + 1e-3, width)
+    every = later.bins(most, unbounded, 0.7, -math.inf, width)
+    assert [*had[:-1], *new] == every
+    assert every[-1].total == 400
+    assert later.bins(most, unbounded, 0.7, every[-1].end, width) == []
 
 
 @pytest.mark.parametrize("plan", [{}, {"slack": 5}, {"start": "cheap"}])

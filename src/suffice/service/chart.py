@@ -3,12 +3,16 @@
 A fold of settled decisions that adds up in any order. However long the history, it stays as small and as quick to read.
 """
 
+import itertools
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from suffice.checks import WHOLE
 from suffice.service.records import Bin
+
+Bounds = Callable[[list[int]], list[tuple[float, float]]]
 
 MOST: Final = 1024  # buckets
 FINEST: Final = 0.25  # seconds
@@ -70,31 +74,45 @@ class Chart:
             self.width *= 2.0
             self.buckets = _merged(self.buckets, 2)
 
-    def bins(self, most: int, target: float, since: float = -math.inf) -> list[Bin]:
+    def bins(
+        self, most: int, bounds: Bounds, target: float, since: float = -math.inf, width: float | None = None
+    ) -> list[Bin]:
         """At most so many stretches of equal length, the empty ones left out, and how things stood at the end of each.
 
-        `since`: only those that end after this time.
+        `since`: only those that end after this time. `width`: stretches so long, where they would be without `since`, so that
+        who has the earlier ones may ask for the rest. `bounds`: what was promised after so many outcomes.
         """
         places = sorted(self.buckets)
+        if not places:
+            return []
+        first, every = places[0], max(1, round((width or 0.0) / self.width))
+        if width is not None:  # whole stretches only
+            since = (
+                (first + math.floor((since / self.width - first) / every) * every) * self.width
+                if since > 0.0
+                else since
+            )
         shown = [place for place in places if (place + 1) * self.width > since]
         if not shown:
             return []
-        before = [self.buckets[place] for place in places[: len(places) - len(shown)]]
-        told, units, cost = (sum(getattr(one, name) for one in before) for name in ("told", "units", "cost"))
-        first = shown[0]
-        every = -(-(shown[-1] - first + 1) // most)
-        result = []
+        if width is None:
+            first = shown[0]
+            every = -(-(shown[-1] - first + 1) // most)
         merged: dict[int, Bucket] = {}
         for place in shown:
             merged.setdefault((place - first) // every, Bucket()).take(self.buckets[place])
-        for place, bucket in merged.items():
+        before = [self.buckets[place] for place in places[: len(places) - len(shown)]]
+        told, units, cost = (sum(getattr(one, name) for one in before) for name in ("told", "units", "cost"))
+        promised = bounds(list(itertools.accumulate((one.told for one in merged.values()), initial=told))[1:])
+        result = []
+        for (place, bucket), (behind, ahead) in zip(merged.items(), promised, strict=True):
             told, units, cost = told + bucket.told, units + bucket.units, cost + bucket.cost
             start = (first + place * every) * self.width
             result.append(
                 Bin(
                     start=start, end=start + every * self.width, told=bucket.told, successes=bucket.units / WHOLE,
                     cost=bucket.cost, debt=target * told - units / WHOLE, dual=bucket.dual, arms=dict(bucket.arms),
-                    total=told, total_successes=units / WHOLE, total_cost=cost,
+                    total=told, total_successes=units / WHOLE, total_cost=cost, debt_at_most=behind, ahead_at_most=ahead,
                 )
             )  # fmt: skip
         return result

@@ -6,7 +6,6 @@ import logging
 import math
 import time
 from collections.abc import Callable, Coroutine, Iterable, Sequence
-from dataclasses import replace
 from typing import Any, Final
 
 from suffice.certificate import Certificate
@@ -20,7 +19,7 @@ from suffice.service.mind import Mind
 from suffice.service.minds import Minds, read_plan
 from suffice.service.plans import Plan
 from suffice.service.records import Asked, Bin, Kept, Limits, Outcome, Row, Standing, Told, Wish
-from suffice.service.standing import certified, standing_of
+from suffice.service.standing import Stood, certified, standing_of
 from suffice.service.stores.base import Shards, Store, Whose
 from suffice.service.work import KEPT, Ask, Batch, Tell
 from suffice.service.writer import Writer
@@ -48,6 +47,7 @@ class Keeper:
         self._writer = Writer(store, self.limits.queue, self.clock, self._after)
         self._tasks: set[asyncio.Task[Any]] = set()
         self._unreadable: set[int] = set()  # selectors whose plans cannot be read
+        self._stood = Stood()
 
     # --- from start to stop
 
@@ -187,7 +187,7 @@ class Keeper:
             if len(parts) > MANY:
                 result.append(await asyncio.to_thread(standing_of, kept, outline, mind, parts))
             else:
-                result.append(standing_of(kept, outline, mind, parts))
+                result.append(self._stood.get(kept, outline, mind, parts))
             if time.perf_counter() - began > BREATH:
                 await asyncio.sleep(0)
                 began = time.perf_counter()
@@ -282,16 +282,14 @@ class Keeper:
         with mind.lock:
             return mind.selector.insight()
 
-    async def history(self, name: str, bins: int, since: float = -math.inf) -> list[Bin]:
-        """What happened over time, in at most so many bins, and what was promised then."""
+    async def history(
+        self, name: str, bins: int, since: float = -math.inf, width: float | None = None
+    ) -> tuple[list[Bin], float]:
+        """What happened over time, in at most so many bins or in bins this wide, what was promised; and the finest width."""
         mind = await self._followed(name)
+        bounds = (await self.certificate(name)).bounds_after
         with mind.lock:
-            found = mind.chart.bins(bins, float(mind.promise.target), since)
-        bounds = (await self.certificate(name)).bounds_after([one.total for one in found])
-        return [
-            replace(one, debt_at_most=behind, ahead_at_most=ahead)
-            for one, (behind, ahead) in zip(found, bounds, strict=True)
-        ]
+            return mind.chart.bins(bins, bounds, float(mind.promise.target), since, width), mind.chart.width
 
     async def options(self, name: str, arms: Iterable[int]) -> dict[int, Any]:
         """The options of these arms, in JSON's terms."""

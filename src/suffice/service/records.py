@@ -1,7 +1,6 @@
 """What goes through the service: wishes and outcomes in, decisions and standings out, rows to the store and back."""
 
 import json
-import math
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
@@ -104,8 +103,8 @@ class Bin:
     total: int  # outcomes since the beginning
     total_successes: float
     total_cost: float
-    debt_at_most: float = math.inf
-    ahead_at_most: float = math.inf
+    debt_at_most: float
+    ahead_at_most: float
 
 
 # --- what stores keep

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from typing import Final
 
 from suffice.certificate import Certificate
 from suffice.errors import InvalidArgument, shown
@@ -11,6 +12,9 @@ from suffice.service.records import Kept, Shard, Standing
 from suffice.service.shards import total
 from suffice.service.stores.base import Shards, Whose
 from suffice.together import together
+
+REMEMBERED: Final = 1000  # standings
+LONG: Final = 10_000  # characters of a plan that is too long to be remembered with them
 
 
 def certified(promise: Promise, number: int, shards: Mapping[Whose, Shards], group: str | None = None) -> Certificate:
@@ -32,6 +36,25 @@ def certified(promise: Promise, number: int, shards: Mapping[Whose, Shards], gro
 def _of(promise: Promise, shard: Shard, elsewhere: int) -> Certificate:
     counts = shard.counts
     return Certificate.make(promise, counts, counts.next_id - elsewhere - counts.told)
+
+
+class Stood:
+    """Where selectors stood, so that a list of many, looked at again and again, takes time only for those that moved."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[Kept, bool, Mapping[Whose, Shards], Standing]] = {}
+
+    def get(self, kept: Kept, outline: Outline, mind: Mind | None, shards: Mapping[Whose, Shards]) -> Standing:
+        """A selector and where it stands: as before, where neither its counts nor anything else of it has changed."""
+        known = self._known.get(kept.number)
+        if known is not None and known[:3] == (kept, mind is not None, shards):
+            return known[3]
+        found = standing_of(kept, outline, mind, shards)
+        if len(kept.plan) < LONG:
+            if len(self._known) >= REMEMBERED:
+                self._known.clear()
+            self._known[kept.number] = (kept, mind is not None, shards, found)
+        return found
 
 
 def standing_of(kept: Kept, outline: Outline, mind: Mind | None, shards: Mapping[Whose, Shards]) -> Standing:

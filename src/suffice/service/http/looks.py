@@ -96,15 +96,23 @@ async def history(
         float | None,
         Query(ge=0, le=MOST_WHOLE, description="Only what is after this time, in seconds since the beginning of 1970."),
     ] = None,
+    width: Annotated[
+        float | None,
+        Query(
+            gt=0, le=MOST_WHOLE, description="Stretches of so many seconds, instead of `bins`: to ask for what is new."
+        ),
+    ] = None,
 ) -> Response:
     """Rates, debt, dual, cost and the shares of options over time, and what was promised, for charts."""
     keeper = keeper_of(request)
-    found = await keeper.history(name, bins, -math.inf if since is None else since)
+    found, finest = await keeper.history(name, bins, -math.inf if since is None else since, width)
     named = {arm for one in found for arm in one.arms} - {OTHERS}
     options = await keeper.options(name, sorted(named))
     return answers.answer({
         "bins": [answers.stretch(one) for one in found],
         "options": {str(arm): option for arm, option in options.items()},
+        "width": found[0].end - found[0].start if found else None,
+        "finest": finest,
     })  # fmt: skip
 
 

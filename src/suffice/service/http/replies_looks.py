@@ -130,9 +130,15 @@ class HistoryReply(BaseModel):
     model_config = _example(
         bins=[BinReply.model_config["json_schema_extra"]["examples"][0]],  # type: ignore[index]
         options={"1": "small", "2": "large", "3": "a person"},
+        width=60.0,
+        finest=4.0,
     )
     bins: list[BinReply]
     options: dict[str, Any] = Field(description="The option of each arm that is named.")
+    width: float | None = Field(description="The length of a stretch, in seconds; null where there is none.")
+    finest: float = Field(
+        description="The least length there is; it grows, and then all that is known by now is coarser."
+    )
 
 
 class RowReply(BaseModel):
