@@ -6,25 +6,35 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 
-.PHONY: help demo serve test test-long bench reproduce lint clean
+.PHONY: help demo live serve test browser test-long bench reproduce docs docs-links lint clean
 
 help:
 	@echo "make demo       see it work: a real stream, four methods, one table"
+	@echo "make live       the same in a browser: the service with three real streams running"
 	@echo "make serve      the decision service on 127.0.0.1:8470, kept in suffice.db; see docs/service"
 	@echo "make test       ruff, mypy --strict, pytest with doctests"
 	@echo "make test-long  the full-length variants of the tests"
 	@echo "make bench      time per decision beside NumPy, River, MABWiser, Vowpal Wabbit, PyBandits and MAPIE"
 	@echo "make reproduce  every figure, corollary and theorem of the paper, with verdicts (LEVEL=--quick, LEVEL=--deep)"
+	@echo "make docs       the documentation as a site, in build/docs; links inside it are checked"
+	@echo "make docs-links the links to other sites, where there is a network"
 	@echo "make clean      remove .venv and caches"
 
 demo: $(VENV)/cli.stamp
 	@$(BIN)/suffice demo
 
+live: $(VENV)/live.stamp
+	@$(BIN)/suffice demo --live
+
 serve: $(VENV)/service.stamp
 	@$(BIN)/suffice serve
 
-test: lint
+test: lint browser
 	$(BIN)/python -m pytest -n auto -q
+
+# A Chromium for the tests of the page: found, or installed where this machine allows. Without one they are skipped, and say so.
+browser: $(VENV)/dev.stamp
+	@$(BIN)/python -m tests.browser --install || true
 
 test-long: $(VENV)/dev.stamp
 	$(BIN)/python -m pytest -n auto -q -m long
@@ -38,6 +48,17 @@ bench: $(VENV)/bench.stamp
 
 reproduce: $(VENV)/lab.stamp
 	$(BIN)/suffice reproduce $(LEVEL)
+
+# The warnings of Sphinx are errors, links into nowhere among them; links.py looks at what came out.
+docs: $(VENV)/docs.stamp
+	$(BIN)/sphinx-build -q -W -n --keep-going -b html docs build/docs
+	@$(BIN)/python docs/_ext/links.py build/docs
+	@echo "open build/docs/index.html"
+
+docs-links: $(VENV)/docs.stamp
+	@$(BIN)/python -c "import socket; socket.create_connection(('www.rfc-editor.org', 443), 10)" 2>/dev/null \
+	|| { echo "there is no network here: links to other sites were NOT checked"; exit 1; }
+	$(BIN)/sphinx-build -q -b linkcheck docs build/links
 
 lint: $(VENV)/dev.stamp
 	$(BIN)/ruff check .

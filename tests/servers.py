@@ -80,8 +80,9 @@ class Wire:
 class Server:
     """`suffice serve` in a process of its own, at an address that stays the same when it is started again."""
 
-    def __init__(self, store: str, folder: Path, *, before: str = "") -> None:
+    def __init__(self, store: str, folder: Path, *, before: str = "", **settings: str) -> None:
         self.store, self.port, self._before = store, free_port(), before
+        self.settings = {"access_log": "false", "log_format": "json", **settings}
         self.log = folder / f"server-{self.port}.log"
         self.process: subprocess.Popen[bytes] | None = None
 
@@ -91,7 +92,7 @@ class Server:
         how = (
             ["-c", f"{self._before}\nfrom suffice.__main__ import main\nmain()"] if self._before else ["-m", "suffice"]
         )
-        settings = {"SUFFICE_ACCESS_LOG": "false", "SUFFICE_LOG_FORMAT": "json"}
+        settings = {f"SUFFICE_{name.upper()}": value for name, value in self.settings.items()}
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
                 [sys.executable, *how, *flags], stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=self.log.parent,

@@ -2,13 +2,17 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from command import say_in_process
+from terminal import sit
 
 import suffice
+from suffice.cli import COMMANDS, NAMES, application
 
 
 def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -209,3 +213,275 @@ def test_whole_numbers_are_whole() -> None:
     done = run("demo", "--easy", "10.5")
     assert done.returncode != 0
     assert "10.5" in done.stderr + done.stdout
+
+
+# --- help
+
+
+def commands() -> list[list[str]]:
+    """Every command, as it is called."""
+    return [[], *([name] for name in NAMES), *(["keys", name] for name in ("create", "list", "revoke"))]
+
+
+@pytest.mark.parametrize("columns", [40, 80, 120])
+def test_help_fits(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, columns: int) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    for tokens in commands():
+        code, out, err = say_in_process(capsys, *tokens, "--help")
+        assert (code, err) == (0, ""), tokens
+        assert max(len(line) for line in out.splitlines()) <= columns, tokens
+        assert "Example" in out
+        assert "default: False" not in out
+        assert "default: ()" not in out
+
+
+def test_help_begins_with_the_demo(capsys: pytest.CaptureFixture[str]) -> None:
+    _, out, _ = say_in_process(capsys, "--help")
+    places = [out.index(f"│ {name} ") for name in NAMES if not name.startswith("-")]
+    assert places == sorted(places)
+    assert (
+        out.index("Start here")
+        < out.index("Methods, streams and logs")
+        < out.index("The service")
+        < out.index("Options")
+    )
+    assert say_in_process(capsys)[1] == out  # with nothing to do it says what it can do
+
+
+def test_the_first_sentence_is_that_of_the_command() -> None:
+    for name, _, summary in COMMANDS:
+        assert application(name)[name].help.split("\n")[0] == summary
+        assert application()[name].help == summary
+
+
+def test_examples_are_understood(capsys: pytest.CaptureFixture[str]) -> None:
+    found = 0
+    for tokens in commands():
+        _, out, _ = say_in_process(capsys, *tokens, "--help")
+        for line in out.split("Example")[1].splitlines()[1:]:
+            words = line.split()
+            if words[:1] == ["suffice"] and "COMMAND" not in words:
+                application().parse_args(words[1:], print_error=False, exit_on_error=False)
+                found += 1
+    assert found > 20
+
+
+def test_help_reads_only_what_it_needs() -> None:
+    """What would make it slow: the lab, the service, and what draws figures."""
+    code = (
+        "import sys; from suffice.cli import main\n"
+        "try: main(['--help'])\n"
+        "except SystemExit: pass\n"
+        "print(*(name for name in ('asyncio', 'pydantic', 'matplotlib', 'suffice.lab', 'rich.markdown', 'rich.progress') "
+        "if name in sys.modules), file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stderr == "\n"
+
+
+# --- mistakes
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ("rnu", "there is no command 'rnu'; did you mean run?"),
+        ("zzz", "there is no command 'zzz', only demo, run, compare,"),
+        ("--hlep", "there is no option '--hlep'; did you mean --help?"),
+        ("keys crate", "there is no command 'crate' of keys; did you mean create?"),
+        ("run beta --target 0.9 --sede 4", "there is no option --sede of run; did you mean --seed?"),
+        ("run beta --tarjet=0.9", "there is no option --tarjet of run; did you mean --target?"),
+        ("demo --frobnicate", "there is no option --frobnicate of demo; see suffice demo --help"),
+        ("serve --prot 1", "there is no option --prot of serve; did you mean --port?"),
+        ("run beta", "run needs --target; see suffice run --help"),
+        ("run --target 0.9", "run needs STREAM; see suffice run --help"),
+        ("run beta --target", "--target needs a value; see suffice run --help"),
+        ("run beta --target often", "--target must be a number, got 'often'"),
+        ("run beta --target 2", "target must lie strictly between 0 and 1, got 2.0"),
+        ("run beta --target 0.9 --target 0.8", "--target must be given once, not several times"),
+        ("run beta --target 0.9 --seeds 1.5", "--seeds must be a whole number, got '1.5'"),
+        ("run beta --target 0.9 --horizon many", "--horizon must be a whole number, got 'many'"),
+        ("run beta --target 0.9 --json=maybe", "--json must be true or false, got 'maybe'"),
+        ("list strams", "WHAT must be one of streams, rivals, bounds, choosers, experiments (did you mean streams?)"),
+        ("list streams rivals", "list takes nothing more, got 'rivals'; see suffice list --help"),
+        ("serve --log-level loud", "--log-level must be one of debug, info, warning, error, got 'loud'"),
+        ("serve --json", "json must go with --show-config"),
+        ("demo --pace 3", "pace must go with --live"),
+        ("demo --live --easy 3", "target, easy, hard and window must be left out with --live"),
+        ("demo --live --pace 0", "pace must be above 0"),
+        ("demo --live --seconds -1", "seconds must be"),
+        ("demo --live --port 99999", "port must be at most 65535, got 99999"),
+        ("run nowhere.csv --target 0.9", "path must name a file that can be read, got 'nowhere.csv'"),
+        ("replay folder.csv --target 0.9", "log must name a file that can be read, got 'folder.csv': Is a directory"),
+        (
+            "keys list --store sqlite:///no.db",
+            "no.db could not be used, and nothing was changed: file is not a database",
+        ),
+        ("--install-completion --shell tcsh", "--shell must be one of bash, zsh, fish, got 'tcsh'"),
+    ],
+)
+def test_mistakes_are_one_sentence(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, command: str, said: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "folder.csv").mkdir()
+    (tmp_path / "no.db").write_text("this is no database")
+    code, out, err = say_in_process(capsys, *command.split())
+    assert (code, out) == (2, "")
+    assert err.startswith(f"suffice: {said}")
+    assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "tokens", [["rnu"], ["run", "beta", "--tarjet", "1"], ["list", "nothing"], ["demo", "--easy", "x"]]
+)
+def test_mistakes_of_the_real_program(tokens: list[str]) -> None:
+    done = run(*tokens, FORCE_COLOR="")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("suffice: ")
+    assert done.stderr.count("\n") == 1
+
+
+def broken(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """The program, after some code that breaks it."""
+    return subprocess.run(
+        [sys.executable, "-c", f"import suffice.cli as cli\n{code}\ncli.main(['list'])"],
+        capture_output=True, text=True, timeout=120, check=False, env={**os.environ, **environment},
+    )  # fmt: skip
+
+
+def test_a_bug_is_one_sentence_and_its_place_can_be_seen() -> None:
+    code = "def wrong(words): raise RuntimeError('two\\nlines')\ncli._run = wrong"
+    done = broken(code)
+    assert (done.returncode, done.stdout) == (70, "")
+    assert done.stderr == (
+        "suffice: this is a bug in suffice, please report it: RuntimeError: two lines (SUFFICE_DEBUG=1 shows where)\n"
+    )
+    done = broken(code, SUFFICE_DEBUG="1")
+    assert done.returncode == 1
+    assert "Traceback" in done.stderr
+    assert "in wrong" in done.stderr
+
+
+def test_what_the_system_refuses_is_one_sentence() -> None:
+    code = "def wrong(words): raise PermissionError(13, 'Permission denied', 'numbers.csv')\ncli._run = wrong"
+    done = broken(code)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "suffice: this could not be done with 'numbers.csv': Permission denied\n"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full device here")
+def test_a_full_disk_is_one_sentence() -> None:
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "suffice", "list", "--json"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert done.returncode == 2
+    assert done.stderr == "suffice: this could not be done: No space left on device\n"
+
+
+@pytest.mark.parametrize("command", ["list", "--help", "list --json"])
+def test_a_reader_who_goes_away_is_no_error(command: str) -> None:
+    ours, theirs = os.pipe()
+    os.close(ours)  # gone before the first line
+    done = subprocess.run(
+        [sys.executable, "-m", "suffice", *command.split()],
+        stdout=theirs,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    os.close(theirs)
+    assert (done.returncode, done.stderr) == (141, "")
+
+
+# --- terminals and pipes
+
+
+def test_colours_are_for_terminals() -> None:
+    for tokens in (["list", "bounds"], ["--help"]):
+        assert "\x1b[" not in run(*tokens).stdout
+        assert "\x1b[" in sit(*tokens).raw
+    coloured = run("run", "trap", "--target", "0.5", "--horizon", "50", FORCE_COLOR="1").stdout
+    assert "\x1b[32m" in coloured
+    assert "━" not in coloured  # a pipe has no use for a progress bar, whatever its colours
+    assert "\r" not in coloured
+
+
+def test_no_color_and_dumb_terminals() -> None:
+    tokens = ["run", "trap", "--target", "0.5", "--horizon", "50"]
+    assert "\x1b[32m" in sit(*tokens).raw  # a debt in green
+    colour = re.compile(r"\x1b\[[0-9;]*(3[0-7]|9[0-7]|38;|4[0-7])[0-9;]*m")
+    assert not colour.search(sit(*tokens, NO_COLOR="1").raw)
+    assert "\x1b" not in sit(*tokens, TERM="dumb").raw
+
+
+def test_bars_are_gone_when_all_is_done() -> None:
+    seen = sit("run", "trap", "--target", "0.5", "--horizon", "20000")
+    assert seen.code == 0
+    assert "━" in seen.raw
+    assert "suffice's certificate" in seen.text
+
+
+def test_a_narrow_terminal_breaks_no_box() -> None:
+    seen = sit("demo", "--easy", "300", "--hard", "100", columns=50)
+    assert seen.code == 0
+    box = [line for line in seen.text.splitlines() if line.startswith(("╭", "│", "╰"))]
+    assert box
+    assert {len(line) for line in box} == {50}
+    assert all(line.endswith(("╮", "│", "╯")) for line in box)
+
+
+def test_letters_that_a_pipe_does_not_have() -> None:
+    done = run("run", "trap", "--target", "0.5", "--horizon", "50", PYTHONIOENCODING="ascii")
+    assert done.returncode == 0, done.stderr
+    assert "certificate" in done.stdout
+    assert done.stdout.isascii()
+
+
+def test_ctrl_c_ends_it_quietly() -> None:
+    seen = sit("demo", "--easy", "5_000_000", stop_at="A classifier ranks")
+    assert seen.code == 130
+    assert "Traceback" not in seen.text
+    assert "suffice:" not in seen.text
+
+
+# --- JSON
+
+
+def test_json_is_alone_on_stdout(tmp_path: Path) -> None:
+    log = tmp_path / "log.csv"
+    log.write_text("option,success,cost\n" + "a,1,0.5\nb,0,0.1\n" * 20)
+    store = f"sqlite:///{tmp_path / 'kept.db'}"
+    os.environ.pop("SUFFICE_STORE", None)
+    made = json.loads(run("keys", "create", "me", "--scope", "use", "--store", store, "--json").stdout)
+    for tokens in (
+        ["demo", "--easy", "200", "--hard", "100"],
+        ["run", "trap", "--target", "0.5", "--horizon", "50"],
+        ["compare", "trap", "--seeds", "1", "--horizon", "50", "--rivals", "none", "--no-paper", "--jobs", "1",
+         "--out", str(tmp_path / "comparison")],
+        ["replay", str(log), "--target", "0.4"],
+        ["list"],
+        ["keys", "list", "--store", store],
+        ["keys", "revoke", made["id"], "--store", store],
+        ["copy", store, f"sqlite:///{tmp_path / 'copy.db'}"],
+        ["serve", "--show-config", "--store", "postgresql://me:secret@db/kept"],
+    ):  # fmt: skip
+        done = run(*tokens, "--json", FORCE_COLOR="1")
+        assert done.returncode == 0, done.stderr
+        document = json.loads(done.stdout)
+        assert document
+        assert "\x1b" not in done.stdout
+        assert "secret" not in done.stdout
+    assert document["store"] == {"value": "postgresql://me:***@db/kept", "from": "--store"}
+    assert document["port"] == {"value": 8470, "from": "default"}
+
+
+def test_json_of_a_mistake_is_nothing() -> None:
+    done = run("run", "trap", "--target", "7", "--json")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "target must lie" in done.stderr

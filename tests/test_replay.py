@@ -313,7 +313,7 @@ def test_bad_logs(say: Callable[..., tuple[int, str, str]], tmp_path: Path, text
         (["nowhere.csv", "--target", "0.9"], "No such file"),
         (["log.txt", "--target", "0.9"], "must name a .csv or .parquet file"),
         (["nowhere.csv", "--target", "1"], "target must lie strictly between 0 and 1"),
-        (["nowhere.csv", "--target", "0.9", "--kind", "odd"], "No such file"),
+        (["nowhere.csv", "--target", "0.9", "--kind", "odd"], "--kind must be one of score, threshold, option"),
     ],
 )
 def test_bad_arguments(say: Callable[..., tuple[int, str, str]], tokens: list[str], part: str) -> None:

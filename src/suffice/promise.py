@@ -120,7 +120,7 @@ class Promise:
         best = best_rate("everything_success", everything_success)
         if best <= phi:
             raise InvalidArgument(
-                f"everything_success must be above the target {shown(target)}, got {shown(everything_success)}: "
+                f"everything_success must be above the target {shown(target)}, got {float(best)}: "
                 "no way of choosing can succeed more often than the best option"
             )
         if slack is not None and step is not None:

@@ -7,11 +7,17 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
-from cyclopts import Parameter
+from cyclopts import App, Parameter
 from rich.text import Text
 
-from suffice.cli.shared import AsJson, MaybeWhole, Whole, bars, console, lab_or_say, link, stoppable, write_json
+from suffice.cli.commands import AsJson, Flag, MaybeWhole, Whole, command, lab_or_say
+from suffice.cli.terminal import bars, console, link, stoppable, waiting, write_json
 from suffice.lab.compare_methods import DEFAULT
+
+
+def _spaced(names: str) -> str:
+    """Names that a line can be broken between."""
+    return names.replace(",", ", ")
 
 
 def compare(
@@ -20,21 +26,23 @@ def compare(
     horizon: MaybeWhole = None,
     seeds: Whole = 20,
     seed: Whole = 0,
-    rivals: str = DEFAULT,
-    suffice: Annotated[bool, Parameter(name="--suffice")] = True,
-    paper: Annotated[bool, Parameter(name="--paper")] = True,
-    settings: Annotated[tuple[str, ...], Parameter(name="--set", negative="")] = (),
+    rivals: Annotated[str, Parameter(metavar="NAMES", show_default=_spaced)] = DEFAULT,
+    no_suffice: Flag = False,
+    no_paper: Flag = False,
+    settings: Annotated[
+        tuple[str, ...], Parameter(name="--set", negative="", metavar="KEY=VALUE", show_default=False)
+    ] = (),
     window: Whole = 500,
     jobs: Whole = -1,
-    out: str = "comparison",
-    fresh: Annotated[bool, Parameter(negative="")] = False,
+    out: Annotated[Path, Parameter(metavar="FOLDER")] = Path("comparison"),
+    fresh: Flag = False,
     as_json: AsJson = False,
 ) -> None:
-    """Compare methods over many worlds, the same for all; write tables, a figure per stream and a page.
+    """Compare methods over many worlds; write tables and figures.
 
-    Each run is kept in the folder as soon as it is done. Stop it at any time: the same command goes on from there, and
-    with more --seeds or --rivals only what is missing is run. Other settings, or another version of suffice, have
-    results of their own.
+    The worlds are the same for all methods. Each run is kept in the folder as soon as it is done. Stop it at any time: the
+    same command goes on from there, and with more --seeds or --rivals only what is missing is run. Other settings, or another
+    version of suffice, have results of their own.
 
     Parameters
     ----------
@@ -53,11 +61,11 @@ def compare(
         Whom to compare with, with commas: any of `suffice list rivals`, projected-5 for another step, threshold; or all,
         same (those that see no more than success and cost) or none. Ours with other parts stands there, too:
         suffice:chooser=optimist, suffice:bounds=kl:prices=straight, suffice:memory=full.
-    suffice
-        With the default selector, which is not told the horizon; where a stream shows a context, also with the one that
-        looks at it, suffice:model=auto.
-    paper
-        With the paper's method at the steps 1, 5 and 20/√T, whose best is the yardstick.
+    no_suffice
+        Leave the default selector out, which is not told the horizon, and the one that looks at the context of streams that
+        show one, suffice:model=auto.
+    no_paper
+        Leave the paper's method out, at the steps 1, 5 and 20/√T, whose best is the yardstick.
     settings
         A setting for all streams, key=value; once for each.
     window
@@ -78,12 +86,11 @@ def compare(
 
     where = console(as_json)
     options: dict[str, Any] = {
-        "target": target, "horizon": horizon, "seeds": seeds, "seed": seed, "rivals": rivals, "suffice": suffice,
-        "paper": paper, "settings": settings, "window": window,
+        "target": target, "horizon": horizon, "seeds": seeds, "seed": seed, "rivals": rivals,
+        "suffice": not no_suffice, "paper": not no_paper, "settings": settings, "window": window,
     }  # fmt: skip
-    with where.status("reading ..."):
+    with waiting(where, "reading ..."):
         plan = lab.plan(streams, **options)
-    place = Path(out)
     counts: dict[str, tuple[int, int]] = {}
     try:
         with stoppable(), bars(where, left=True) as moving:
@@ -95,11 +102,11 @@ def compare(
                     tasks[name] = moving.add_task(name, total=total)
                 moving.update(tasks[name], completed=done)
 
-            found = lab.perform(plan, place, jobs=jobs, fresh=fresh, progress=progress)
+            found = lab.perform(plan, out, jobs=jobs, fresh=fresh, progress=progress)
     except KeyboardInterrupt:
         console(True).print(_stopped(counts, out), soft_wrap=True)
         sys.exit(130)
-    written = write(found, place, _command(streams, options))
+    written = write(found, out, _command(streams, options))
     if as_json:
         write_json(numbers(found))
         return
@@ -112,7 +119,7 @@ def compare(
     if found.reused:
         where.print(Text(f"{found.reused:,} runs were there already (--fresh runs them again).", style="dim"))
     names = ", ".join(path.name for path in written[1:] if path.suffix in (".json", ".csv"))
-    where.print(Text(f"Wrote {names} and the figures (SVG, PNG) to ", style="dim").append_text(link(place)))
+    where.print(Text(f"Wrote {names} and the figures (SVG, PNG) to ", style="dim").append_text(link(out)))
     where.print(Text("The page: ").append_text(link(written[0])), soft_wrap=True)  # a path that is broken is no path
 
 
@@ -120,10 +127,10 @@ def _command(streams: Sequence[str], options: Mapping[str, Any]) -> str:
     """What to type for this comparison, without what nobody has to say."""
     words = ["suffice", "compare", *streams]
     for name, value in options.items():
-        if value == inspect.signature(compare).parameters[name].default:
-            continue
         if isinstance(value, bool):
-            words.append(f"--no-{name}")
+            words += [] if value else [f"--no-{name}"]
+        elif value == inspect.signature(compare).parameters[name].default:
+            continue
         elif isinstance(value, tuple):
             words += [word for setting in value for word in ("--set", setting)]
         else:
@@ -131,9 +138,17 @@ def _command(streams: Sequence[str], options: Mapping[str, Any]) -> str:
     return shlex.join(words)
 
 
-def _stopped(counts: dict[str, tuple[int, int]], out: str) -> Text:
+def _stopped(counts: dict[str, tuple[int, int]], out: Path) -> Text:
     done, total = (sum(pair[place] for pair in counts.values()) for place in (0, 1))
     return Text(
         f"suffice: stopped; {done:,} of {total:,} runs are kept in {out}: the same command goes on from there",
         style="yellow",
     )
+
+
+app: App = command(
+    compare,
+    "suffice compare beta ranks --rivals same",
+    "suffice compare apis --target 0.95 --seeds 50 --out apis",
+    "suffice compare trap --rivals all --no-paper",
+)

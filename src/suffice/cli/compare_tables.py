@@ -8,8 +8,9 @@ from rich.table import Table
 from rich.text import Text
 
 from suffice.certificate import percent
+from suffice.cli.comparison import below
 from suffice.cli.run import optima
-from suffice.cli.shared import below, number, tenths
+from suffice.cli.terminal import number, tenths
 from suffice.lab.compare import Found
 from suffice.lab.compare_board import Board, Total
 from suffice.lab.report import brief

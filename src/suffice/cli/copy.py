@@ -3,17 +3,18 @@
 import asyncio
 from typing import Any
 
+from cyclopts import App
 from rich.text import Text
 
-from suffice.cli.serve import service_or_say
-from suffice.cli.shared import AsJson, bars, console, stoppable, write_json
+from suffice.cli.commands import AsJson, command, service_or_say
+from suffice.cli.terminal import bars, console, stoppable, write_json
 
 
 def copy(source: str, target: str, /, *, as_json: AsJson = False) -> None:
-    """Copy a store, with its selectors, decisions and keys, into an empty one.
+    """Copy a store into an empty one: a move, or a backup.
 
-    All of it or nothing, as it is at one instant; its server may go on. Stop that first if the copy is to take its place:
-    what happens later is not in the copy.
+    Its selectors, decisions and keys: all of it or nothing, as it is at one instant. Its server may go on. Stop that first if
+    the copy is to take its place: what happens later is not in the copy.
 
     Parameters
     ----------
@@ -43,3 +44,10 @@ def copy(source: str, target: str, /, *, as_json: AsJson = False) -> None:
         return
     said = ", ".join(f"{count:,} {name}" for name, count in counts.items())
     where.print(Text(f"Copied {masked(source)} to {masked(target)}: {said}."), soft_wrap=True)
+
+
+app: App = command(
+    copy,
+    "suffice copy sqlite:///suffice.db sqlite:///backup.db",
+    "suffice copy sqlite:///suffice.db postgresql://suffice@db/suffice",
+)

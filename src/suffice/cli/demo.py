@@ -1,7 +1,9 @@
-"""`suffice demo`: label ranks, first easy, then hard, and four ways to choose."""
+"""`suffice demo`: label ranks, first easy, then hard, and four ways to choose; or, with --live, a service to look at."""
 
 from dataclasses import asdict
+from typing import Annotated
 
+from cyclopts import App, Group, Parameter
 from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
@@ -9,22 +11,41 @@ from rich.text import Text
 from suffice import demo as demonstration
 from suffice.certificate import percent
 from suffice.checks import whole
-from suffice.cli.shared import AsJson, Whole, bars, console, stepping, write_json
+from suffice.cli.commands import OPTIONS, AsJson, Flag, MaybeWhole, Whole, command
+from suffice.cli.live import FIRST, PACE, live
+from suffice.cli.terminal import bars, console, stepping, write_json
+from suffice.demo import Demo
+from suffice.errors import InvalidArgument
+
+TABLE = Group("Without --live", sort_key=5)
+LIVE = Group("With --live", sort_key=6)
 
 
 def demo(
     *,
-    target: float = 0.8,
-    easy: Whole = 20_000,
-    hard: Whole = 10_000,
-    window: Whole = 500,
-    seed: Whole = 0,
-    as_json: AsJson = False,
+    live_: Annotated[Flag, Parameter(name="--live", group=OPTIONS)] = False,
+    target: Annotated[float, Parameter(group=TABLE)] = 0.8,
+    easy: Annotated[Whole, Parameter(group=TABLE)] = 20_000,
+    hard: Annotated[Whole, Parameter(group=TABLE)] = 10_000,
+    window: Annotated[Whole, Parameter(group=TABLE)] = 500,
+    port: Annotated[MaybeWhole, Parameter(group=LIVE)] = None,
+    pace: Annotated[float | None, Parameter(group=LIVE, show_default=f"{PACE:g}")] = None,
+    first: Annotated[MaybeWhole, Parameter(group=LIVE, show_default=f"{FIRST:,}")] = None,
+    seconds: Annotated[float | None, Parameter(group=LIVE)] = None,
+    open_: Annotated[bool | None, Parameter(name="--open", group=LIVE)] = None,
+    seed: Annotated[Whole, Parameter(group=OPTIONS)] = 0,
+    as_json: Annotated[AsJson, Parameter(group=OPTIONS)] = False,
 ) -> None:
-    """How many labels to show? CIFAR-100 label ranks, first easy, then hard, and four ways to choose.
+    """See it work: in the terminal, or with --live in a browser.
+
+    How many labels to show? CIFAR-100 label ranks, first easy, then hard, and four ways to choose: a table in a few seconds.
+    With --live, a service on this machine: three worlds that shift again and again ask it what to do, and a page shows how the
+    promise is kept.
 
     Parameters
     ----------
+    live_
+        Start the service, with three worlds that use it, and say where to look. Ctrl-C ends it.
     target
         The success rate to hold.
     easy
@@ -33,11 +54,38 @@ def demo(
         How many hard ones follow (true label at rank 80 or beyond).
     window
         Length of the windows in which the worst success rate is looked for.
+    port
+        The port to listen on; any that is free if left out.
+    pace
+        Decisions per second of each world.
+    first
+        So many decisions of each world come as fast as they can, at the beginning.
+    seconds
+        End by itself after so many seconds; else Ctrl-C ends it.
+    open_
+        Open the page in a browser. If left out, only from a terminal on a machine with a screen.
     seed
-        Which draw of ranks.
+        Which draw.
     as_json
-        Print the numbers as JSON and nothing else.
+        Print the numbers as JSON and nothing else; with --live, when it ends.
     """
+    given = {"port": port, "pace": pace, "first": first, "seconds": seconds, "open": open_}
+    if live_:
+        if (target, easy, hard, window) != (0.8, 20_000, 10_000, 500):
+            raise InvalidArgument(
+                "target, easy, hard and window must be left out with --live: its worlds are what they are"
+            )
+        live(
+            port or 0, PACE if pace is None else pace, FIRST if first is None else first, seconds, open_, seed, as_json
+        )
+        return
+    for name, value in given.items():
+        if value is not None:
+            raise InvalidArgument(f"{name} must go with --live")
+    _table_of(target, easy, hard, window, seed, as_json)
+
+
+def _table_of(target: float, easy: int, hard: int, window: int, seed: int, as_json: bool) -> None:
     where = console(as_json)
     horizon = whole("easy", easy) + whole("hard", hard)
     names = demonstration.methods(target, horizon)
@@ -63,7 +111,7 @@ def _story(target: float, easy: int, hard: int) -> Text:
     )
 
 
-def _table(result: demonstration.Demo, target: float, window: int) -> Table:
+def _table(result: Demo, target: float, window: int) -> Table:
     table = Table(title=None, header_style="bold", box=None, padding=(0, 1, 0, 0))
     table.add_column("method")
     for heading in (
@@ -88,12 +136,21 @@ def _table(result: demonstration.Demo, target: float, window: int) -> Table:
     return table
 
 
-def _moral(result: demonstration.Demo) -> str:
+def _moral(result: Demo) -> str:
     dearest = max(result.rows, key=lambda row: row.cost)
     ours = result.rows[0]
     return (
         "Debt: successes owed. A cost below the optimum is bought with debt. All are told whether it worked, and the cost; "
         "the paper and its projected baseline use the step 20/√T. suffice spent "
         f"{percent(ours.cost / dearest.cost)} of what always showing everything costs.\n"
-        "Next: the ten lines in README.md, or `suffice run` on a stream of your own."
+        "Next: `suffice demo --live` to watch it on a page, the ten lines in README.md, or `suffice run` on your own stream."
     )
+
+
+app: App = command(
+    demo,
+    "suffice demo",
+    "suffice demo --target 0.95 --hard 20_000",
+    "suffice demo --live",
+    "suffice demo --live --port 8470 --pace 100",
+)

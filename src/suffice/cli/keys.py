@@ -6,13 +6,14 @@ import sys
 import time
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from cyclopts import App, Parameter
 from rich.text import Text
 
-from suffice.cli.serve import service_or_say
-from suffice.cli.shared import AsJson, console, plain_table, write_json
+from suffice.cli.commands import AsJson, command, example, service_or_say
+from suffice.cli.terminal import console, plain_table, write_json
 from suffice.errors import InvalidArgument, SufficeError, shown
 
 if TYPE_CHECKING:
@@ -22,17 +23,19 @@ if TYPE_CHECKING:
 Found = TypeVar("Found")
 UNITS = {"m": 60.0, "h": 3600.0, "d": 86400.0, "w": 7 * 86400.0, "y": 365 * 86400.0}
 
-keys = App(name="keys", help="Make, list and revoke the keys that let clients in to `suffice serve`.")
-Config = Annotated[str | None, Parameter(help="A TOML file of settings to take the store from.")]
+Config = Annotated[Path | None, Parameter(metavar="FILE", help="A TOML file of settings to take the store from.")]
+Address = Annotated[str | None, Parameter(
+    metavar="ADDRESS", help="The address of the store, as in `suffice serve`; also from SUFFICE_STORE or suffice.toml."
+)]  # fmt: skip
 
 
-@keys.command
 def create(
     name: str,
+    /,
     *,
-    scope: Annotated[tuple[str, ...], Parameter(negative="")] = (),
-    expires: str | None = None,
-    store: str | None = None,
+    scope: Annotated[tuple[str, ...], Parameter(negative="", metavar="SCOPE", show_default=False)] = (),
+    expires: Annotated[str | None, Parameter(metavar="WHEN")] = None,
+    store: Address = None,
     config: Config = None,
     as_json: AsJson = False,
 ) -> None:
@@ -46,8 +49,6 @@ def create(
         What it may do, once for each: use (ask and tell), manage (create and archive selectors), read (look at everything).
     expires
         After how long it ends, such as 90d or 12h, or the day on which it does, such as 2030-12-31; never if left out.
-    store
-        The address of the store, as in `suffice serve`; also from SUFFICE_STORE or suffice.toml.
     as_json
         Print JSON and nothing else.
     """
@@ -68,14 +69,11 @@ def create(
     sys.stdout.write(made.text + "\n")
 
 
-@keys.command(name="list")
-def listing(*, store: str | None = None, config: Config = None, as_json: AsJson = False) -> None:
+def listing(*, store: Address = None, config: Config = None, as_json: AsJson = False) -> None:
     """List the keys: whose they are, what they may do, and whether they still open anything.
 
     Parameters
     ----------
-    store
-        The address of the store, as in `suffice serve`; also from SUFFICE_STORE or suffice.toml.
     as_json
         Print JSON and nothing else.
     """
@@ -99,16 +97,15 @@ def listing(*, store: str | None = None, config: Config = None, as_json: AsJson 
     console(False).print(table)
 
 
-@keys.command
-def revoke(identity: str, *, store: str | None = None, config: Config = None) -> None:
+def revoke(identity: str, /, *, store: Address = None, config: Config = None, as_json: AsJson = False) -> None:
     """Revoke a key: within two seconds, no server takes it any more.
 
     Parameters
     ----------
     identity
         The id of the key, as `suffice keys list` shows it; the key itself is taken too.
-    store
-        The address of the store, as in `suffice serve`; also from SUFFICE_STORE or suffice.toml.
+    as_json
+        Print JSON and nothing else.
     """
     service_or_say("keys")
     form = re.fullmatch(r"(?:suffice_)?([0-9a-f]{8})(?:_.*)?", identity)
@@ -120,6 +117,9 @@ def revoke(identity: str, *, store: str | None = None, config: Config = None) ->
 
     if not _on(store, config, end):
         raise SufficeError(f"there is no key {form[1]} that could be revoked: see `suffice keys list`")
+    if as_json:
+        write_json({"id": form[1], "revoked": True})
+        return
     console(True).print(Text(f"The key {form[1]} is revoked.", style="dim"))
 
 
@@ -142,7 +142,7 @@ def moment(text: str | None, now: float) -> float | None:
     return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
 
 
-def _on(url: str | None, config: str | None, do: "Callable[[Store], Awaitable[Found]]", *, new: bool = False) -> Found:
+def _on(url: str | None, config: Path | None, do: "Callable[[Store], Awaitable[Found]]", *, new: bool = False) -> Found:
     """Do something with the keys of a store; `new`: which may be made for it."""
     from suffice.service.http.configuration import load
     from suffice.service.stores import open_store
@@ -189,3 +189,17 @@ def _state(key: "Key") -> str:
     if key.expires is None:
         return "good"
     return f"expired {_day(key.expires)}" if key.expires <= time.time() else f"good until {_day(key.expires)}"
+
+
+app = App(
+    name="keys",
+    help="Make, list and revoke the keys that let clients in.\n\nIt works on the store of `suffice serve`, running or not.",
+    help_epilogue=example(
+        "suffice keys create alice --scope use --scope read --expires 90d",
+        "suffice keys list",
+        "suffice keys revoke 1a2b3c4d",
+    ),
+)
+app.command(command(create, "suffice keys create alice --scope use --scope read --expires 90d"))
+app.command(command(listing, "suffice keys list --store sqlite:///suffice.db", name="list"))
+app.command(command(revoke, "suffice keys revoke 1a2b3c4d"))

@@ -3,10 +3,12 @@
 import inspect
 from typing import Any, Literal
 
+from cyclopts import App
 from rich.text import Text
 
 from suffice import bounds, choosers, streams
-from suffice.cli.shared import AsJson, console, plain_table, write_json
+from suffice.cli.commands import AsJson, command
+from suffice.cli.terminal import console, plain_table, write_json
 from suffice.lab import found as experiments
 from suffice.lab.run_methods import rivals
 from suffice.lab.run_stream import about, defaults
@@ -16,7 +18,7 @@ Rows = list[dict[str, str]]
 
 
 def listing(what: Kind | None = None, /, *, as_json: AsJson = False) -> None:
-    """What there is: streams, rivals, bounds, choosers, experiments.
+    """List the streams, rivals, bounds, choosers and experiments.
 
     Parameters
     ----------
@@ -75,3 +77,5 @@ def _first_line(kind: Any) -> str:
 KINDS = {
     "streams": _streams, "rivals": _rivals, "bounds": _bounds, "choosers": _choosers, "experiments": _experiments,
 }  # fmt: skip
+
+app: App = command(listing, "suffice list", "suffice list rivals", "suffice list streams --json", name="list")

@@ -1,8 +1,10 @@
 """`suffice replay`: what a team's own decision log has to say about a target, and what it cannot."""
 
 from dataclasses import asdict, replace
-from typing import Any
+from pathlib import Path
+from typing import Annotated, Any, Literal
 
+from cyclopts import App, Parameter
 from rich.console import Console
 from rich.panel import Panel
 from rich.table import Table
@@ -10,7 +12,9 @@ from rich.text import Text
 
 from suffice.certificate import percent
 from suffice.checks import rate
-from suffice.cli.shared import AsJson, Whole, bars, compared, console, explained, mixed, number, plain_table, write_json
+from suffice.cli.commands import AsJson, Whole, command
+from suffice.cli.comparison import compared, explained
+from suffice.cli.terminal import bars, console, mixed, number, plain_table, waiting, write_json
 from suffice.lab import replay as lab
 from suffice.lab import replay_files
 from suffice.lab.run_files import numbers
@@ -20,10 +24,11 @@ MOST_ROWS = 30
 
 
 def replay(
-    log: str,
+    log: Annotated[Path, Parameter(metavar="LOG")],
+    /,
     *,
     target: float,
-    kind: str | None = None,
+    kind: Literal["score", "threshold", "option"] | None = None,
     low: float | None = None,
     high: float | None = None,
     step: float | None = None,
@@ -31,9 +36,10 @@ def replay(
     window: Whole = 500,
     as_json: AsJson = False,
 ) -> None:
-    """Which threshold, option or mix of two would have held the target on a log of past decisions, and at what cost.
+    """Ask a log of past decisions what would have held a target.
 
-    The log is a .csv or .parquet file with one row per decision. What it can tell depends on its columns:
+    Which threshold, option or mix of two would have done, and at what cost? The log is a .csv or .parquet file with one row
+    per decision. What it can tell depends on its columns:
 
     score: what the threshold had to reach, for every row. The answer is exact, and the log is played in its order.
 
@@ -49,7 +55,7 @@ def replay(
     target
         The success rate to hold.
     kind
-        score, threshold or option, where the columns leave it open.
+        What kind of log it is, where the columns leave it open.
     low
         For scores: a threshold that never suffices.
     high
@@ -65,8 +71,8 @@ def replay(
     """
     where = console(as_json)
     rate("target", target)
-    with where.status("reading ..."):
-        decisions = replay_files.read(log, kind)
+    with waiting(where, "reading ..."):
+        decisions = replay_files.read(str(log), kind)
     with bars(where) as moving:
         tasks: dict[str, Any] = {}
 
@@ -80,9 +86,9 @@ def replay(
         )
     if as_json:
         played = None if found.played is None else numbers(found.played, {})
-        write_json({"log": log, **asdict(replace(found, played=None)), "played": played})
+        write_json({"log": str(log), **asdict(replace(found, played=None)), "played": played})
         return
-    _print(where, log, found)
+    _print(where, str(log), found)
 
 
 def _print(where: Console, log: str, found: lab.Replay) -> None:
@@ -169,3 +175,10 @@ def _places(found: lab.Replay) -> Table:
         cells += _rate(place.blind, found.target) if place.blind is not None else []
         table.add_row(*cells, *([number(place.cost)] if costs else []))
     return table
+
+
+app: App = command(
+    replay,
+    "suffice replay decisions.csv --target 0.9",
+    "suffice replay scores.parquet --target 0.95 --low 0 --high 1 --step 0.02",
+)

@@ -3,29 +3,35 @@
 import sys
 from collections import Counter
 from dataclasses import asdict
+from pathlib import Path
 from typing import Annotated, Any
 
-from cyclopts import Parameter
+from cyclopts import App, Parameter
 from rich.table import Table
 from rich.text import Text
 
-from suffice.cli.shared import AsJson, MaybeWhole, Whole, bars, console, folder, lab_or_say, link, number, write_json
+from suffice.cli.commands import AsJson, Flag, MaybeWhole, Whole, command, lab_or_say
+from suffice.cli.terminal import bars, console, folder, link, number, stoppable, write_json
 from suffice.errors import InvalidArgument
 from suffice.lab.verdict import NOT_REPRODUCED, REPRODUCED, Verdict
 
 
 def reproduce(
     *,
-    quick: Annotated[bool, Parameter(negative="")] = False,
-    deep: Annotated[bool, Parameter(negative="")] = False,
-    only: Annotated[tuple[str, ...], Parameter(negative="", consume_multiple=True)] = (),
-    out: str = "reproduction",
+    quick: Flag = False,
+    deep: Flag = False,
+    only: Annotated[
+        tuple[str, ...], Parameter(negative="", consume_multiple=True, metavar="NAME", show_default=False)
+    ] = (),
+    out: Annotated[Path, Parameter(metavar="FOLDER")] = Path("reproduction"),
     seeds: MaybeWhole = None,
     jobs: Whole = -1,
-    strict: Annotated[bool, Parameter(negative="")] = False,
+    strict: Flag = False,
     as_json: AsJson = False,
 ) -> None:
-    """Run the experiments that reproduce the paper; write figures, numbers and a report; say which claims hold.
+    """Reproduce the paper: which of its claims hold?
+
+    Runs its figures, corollaries and theorems, writes figures, numbers and a report, and gives a verdict on each claim.
 
     Parameters
     ----------
@@ -55,7 +61,7 @@ def reproduce(
     level = "quick" if quick else "deep" if deep else "default"
     lab.chosen(only)  # a name that there is not is an error before anything is written
     place = folder(out)
-    with bars(where) as moving:
+    with stoppable(), bars(where) as moving:
         tasks: dict[str, Any] = {}
 
         def progress(name: str, done: int, total: int) -> None:
@@ -118,3 +124,11 @@ def _counts(verdicts: list[Verdict]) -> Text:
     for place, (status, count) in enumerate(said.most_common()):
         text.append(", " if place else "").append(f"{count} {status}", style=_style(status))
     return text.append(".")
+
+
+app: App = command(
+    reproduce,
+    "suffice reproduce --quick",
+    "suffice reproduce --only trap labels --out report",
+    "suffice reproduce --deep --strict",
+)

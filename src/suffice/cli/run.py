@@ -1,29 +1,27 @@
 """`suffice run`: some methods on a stream, side by side."""
 
+from pathlib import Path
 from typing import Annotated, Any
 
-from cyclopts import Parameter
+from cyclopts import App, Parameter
 from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
 from suffice.certificate import percent
 from suffice.checks import rate, whole
-from suffice.cli.shared import (
-    AsJson,
-    MaybeWhole,
-    Whole,
+from suffice.cli.commands import AsJson, MaybeWhole, Whole, command, lab_or_say
+from suffice.cli.comparison import compared, explained
+from suffice.cli.terminal import (
     bars,
-    compared,
     console,
-    explained,
     folder,
-    lab_or_say,
     link,
     mixed,
     number,
     plain_table,
     stepping,
+    waiting,
     write_json,
 )
 from suffice.lab.run import Comparison, compare
@@ -40,22 +38,28 @@ WIDE, COST = 100, 5  # from here on there is room for a column that can be done 
 
 def run(
     stream: str,
+    /,
     *,
     target: float,
     horizon: MaybeWhole = None,
     seed: Whole = 0,
     seeds: Whole = 1,
-    settings: Annotated[tuple[str, ...], Parameter(name="--set", negative="", consume_multiple=True)] = (),
-    everything: str | None = None,
-    methods: str | None = None,
-    bounds: str = "auto",
+    settings: Annotated[
+        tuple[str, ...],
+        Parameter(name="--set", negative="", consume_multiple=True, metavar="KEY=VALUE", show_default=False),
+    ] = (),
+    everything: Annotated[str | None, Parameter(metavar="OPTION")] = None,
+    methods: Annotated[str | None, Parameter(metavar="NAMES")] = None,
+    bounds: Annotated[str, Parameter(metavar="NAME")] = "auto",
     slack: float | None = None,
     scale: float = 1.0,
     window: Whole = 500,
-    out: str | None = None,
+    out: Annotated[Path | None, Parameter(metavar="FOLDER")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Run methods on a stream, all on the same worlds, and say what each cost and owed.
+    """Run some methods on a stream, all on the same worlds.
+
+    The table says what each cost, and how many successes it owed: at the end, at its worst, and in the worst window.
 
     Parameters
     ----------
@@ -97,7 +101,7 @@ def run(
     worlds = range(whole("seed", seed, 0), seed + whole("seeds", seeds))
     if out is not None:
         lab_or_say("--out", "matplotlib")
-    with where.status("reading ..."):
+    with waiting(where, "reading ..."):
         opened = open_stream(stream, settings, everything=everything)
     steps = opened.horizon if horizon is None else whole("horizon", horizon)
     wanted = usual(opened.stream) if methods is None else tuple(methods.split(","))
@@ -179,3 +183,12 @@ def _share(estimate: Estimate | None) -> Text:
         return Text("–", style="dim")
     half = estimate.high - estimate.value
     return Text(f"{estimate.value:.1%}").append(f"\n±{half:.1%}" if half > 0.0 else "", style="dim")
+
+
+app: App = command(
+    run,
+    "suffice run beta --target 0.9",
+    "suffice run ranks --target 0.9 --horizon 1e5 --seeds 10",
+    "suffice run apis --set task=IMDB --target 0.95 --methods suffice,everything",
+    "suffice run decisions.csv --target 0.9 --out figures",
+)

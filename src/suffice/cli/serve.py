@@ -2,36 +2,50 @@
 
 import inspect
 import sys
-from typing import Annotated, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_origin
 
-from cyclopts import App, Parameter
+from cyclopts import Parameter
 
-from suffice.errors import SufficeError
+from suffice.cli.commands import AsJson, Flag, command, service_or_say
+from suffice.cli.terminal import write_json
+from suffice.errors import InvalidArgument, SufficeError
 
-NEEDED = ("pydantic_settings", "fastapi", "uvicorn", "prometheus_client")
+if TYPE_CHECKING:
+    from suffice.service.http.configuration import Loaded
+
+SUMMARY = "Serve selectors over HTTP, kept in SQLite or PostgreSQL."
+EXAMPLES = (
+    "suffice serve",
+    "suffice serve --store sqlite:////var/lib/suffice/suffice.db --port 8080",
+    "suffice serve --show-config",
+    "suffice serve --store postgresql://suffice@db/suffice --workers 4",
+)
 
 
-def service_or_say(what: str, *packages: str) -> None:
-    """Make sure that the packages of the extra `service` are there before any work is done."""
-    for package in packages or NEEDED:
-        try:
-            __import__(package)
-        except ImportError:
-            raise SufficeError(f"{what} needs {package}: pip install 'suffice[service]'") from None
+def __getattr__(name: str) -> Any:
+    """`app` is made when it is asked for: with a flag for each setting or, without the extra, one that says what it needs."""
+    if name != "app":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    try:
+        service_or_say("serve")
+    except SufficeError:
+        return command(_serve_without, *EXAMPLES, name="serve")
+    return command(_with_flags(), *EXAMPLES, name="serve")
 
 
-def serve(*tokens: Annotated[str, Parameter(show=False, allow_leading_hyphen=True)]) -> None:
-    """Serve selectors over HTTP: ask and tell from any language, kept in SQLite or PostgreSQL."""
+def _serve_without(*tokens: Annotated[str, Parameter(show=False, allow_leading_hyphen=True)]) -> None:
     service_or_say("serve")
-    _flags()(tokens)  # the settings are read only here: `suffice --help` stays quick
 
 
-def _flags() -> App:
-    """A command with a flag for each setting."""
+_serve_without.__doc__ = SUMMARY
+
+
+def _with_flags() -> Any:
+    """A function with a parameter for each setting."""
     from suffice.service.http.configuration import FILE
     from suffice.service.http.settings import PREFIX, Settings
 
-    app = App(name="suffice serve", help_flags=["--help", "-h"], version_flags=[], help_format="plaintext")
     keyword = inspect.Parameter.KEYWORD_ONLY
     parameters = [
         inspect.Parameter(name, keyword, default=None, annotation=_annotated(field))
@@ -40,50 +54,79 @@ def _flags() -> App:
     parameters += [
         inspect.Parameter(
             "config", keyword, default=None,
-            annotation=Annotated[str | None, Parameter(help=f"A TOML file of settings; {FILE} in this folder if left out.")],
+            annotation=Annotated[Path | None, Parameter(
+                metavar="FILE", help=f"A TOML file of settings; {FILE} in this folder if left out.")],
         ),
         inspect.Parameter(
             "show_config", keyword, default=False,
-            annotation=Annotated[bool, Parameter(
-                negative="", show_default=False, help="Print the settings and where each comes from, and end.")],
+            annotation=Annotated[Flag, Parameter(help="Print the settings and where each comes from, and end.")],
+        ),
+        inspect.Parameter(
+            "as_json", keyword, default=False,
+            annotation=Annotated[AsJson, Parameter(help="With --show-config: print JSON and nothing else.")],
         ),
     ]  # fmt: skip
 
-    def command(**given: Any) -> None:
+    def serve(**given: Any) -> None:
+        service_or_say("serve")
         _run(**given)
 
-    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
-    command.__doc__ = (
-        "Serve selectors over HTTP: ask and tell from any language, kept in SQLite or PostgreSQL.\n\n"
-        f"Each setting is a flag, a variable in the environment ({PREFIX}PORT for --port) or a line of a TOML file, in this "
-        "order. On loopback it runs open; elsewhere it wants keys: see `suffice keys create`."
+    serve.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    serve.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    serve.__doc__ = (
+        f"{SUMMARY}\n\n"
+        f"Ask and tell from any language. Each setting is a flag, a variable in the environment ({PREFIX}PORT for --port) or "
+        "a line of a TOML file, in this order. On loopback it runs open; elsewhere it wants keys: see `suffice keys create`."
     )
-    app.default(command)
-    return app
+    return serve
+
+
+METAVARS = {int: "INT", float: "SECONDS"}
 
 
 def _annotated(field: Any) -> Any:
-    """Text, as in the environment: the model reads it. Only switches and lists are more than that."""
+    """Text, as in the environment: the model reads it. Only switches, lists and a choice of words are more than that."""
     default = field.default
     kind: Any = bool if isinstance(default, bool) else tuple[str, ...] if isinstance(default, tuple) else str
+    kind = field.annotation if get_origin(field.annotation) is Literal else kind
     # The default is the model's, not the flag's, which is None for "not given".
-    text = str(default).lower() if kind is bool else f"{default:g}" if isinstance(default, float) else default
-    said = "" if default in (None, (), "") else f" Default: {text}."
+    said = str(default).lower() if kind is bool else f"{default:g}" if isinstance(default, float) else str(default)
+    more: dict[str, Any] = {
+        "show_default": False if default in (None, (), "") else said,
+        "negative": None if kind is bool else "",
+        "metavar": METAVARS.get(type(default), "TEXT") if kind in (str, tuple[str, ...]) else None,
+    }
     again = " Once for each, or with commas." if isinstance(default, tuple) else ""
-    negative = None if kind is bool else ""
-    return Annotated[
-        kind | None, Parameter(help=field.description + again + said, show_default=False, negative=negative)
-    ]
+    return Annotated[kind | None, Parameter(help=field.description + again, **more)]
 
 
-def _run(*, config: str | None = None, show_config: bool = False, **given: Any) -> None:
+def _run(*, config: Path | None = None, show_config: bool = False, as_json: bool = False, **given: Any) -> None:
     from suffice.service.http.configuration import load, shown_as_toml
 
     loaded = load({name: value for name, value in given.items() if value is not None}, config)
+    if show_config and as_json:
+        write_json(_as_json(loaded))
+        return
     if show_config:
         sys.stdout.write(shown_as_toml(loaded))
         return
+    if as_json:
+        raise InvalidArgument(
+            "json must go with --show-config: what the service does is said in its log (--log-format json)"
+        )
     from suffice.service.http.server import serve as run
 
     run(loaded.settings)
+
+
+def _as_json(loaded: "Loaded") -> dict[str, Any]:
+    """The settings in effect and where each comes from, without passwords."""
+    from suffice.service.http.logs import masked
+
+    return {
+        name: {
+            "value": masked(str(value)) if isinstance(value, str | Path) else value,
+            "from": loaded.origins.get(name, "default"),
+        }
+        for name, value in loaded.settings
+    }

@@ -14,6 +14,8 @@ COLOURS = {
     "a = 1": "#56B4E9", "a = 5": "#0072B2", "a = 20": "#CC79A7", "best fixed": "#E69F00", "target": "#777777",
 }  # fmt: skip
 SPARE = ("#E69F00", "#56B4E9", "#CC79A7", "#F0E442")
+# With this salt and no date, the same numbers give the same file; text stays text.
+SVG: dict[Any, Any] = {"svg.hashsalt": "suffice", "svg.fonttype": "none", "font.size": 9}
 INK = {"light": ("#222222", "#FFFFFF", "#DDDDDD"), "dark": ("#E6E6E6", "#16181C", "#3A3D42")}
 
 
@@ -25,19 +27,10 @@ class Sheet(Canvas):
         self.figures: dict[str, Figure] = {}
 
     def panels(self, name: str, count: int, *, width: float = 3.6, height: float = 3.0) -> Any:
-        ink, page, grid = INK[self.style]
-        figure = Figure(figsize=(width * count, height), layout="constrained", facecolor=page)
+        figure = Figure(figsize=(width * count, height), layout="constrained", facecolor=INK[self.style][1])
         axes = figure.subplots(1, count, squeeze=False)[0]
         for panel in axes:
-            panel.set_facecolor(page)
-            panel.spines[["top", "right"]].set_visible(False)
-            panel.spines[["left", "bottom"]].set_color(ink)
-            panel.tick_params(colors=ink, which="both", labelsize=8)
-            panel.xaxis.label.set_color(ink)
-            panel.yaxis.label.set_color(ink)
-            panel.title.set_color(ink)
-            panel.grid(True, which="major", color=grid, linewidth=0.5)
-            panel.set_axisbelow(True)
+            dress(panel, self.style)
         self.figures[name] = figure
         return axes if count > 1 else axes[0]
 
@@ -55,13 +48,26 @@ class Sheet(Canvas):
                         text.set_color(ink)
 
 
+def dress(panel: Any, style: str) -> None:
+    """Give axes the ink, the page and the grid of a style."""
+    ink, page, grid = INK[style]
+    panel.set_facecolor(page)
+    panel.spines[["top", "right"]].set_visible(False)
+    panel.spines[["left", "bottom"]].set_color(ink)
+    panel.tick_params(colors=ink, which="both", labelsize=8)
+    panel.xaxis.label.set_color(ink)
+    panel.yaxis.label.set_color(ink)
+    panel.title.set_color(ink)
+    panel.grid(True, which="major", color=grid, linewidth=0.5)
+    panel.set_axisbelow(True)
+
+
 def draw(experiment: Experiment, numbers: Numbers, folder: Path) -> list[str]:
     """Write NAME.svg, NAME-dark.svg and NAME.png for every figure of an experiment; their names."""
     names: list[str] = []
     for style, ending in (("light", ""), ("dark", "-dark")):
         sheet = Sheet(style)
-        # With this salt and no date, the same numbers give the same file; text stays text.
-        with mpl.rc_context({"svg.hashsalt": "suffice", "svg.fonttype": "none", "font.size": 9}):
+        with mpl.rc_context(SVG):
             experiment.draw(numbers, sheet)
             sheet.finish()
             for name, figure in sheet.figures.items():

@@ -133,7 +133,7 @@ class Intervals(Experiment):
         rate.legend(fontsize=8)
         regret.set(xscale="log", yscale="symlog", xlabel="steps", ylabel="regret against C* so far")
         final.set(xscale="log", yscale="log", xlabel="horizon T", ylabel="final regret")
-        final.legend(fontsize=8, title="exponent, last decade", title_fontsize=8)
+        final.legend(fontsize=8, loc="upper left", title="exponent, last decade", title_fontsize=8)
 
 
 def _label(row: dict[str, Any]) -> str:

@@ -1,0 +1,87 @@
+// The five charts of a selector, side by side, with one cursor and one choice of how far back they go.
+
+import { at, get } from "../api.js";
+import { h } from "../dom.js";
+import { now } from "../words.js";
+import { Chart } from "./chart.js";
+import { cost, debt, dual, rate } from "./drawings.js";
+import { shares } from "./shares.js";
+import { setting } from "./stretches.js";
+
+const RANGES = [["all", "All", null], ["day", "24 h", 86_400], ["hour", "1 h", 3_600], ["quarter", "15 min", 900]];
+
+const FRESH = 60; // seconds after which all is asked for anew, in other stretches if need be
+
+export class Charts {
+  constructor(onRange) {
+    this.charts = {
+      rate: new Chart({ name: "rate", title: "Success rate", tall: true }),
+      debt: new Chart({ name: "debt", title: "Debt" }),
+      cost: new Chart({ name: "cost", title: "Cost per decision" }),
+      dual: new Chart({ name: "dual", title: "Dual, the price of a success" }),
+      shares: new Chart({ name: "shares", title: "Options chosen" }),
+    };
+    this.since = null;
+    this.kept = null; // the history that is shown
+    const ranges = h("fieldset", { class: "segments" }, h("legend", { class: "unseen" }, "How far back"),
+      RANGES.map(([name, label, seconds]) => h("label", {},
+        h("input", {
+          type: "radio", name: "range", value: name, checked: seconds === null,
+          onchange: () => {
+            this.since = seconds;
+            onRange();
+          },
+        }), h("span", {}, label))));
+    const all = Object.values(this.charts);
+    this.whole = h("section", { "aria-labelledby": "h-charts" },
+      h("div", { class: "section-head" }, h("h2", { id: "h-charts" }, "Over time"), ranges),
+      h("div", { class: "charts" }, all.map((chart) => chart.whole)));
+    this.redraw = () => all.forEach((chart) => chart.redraw());
+    document.addEventListener("themechange", this.redraw);
+  }
+
+  /** As many stretches as can be told apart on this screen. */
+  bins() {
+    const width = this.charts.rate.plot.clientWidth || 600;
+    return Math.max(40, Math.min(240, Math.round(width / 5)));
+  }
+
+  /** What happened over time: at first all of it, then only the last stretches, which is cheap for the server. */
+  async load(name, signal) {
+    const from = this.since === null ? null : Math.floor(now() - this.since);
+    const part = await this.loadLast(name, signal);
+    if (part) return this.join(part, from);
+    const history = await get(at(name, "history", { bins: this.bins(), since: from }), signal);
+    this.kept = { ...history, since: this.since, asked: this.bins(), at: now() };
+    return this.kept;
+  }
+
+  /** The last stretches on the grid that is shown; null where all is to be asked for anew. */
+  async loadLast(name, signal) {
+    const { kept } = this;
+    if (!kept || kept.since !== this.since || kept.bins.length < 2) return null;
+    if (kept.bins.length > 1.5 * kept.asked || now() - kept.at > FRESH) return null;
+    const part = await get(at(name, "history", { width: kept.width, since: kept.bins.at(-2).start + 0.001 }), signal);
+    return part.finest === kept.finest && part.bins.length ? part : null;
+  }
+
+  join(part, from) {
+    const before = this.kept.bins.filter(
+      (bin) => bin.start < part.bins[0].start - part.width / 2 && (from === null || bin.end > from),
+    );
+    this.kept = { ...this.kept, bins: [...before, ...part.bins], options: { ...this.kept.options, ...part.options } };
+    return this.kept;
+  }
+
+  async set(known, history, ends) {
+    const all = setting(known, history, ends);
+    const empty = this.since !== null && known.told > 0 ? "Nothing was told in this time." : undefined;
+    const drawings = { rate, debt, cost, dual, shares };
+    for (const [name, draw] of Object.entries(drawings)) await this.charts[name].set({ ...draw(all), empty });
+  }
+
+  close() {
+    document.removeEventListener("themechange", this.redraw);
+    for (const chart of Object.values(this.charts)) chart.close();
+  }
+}

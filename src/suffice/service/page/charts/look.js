@@ -1,0 +1,68 @@
+// How a chart looks: axes, lines and bands as uPlot takes them, in the colours of the style sheet.
+
+import { ticks } from "../words.js";
+
+const FONT = '11px -apple-system, BlinkMacSystemFont, "Segoe UI", Inter, Roboto, "Liberation Sans", Arial, sans-serif';
+// Seconds between the marks of the time axis.
+const STEPS = [
+  1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 21600, 43200, 86400, 172800, 604800, 2592000,
+  31536000,
+];
+const SHORTEST = 4; // seconds that are shown, so that there is a mark
+
+/** A colour of the style sheet, as it is now. */
+export const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+
+/** What uPlot is told. `drawn` gives the drawing of the moment: values change more often than the look does. */
+export function look(drawn, size, onCursor) {
+  const { lines, times, bands = [] } = drawn();
+  return {
+    ...size,
+    padding: [10, 22, 0, 0],
+    legend: { show: false },
+    cursor: cursor(drawn),
+    scales: {
+      x: { time: true, range: (u, from, to) => atLeast(from, to, SHORTEST) }, y: { range: () => drawn().range },
+    },
+    axes: axes(drawn),
+    series: [{}, ...lines.map((line) => series(line, times.length === 1))],
+    bands: bands.map((band) => ({ series: band.series, fill: () => colour(band.fill) })),
+    hooks: { setCursor: [onCursor], draw: [(u) => drawn().draw?.(u)] },
+  };
+}
+
+function cursor(drawn) {
+  const line = (at) => drawn().lines[at - 1];
+  return {
+    sync: { key: "time", setSeries: false }, // one cursor in all charts
+    y: false,
+    drag: { x: false, y: false, setScale: false },
+    points: { size: 7, width: 2, stroke: (u, at) => colour(line(at)?.colour ?? "ink"), fill: () => colour("card") },
+    dataIdx: (u, at, near) => (line(at)?.point === false ? null : near),
+  };
+}
+
+function axes(drawn) {
+  const grid = { stroke: () => colour("grid"), width: 1 };
+  const both = { stroke: () => colour("soft"), font: FONT, ticks: { show: false }, gap: 6 };
+  const time = (u, marks, place, space, every) => ticks(marks, every);
+  const value = (u, marks) => marks.map((mark) => drawn().write(mark, marks));
+  return [
+    { ...both, size: 30, space: 80, grid: { show: false }, incrs: STEPS, values: time },
+    { ...both, size: 52, space: 28, grid, values: value },
+  ];
+}
+
+function series(line, alone) {
+  const paint = (name) => (name ? () => colour(name) : undefined);
+  return {
+    label: line.label, stroke: paint(line.colour), fill: paint(line.fill), width: line.width ?? 2, dash: line.dash,
+    spanGaps: true, points: { show: alone && line.point !== false, size: 6 },
+  };
+}
+
+/** A stretch of at least this length, around the middle of what is there. */
+function atLeast(from, to, length) {
+  const more = Math.max(0, length - (to - from)) / 2;
+  return [from - more, to + more];
+}

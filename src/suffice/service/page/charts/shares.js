@@ -1,0 +1,66 @@
+// Which options are chosen: shares over time, one on the other, from nothing at the bottom to everything at the top.
+
+import { option, percent } from "../words.js";
+import { axisPercent, times } from "./stretches.js";
+
+const PICKED = 6; // options with a colour of their own
+const LONGEST = 40; // characters of a name in a legend
+
+export function shares({ ends, options, coarse, told }) {
+  const layers = layersOf(coarse, ends, options);
+  const parts = coarse.map((bin) => partsOf(bin, layers));
+  const last = parts.at(-1) ?? [];
+  const most = last.indexOf(Math.max(...last));
+  return {
+    told, times: times(coarse), range: [0, 1], write: axisPercent, say: percent,
+    summary: most < 0
+      ? "Which options were played."
+      : `Played most of late: ${layers[most].label}, ${percent(Math.round(100 * last[most]) / 100)}.`,
+    // The highest is painted first, the others over it.
+    lines: layers.map((layer, place) => ({
+      label: layer.label, colour: "card", fill: layer.colour, solid: true, width: 1, point: false,
+      values: parts.map((part) => part.slice(0, place + 1).reduce((sum, value) => sum + value, 0)),
+      at: (at) => (parts[at] ? percent(parts[at][place]) : "–"),
+    })).reverse(),
+  };
+}
+
+/** What is told apart: the two ends, the options played most, and the others together. The darker, the more. */
+function layersOf(bins, ends, options) {
+  const totals = new Map();
+  for (const bin of bins) {
+    for (const [arm, many] of Object.entries(bin.arms)) totals.set(arm, (totals.get(arm) ?? 0) + many);
+  }
+  const nothing = ends.nothing === null ? null : String(ends.nothing);
+  const everything = String(ends.everything);
+  const inside = [...totals].filter(([arm]) => arm !== "others" && arm !== nothing && arm !== everything);
+  const picked = inside.sort((a, b) => b[1] - a[1]).slice(0, PICKED).map(([arm]) => arm).sort((a, b) => a - b);
+  const found = picked.map((arm, place) => {
+    const shade = 1 + Math.round(((place + 0.5) * (PICKED - 1)) / picked.length);
+    return { arm, label: called(options, arm), colour: `share-${shade}` };
+  });
+  if (totals.has(nothing)) {
+    found.unshift({ arm: nothing, label: `${called(options, nothing)} (nothing)`, colour: "share-nothing" });
+  }
+  if (inside.length > picked.length || totals.has("others")) {
+    found.push({ arm: null, label: "others", colour: "share-others" });
+  }
+  if (totals.has(everything)) {
+    found.push({ arm: everything, label: `${called(options, everything)} (everything)`, colour: "share-everything" });
+  }
+  return found;
+}
+
+/** The share of each layer in a stretch. */
+function partsOf(bin, layers) {
+  const every = Object.values(bin.arms).reduce((sum, many) => sum + many, 0) || 1;
+  const own = layers.map((layer) => (layer.arm === null ? 0 : (bin.arms[layer.arm] ?? 0) / every));
+  const rest = layers.findIndex((layer) => layer.arm === null);
+  if (rest >= 0) own[rest] = Math.max(0, 1 - own.reduce((sum, value) => sum + value, 0));
+  return own;
+}
+
+function called(options, arm) {
+  const text = arm in options ? option(options[arm]) : `arm ${arm}`;
+  return text.length > LONGEST ? `${text.slice(0, LONGEST - 2)}…` : text;
+}

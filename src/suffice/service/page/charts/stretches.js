@@ -1,0 +1,64 @@
+// Stretches of time as charts need them: joined where they say too little by themselves; and the ranges of axes.
+
+const LEAST = 20; // outcomes in a stretch, so that its share says something
+const STRETCHES = 50; // that a rate is shown for, where there are enough outcomes
+
+/** What all drawings of a selector share. */
+export function setting(known, history, ends) {
+  const fine = history.bins;
+  const told = fine.at(-1)?.total ?? known.told;
+  return { known, ends, options: history.options ?? {}, fine, coarse: gather(fine), told };
+}
+
+/** Stretches joined to their neighbours until each has enough outcomes for a rate. */
+export function gather(bins) {
+  const least = Math.max(LEAST, bins.reduce((sum, bin) => sum + bin.told, 0) / STRETCHES);
+  const found = [];
+  for (const bin of bins) {
+    const last = found.at(-1);
+    if (last && last.told < least) found[found.length - 1] = joined(last, bin);
+    else found.push(bin);
+  }
+  if (found.length > 1 && found.at(-1).told < least / 2) {
+    const end = found.pop();
+    found[found.length - 1] = joined(found.at(-1), end);
+  }
+  return found;
+}
+
+/** Two as one: what is counted adds up, what holds at the end is the later one's. */
+function joined(one, next) {
+  const arms = { ...one.arms };
+  for (const [arm, many] of Object.entries(next.arms)) arms[arm] = (arms[arm] ?? 0) + many;
+  const told = one.told + next.told;
+  const successes = one.successes + next.successes;
+  const cost = one.cost + next.cost;
+  return {
+    ...next, start: one.start, told, successes, cost, arms, dual: next.dual ?? one.dual,
+    rate: told && successes <= told ? successes / told : null, mean_cost: told && cost >= 0 ? cost / told : null,
+  };
+}
+
+/** When each of them was. */
+export const times = (bins) => bins.map((bin) => (bin.start + bin.end) / 2);
+
+/** From the least to the most of some values, with room, at least so far from each other, and not beyond limits. */
+export function padded(values, least, floor = -Infinity, ceiling = Infinity) {
+  const some = values.filter((value) => Number.isFinite(value));
+  const low = Math.min(...some);
+  const high = Math.max(...some);
+  const room = Math.max(0.08 * (high - low), (least - (high - low)) / 2, 1e-9);
+  const bottom = Math.max(floor, low - room);
+  // A little above the ceiling, so that a line along it can be seen.
+  return [bottom, Math.min(ceiling + 0.02 * (Math.min(high, ceiling) - bottom), high + room)];
+}
+
+/** A mark of an axis in percent, with as many digits as it takes to tell the marks apart. */
+export function axisPercent(value, marks) {
+  if (value > 1 + 1e-9) return "";
+  const whole = (digits) => marks.every((mark) => {
+    const shown = 100 * mark * 10 ** digits;
+    return Math.abs(shown - Math.round(shown)) < 1e-6;
+  });
+  return `${(100 * value).toFixed([0, 1, 2].find(whole) ?? 3)}%`;
+}

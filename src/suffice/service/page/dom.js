@@ -1,0 +1,95 @@
+// Elements, made and kept up to date. Texts are set as texts: nothing that comes from outside is ever read as HTML.
+
+const SVG = "http://www.w3.org/2000/svg";
+
+/** An element: `h("p", {class: "soft", onclick: f}, "text", child)`. What is null or false is left out. */
+export function h(tag, props, ...children) {
+  return filled(document.createElement(tag), props, children);
+}
+
+/** The same for SVG. */
+export function s(tag, props, ...children) {
+  return filled(document.createElementNS(SVG, tag), props, children);
+}
+
+function filled(element, props, children) {
+  for (const [name, value] of Object.entries(props ?? {})) {
+    if (value === null || value === undefined || value === false) continue;
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else if (name === "value") element.value = value;
+    else element.setAttribute(name, value === true ? "" : value);
+  }
+  add(element, children);
+  return element;
+}
+
+function add(element, children) {
+  for (const child of children.flat(Infinity)) {
+    if (child !== null && child !== undefined && child !== false) element.append(child);
+  }
+}
+
+/** Put children in the place of what was there. */
+export function fill(element, ...children) {
+  element.replaceChildren();
+  add(element, children);
+  return element;
+}
+
+/** Set a text where it has changed: what has not is left alone, and so are selections and screen readers. */
+export function say(element, text) {
+  const said = String(text);
+  if (element.textContent !== said) element.textContent = said;
+  return element;
+}
+
+/** Set or take away an attribute where it has changed. */
+export function mark(element, name, value) {
+  const said = value === null || value === undefined || value === false ? null : value === true ? "" : String(value);
+  if (element.getAttribute(name) === said) return;
+  if (said === null) element.removeAttribute(name);
+  else element.setAttribute(name, said);
+}
+
+/** Children of `parent`, one for each item, in order. Those that were there stay, so that focus and hover do, too. */
+export function keyed(parent, items, key, make, update) {
+  const old = new Map([...parent.children].map((element) => [element.dataset.key, element]));
+  let at = parent.firstElementChild;
+  for (const item of items) {
+    const name = String(key(item));
+    let element = old.get(name);
+    if (element) old.delete(name);
+    else {
+      element = make(item);
+      element.dataset.key = name;
+    }
+    update(element, item);
+    if (element === at) at = at.nextElementSibling;
+    else parent.insertBefore(element, at);
+  }
+  for (const element of old.values()) element.remove();
+}
+
+/** A table whose rows become cards on a narrow screen. Roles are said aloud, since styles would take them away. */
+export function table(label, columns, props = {}) {
+  const head = (column) => h("th", { role: "columnheader", scope: "col", class: column.class }, column.title);
+  const body = h("tbody", { role: "rowgroup" });
+  const whole = h(
+    "table",
+    { class: `rows ${props.class ?? ""}`, role: "table", "aria-label": label },
+    h("thead", { role: "rowgroup" }, h("tr", { role: "row" }, columns.map(head))),
+    body,
+  );
+  return { whole, body };
+}
+
+/** A row of such a table; the cells can be found as `row.cells`. */
+export function tableRow(columns, props = {}) {
+  const cells = columns.map((column) => h("td", { role: "cell", class: column.class, "data-label": column.title }));
+  return h("tr", { role: "row", ...props }, cells);
+}
+
+/** Say something to those who listen: status changes, not each number. */
+export function announce(text) {
+  say(document.getElementById("said"), text);
+}

@@ -1,0 +1,180 @@
+// All selectors and where they stand, at a glance.
+
+import { ROOT, get } from "./api.js";
+import { announce, fill, h, keyed, mark, say, table, tableRow } from "./dom.js";
+import { again } from "./live.js";
+import { STATUS, WORST_FIRST, badge, bullet, copyable, icon, setBadge, setBullet, statuses } from "./parts.js";
+import { count, curl, money, percent, short } from "./words.js";
+
+const EVERY = 2_000; // milliseconds between two looks
+const PAGE = 100;
+const LARGEST = 500; // that the service gives at once
+
+const COLUMNS = [
+  { title: "Status", class: "c-status" },
+  { title: "Selector", class: "c-name" },
+  { title: "Success rate", class: "c-rate" },
+  { title: "Outcomes", class: "num" },
+  { title: "Cost per decision", class: "num" },
+  { title: "Pending", class: "num" },
+  { title: "Expired", class: "num" },
+];
+
+const EXAMPLE = {
+  menu: { kind: "options", options: { small: 0.1, large: 0.4 }, everything: "a person", nothing: "skip" },
+  target: 0.9,
+};
+
+export async function view(page, signal, ready) {
+  const state = { shown: PAGE, selectors: [], more: false, filter: "", worst: false, archived: false };
+  const parts = build(page, state, () => draw(parts, state), () => look());
+  let first = true;
+  let statuses = null;
+
+  async function look() {
+    await load(state, signal);
+    if (signal.aborted) return;
+    draw(parts, state);
+    statuses = tell(state.selectors, statuses);
+    if (first) {
+      first = false;
+      ready("Selectors");
+    }
+  }
+  await again(EVERY, signal, look);
+}
+
+/** As many as are shown, in as few requests as it takes. */
+async function load(state, signal) {
+  const found = [];
+  let after = "";
+  while (after !== null && found.length < state.shown) {
+    const limit = Math.min(LARGEST, state.shown - found.length);
+    const page = await get(`v1/selectors?${new URLSearchParams({ after, limit, archived: state.archived })}`, signal);
+    found.push(...page.selectors);
+    after = page.next;
+  }
+  state.selectors = found;
+  state.more = after !== null;
+}
+
+/** Say which selectors have changed their status since the last look. */
+function tell(selectors, before) {
+  const found = new Map(selectors.map((one) => [one.name, one.status]));
+  if (before) {
+    const changed = selectors.filter((one) => before.has(one.name) && before.get(one.name) !== one.status);
+    if (changed.length) announce(changed.slice(0, 3).map((one) => `${one.name}: ${STATUS[one.status]}`).join(". "));
+  }
+  return found;
+}
+
+function build(page, state, redraw, reload) {
+  const again = () => reload().catch(() => {}); // the next look says what is wrong
+  const filter = h("input", {
+    type: "search", name: "filter", "data-test": "filter", placeholder: "Filter by name",
+    "aria-label": "Filter by name",
+    autocomplete: "off", spellcheck: "false",
+    oninput: (event) => {
+      state.filter = event.target.value.trim().toLowerCase();
+      redraw();
+    },
+  });
+  const toggle = (label, name, then) =>
+    h("label", { class: "check" }, h("input", {
+      type: "checkbox", name,
+      onchange: (event) => {
+        state[name] = event.target.checked;
+        then();
+      },
+    }), h("span", {}, label));
+  const summary = h("p", { class: "summary", "data-test": "summary" });
+  const rows = table("Selectors", COLUMNS, { class: "selectors" });
+  const more = h("button", {
+    type: "button", class: "button", hidden: true,
+    onclick: () => {
+      state.shown += state.shown < LARGEST ? PAGE : LARGEST;
+      again();
+    },
+  }, "Show more");
+  const none = h("p", { class: "soft none", hidden: true });
+  const card = h("div", { class: "card flush", "data-test": "selectors" }, rows.whole, none);
+  const tools = h("div", { class: "tools" },
+    filter, toggle("Problems first", "worst", redraw), toggle("Archived too", "archived", again));
+  const empty = h("div", { hidden: true });
+  fill(page,
+    h("div", { class: "head" },
+      h("div", {}, h("h1", { tabindex: "-1" }, "Selectors"), summary),
+      h("a", { class: "button strong", href: "#/new", "data-test": "new" }, icon("plus"), "New selector")),
+    tools, card, h("p", { class: "center" }, more), empty);
+  return { summary, rows, more, none, card, tools, empty };
+}
+
+function draw(parts, state) {
+  const { selectors } = state;
+  const nothing = selectors.length === 0 && !state.archived;
+  if (nothing && parts.empty.hidden) fill(parts.empty, invitation());
+  parts.empty.hidden = !nothing;
+  for (const part of [parts.card, parts.tools, parts.summary]) part.hidden = nothing;
+  say(parts.summary, nothing ? "" : summed(selectors, state.more));
+  let shown = selectors.filter((one) => one.name.includes(state.filter));
+  if (state.worst) {
+    const rank = (one) => WORST_FIRST.indexOf(one.status);
+    shown = [...shown].sort((one, other) => rank(one) - rank(other)); // which leaves those of a kind in order
+  }
+  keyed(parts.rows.body, shown, (one) => one.name, makeRow, setRow);
+  parts.none.hidden = nothing || shown.length > 0;
+  if (!parts.none.hidden) {
+    const filtered = `None of the ${count(selectors.length)} selectors shown has “${state.filter}” in its name.`;
+    say(parts.none, state.filter ? filtered : "There are none.");
+  }
+  parts.rows.whole.hidden = shown.length === 0;
+  parts.more.hidden = !state.more;
+}
+
+/** 48 kept · 1 breach · 1 waiting */
+function summed(selectors, more) {
+  const order = ["kept", ...WORST_FIRST.filter((status) => status !== "kept")];
+  const counts = order.map((status) => [status, selectors.filter((one) => one.status === status).length]);
+  const said = counts.filter(([, many]) => many).map(([status, many]) => statuses(status, many));
+  return said.join(" · ") + (more ? ` · of the first ${count(selectors.length)}` : "");
+}
+
+function makeRow(one) {
+  const row = tableRow(COLUMNS, { "data-test": "selector", "data-name": one.name });
+  const [status, name, rate, , cost] = row.cells;
+  status.append(badge());
+  name.append(h("a", { class: "cover", href: `#/selectors/${encodeURIComponent(one.name)}` }, one.name));
+  rate.append(
+    h("div", { class: "rate" }, bullet(), h("span", { class: "rate-text" }, h("b", {}), h("span", { class: "soft" }))),
+  );
+  cost.append(h("span", {}), h("span", { class: "soft sub" }));
+  return row;
+}
+
+function setRow(row, one) {
+  const [status, , rate, told, cost, pending, expired] = row.cells;
+  mark(row, "class", one.archived === null ? null : "is-archived");
+  setBadge(status.firstElementChild, one.status);
+  const [bar, text] = rate.firstElementChild.children;
+  setBullet(bar, one.rate, one.target);
+  mark(bar, "data-status", one.status);
+  say(text.firstElementChild, one.rate === null ? "" : percent(one.rate));
+  say(text.lastElementChild, `${one.rate === null ? "target" : " of"} ${percent(one.target)}`);
+  say(told, short(one.told));
+  say(cost.firstElementChild, money(one.mean_cost));
+  const share = rounded(one.mean_cost / one.everything_cost);
+  say(cost.lastElementChild, one.mean_cost === null ? "" : `${percent(share)} of everything`);
+  say(pending, short(one.pending));
+  say(expired, short(one.expired));
+}
+
+const rounded = (share) => (share > 0.01 ? Math.round(100 * share) / 100 : share);
+
+function invitation() {
+  const line = curl("PUT", new URL("v1/selectors/router", ROOT).href, EXAMPLE, false);
+  return h("div", { class: "empty", "data-test": "empty" },
+    h("h2", {}, "No selectors yet"),
+    h("p", { class: "soft" }, "A selector holds one success rate at the least cost. Make one here, or from a shell:"),
+    copyable("Shell", "the line that makes a selector", line).whole,
+    h("p", {}, h("a", { class: "button strong", href: "#/new" }, "Make a selector")));
+}

@@ -1,0 +1,218 @@
+// Make a selector: a form, and beside it the plan that it becomes. What is right and wrong is left to the service.
+
+import { Offline, Problem, ROOT, at, call, keyed } from "../api.js";
+import { announce, fill, h, say } from "../dom.js";
+import { connection } from "../live.js";
+import { copyable } from "../parts.js";
+import { curl, json } from "../words.js";
+import { check, field, numeric } from "./fields.js";
+import { KINDS, formOf } from "./menus.js";
+import { PRESETS } from "./presets.js";
+
+const NAME = /^[a-z0-9][a-z0-9._-]{0,63}$/;
+const NAMED =
+  "must have 1 to 64 characters, a to z, 0 to 9, dots, dashes and underscores, and begin with a letter or a digit";
+const SAID = "One success rate to hold, and what may be chosen to hold it. Begin from an example, or from nothing.";
+
+export async function view(page, signal, ready) {
+  connection("live");
+  new Make(page, signal);
+  ready("New selector");
+}
+
+class Make {
+  constructor(page, signal) {
+    this.signal = signal;
+    this.name = field({
+      name: "name", label: "Name", where: "name", placeholder: "router", maxlength: "64", autocapitalize: "none",
+      hint: "a to z, 0 to 9, dots and dashes. It cannot be changed.",
+    });
+    this.target = field({
+      name: "target", label: "Target, in percent", where: "target", value: "90", inputmode: "decimal",
+    });
+    this.more = advanced();
+    this.kinds = h("div", { class: "kinds", role: "radiogroup", "aria-labelledby": "menu-title" },
+      KINDS.map((one, place) => this.kind(one, place === 0)));
+    this.menu = h("div", { class: "fields" });
+    this.error = h("div", {
+      class: "error box", "data-test": "make-error", role: "alert", tabindex: "-1", hidden: true,
+    });
+    this.submit = h("button", { type: "submit", class: "button strong", "data-test": "submit" }, "Make it");
+    this.plan = copyable("JSON", "the plan as JSON", "");
+    this.line = copyable("Shell", "the line that makes it", "");
+    this.turn("options");
+    fill(page,
+      h("div", { class: "head" },
+        h("div", {}, h("h1", { tabindex: "-1" }, "New selector"), h("p", { class: "summary" }, SAID))),
+      this.presets(), this.build());
+  }
+
+  build() {
+    const changed = () => this.preview();
+    this.advanced = h("details", { class: "card" },
+      h("summary", {}, h("h2", {}, "Advanced")),
+      h("div", { class: "fields" }, Object.values(this.more).map((one) => one.whole)));
+    const acts = { oninput: changed, onchange: changed, onsubmit: (event) => this.send(event) };
+    return h("form", { class: "make", "data-test": "make", novalidate: true, ...acts },
+      h("div", { class: "make-form" },
+        h("div", { class: "card" },
+          h("h2", {}, "The promise"),
+          h("div", { class: "fields" }, this.name.whole, this.target.whole)),
+        h("div", { class: "card" }, h("h2", { id: "menu-title" }, "The menu"), this.kinds, this.menu),
+        this.advanced,
+        this.error,
+        h("div", { class: "actions" }, this.submit, h("a", { class: "button quiet", href: "#/" }, "Leave it"))),
+      h("aside", { class: "make-side", "aria-label": "Preview" },
+        h("div", { class: "card", "data-test": "preview" },
+          h("h2", {}, "The plan"), this.plan.whole, this.line.whole)));
+  }
+
+  presets() {
+    const button = (preset) =>
+      h("button", { type: "button", class: "preset", "data-test": "preset", onclick: () => this.take(preset) },
+        h("b", {}, preset.title), h("span", { class: "soft" }, preset.said));
+    return h("div", { class: "presets", role: "group", "aria-label": "Begin from an example" }, PRESETS.map(button));
+  }
+
+  kind([kind, title, said], checked) {
+    return h("label", { class: "kind" },
+      h("input", { type: "radio", name: "kind", value: kind, checked, onchange: () => this.turn(kind) }),
+      h("span", { class: "kind-text" }, h("b", {}, title), h("span", { class: "soft" }, said)));
+  }
+
+  /** Another kind of menu. */
+  turn(kind, start) {
+    this.form = formOf(kind, () => this.preview(), start);
+    fill(this.menu, this.form.parts.map((part) => part.whole));
+    this.preview();
+  }
+
+  take(preset) {
+    this.name.input.value = preset.name;
+    this.target.input.value = preset.target;
+    this.more.expire_after.input.value = preset.expire_after;
+    this.kinds.querySelector(`[value=${preset.kind}]`).checked = true;
+    this.turn(preset.kind, preset.start);
+    this.blame([]);
+    announce(`Filled in: ${preset.title}`);
+  }
+
+  /** The body of the request, only with what differs from the defaults. */
+  body() {
+    const { more } = this;
+    const menu = this.form.menu();
+    const sure = share(more.everything_success.text);
+    if (sure !== 1 && sure !== null) menu.everything_success = sure;
+    const body = { menu, target: share(this.target.text) };
+    for (const name of ["slack", "horizon", "expire_after"]) {
+      if (more[name].text) body[name] = numeric(more[name].text);
+    }
+    const most = more.max_pending.text;
+    if (most !== "1000") body.max_pending = most === "" ? null : numeric(most);
+    if (more.model.on) body.model = "auto";
+    return body;
+  }
+
+  preview() {
+    const body = this.body();
+    say(this.plan.pre, json(body));
+    say(this.line.pre, curl("PUT", new URL(at(this.name.text || "NAME"), ROOT).href, body, keyed()));
+    const small = typeof body.target === "number" && body.target > 0 && body.target <= 0.01;
+    const meant = `That is ${this.target.text}%. Did you mean ${100 * Number(this.target.text)}%?`;
+    say(this.target.hinted, small ? meant : "At least so many of 100 outcomes succeed.");
+  }
+
+  async send(event) {
+    event.preventDefault();
+    this.blame([]);
+    const name = this.name.text;
+    if (!NAME.test(name)) {
+      this.blame([{ where: "name", problem: name ? `${NAMED}, got “${name}”` : NAMED }]);
+      return;
+    }
+    const body = this.body();
+    if (this.form.unclear?.()) {
+      this.menu.querySelector("input").focus();
+      return;
+    }
+    this.submit.disabled = true;
+    try {
+      // The same plan again is no mistake: it leads to the selector that is there.
+      await call("PUT", at(name), { body, signal: this.signal });
+      location.hash = `#/selectors/${encodeURIComponent(name)}`;
+    } catch (error) {
+      if (this.signal.aborted) return;
+      this.submit.disabled = error instanceof Problem && error.status === 403;
+      this.blame(faults(error));
+    }
+  }
+
+  /** The service speaks of shares, the form of percent. */
+  inPercent(problem) {
+    const typed = this.target.text.replace(/%$/, "");
+    return Number.isFinite(this.body().target) ? `${problem}, which is ${typed}%` : problem;
+  }
+
+  /** Say what is wrong beside the field that it stands in, and all of it above the button. */
+  blame(errors) {
+    const more = Object.values(this.more);
+    const fields = [this.name, this.target, ...this.form.parts, ...more];
+    for (const one of fields) one.wrong("");
+    this.error.hidden = errors.length === 0;
+    const said = errors.map((error) => {
+      const found = fields.find((one) => one.where && within(error.where, one.where));
+      const { where, whole } = error;
+      const problem = where === "target" && !whole ? this.inPercent(error.problem) : error.problem;
+      const text = whole || !where || problem.startsWith(where) ? problem : `${where} ${problem}`;
+      found?.wrong(found.where === where ? problem : text);
+      if (more.includes(found)) this.advanced.open = true;
+      return text;
+    });
+    fill(this.error, said.length === 1 ? h("p", {}, said[0]) : h("ul", {}, said.map((text) => h("li", {}, text))));
+    if (errors.length) (this.error.parentElement.querySelector("[aria-invalid=true]") ?? this.error).focus();
+  }
+}
+
+function advanced() {
+  return {
+    slack: field({
+      name: "slack", label: "Slack", where: "slack", inputmode: "decimal",
+      hint: "The most successes that may be banked. Empty: √outcomes.",
+    }),
+    horizon: field({
+      name: "horizon", label: "Horizon", where: "horizon", inputmode: "numeric",
+      hint: "How many outcomes there will be, if that is known.",
+    }),
+    expire_after: field({
+      name: "expire_after", label: "Expires after, in seconds", where: "expire_after", inputmode: "decimal",
+      hint: "Then no answer counts as a failure. Empty: never.",
+    }),
+    max_pending: field({
+      name: "max_pending", label: "At most pending", where: "max_pending", value: "1000", inputmode: "numeric",
+      hint: "From so many on, everything is handed out.",
+    }),
+    everything_success: field({
+      name: "everything_success", label: "Everything succeeds, in percent", where: "menu.everything_success",
+      value: "100", inputmode: "decimal", hint: "Less than 100 where your best option is good, not perfect.",
+    }),
+    model: check({ name: "model", label: "A model looks at the context of each ask", where: "model" }),
+  };
+}
+
+/** Whether a place in the body is this field's, or in it. */
+const within = (where, field) => where === field || where.startsWith(`${field}.`) || where.startsWith(`${field}[`);
+
+/** What a refusal says, place by place; as a whole where it names none. */
+function faults(error) {
+  if (error instanceof Problem && error.errors.length) return error.errors;
+  const problem = error instanceof Offline ? "The server cannot be reached just now." : error.message;
+  return [{ where: error.status === 409 ? "name" : "", problem, whole: true }];
+}
+
+/** A percentage as a share; a fraction such as 2/3 is a share already. */
+function share(text) {
+  if (text === "") return null;
+  if (text.includes("/")) return text;
+  const value = Number(text.replace(/%$/, ""));
+  return Number.isNaN(value) ? text : Number((value / 100).toPrecision(12));
+}

@@ -1,0 +1,203 @@
+// What to do when something is wrong: the evidence, then steps, with the names and numbers of this very selector.
+
+import { ROOT, keyed } from "../api.js";
+import { fill, h } from "../dom.js";
+import { copyable, icon } from "../parts.js";
+import { count, curl, number, percent, plural, span } from "../words.js";
+import { everythingOf, trimmed } from "./plan.js";
+
+const MOST_SHOWN = 6_000; // characters of a plan that is worth showing
+const ANOTHER = "A promise cannot be changed after the fact, so make a selector of another name.";
+
+/** Everything that is wrong with a selector, the worst first. */
+export function cases(known, certificate) {
+  const { sound, feasible, holds, breach, breaches } = certificate;
+  return [
+    !sound && bug(known),
+    !feasible && infeasible(known, certificate),
+    feasible && breach && certificate.everything_failures > 0 && everythingFailed(known, certificate),
+    sound && (!holds || breaches > 0) && debt(certificate),
+    certificate.nothing_successes > 0 && nothing(certificate),
+    feedback(known, certificate),
+    known.archived !== null && archived(known),
+  ].filter(Boolean);
+}
+
+function bug(known) {
+  return {
+    name: "bug", icon: "bug", title: "suffice itself is wrong",
+    evidence: `The debt of ${known.name} is higher than any behaviour of its options can explain.`,
+    steps: [
+      "Play everything until this is cleared up.",
+      "Please report it, with the certificate and the decisions as CSV (above).",
+    ],
+  };
+}
+
+/** How often everything fell short: the sentence that both of the next two begin with. */
+const short = (certificate) =>
+  `fell short in ${count(certificate.everything_failures)} of ${plural(certificate.everything_plays, "play")}`;
+
+function infeasible(known, certificate) {
+  const least = certificate.everything_failure_at_least;
+  const sure = floor(1 - certificate.everything_failure_at_most, 2); // so often it succeeds at least
+  const target = floor(0.95 * sure, 2);
+  const possible = target > 0.05;
+  const less =
+    `Or promise less. As far as is known, a target of ${percent(target)} with everything_success ${sure} can be met. ` +
+    ANOTHER;
+  return {
+    name: "infeasible", icon: "infeasible", title: `No choice can reach ${percent(known.target)}`,
+    evidence:
+      `${everythingOf(known.plan).replace(/^e/, "E")} itself ${short(certificate)}: it fails at least ` +
+      `${percent(least)} of the time (99% sure). The greatest target that it can carry is below ${percent(1 - least)}.`,
+    steps: [
+      "Give the menu a better everything. If it failed only of late, mend it.",
+      possible ? less : "Or wait for more outcomes: too little is known so far to say which target could be met.",
+    ],
+    plan: possible ? changed(known, { target }, sure) : null,
+  };
+}
+
+function everythingFailed(known, certificate) {
+  const most = certificate.everything_failure_at_most;
+  const declared = floor(1 - most, Math.max(2, 1 - Math.floor(Math.log10(most))));
+  const room = declared > known.target;
+  const nature = "If that is its nature,";
+  return {
+    name: "everything-failed", icon: "breach", title: "Everything failed",
+    evidence:
+      `The promise rests on everything, and ${everythingOf(known.plan)} ${short(certificate)}. Its failure rate is ` +
+      `${percent(certificate.everything_failure_at_least)} to ${percent(most)} (99% sure).`,
+    steps: [
+      "Find out why it failed: an outage, a wrong judge, or outcomes told of the wrong decisions?",
+      room
+        ? `${nature} declare it: everything_success ${declared}, and expect to pay more. ${ANOTHER}`
+        : `${nature} choose a better everything: a failure rate as high as this leaves a target of ` +
+          `${percent(known.target)} little room.`,
+    ],
+    plan: room ? changed(known, {}, declared) : null,
+  };
+}
+
+function debt(certificate) {
+  const { holds, breaches, told, debt: owed, debt_at_most: most } = certificate;
+  const now = holds
+    ? "The promise holds again."
+    : `${number(owed)} successes are owed, where ${number(most)} was promised at most.`;
+  return {
+    name: "debt", icon: holds ? "warned" : "breach", past: holds,
+    title: holds ? "It was behind by more than was promised" : "Behind by more than was promised",
+    evidence: `${now} The debt was above its bound after ${count(breaches)} of ${plural(told, "outcome")}.`,
+    steps: [
+      holds
+        ? "Nothing now. The charts below show when it was, and what was played then."
+        : "It is played safe already: everything is handed out until the debt is paid.",
+      "A debt grows above its bound only while everything fails, or its outcomes are lost. Look there first.",
+    ],
+  };
+}
+
+function nothing(certificate) {
+  const often = `${number(certificate.nothing_successes)} times`;
+  return {
+    name: "nothing", icon: "breach", title: "Nothing succeeded",
+    evidence: `The option that costs nothing and never succeeds did so ${often}, so successes may run further ahead.`,
+    steps: [
+      "If skipping can succeed, it is an option like any other: list it as one, and leave nothing out of the menu.",
+      "If it cannot, look at what is told: is a decision that was skipped told as a success?",
+    ],
+  };
+}
+
+function feedback(known, certificate) {
+  const said = missing(known, certificate);
+  if (!said.length) return null;
+  const { max_pending: most, expire_after: wait } = known.plan;
+  const right = "asks per second times the seconds until an outcome is told, and some room";
+  const path = new URL(`v1/selectors/${known.name}/tell`, ROOT).pathname;
+  return {
+    name: "feedback", icon: "unknown", title: "Feedback is missing",
+    evidence: said.join(" "),
+    steps: [
+      `See that each decision is told, also when it failed and when your program fails: POST ${path}.`,
+      wait === null
+        ? "This plan has no expire_after, so what is lost is outstanding for ever. Set it to a little longer than an " +
+          "outcome takes."
+        : `Decisions expire after ${span(wait)}. If outcomes take longer, make expire_after longer; what comes late ` +
+          "still amends.",
+      most === null
+        ? `This plan has no max_pending: set it to ${right}.`
+        : `max_pending is ${count(most)}. Right is: ${right}.`,
+    ],
+  };
+}
+
+/** Signs that outcomes do not come back. */
+function missing(known, certificate) {
+  const { pending, told, asks, expired, plan } = known;
+  const lost = certificate.everything_lost;
+  const found = [];
+  if (lost > 0) found.push(`${plural(lost, "play")} of everything expired, so nobody knows whether they worked.`);
+  if (expired >= 5 && expired > 0.05 * told) {
+    found.push(`${count(expired)} of ${plural(told, "outcome")} never came: they expired and count as failures.`);
+  }
+  if (plan.max_pending !== null && pending >= plan.max_pending) {
+    const from = `from ${count(plan.max_pending)} on everything is handed out, which is dear`;
+    found.push(`${count(pending)} decisions are pending, and ${from}.`);
+  } else if (told === 0 && asks >= 10) {
+    found.push(`${plural(asks, "decision")} were asked, and no outcome was told.`);
+  } else if (pending >= 100 && pending > told) {
+    found.push(`${count(pending)} decisions are pending, more than were ever told.`);
+  }
+  return found;
+}
+
+function archived(known) {
+  const rest = known.pending ? `: ${count(known.pending)} are pending` : "";
+  return {
+    name: "archived", icon: "archived", title: "Archived", calm: true,
+    evidence: `Nothing more can be asked of ${known.name}. Outcomes can still be told, so that none is lost${rest}.`,
+    steps: ["“Bring back”, above, makes it answer again. Nothing was deleted."],
+  };
+}
+
+/** The line that makes a selector of another name with a changed plan. */
+function changed(known, changes, sure) {
+  const plan = { ...trimmed(known.plan), ...changes };
+  const { menu } = plan;
+  plan.menu =
+    menu.kind === "recipe"
+      ? { ...menu, recipe: { ...menu.recipe, everything_success: String(sure) } }
+      : { ...menu, everything_success: sure };
+  const line = curl("PUT", new URL(`v1/selectors/${another(known.name)}`, ROOT).href, plan, keyed());
+  return line.length > MOST_SHOWN ? null : line;
+}
+
+function another(name) {
+  const [, stem, place] = /^(.*?)(?:-(\d+))?$/.exec(name);
+  return `${stem.slice(0, 58)}-${Number(place ?? 1) + 1}`;
+}
+
+const floor = (value, digits) => Number((Math.floor(value * 10 ** digits + 1e-9) / 10 ** digits).toFixed(digits));
+
+/** Show the cases; what has not changed is left as it is, so that a text can be read and copied. */
+export function setAdvice(box, known, certificate) {
+  const found = cases(known, certificate);
+  const said = JSON.stringify(found);
+  if (box.dataset.said === said) return;
+  box.dataset.said = said;
+  fill(box, found.map(panel));
+}
+
+function panel(one) {
+  const kind = one.calm ? "advice calm" : one.past ? "advice past" : "advice";
+  return h("section", { class: kind, "data-test": "advice", "data-case": one.name, "aria-label": one.title },
+    h("div", { class: "advice-head" }, icon(one.icon), h("h2", {}, one.title)),
+    h("p", {}, one.evidence),
+    h("p", { class: "advice-todo" }, "What to do"),
+    h("ol", {}, one.steps.map((step) => h("li", {}, step))),
+    one.plan && h("details", { open: true },
+      h("summary", {}, "The line that makes it"),
+      copyable("Shell", "the line that makes the changed selector", one.plan).whole));
+}

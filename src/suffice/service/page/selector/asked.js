@@ -1,0 +1,52 @@
+// A decision that was asked by hand and waits to be told.
+
+import { Problem } from "../api.js";
+import { h, say } from "../dom.js";
+import { count, option } from "../words.js";
+
+/** A row: what was decided, and how it may have gone. `told`: costs are not known, so the outcome must say them. */
+export function askedRow(one, told, { tell, forget }) {
+  const costly = told && !one.everything && !one.nothing;
+  const cost = numberField("cost", costly ? "Cost" : "Cost, if it differs", { min: "0" });
+  const success = numberField("success", "Success, 0 to 1", { min: "0", max: "1", value: "0.5" });
+  const send = (how) => tell(row, one, how(), cost.input.value.trim());
+  const button = (name, kind, text, how) =>
+    h("button", { type: "button", class: `button ${kind}`, "data-test": name, onclick: () => send(how) }, text);
+  const leave = h("button", { type: "button", class: "button quiet small", hidden: true, onclick: () => forget(one) },
+    "Take away");
+  const wrong = h("p", { class: "error", role: "alert", hidden: true });
+  const row = h("li", { "data-test": "asked", "data-decision": one.decision },
+    title(one),
+    h("div", { class: "actions" },
+      button("worked", "good", "It worked", () => true), button("failed", "bad", "It failed", () => false),
+      costly && cost.whole, leave),
+    h("details", {},
+      h("summary", {}, "In between"),
+      h("div", { class: "actions" },
+        success.whole, !costly && cost.whole, button("tell", "small", "Tell", () => Number(success.input.value)))),
+    wrong);
+  row.lock = (locked) => {
+    wrong.hidden = true;
+    for (const one of row.querySelectorAll("button")) one.disabled = locked;
+  };
+  row.fail = (error) => {
+    // What was told elsewhere, or is not known there, can never be told here.
+    leave.hidden = !(error instanceof Problem && [404, 409, 410].includes(error.status));
+    say(wrong, `${error.message}.`);
+    wrong.hidden = false;
+  };
+  return row;
+}
+
+function title(one) {
+  const end = one.everything ? "everything" : one.nothing ? "nothing: skip this one" : "";
+  return h("div", { class: "asked-what" },
+    h("span", { class: "soft" }, `Decision ${count(one.decision)}`),
+    h("b", { class: "option" }, option(one.option)),
+    end && h("span", { class: "tag" }, end));
+}
+
+function numberField(name, label, more) {
+  const input = h("input", { name, type: "number", step: "any", inputmode: "decimal", ...more });
+  return { whole: h("label", { class: "field inline" }, h("span", { class: "label" }, label), input), input };
+}

@@ -1,0 +1,187 @@
+// Ask and tell by hand: what was asked here stays in sight until it is told.
+
+import { Offline, Problem, at, call } from "../api.js";
+import { announce, h, keyed, mark, say } from "../dom.js";
+import { section } from "../parts.js";
+import { option } from "../words.js";
+import { askedRow } from "./asked.js";
+import { costsTold } from "./plan.js";
+
+const MOST = 50; // decisions that are kept in sight
+const FIELDS = ["group", "context", "available"];
+
+export class Hand {
+  constructor(name, signal) {
+    this.name = name;
+    this.signal = signal;
+    this.known = null;
+    this.refusal = false; // whether the key may not ask
+    this.asked = remembered(name);
+    this.retry = null; // the key of an ask that was not answered: with it the same decision comes
+    this.build();
+  }
+
+  build() {
+    this.error = h("p", { class: "error", "data-test": "hand-error", role: "alert", hidden: true });
+    this.refused = h("p", { class: "note", "data-test": "refused", hidden: true });
+    this.button = h("button", { type: "submit", class: "button strong", "data-test": "ask" }, "Ask");
+    const text = { rows: "2", spellcheck: "false" };
+    this.group = field("group", "Group", h("input", { name: "group", autocomplete: "off", maxlength: "200" }));
+    this.context = field("context", "Context, as JSON",
+      h("textarea", { name: "context", placeholder: '{"words": 40}', ...text }));
+    this.available = field("available", "Available options, as a JSON list",
+      h("textarea", { name: "available", placeholder: '["small"]', ...text }));
+    const form = h("form", { class: "hand", novalidate: true, onsubmit: (event) => this.ask(event) },
+      h("div", { class: "actions" }, this.button, h("span", { class: "soft" }, "what to do; then say how it went.")),
+      h("details", {},
+        h("summary", {}, "With a group, a context, or fewer options"),
+        h("div", { class: "fields" }, FIELDS.map((name) => this[name].whole))),
+      this.error, this.refused);
+    this.rows = h("ul", { class: "asked" });
+    const note = h("p", { class: "soft" }, "These are real decisions: they count.");
+    this.whole = section("Try it by hand", { class: "hand-card" }, note, form, this.rows);
+  }
+
+  /** What is known of the selector decides what can be asked of it. */
+  set(known) {
+    this.known = known;
+    this.context.whole.hidden = known.model === null;
+    this.lock();
+    this.draw();
+  }
+
+  lock() {
+    const archived = this.known !== null && this.known.archived !== null;
+    this.button.disabled = archived || this.refusal;
+    mark(this.button, "title", archived ? "It is archived" : null);
+  }
+
+  draw() {
+    const told = costsTold(this.known.plan);
+    const acts = { tell: (...how) => this.tell(...how), forget: (one) => this.forget(one) };
+    keyed(this.rows, this.asked, (one) => one.decision, (one) => askedRow(one, told, acts), () => {});
+  }
+
+  async ask(event) {
+    event.preventDefault();
+    const body = this.body();
+    if (body === null) return;
+    this.button.disabled = true;
+    const said = JSON.stringify(body);
+    if (this.retry?.said !== said) this.retry = { said, key: fresh() };
+    try {
+      const headers = { "Idempotency-Key": this.retry.key };
+      const found = await call("POST", at(this.name, "ask"), { body, headers, signal: this.signal });
+      this.retry = null;
+      this.keep([found, ...this.asked].slice(0, MOST));
+      announce(`Decision ${found.decision}: ${option(found.option)}`);
+      this.rows.querySelector("[data-test=worked]")?.focus();
+    } catch (error) {
+      this.say(error);
+    }
+    this.lock();
+  }
+
+  /** What is asked for; null where it cannot be read. */
+  body() {
+    this.clear();
+    const body = {};
+    const group = this.group.input.value.trim();
+    if (group) body.group = group;
+    for (const name of ["context", "available"]) {
+      const text = this[name].whole.hidden ? "" : this[name].input.value.trim();
+      if (!text) continue;
+      try {
+        body[name] = JSON.parse(text);
+      } catch {
+        this[name].wrong("must be JSON");
+        this[name].input.focus();
+        return null;
+      }
+    }
+    return body;
+  }
+
+  async tell(row, one, success, cost) {
+    const body = { decision: one.decision, success, ...(cost === "" ? {} : { cost: Number(cost) }) };
+    row.lock(true);
+    try {
+      await call("POST", at(this.name, "tell"), { body, signal: this.signal });
+      announce(`Decision ${one.decision} told`);
+      this.forget(one);
+    } catch (error) {
+      if (this.signal.aborted) return;
+      row.lock(false);
+      row.fail(error);
+      if (error instanceof Problem && error.status === 403) this.say(error);
+    }
+  }
+
+  forget(one) {
+    this.keep(this.asked.filter((other) => other.decision !== one.decision));
+    (this.rows.querySelector("[data-test=worked]") ?? this.button).focus();
+  }
+
+  keep(asked) {
+    this.asked = asked;
+    try {
+      sessionStorage.setItem(place(this.name), JSON.stringify(asked)); // it outlives a reload, in this tab
+    } catch {
+      // then it lasts as long as the page
+    }
+    this.draw();
+  }
+
+  /** Say what was wrong, beside what was wrong. */
+  say(error) {
+    if (this.signal.aborted) return;
+    if (error instanceof Problem && error.status === 403) {
+      this.refusal = true;
+      say(this.refused, `${error.message}.`);
+      this.refused.hidden = false;
+    }
+    const rest = (error.errors ?? []).filter(({ where, problem }) => {
+      const name = FIELDS.find((one) => where === one || where.startsWith(`${one}.`) || where.startsWith(`${one}[`));
+      if (name) this[name].wrong(`${where} ${problem}`);
+      return !name;
+    });
+    if (!rest.length && error.errors?.length) return;
+    const offline = "The server cannot be reached. Ask again: it will be the same decision.";
+    say(this.error, error instanceof Offline ? offline : `${error.message}.`);
+    this.error.hidden = false;
+  }
+
+  clear() {
+    this.error.hidden = true;
+    for (const name of FIELDS) this[name].wrong("");
+  }
+}
+
+const place = (name) => `suffice.asked.${name}`;
+
+function remembered(name) {
+  try {
+    return JSON.parse(sessionStorage.getItem(place(name)) ?? "[]");
+  } catch {
+    return [];
+  }
+}
+
+function field(name, label, input) {
+  const wrong = h("span", { class: "error", id: `hand-${name}-error`, hidden: true });
+  input.setAttribute("aria-describedby", wrong.id);
+  return {
+    whole: h("label", { class: "field" }, h("span", { class: "label" }, label), input, wrong),
+    input,
+    wrong(text) {
+      say(wrong, text);
+      wrong.hidden = !text;
+      mark(input, "aria-invalid", text ? "true" : null);
+    },
+  };
+}
+
+function fresh() {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return `page-${[...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("")}`;
+}

@@ -1,0 +1,78 @@
+// What a plan says, in words: the menu, its ends, whether costs are known beforehand.
+
+import { count, option, percent, plural, span } from "../words.js";
+
+const KINDS = {
+  options: "listed options", top_k: "top k", thresholds: "thresholds", grid: "a grid of thresholds",
+  intervals: "intervals", subsets: "subsets",
+};
+
+const inner = (menu) => (menu.kind === "recipe" ? menu.recipe : menu);
+
+/** Whether one may skip. */
+export function hasNothing(plan) {
+  const menu = inner(plan.menu);
+  return plan.menu.kind === "options" ? "nothing" in menu : menu.nothing !== false;
+}
+
+/** Whether each outcome must say what it cost. */
+export function costsTold(plan) {
+  const menu = inner(plan.menu);
+  if (plan.menu.kind === "recipe") return menu.costs === null;
+  const listed = menu.kind === "options" ? Array.isArray(menu.options) : ["thresholds", "grid"].includes(menu.kind);
+  return listed && (menu.costs ?? null) === null;
+}
+
+/** The facts of a plan, each a name and a value. */
+export function facts(known, total) {
+  const { plan } = known;
+  const menu = inner(plan.menu);
+  const kind = KINDS[menu.kind] ?? "own";
+  return [
+    ["Target", percent(known.target)],
+    ["Menu", total === null ? kind : `${kind}: ${sized(plan, total)}`],
+    ["Slack", slack(plan)],
+    ["Bounds", known.bounds],
+    ["Chooser", known.chooser],
+    ["Model", known.model ?? "none"],
+    ["At most pending", plan.max_pending === null ? "any number" : count(plan.max_pending)],
+    ["Expires after", plan.expire_after === null ? "never" : span(plan.expire_after)],
+  ];
+}
+
+function sized(plan, total) {
+  return hasNothing(plan)
+    ? `${plural(total - 2, "option")} between nothing and everything`
+    : `${plural(total - 1, "option")} and everything`;
+}
+
+function slack(plan) {
+  if (plan.slack !== null) return count(plan.slack);
+  if (plan.step !== null) return `by step ${plan.step}`;
+  return plan.horizon !== null ? `√${count(plan.horizon)}` : "√outcomes";
+}
+
+/** Everything, and how it is called. */
+export function everythingOf(plan) {
+  const menu = inner(plan.menu);
+  const called = menu.everything ?? menu.classes ?? menu.high ?? menu.options?.at?.(-1) ?? null;
+  return called === null || called === "everything" ? "everything" : `everything (${option(called)})`;
+}
+
+const USUAL = {
+  horizon: null, slack: null, step: null, cap: null, start: "safe", bounds: "auto", chooser: "auto", guard: 1,
+  model: null, seed: 0, prices: "auto", memory: "auto", max_pending: 1000, expire_after: null,
+};
+const USUAL_MENU = {
+  everything_success: 1, max_cost: 1, costs: null, contains: null, everything_cost: null, at_most: null, step: null,
+  horizon: null,
+};
+
+const without = (said, usual) =>
+  Object.fromEntries(Object.entries(said).filter(([name, value]) => !(name in usual && usual[name] === value)));
+
+/** The plan without what it leaves as it is: short enough to read and to send. */
+export function trimmed(plan) {
+  const usual = plan.menu.kind === "options" ? USUAL_MENU : { ...USUAL_MENU, nothing: true, everything: null };
+  return { ...without(plan, USUAL), menu: without(plan.menu, usual) };
+}

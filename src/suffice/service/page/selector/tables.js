@@ -1,0 +1,186 @@
+// What is shown in rows: arms, groups, recent decisions.
+
+import { h, keyed, mark, s, say, table, tableRow } from "../dom.js";
+import { badge, meter, section, setBadge, setMeter, WORST_FIRST } from "../parts.js";
+import { NONE, ago, context, count, moment, money, number, option, percent, short } from "../words.js";
+
+export const FEW = 25; // rows that are shown at first
+const MANY = 1_000; // rows that are shown at most: beyond, nobody reads
+
+// --- arms
+
+const ARMS = [
+  { title: "Option", class: "c-option" },
+  { title: "Plays", class: "num" },
+  { title: "Share", class: "c-share" },
+  { title: "Success", class: "c-range" },
+  { title: "At most", class: "num" },
+  { title: "Cost", class: "num" },
+  { title: "At least", class: "num" },
+];
+
+export function arms(onAll) {
+  const rows = table("Arms", ARMS);
+  const all = h("button", { type: "button", class: "button small", hidden: true, onclick: onAll }, "");
+  const note = h("p", { class: "soft" });
+  const more = h("p", { class: "center" }, all);
+  return { whole: section("Arms", { class: "flush", "data-test": "arms" }, note, rows.whole, more), rows, all, note };
+}
+
+export function setArms(part, found, ends, model) {
+  const fair = model ? "; what a model played is no fair sample, so they come from the other plays" : "";
+  say(part.note, `Most played first. “At most” and “at least” are what is certain of an option so far${fair}.`);
+  keyed(part.rows.body, found.arms, (one) => one.arm, () => makeArm(), (row, one) => setArm(row, one, ends));
+  const most = Math.min(found.total, MANY);
+  part.all.hidden = found.arms.length >= most;
+  say(part.all, most < found.total ? `Show ${count(most)} of ${count(found.total)}` : `Show all ${count(found.total)}`);
+}
+
+export const mostArms = MANY;
+
+function makeArm() {
+  const row = tableRow(ARMS, { "data-test": "arm" });
+  row.cells[0].append(h("span", { class: "option" }), h("span", { class: "tag", hidden: true }));
+  row.cells[2].append(h("span", { class: "share" }, meter(), h("span", { class: "num" })));
+  row.cells[3].append(h("span", { class: "range" }, range(), h("span", { class: "num" })));
+  return row;
+}
+
+function setArm(row, one, ends) {
+  const [name, plays, share, success, most, cost, least] = row.cells;
+  say(name.firstElementChild, option(one.option));
+  mark(name.firstElementChild, "title", option(one.option).length > 40 ? option(one.option) : null);
+  const end = one.arm === ends.everything ? "everything" : one.arm === ends.nothing ? "nothing" : "";
+  name.lastElementChild.hidden = !end;
+  say(name.lastElementChild, end);
+  say(plays, short(one.plays));
+  setMeter(share.firstElementChild.firstElementChild, one.share);
+  say(share.firstElementChild.lastElementChild, percent(one.share));
+  const [picture, text] = success.firstElementChild.children;
+  setRange(picture, one.success, one.upper_success);
+  say(text, percent(one.success));
+  say(most, percent(one.upper_success));
+  say(cost, money(one.cost));
+  say(least, money(one.lower_cost));
+}
+
+/** A mean, and how far above it the truth may lie. */
+function range() {
+  return s("svg", { class: "range-picture", viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true" },
+    s("rect", { class: "bullet-track", x: 0, y: 4, width: 100, height: 2 }),
+    s("rect", { class: "range-bar", x: 0, y: 3, width: 0, height: 4 }),
+    s("rect", { class: "range-tick", x: -5, y: 0, width: 1.6, height: 10 }));
+}
+
+function setRange(picture, mean, upper) {
+  const [, bar, tick] = picture.children;
+  const low = mean ?? 0;
+  const high = Math.max(low, upper ?? low);
+  mark(bar, "x", (100 * low).toFixed(2));
+  mark(bar, "width", (100 * (high - low)).toFixed(2));
+  mark(tick, "x", mean === null ? -5 : (100 * low - 0.8).toFixed(2));
+}
+
+// --- groups
+
+const GROUPS = [
+  { title: "Status", class: "c-status" },
+  { title: "Group", class: "c-option" },
+  { title: "Rate", class: "num" },
+  { title: "Target", class: "num" },
+  { title: "Debt", class: "num" },
+  { title: "At most", class: "num" },
+  { title: "Outcomes", class: "num" },
+  { title: "Pending", class: "num" },
+];
+
+export function groups() {
+  const rows = table("Groups", GROUPS);
+  const note = h("p", { class: "soft" });
+  const whole = section("Groups", { class: "flush", "data-test": "groups", hidden: true }, note, rows.whole);
+  return { whole, rows, note, shown: 50 };
+}
+
+export function setGroups(part, found) {
+  const some = Object.entries(found ?? {});
+  part.whole.hidden = some.length === 0;
+  if (!some.length) return;
+  const worst = (one) => WORST_FIRST.indexOf(one.status);
+  some.sort(([a, one], [b, other]) => worst(one) - worst(other) || other.told - one.told || (a < b ? -1 : 1));
+  const rest = ` The first ${count(part.shown)} of ${count(some.length)} are shown; the certificate has all.`;
+  const more = some.length > part.shown ? rest : "";
+  say(part.note, `Each has a debt and a promise of its own. Problems first, then those with most outcomes.${more}`);
+  keyed(part.rows.body, some.slice(0, part.shown), ([name]) => name, makeGroup, setGroup);
+}
+
+function makeGroup([name]) {
+  const row = tableRow(GROUPS, { "data-test": "group" });
+  row.cells[0].append(badge());
+  row.cells[1].append(h("span", { class: name ? "option" : "option soft" }, name || "(without a group)"));
+  return row;
+}
+
+function setGroup(row, [, one]) {
+  const [status, , rate, target, debt, most, told, pending] = row.cells;
+  setBadge(status.firstElementChild, one.status);
+  say(rate, percent(one.rate));
+  say(target, percent(one.target));
+  say(debt, number(one.debt));
+  say(most, number(one.debt_at_most));
+  say(told, short(one.told));
+  say(pending, short(one.pending));
+}
+
+// --- decisions
+
+const DECISIONS = [
+  { title: "Decision", class: "c-decision" },
+  { title: "Asked", class: "c-when" },
+  { title: "Option", class: "c-option" },
+  { title: "State", class: "c-state" },
+  { title: "Success", class: "num" },
+  { title: "Cost", class: "num" },
+  { title: "Group", class: "c-group" },
+  { title: "Context", class: "c-context" },
+];
+
+export function decisions() {
+  const rows = table("Recent decisions", DECISIONS, { class: "tight" });
+  const none = h("p", { class: "soft none" }, "Nothing was asked yet.");
+  return {
+    whole: section("Recent decisions", { class: "flush", "data-test": "decisions" }, rows.whole, none), rows, none,
+  };
+}
+
+export function setDecisions(part, found) {
+  part.none.hidden = found.length > 0;
+  part.rows.whole.hidden = found.length === 0;
+  mark(part.rows.whole, "data-without", [
+    found.some((one) => one.group) ? "" : "group", found.some((one) => one.context) ? "" : "context",
+  ].join(" ").trim() || null);
+  keyed(part.rows.body, found, (one) => one.decision, () => makeDecision(), setDecision);
+}
+
+function makeDecision() {
+  const row = tableRow(DECISIONS, { "data-test": "decision-row" });
+  row.cells[2].append(h("span", { class: "option" }));
+  row.cells[3].append(h("span", { class: "state" }));
+  row.cells[7].append(h("span", { class: "option" }));
+  return row;
+}
+
+const went = (success) => (success >= 1 ? "worked" : success > 0 ? "partly" : "failed");
+
+function setDecision(row, one) {
+  const [name, when, what, state, success, cost, group, known] = row.cells;
+  say(name, count(one.decision));
+  say(when, ago(one.asked));
+  mark(when, "title", moment(one.asked));
+  say(what.firstElementChild, option(one.option));
+  say(state.firstElementChild, one.state);
+  mark(state.firstElementChild, "data-state", one.success === null ? one.state : went(one.success));
+  say(success, one.success === null ? NONE : { worked: "yes", failed: "no" }[went(one.success)] ?? number(one.success));
+  say(cost, money(one.cost));
+  say(group, one.group ?? NONE);
+  say(known.firstElementChild, context(one.context) || NONE);
+}

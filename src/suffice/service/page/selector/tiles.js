@@ -1,0 +1,49 @@
+// The five numbers that say most: rate, debt, cost, pending, told.
+
+import { h, mark, say } from "../dom.js";
+import { bullet, setBullet } from "../parts.js";
+import { count, money, number, percent, plural, short, span } from "../words.js";
+
+const TILES = [
+  ["rate", "Success rate"], ["debt", "Debt"], ["cost", "Cost per decision"], ["pending", "Pending"],
+  ["told", "Outcomes told"],
+];
+
+export function tiles() {
+  const made = Object.fromEntries(TILES.map(([name, title]) => [name, tile(name, title)]));
+  made.rate.append(bullet());
+  return { whole: h("div", { class: "tiles" }, Object.values(made)), ...made };
+}
+
+function tile(name, title) {
+  return h("div", { class: "tile", "data-test": `tile-${name}`, role: "group", "aria-label": title },
+    h("div", { class: "tile-title" }, title), h("div", { class: "tile-value" }), h("div", { class: "tile-more" }));
+}
+
+export function setTiles(tiles, known) {
+  const { plan } = known;
+  set(tiles.rate, percent(known.rate), `target ${percent(known.target)}`);
+  setBullet(tiles.rate.lastElementChild, known.rate, known.target);
+  mark(tiles.rate.lastElementChild, "data-status", known.status);
+  const where = known.debt === 0 ? "level" : `${number(Math.abs(known.debt))} ${known.debt > 0 ? "behind" : "ahead"}`;
+  const never = known.debt_at_most === null ? "" : `never behind by more than ${number(known.debt_at_most)}`;
+  set(tiles.debt, where, known.holds ? never : `promised: ${never}`, !known.holds);
+  set(tiles.cost, money(known.mean_cost), saved(known.mean_cost, known.everything_cost));
+  const limit = plan.max_pending === null ? "no limit" : `of ${count(plan.max_pending)} at most`;
+  const expiry = plan.expire_after === null ? "none expire" : `expire after ${span(plan.expire_after)}`;
+  set(tiles.pending, short(known.pending), known.expired ? `${short(known.expired)} expired` : `${limit}; ${expiry}`);
+  set(tiles.told, short(known.told), `${plural(known.asks, "decision")} asked`);
+}
+
+function saved(paid, everything) {
+  if (paid === null) return `everything costs ${money(everything)}`;
+  const part = 1 - paid / everything;
+  if (part > 0.005) return `${percent(Math.round(100 * part) / 100)} less than everything (${money(everything)})`;
+  return part < -0.005 ? `more than everything (${money(everything)})` : `as much as everything (${money(everything)})`;
+}
+
+function set(tile, value, more, wrong = false) {
+  say(tile.children[1], value);
+  say(tile.children[2], more);
+  mark(tile, "data-wrong", wrong);
+}

@@ -1,0 +1,202 @@
+// One selector, live: the verdict, the numbers, the charts, what to do, and a way to try it.
+
+import { Problem, ROOT, at, call, download, get, keyed } from "../api.js";
+import { Charts } from "../charts/all.js";
+import { announce, fill, h, mark, say } from "../dom.js";
+import { Refresher, listen, patiently } from "../live.js";
+import { STATUS, badge, confirmed, copyable, icon, section, setBadge } from "../parts.js";
+import { json, moment } from "../words.js";
+import { setAdvice } from "./advice.js";
+import { Hand } from "./hand.js";
+import { facts, hasNothing } from "./plan.js";
+import { FEW, arms, decisions, groups, mostArms, setArms, setDecisions, setGroups } from "./tables.js";
+import { setTiles, tiles } from "./tiles.js";
+
+const LARGEST_PLAN = 20_000; // characters of a plan that is shown as it is
+const ARCHIVED =
+  "Nothing more can be asked of it. Outcomes can still be told, nothing is deleted, and it can be brought back.";
+
+export async function view(page, signal, ready, name) {
+  const known = await patiently(signal, () => get(at(name), signal));
+  if (signal.aborted) return;
+  const state = { name, known, ends: { nothing: null, everything: null }, total: null, limit: FEW };
+  const refresher = new Refresher([], signal);
+  const parts = build(page, state, signal, refresher);
+  refresher.parts = looks(state, parts).map((part) => ({ ...part, seen: -1, at: -Infinity }));
+  signal.addEventListener("abort", () => parts.charts.close());
+  const hear = (found) => {
+    if (found.status !== state.known.status) announce(`${name}: ${STATUS[found.status] ?? found.status}`);
+    state.known = { ...found, plan: found.plan ?? state.known.plan };
+    draw(parts, state);
+    refresher.poke();
+  };
+  draw(parts, state);
+  ready(name);
+  refresher.poke();
+  // What a tab missed while nobody saw it.
+  document.addEventListener("visibilitychange", () => document.hidden || refresher.poke(true), { signal });
+  await listen(name, signal, hear);
+}
+
+/** What is looked at besides, and how often at most. */
+function looks(state, parts) {
+  const many = () => Object.keys(state.certificate?.groups ?? {}).length;
+  return [
+    {
+      name: "arms", every: () => (state.limit > FEW ? 5_000 : 2_000), needed: () => true,
+      load: async (signal) => {
+        const found = await get(at(state.name, "arms", { limit: state.limit, order: "plays" }), signal);
+        state.total = found.total;
+        state.ends = { everything: found.total - 1, nothing: hasNothing(state.known.plan) ? 0 : null };
+        setArms(parts.arms, found, state.ends, state.known.model);
+        drawFacts(parts, state);
+      },
+    },
+    {
+      name: "history", every: () => 1_000, needed: () => true,
+      load: async (signal) => parts.charts.set(state.known, await parts.charts.load(state.name, signal), state.ends),
+    },
+    {
+      name: "certificate", every: () => (many() > 50 ? 10_000 : 2_000), needed: () => true,
+      load: async (signal) => {
+        state.certificate = await get(at(state.name, "certificate"), signal);
+        setCertificate(parts, state);
+      },
+    },
+    {
+      name: "decisions", every: () => 1_000, needed: () => true,
+      load: async (signal) => setDecisions(
+        parts.decisions,
+        (await get(at(state.name, "decisions", { limit: 20 }), signal)).decisions,
+      ),
+    },
+    {
+      name: "insight", every: () => 5_000, needed: () => state.known.model !== null,
+      load: async (signal) => setInsight(parts.insight, await get(at(state.name, "insight"), signal)),
+    },
+  ];
+}
+
+function build(page, state, signal, refresher) {
+  const parts = {
+    badge: badge(),
+    verdict: h("p", { class: "verdict" }),
+    error: h("p", { class: "error", role: "alert", hidden: true }),
+    advice: h("div", { class: "advices" }),
+    tiles: tiles(),
+    charts: new Charts(() => refresher.poke(true)),
+    certificate: section("Certificate", { class: "certificate", "data-test": "certificate" },
+      h("div", { class: "certificate-text" })),
+    hand: new Hand(state.name, signal),
+    groups: groups(),
+    decisions: decisions(),
+    facts: h("dl", { class: "facts" }),
+    insight: section("What the model makes of contexts", { "data-test": "insight", hidden: true }, h("div", {})),
+    archive: h("button", { type: "button", class: "button small", "data-test": "archive" }, "Archive"),
+  };
+  parts.arms = arms(() => {
+    state.limit = mostArms;
+    refresher.poke(true);
+  });
+  parts.archive.addEventListener("click", () => turn(state, parts, signal));
+  const file = (label, below, called) => saved(label, at(state.name, below), called, parts.error, signal);
+  fill(page,
+    h("p", { class: "crumb" }, h("a", { href: "#/" }, icon("back"), "Selectors")),
+    h("div", { class: "head" },
+      h("div", { class: "title" }, h("h1", { tabindex: "-1" }, state.name), parts.badge),
+      h("div", { class: "links" },
+        file("Certificate", "certificate", `${state.name}-certificate.json`),
+        file("Decisions", "decisions.csv", `${state.name}-decisions.csv`),
+        parts.archive)),
+    parts.verdict, parts.error, parts.advice, parts.tiles.whole, parts.charts.whole,
+    h("div", { class: "columns" }, parts.certificate, parts.hand.whole),
+    parts.groups.whole, parts.arms.whole, parts.insight, parts.decisions.whole, plan(state, parts.facts));
+  return parts;
+}
+
+function plan(state, facts) {
+  const text = json(state.known.plan);
+  const shown = text.length > LARGEST_PLAN
+    ? h("p", { class: "soft" }, "The plan is too long to be shown here; the API has it.")
+    : h("details", {}, h("summary", {}, "As JSON"), copyable("Plan", "the plan as JSON", text).whole);
+  return section("Plan", { class: "plan" }, facts, shown);
+}
+
+/** A file of the service: a plain link where no key is needed, so that the largest one does not go through memory. */
+function saved(label, path, called, error, signal) {
+  const said = [`${label} `, h("span", { class: "soft" }, called.split(".").pop().toUpperCase())];
+  if (!keyed()) return h("a", { class: "button small", href: new URL(path, ROOT).href, download: called }, said);
+  const fetchIt = async () => {
+    error.hidden = true;
+    try {
+      await download(path, called, signal);
+    } catch (problem) {
+      say(error, `${problem.message}.`);
+      error.hidden = false;
+    }
+  };
+  return h("button", { type: "button", class: "button small", onclick: fetchIt }, said);
+}
+
+function draw(parts, state) {
+  const { known } = state;
+  setBadge(parts.badge, known.status);
+  say(parts.verdict, known.verdict);
+  setTiles(parts.tiles, known);
+  parts.hand.set(known);
+  say(parts.archive, known.archived === null ? "Archive" : "Bring back");
+  if (!parts.facts.children.length) drawFacts(parts, state);
+  if (state.certificate) setAdvice(parts.advice, known, state.certificate);
+}
+
+function drawFacts(parts, state) {
+  const found = [...facts(state.known, state.total), ["Made", moment(state.known.created)]];
+  const said = JSON.stringify(found);
+  if (parts.facts.dataset.said === said) return;
+  parts.facts.dataset.said = said;
+  fill(parts.facts, found.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value))));
+}
+
+function setCertificate(parts, state) {
+  const { certificate } = state;
+  const box = parts.certificate.lastElementChild;
+  const lines = certificate.text.split("\n");
+  mark(parts.certificate, "data-status", certificate.status);
+  while (box.children.length > lines.length) box.lastElementChild.remove();
+  lines.forEach((line, place) => say(box.children[place] ?? box.appendChild(h("p", {})), line));
+  setGroups(parts.groups, certificate.groups);
+  setAdvice(parts.advice, state.known, certificate);
+}
+
+function setInsight(part, insight) {
+  part.hidden = false;
+  const box = part.lastElementChild;
+  const lines = insight.text.split("\n");
+  while (box.children.length > lines.length) box.lastElementChild.remove();
+  lines.forEach((line, place) => say(box.children[place] ?? box.appendChild(h("p", {})), line));
+}
+
+/** Archive, or bring back: asked before, refused with the reason. */
+async function turn(state, parts, signal) {
+  const { name, known } = state;
+  const gone = known.archived !== null;
+  const back = {
+    title: `Bring ${name} back?`, text: "It will answer asks again, with the same plan.", yes: "Bring back",
+  };
+  const away = { title: `Archive ${name}?`, text: ARCHIVED, yes: "Archive", danger: true };
+  const sure = await confirmed(gone ? back : away);
+  if (!sure || signal.aborted) return;
+  parts.error.hidden = true;
+  parts.archive.disabled = true;
+  try {
+    const body = gone ? known.plan : undefined;
+    state.known = await call(gone ? "PUT" : "DELETE", at(name), { body, signal });
+    announce(gone ? `${name} is back` : `${name} is archived`);
+    draw(parts, state);
+  } catch (error) {
+    say(parts.error, `${error.message}.`);
+    parts.error.hidden = false;
+    if (error instanceof Problem && error.status === 403) mark(parts.archive, "title", error.message);
+  }
+  parts.archive.disabled = parts.archive.title !== "";
+}

@@ -1,0 +1,92 @@
+"""The page in a real browser: what it says when something is wrong, and what to do."""
+
+import json
+from collections.abc import Callable
+
+from playwright.sync_api import expect
+from sites import Site, fail_until, honest, lose_all
+from visiting import Visitor
+
+Visit = Callable[..., Visitor]
+
+
+def test_a_breach_turns_the_status(visit: Visit, site: Site) -> None:
+    name = site.make("turning")
+    site.flow(name, 60)
+    visitor = visit(site)
+    page = visitor.selector(name)
+    visitor.expect_status("kept", "Kept")
+    expect(visitor.test("certificate")).to_contain_text("Kept")
+    assert visitor.test("advice").count() == 0
+    page.evaluate("window.loadedOnce = true")
+    fail_until(site, name, "breach")
+    visitor.expect_status("breach", "Breach")
+    expect(visitor.test("certificate")).to_contain_text("BROKEN")
+    expect(page.locator("[data-test=advice][data-case=everything-failed]")).to_contain_text("a person")
+    owed = f"{site.known(name)['debt']:.4g} successes are owed"
+    expect(page.locator("[data-test=advice][data-case=debt]")).to_contain_text(owed)
+    fail_until(site, name, "infeasible")
+    visitor.expect_status("infeasible", "Cannot be met")
+    expect(page.locator("[data-test=advice][data-case=infeasible]")).to_contain_text("promise less")
+    assert page.evaluate("window.loadedOnce") is True
+
+
+def test_a_rare_failure_of_everything_can_be_declared(visit: Visit, site: Site) -> None:
+    name = site.make("rare")
+    site.flow(name, 600)
+    while site.known(name)["status"] == "kept":
+        site.flow(name, 1, lambda one: 0.0 if one["everything"] else honest(one))
+    visitor = visit(site)
+    page = visitor.selector(name)
+    visitor.expect_status("warned", "Warning")
+    advice = page.locator("[data-test=advice][data-case=everything-failed]")
+    expect(advice).to_contain_text("everything_success")
+    line = advice.locator("pre").inner_text()
+    body = json.loads(line[line.index("-d '") + 4 : line.rindex("'")])
+    assert site.make("rare-2", body) == "rare-2"  # what it proposes is what the server takes
+    assert site.known("rare-2")["plan"]["menu"]["everything_success"] == body["menu"]["everything_success"] < 1
+
+
+def test_missing_feedback_is_said(visit: Visit, site: Site) -> None:
+    lost = lose_all(site, "lost")
+    visitor = visit(site)
+    page = visitor.selector(lost)
+    visitor.expect_status("unknown", "Not known")
+    advice = page.locator("[data-test=advice][data-case=feedback]")
+    expect(advice).to_contain_text("tell")
+    expect(advice).to_contain_text("20")
+    waiting = site.make("untold", max_pending=50)
+    site.ask(waiting, 200)
+    visitor.selector(waiting)
+    visitor.expect_status("waiting", "Waiting")
+    expect(advice).to_contain_text("max_pending")
+
+
+def test_nothing_that_succeeds_is_said(visit: Visit, site: Site) -> None:
+    name = site.make("lucky", start="cheap")
+    for _ in range(100):
+        asked = site.ask(name)
+        site.tell(name, asked, lambda one: 1.0)
+        if asked[0]["nothing"]:
+            break
+    visitor = visit(site)
+    page = visitor.selector(name)
+    visitor.expect_status("warned", "Warning")
+    expect(page.locator("[data-test=advice][data-case=nothing]")).to_contain_text("Nothing succeeded")
+
+
+def test_groups_and_a_model_have_their_places(visit: Visit, site: Site) -> None:
+    name = site.make("grouped", model="auto")
+    for group in ("north", "south"):
+        site.flow(name, 30, group=group, contexts=[{"length": number} for number in range(10)])
+    visitor = visit(site)
+    visitor.selector(name)
+    expect(visitor.test("groups")).to_contain_text("north")
+    expect(visitor.test("groups")).to_contain_text("south")
+    expect(visitor.test("insight")).to_be_visible()
+    plain = site.make("ungrouped")
+    site.flow(plain, 10)
+    visitor.selector(plain)
+    visitor.expect_charted("chart-rate", 10)
+    expect(visitor.test("groups")).to_be_hidden()
+    expect(visitor.test("insight")).to_be_hidden()

@@ -1,0 +1,181 @@
+"""What a page does in a browser, watched: what it logs, what it asks for, what sticks out, what a screen reader cannot use."""
+
+import re
+from dataclasses import dataclass, field
+from importlib.resources import files
+from typing import Any
+from urllib.parse import urlsplit
+
+from playwright.sync_api import BrowserContext, ConsoleMessage, Dialog, Page, Request, WebError
+
+NARROW = {"width": 390, "height": 844}
+WIDE = {"width": 1440, "height": 900}
+SEVERE = ("serious", "critical")
+LEFT = "net::ERR_ABORTED"  # the page itself gave up the request: it went elsewhere
+
+
+@dataclass
+class Watch:
+    """All that goes wrong in a context, whichever page it is in; tests say what they expect."""
+
+    context: BrowserContext
+    origin: str  # the only place that may be asked
+    troubles: list[str] = field(default_factory=list)
+    outside: list[str] = field(default_factory=list)
+    asked: list[str] = field(default_factory=list)
+    expected: list[str] = field(default_factory=list)
+    allowed: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.context.on("console", self._console)
+        self.context.on("weberror", self._error)
+        self.context.on("dialog", self._dialog)
+        self.context.on("request", self._request)
+        self.context.on("requestfailed", self._failed)
+
+    def expect(self, *patterns: str) -> None:
+        """Troubles that belong to the test: each must come, and may come again."""
+        self.expected += patterns
+
+    def allow(self, *patterns: str) -> None:
+        """Troubles that may come or not."""
+        self.allowed += patterns
+
+    def verdict(self) -> list[str]:
+        """What went wrong, and what was expected to and did not."""
+        known = (*self.expected, *self.allowed)
+        wrong = [one for one in self.troubles if not any(re.search(pattern, one) for pattern in known)]
+        quiet = [
+            pattern for pattern in self.expected if not any(re.search(pattern, trouble) for trouble in self.troubles)
+        ]
+        return [
+            *wrong,
+            *(f"asked another host: {url}" for url in self.outside),
+            *(f"did not come: {pattern}" for pattern in quiet),
+        ]
+
+    def _console(self, message: ConsoleMessage) -> None:
+        if message.type in ("error", "warning", "assert"):
+            where = message.location.get("url", "")
+            self.troubles.append(f"console {message.type}: {message.text} ({where})")
+
+    def _error(self, error: WebError) -> None:
+        self.troubles.append(f"uncaught: {error.error}")
+
+    def _dialog(self, dialog: Dialog) -> None:
+        self.troubles.append(f"{dialog.type}: {dialog.message}")  # the page has dialogs of its own
+        dialog.dismiss()
+
+    def _request(self, request: Request) -> None:
+        self.asked.append(request.url)
+        parts = urlsplit(request.url)
+        if parts.scheme not in ("data", "blob", "about") and f"{parts.scheme}://{parts.netloc}" != self.origin:
+            self.outside.append(request.url)
+
+    def _failed(self, request: Request) -> None:
+        if request.failure != LEFT:
+            self.troubles.append(f"request failed: {request.failure} ({request.url})")
+
+
+# --- how it looks
+
+
+STICKING_OUT = """() => {
+  const width = document.documentElement.clientWidth;
+  const found = [];
+  const named = (one) => {
+    const test = one.closest("[data-test]");
+    const said = (one.textContent || "").trim().replace(/\\s+/g, " ").slice(0, 40);
+    return `${one.tagName.toLowerCase()}.${one.getAttribute("class") || ""} in ${test ? test.dataset.test : "-"} "${said}"`;
+  };
+  // What scrolls inside of something sticks out of nothing; what is cut off by something is lost.
+  const holder = (one) => {
+    for (let up = one.parentElement; up && up !== document.body; up = up.parentElement)
+      if (getComputedStyle(up).overflowX !== "visible") return up;
+    return null;
+  };
+  const whole = document.scrollingElement;
+  if (whole.scrollWidth > width) found.push(`the page is ${whole.scrollWidth} wide, the window ${width}`);
+  for (const one of document.body.querySelectorAll("*")) {
+    if (!one.checkVisibility({visibilityProperty: true}) || one.closest("svg, .uplot")) continue;
+    const box = one.getBoundingClientRect();
+    if (box.width <= 1 || box.height <= 1) continue;  // for screen readers only
+    const up = holder(one);
+    const scrolls = up && ["auto", "scroll"].includes(getComputedStyle(up).overflowX);
+    const edge = up ? up.getBoundingClientRect() : {left: 0, right: width, width};
+    if (scrolls || edge.width <= 1) continue;
+    if (box.right > edge.right + 1 || box.left < edge.left - 1)
+      found.push(`${named(one)} reaches from ${box.left.toFixed()} to ${box.right.toFixed()} of ${edge.right.toFixed()}`);
+    const style = getComputedStyle(one);
+    if (style.display !== "inline" && style.overflowX === "visible" && one.scrollWidth > one.clientWidth + 1
+        && one.clientWidth > 0 && !one.firstElementChild)
+      found.push(`${named(one)} needs ${one.scrollWidth} and has ${one.clientWidth}`);
+  }
+  return found;
+}"""
+
+
+def sticking_out(page: Page) -> list[str]:
+    """What is wider than the window, or than its own box."""
+    found: list[str] = page.evaluate(STICKING_OUT)
+    return found
+
+
+CUT_OFF = """() => [...document.querySelectorAll("body *")].filter((one) => {
+  const style = getComputedStyle(one);
+  return one.checkVisibility({visibilityProperty: true}) && !one.firstElementChild && one.clientWidth > 8
+    && ["hidden", "clip"].includes(style.overflowX) && style.textOverflow !== "ellipsis"
+    && one.tagName !== "INPUT" && one.scrollWidth > one.clientWidth + 1;
+}).map((one) => `${one.tagName.toLowerCase()}.${one.className} "${one.textContent.trim().slice(0, 40)}"`)"""
+
+
+def cut_off(page: Page) -> list[str]:
+    """Texts that are cut without a sign that they go on."""
+    found: list[str] = page.evaluate(CUT_OFF)
+    return found
+
+
+MOVING = """() => document.getAnimations().filter((one) => {
+  const timing = one.effect ? one.effect.getComputedTiming() : {duration: 0};
+  return one.playState === "running" && Number(timing.duration) > 20;
+}).map((one) => `${one.effect.target.tagName.toLowerCase()}.${one.effect.target.className}`)"""
+
+
+def moving(page: Page) -> list[str]:
+    """What is being animated just now, longer than one can see."""
+    found: list[str] = page.evaluate(MOVING)
+    return found
+
+
+# --- who can use it
+
+
+def inaccessible(page: Page) -> list[str]:
+    """What axe-core finds that is serious or critical, with the places."""
+    source = files("axe_playwright_python").joinpath("axe.min.js").read_text(encoding="utf-8")
+    page.evaluate(source)  # not a script of the page: its content security policy stays in force
+    found: dict[str, Any] = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
+    return [
+        f"{one['impact']} {one['id']}: {one['help']}: "
+        + "; ".join(" ".join(node["target"]) for node in one["nodes"][:5])
+        for one in found["violations"]
+        if one["impact"] in SEVERE
+    ]
+
+
+def drawn(page: Page, chart: str) -> str:
+    """The picture of a chart, as text: the same picture is the same text."""
+    text: str = page.locator(f"[data-test={chart}] canvas").first.evaluate("(canvas) => canvas.toDataURL()")
+    return text
+
+
+def colours(page: Page, chart: str) -> int:
+    """How many colours there are in the picture of a chart: one or two, and nothing was drawn."""
+    count: int = page.locator(f"[data-test={chart}] canvas").first.evaluate(
+        """(canvas) => {
+          const pixels = new Uint32Array(
+            canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data.buffer);
+          return new Set(pixels).size;
+        }"""
+    )
+    return count
