@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 
-.PHONY: help demo live serve test browser test-long bench reproduce docs docs-links lint clean
+.PHONY: help demo live serve test browser test-long bench reproduce docs docs-links figures lint clean
 
 help:
 	@echo "make demo       see it work: a real stream, four methods, one table"
@@ -17,6 +17,7 @@ help:
 	@echo "make bench      time per decision beside NumPy, River, MABWiser, Vowpal Wabbit, PyBandits and MAPIE"
 	@echo "make reproduce  every figure, corollary and theorem of the paper, with verdicts (LEVEL=--quick, LEVEL=--deep)"
 	@echo "make docs       the documentation as a site, in build/docs; links inside it are checked"
+	@echo "make figures    every picture of README and the documentation, and the outputs of the gallery"
 	@echo "make docs-links the links to other sites, where there is a network"
 	@echo "make clean      remove .venv and caches"
 
@@ -54,6 +55,11 @@ docs: $(VENV)/docs.stamp
 	$(BIN)/sphinx-build -q -W -n --keep-going -b html docs build/docs
 	@$(BIN)/python docs/_ext/links.py build/docs
 	@echo "open build/docs/index.html"
+
+# The picture of README, those of docs/pictures.md, and what the gallery shows: figures and outputs.
+figures: $(VENV)/docs.stamp
+	$(BIN)/python -m docs._figures
+	$(BIN)/python examples/render.py
 
 docs-links: $(VENV)/docs.stamp
 	@$(BIN)/python -c "import socket; socket.create_connection(('www.rfc-editor.org', 443), 10)" 2>/dev/null \

@@ -56,13 +56,15 @@ def run(right: Array, chances: Array, **settings: Any) -> tuple[suffice.Selector
 
 def main() -> None:
     """The same tickets for everybody."""
-    given, rng, runs = arguments(__doc__).parse_args(), np.random.default_rng(1), {}
+    parser = arguments(__doc__)
+    parser.add_argument("--guard", type=float, default=0.1, help="default 0.1; that of suffice itself is 1")
+    given, rng, runs = parser.parse_args(), np.random.default_rng(1), {}
     (old, _, answered), (new, hard, right) = tickets(rng, 4000), tickets(rng, 8000)
     good, bad = fitted(old, answered, new), fitted(old, ~answered, new)
     _, runs["no model"] = run(right, good)
     _, runs["good"] = run(right, good, chooser=ByModel())
     selector, runs["bad, no guard"] = run(right, bad, chooser=ByModel(), guard=None)
-    _, runs["bad, guard=0.1"] = run(right, bad, chooser=ByModel(), guard=0.1)
+    _, runs["bad, guarded"] = run(right, bad, chooser=ByModel(), guard=given.guard)
     _, runs["bad, as model="] = run(right, bad, model=lambda said: said.tolist())
     print("\n".join(f"{name:15}{watch.said()}" for name, watch in runs.items()))
     blind = suffice.optimum(right.mean(axis=0), COSTS, TARGET).cost

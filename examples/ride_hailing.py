@@ -34,12 +34,16 @@ def optimum(willing: float) -> float:
 
 def main() -> None:
     """A day of requests, on a clock of its own."""
-    given = arguments(__doc__).parse_args()
-    rng, watch, now = random.Random(1), Watch(), 0.0
+    parser = arguments(__doc__)
+    parser.add_argument("--memory", default="auto", help="how much of the past counts, such as 'window 1000'")
+    parser.add_argument("--seed", type=int, default=1, help="another day (default 1)")
+    given = parser.parse_args()
+    rng, watch, now = random.Random(given.seed), Watch(), 0.0
     words: list[tuple[float, suffice.Decision, bool]] = []  # on their way: when they come, and what they say
 
     menu = suffice.Menu(PINGS, everything="own car", contains="chain")  # everybody gets a car: there is no nothing
-    selector = suffice.Selector(menu, TARGET, max_pending=60, expire_after=600.0, clock=lambda: now)
+    clock, memory = (lambda: now), given.memory
+    selector = suffice.Selector(menu, TARGET, max_pending=60, expire_after=600.0, clock=clock, memory=memory)
     for request in range(REQUESTS):
         now, willing = request * GAP, 0.5 if 5000 <= request < 7500 else 1.0
         while words and words[0][0] <= now:

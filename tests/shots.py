@@ -5,6 +5,7 @@ on a phone and on a desk.
 """
 
 import argparse
+import itertools
 import random
 import tempfile
 import threading
@@ -15,7 +16,7 @@ from typing import Any
 
 from browser import find, launched
 from playwright.sync_api import Browser
-from sites import Judge, Site, failing, serving
+from sites import Judge, Site, fail_until, serving
 from visiting import Visitor
 from watching import NARROW, WIDE, sticking_out
 
@@ -59,23 +60,15 @@ def seed(site: Site) -> None:
     site.make("search-results", RANKS)
     site.make("vision-apis", APIS)
     site.make("translation", MODELS, target=0.97)
-    site.make("moderation", MODELS)
-    site.flow("moderation", 400, skilled({"small model": 0.7}, 1))
-    while site.known("moderation")["status"] != "breach":
-        site.flow("moderation", 1, failing)
-    site.make("refunds", MODELS, target=0.99)
-    site.flow("refunds", 60, lambda one: float(one["decision"] % 3 != 0))
+    for name in ("moderation", "refunds"):
+        site.make(name, MODELS, target=0.99 if name == "refunds" else 0.9)
     site.make("invoices", MODELS, expire_after=1)
-    site.ask("invoices", 40)
     site.make("new-in-town", RANKS)
     site.make("by-region", MODELS, model="auto")
-    for region in ("north", "south", "islands"):
-        contexts = [{"length": 10 * number, "task": "summary"} for number in range(20)]
-        site.flow("by-region", 200, skilled({"small model": 0.8}, 2), at_once=20, group=region, contexts=contexts)
 
 
-def keep_flowing(site: Site, ended: threading.Event) -> Callable[[], None]:
-    """What asks and tells until it has ended."""
+def keep_flowing(site: Site, broken: threading.Event, ended: threading.Event) -> Callable[[], None]:
+    """What asks and tells until it has ended; some of it only until it breaks."""
     streams = [
         ("support-answers", skilled({"small model": 0.85, "medium model": 0.92, "large model": 0.96}, 3)),
         ("search-results", skilled({"5": 0.9, "10": 0.95, "20": 0.97}, 4)),
@@ -83,10 +76,19 @@ def keep_flowing(site: Site, ended: threading.Event) -> Callable[[], None]:
         ("translation", skilled({"large model": 0.98, "medium model": 0.95, "small model": 0.8}, 6)),
     ]
 
+    turns = itertools.cycle(("north", "south", "islands"))
+    contexts = [{"length": 10 * number, "task": "summary"} for number in range(4)]
+    doubtful, clumsy = skilled({"small model": 0.8}, 7), skilled({"small model": 0.7}, 8)
+
     def flow() -> None:
         while not ended.wait(0.05):
             for name, judge in streams:
                 site.flow(name, 12, judge, at_once=4)
+            site.flow("by-region", 4, doubtful, at_once=4, group=next(turns), contexts=contexts)
+            if not broken.is_set():
+                site.flow("moderation", 4, clumsy)
+                site.flow("refunds", 2, lambda one: float(one["decision"] % 3 != 0))
+                site.ask("invoices", 1)
 
     return flow
 
@@ -126,11 +128,14 @@ def main() -> None:
     given.out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder, serving(Path(folder)) as site:
         seed(site)
-        ended = threading.Event()
-        flowing = threading.Thread(target=keep_flowing(site, ended))
+        broken, ended = threading.Event(), threading.Event()
+        flowing = threading.Thread(target=keep_flowing(site, broken, ended))
         flowing.start()
         try:
             time.sleep(given.seconds)
+            broken.set()
+            time.sleep(1)  # what was under way
+            fail_until(site, "moderation", "breach")
             with launched(find()) as browser:
                 shoot(browser, site, given.out)
         finally:

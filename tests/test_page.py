@@ -129,7 +129,8 @@ def test_charts_move_while_decisions_flow(visit: Visit, site: Site) -> None:
         visitor.expect_charted(chart, 300)
         assert colours(page, chart) > 3, chart
         assert drawn(page, chart) != before[chart], chart
-    assert int(visitor.test("chart-rate").get_attribute("data-points") or 0) > points
+    after = {chart: visitor.test(chart).get_attribute("data-points") or "0" for chart in CHARTS}
+    assert int(after["chart-rate"]) > points
     visitor.expect_tile("told", "300")
     expect(visitor.test("certificate")).to_contain_text("of 300 succeeded")
     expect(visitor.test("decision-row")).to_have_count(20)
@@ -138,9 +139,12 @@ def test_charts_move_while_decisions_flow(visit: Visit, site: Site) -> None:
     ahead = f"{abs(known['debt']):.4g} {'behind' if known['debt'] > 0 else 'ahead'}"
     visitor.expect_tile("debt", ahead if known["debt"] else "level")
     visitor.expect_tile("cost", f"{known['mean_cost']:.3g}")
-    arms = visitor.test("arm")
-    expect(arms).to_have_count(4)
+    expect(visitor.test("arm")).to_have_count(4)
     expect(visitor.test("arms")).to_contain_text("a person")
+    page.reload()
+    for chart in CHARTS:  # what came bit by bit is what comes at once
+        visitor.expect_charted(chart, 300)
+        expect(visitor.test(chart)).to_have_attribute("data-points", after[chart])
 
 
 def test_what_is_pending_is_shown_at_once(visit: Visit, site: Site) -> None:

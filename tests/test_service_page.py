@@ -13,7 +13,7 @@ from suffice import Menu, Selector
 from suffice.certificate import STATUSES
 from suffice.service.chart import Chart
 from suffice.service.http.edge import CSP
-from suffice.service.http.page import FOLDER, MEDIA, Files
+from suffice.service.http.page import FOLDER, MEDIA, read
 
 FILES = sorted(path.relative_to(FOLDER).as_posix() for path in FOLDER.rglob("*") if path.is_file())
 OWN = [name for name in FILES if not name.startswith("vendor/")]
@@ -72,19 +72,15 @@ def test_without_the_page() -> None:
     serve(below, page=False, root_path="/suffice")
 
 
-def test_a_file_that_changes_and_one_that_goes(tmp_path: Path) -> None:
-    (tmp_path / "a.js").write_text("1")
+def test_the_files_are_those_of_the_start(tmp_path: Path) -> None:
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "deep" / "a.js").write_text("1")
     (tmp_path / "secret.key").write_text("1")
-    files = Files(tmp_path)
-    assert files.get("secret.key") is None
-    first = files.get("a.js")
-    assert first is not None
-    (tmp_path / "a.js").write_text("22")
-    changed = files.get("a.js")
-    assert changed is not None
-    assert (changed.body, changed.tag != first.tag) == (b"22", True)
-    (tmp_path / "a.js").unlink()
-    assert files.get("a.js") == changed  # an upgrade below a running server
+    files = read(tmp_path)
+    assert list(files) == ["deep/a.js"]
+    (tmp_path / "deep" / "a.js").write_text("22")
+    assert files["deep/a.js"].body == b"1"
+    assert read(tmp_path)["deep/a.js"].tag != files["deep/a.js"].tag
 
 
 @pytest.mark.parametrize("name", OWN)

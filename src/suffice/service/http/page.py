@@ -23,51 +23,35 @@ MEDIA: Final = {
 class File(NamedTuple):
     """A file as it is sent."""
 
-    changed: int
     body: bytes
     media: str
     tag: str
 
 
-class Files:
-    """The files of a folder by name. Names are looked up among those found at the start, so none leads out of the folder."""
-
-    def __init__(self, folder: Path = FOLDER) -> None:
-        self._paths = {
-            path.relative_to(folder).as_posix(): path
-            for path in sorted(folder.rglob("*"))
-            if path.is_file() and path.suffix in MEDIA
-        }
-        self._files = {name: _read(path) for name, path in self._paths.items()}
-
-    def get(self, name: str) -> File | None:
-        """A file as it is now; as it was, if it has gone since (an upgrade below a running server)."""
-        known = self._files.get(name)
-        if known is None:
-            return None
-        try:
-            if self._paths[name].stat().st_mtime_ns != known.changed:
-                known = self._files[name] = _read(self._paths[name])
-        except OSError:
-            pass
-        return known
+def read(folder: Path = FOLDER) -> dict[str, File]:
+    """All files of a folder by name, read once: a name leads nowhere else, and who upgrades below a running server
+    does not mix two versions of the page."""
+    return {
+        path.relative_to(folder).as_posix(): _read(path)
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and path.suffix in MEDIA
+    }
 
 
 def _read(path: Path) -> File:
     body = path.read_bytes()
-    tag = f'"{hashlib.sha256(body).hexdigest()[:16]}"'
-    return File(path.stat().st_mtime_ns, body, MEDIA[path.suffix], tag)
+    return File(body, MEDIA[path.suffix], f'"{hashlib.sha256(body).hexdigest()[:16]}"')
 
 
 def install(app: FastAPI) -> None:
     """Add the page's routes to an app."""
-    files = Files()
+    files = read()
 
     def send(request: Request, name: str) -> Response:
         file = files.get(name)
         if file is None:
             return problem(404, f"there is no file {name[:100]!r} of the page")
-        # Asked for each time, and answered by its tag: whoever upgrades the server never sees half of the old page.
+        # Asked for each time, and answered by its tag: after an upgrade nobody sees half of the old page.
         headers = {"etag": file.tag, "cache-control": "no-cache"}
         if request.headers.get("if-none-match") == file.tag:
             return Response(status_code=304, headers=headers)

@@ -97,8 +97,8 @@ function build(page, state, redraw, reload) {
     },
   }, "Show more");
   const none = h("p", { class: "soft none", hidden: true });
-  const card = h("div", { class: "card flush", "data-test": "selectors" }, rows.whole, none);
-  const tools = h("div", { class: "tools" },
+  const card = h("div", { class: "card flush", "data-test": "selectors", hidden: true }, rows.whole, none);
+  const tools = h("div", { class: "tools", hidden: true },
     filter, toggle("Problems first", "worst", redraw), toggle("Archived too", "archived", again));
   const empty = h("div", { hidden: true });
   fill(page,

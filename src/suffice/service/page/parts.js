@@ -61,13 +61,18 @@ export function bullet() {
   return s("svg", { class: "bullet", viewBox: "0 0 100 10", preserveAspectRatio: "none", role: "img" },
     s("rect", { class: "bullet-track", x: 0, y: 2, width: 100, height: 6, rx: 1 }),
     s("rect", { class: "bullet-bar", x: 0, y: 2, width: 0, height: 6, rx: 1 }),
-    s("rect", { class: "bullet-tick", x: 0, y: 0, width: 1.4, height: 10 }));
+    s("line", { class: "bullet-tick", x1: 0, x2: 0, y1: 0, y2: 10 }));
+}
+
+/** A line at a share of the width; away where there is none. */
+export function setTick(tick, share) {
+  for (const end of ["x1", "x2"]) mark(tick, end, share === null ? -9 : (100 * share).toFixed(2));
 }
 
 export function setBullet(element, rate, target) {
   const [, bar, tick] = element.children;
   mark(bar, "width", (100 * Math.min(1, Math.max(0, rate ?? 0))).toFixed(2));
-  mark(tick, "x", (100 * target - 0.7).toFixed(2));
+  setTick(tick, target);
   mark(element, "aria-label", `${rate === null ? "no outcomes yet" : percent(rate)}, target ${percent(target)}`);
 }
 

@@ -1,7 +1,7 @@
 // What is shown in rows: arms, groups, recent decisions.
 
 import { h, keyed, mark, s, say, table, tableRow } from "../dom.js";
-import { badge, meter, section, setBadge, setMeter, WORST_FIRST } from "../parts.js";
+import { badge, meter, section, setBadge, setMeter, setTick, WORST_FIRST } from "../parts.js";
 import { NONE, ago, context, count, moment, money, number, option, percent, short } from "../words.js";
 
 export const FEW = 25; // rows that are shown at first
@@ -69,7 +69,7 @@ function range() {
   return s("svg", { class: "range-picture", viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true" },
     s("rect", { class: "bullet-track", x: 0, y: 4, width: 100, height: 2 }),
     s("rect", { class: "range-bar", x: 0, y: 3, width: 0, height: 4 }),
-    s("rect", { class: "range-tick", x: -5, y: 0, width: 1.6, height: 10 }));
+    s("line", { class: "range-tick", x1: -9, x2: -9, y1: 0, y2: 10 }));
 }
 
 function setRange(picture, mean, upper) {
@@ -78,7 +78,7 @@ function setRange(picture, mean, upper) {
   const high = Math.max(low, upper ?? low);
   mark(bar, "x", (100 * low).toFixed(2));
   mark(bar, "width", (100 * (high - low)).toFixed(2));
-  mark(tick, "x", mean === null ? -5 : (100 * low - 0.8).toFixed(2));
+  setTick(tick, mean);
 }
 
 // --- groups
