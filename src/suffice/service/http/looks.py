@@ -182,7 +182,8 @@ async def events(
 ) -> Response:
     """Server-sent events: where the selector stands, at once and again whenever it has changed.
 
-    Each is named `standing`; its id is how many outcomes were told, its data what `GET /v1/selectors/{name}` answers.
+    Each is named `standing`; its id is how many outcomes were told, its data what `GET /v1/selectors/{name}` answers,
+    without the plan.
     """
     streams: Streams = request.app.state.streams
     keyring: Keyring = request.app.state.keyring

@@ -120,7 +120,9 @@ class Known(BaseModel):
     name: str
     created: Seconds
     archived: Seconds | None
-    plan: dict[str, Any] | None = Field(description="What it was made from, defaults included; null in lists.")
+    plan: dict[str, Any] | None = Field(
+        description="What it was made from, defaults included; null in lists and events."
+    )
     status: Status = Field(description=STATUS + " Or archived.")
     verdict: str = Field(description="The first sentence of the certificate.")
     target: float

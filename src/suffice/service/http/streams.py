@@ -10,7 +10,7 @@ from starlette.types import Receive, Scope, Send
 
 from suffice.errors import SufficeError
 from suffice.service.errors import Overloaded
-from suffice.service.http.answers import known, written
+from suffice.service.http.answers import listed, written
 from suffice.service.records import Standing
 
 Check = Callable[[], Awaitable[Any]]
@@ -66,7 +66,7 @@ class Streams:
         beat = time.monotonic()
         standing = first
         while True:
-            text = written(known(standing))
+            text = written(listed(standing))
             if text != said:
                 said, beat = text, time.monotonic()
                 yield b"id: %d\nevent: standing\ndata: %b\n\n" % (standing.certificate.told, text)
