@@ -292,7 +292,7 @@ def test_events(monkeypatch: pytest.MonkeyPatch) -> None:
         for events in await asyncio.gather(*listeners):
             assert [event["event"] for event in events] == ["standing"] * len(events)
             assert events[0]["data"]["told"] in (0, 1, 2)
-            assert events[-1]["data"] == await api.get()
+            assert events[-1]["data"] == {**await api.get(), "plan": None}
             assert events[-1]["id"] == "2"
             texts = [json.dumps(event) for event in events]
             assert len(texts) == len(set(texts))  # only what has changed

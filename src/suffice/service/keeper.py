@@ -260,6 +260,8 @@ class Keeper:
     async def certificate(self, name: str, group: str | None = None) -> Certificate:
         """What is promised, whether it is so, and if not, why and what to do."""
         kept = await self._minds.kept(name)
+        if group is None:
+            return (await self._stand([kept]))[0].certificate
         promise = (await self._minds.outline(kept)).promise
         shards = await self.store.shards([kept.number])
         if len(shards) > MANY:

@@ -108,7 +108,7 @@ export async function listen(name, signal, hear) {
     document.addEventListener("visibilitychange", hide);
     let problem = null;
     try {
-      await stream(at(name, "events", { every: 0.5 }), line, (known) => {
+      await stream(at(name, "events", { every: 1 }), line, (known) => {
         wait = FIRST;
         connection("live");
         hear(known);

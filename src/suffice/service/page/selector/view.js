@@ -43,7 +43,7 @@ function looks(state, parts) {
   const many = () => Object.keys(state.certificate?.groups ?? {}).length;
   return [
     {
-      name: "arms", every: () => (state.limit > FEW ? 5_000 : 2_000), needed: () => true,
+      name: "arms", every: () => (state.limit > FEW ? 5_000 : 3_000), needed: () => true,
       load: async (signal) => {
         const found = await get(at(state.name, "arms", { limit: state.limit, order: "plays" }), signal);
         state.total = found.total;
@@ -57,14 +57,14 @@ function looks(state, parts) {
       load: async (signal) => parts.charts.set(state.known, await parts.charts.load(state.name, signal), state.ends),
     },
     {
-      name: "certificate", every: () => (many() > 50 ? 10_000 : 2_000), needed: () => true,
+      name: "certificate", every: () => (many() > 50 ? 10_000 : 3_000), needed: () => true,
       load: async (signal) => {
         state.certificate = await get(at(state.name, "certificate"), signal);
         setCertificate(parts, state);
       },
     },
     {
-      name: "decisions", every: () => 1_000, needed: () => true,
+      name: "decisions", every: () => 2_000, needed: () => true,
       load: async (signal) => setDecisions(
         parts.decisions,
         (await get(at(state.name, "decisions", { limit: 20 }), signal)).decisions,
