@@ -133,7 +133,9 @@ def test_charts_move_while_decisions_flow(visit: Visit, site: Site) -> None:
     assert int(after["chart-rate"]) > points
     visitor.expect_tile("told", "300")
     expect(visitor.test("certificate")).to_contain_text("of 300 succeeded")
-    expect(visitor.test("decision-row")).to_have_count(20)
+    expect(visitor.test("decision-row")).to_have_count(10)
+    visitor.test("decisions").get_by_role("button", name="Show more").click()
+    expect(visitor.test("decision-row")).to_have_count(50)
     known = site.known(name)
     visitor.expect_tile("rate", f"{100 * known['rate']:.1f}".removesuffix(".0") + "%")
     ahead = f"{abs(known['debt']):.4g} {'behind' if known['debt'] > 0 else 'ahead'}"

@@ -112,7 +112,7 @@ def test_what_is_refused_by_hand_is_said(visit: Visit, site: Site) -> None:
     decision = int(visitor.test("asked").get_attribute("data-decision") or -1)
     site.call("POST", f"/{name}/tell", {"decision": decision, "success": 0})  # somebody else was faster
     visitor.test("worked").click()
-    expect(visitor.test("asked").get_by_role("alert")).to_contain_text(f"decision {decision}")
+    expect(visitor.test("asked").get_by_role("alert")).to_contain_text(f"Decision {decision}")
     page.get_by_text("With a group").click()
     page.locator("[name=available]").fill('["no such option"]')
     visitor.test("ask").click()

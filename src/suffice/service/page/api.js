@@ -1,19 +1,26 @@
 // Calls to the service: relative to where this file lies, so that the page also works below a path of a proxy.
 
-import { setClock } from "./words.js";
+import { cut, setClock } from "./words.js";
 
 export const ROOT = new URL("../", import.meta.url);
 const PATIENCE = 20_000; // milliseconds until a call is given up
+const ELSEWHERE = "something before the server answers in its place: load this page again to see what";
 
-/** What the service refused, in its own words. */
+const LONGEST = 600; // characters of what a server says: it may have been sent something endless
+
+/** What the service refused, in its own words; in ours where something else answered in its place. */
 export class Problem extends Error {
-  constructor(status, body, scope) {
-    super(body.detail ?? `The server answered ${status}.`);
+  constructor(status, body, after = 0) {
+    const ours = typeof body?.detail === "string";
+    super(ours ? cut(body.detail, LONGEST) : `the server answered ${status}`);
+    this.ours = ours; // said by the service itself, and not by something before it
     this.status = status;
-    this.errors = body.errors ?? [];
-    this.scope = scope; // which a key would need, where that is what was wrong
+    this.errors = Array.isArray(body?.errors) ? body.errors.filter(placed) : [];
+    this.after = after; // seconds after which to try again, where that was said
   }
 }
+
+const placed = (error) => typeof error?.where === "string" && typeof error.problem === "string";
 
 /** Nobody answered. */
 export class Offline extends Error {}
@@ -49,9 +56,11 @@ export async function send(method, path, { body, signal, headers = {}, wait = PA
     if (used) all.Authorization = `Bearer ${used}`;
     if (body !== undefined) all["Content-Type"] = "application/json";
     const response = await reach(new URL(path, ROOT), {
-      method, headers: all, signal: limited(signal, wait), cache: "no-store", credentials: "omit",
+      // Cookies may be wanted by a proxy before the server. A key goes where it was meant to, and nowhere else.
+      method, headers: all, signal: limited(signal, wait), cache: "no-store", credentials: "same-origin", redirect: "manual",
       body: body === undefined ? undefined : JSON.stringify(body),
     });
+    if (response.type === "opaqueredirect") throw new Offline(ELSEWHERE);
     setClock(response.headers.get("date"));
     if (response.ok) return response;
     const problem = await refusal(response);
@@ -64,6 +73,7 @@ export async function send(method, path, { body, signal, headers = {}, wait = PA
 /** What was answered, as JSON. */
 export async function call(method, path, how = {}) {
   const response = await send(method, path, how);
+  if (!ours(response, "json")) throw new Offline(ELSEWHERE);
   try {
     return await response.json();
   } catch (error) {
@@ -71,6 +81,9 @@ export async function call(method, path, how = {}) {
     throw new Offline("the answer broke off");
   }
 }
+
+/** Whether an answer is of the kind that the service gives there: a login page is not. */
+export const ours = (response, kind) => (response.headers.get("content-type") ?? "").includes(kind);
 
 export const get = (path, signal) => call("GET", path, { signal });
 
@@ -89,14 +102,13 @@ function limited(signal, wait) {
 }
 
 async function refusal(response) {
-  let body = {};
+  let body = null;
   try {
     body = await response.json();
   } catch {
     // not one of ours: a proxy between us, say
   }
-  const scope = /scope="([^"]*)"/.exec(response.headers.get("www-authenticate") ?? "");
-  return new Problem(response.status, body, scope ? scope[1] : null);
+  return new Problem(response.status, body, Number(response.headers.get("retry-after")) || 0);
 }
 
 /** Save what is at a path as a file: with the key, which a plain link would not send. */

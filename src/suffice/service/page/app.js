@@ -5,6 +5,7 @@ import { announce, fill, h, mark } from "./dom.js";
 import * as keys from "./keys.js";
 import * as live from "./live.js";
 import { icon } from "./parts.js";
+import { sentence } from "./words.js";
 
 const ROUTES = [
   { form: /^#?\/?$/, name: "list", load: () => import("./list.js") },
@@ -64,11 +65,13 @@ function failed(page, error) {
     live.connection("waiting");
     return ready("A key is wanted");
   }
-  const missing = error instanceof Problem && error.status === 404;
+  const missing = error instanceof Problem && error.status === 404 && error.ours;
   fill(page, h("div", { class: "empty", "data-test": missing ? "missing" : "failed" },
     h("h1", { tabindex: "-1" }, missing ? "There is no such selector" : "That did not work"),
-    h("p", { class: "soft" }, error.message),
-    h("p", {}, h("a", { class: "button", href: "#/" }, "All selectors"))));
+    h("p", { class: "soft" }, sentence(error.message)),
+    h("p", { class: "actions" },
+      !missing && h("button", { type: "button", class: "button strong", onclick: () => show() }, "Try again"),
+      h("a", { class: "button", href: "#/" }, "All selectors"))));
   live.connection(missing ? "live" : "waiting");
   if (!(error instanceof Problem)) console.error(error);
   return ready(missing ? "No such selector" : "Failed");

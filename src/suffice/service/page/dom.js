@@ -85,11 +85,14 @@ export function table(label, columns, props = {}) {
 
 /** A row of such a table; the cells can be found as `row.cells`. */
 export function tableRow(columns, props = {}) {
-  const cells = columns.map((column) => h("td", { role: "cell", class: column.class, "data-label": column.title }));
+  const role = (column) => (column.names ? "rowheader" : "cell"); // what the row is called by
+  const cells = columns.map((column) =>
+    h("td", { role: role(column), class: column.class, "data-label": column.title }));
   return h("tr", { role: "row", ...props }, cells);
 }
 
 /** Say something to those who listen: status changes, not each number. */
 export function announce(text) {
-  say(document.getElementById("said"), text);
+  const box = document.getElementById("said");
+  say(box, box.textContent === text ? `${text}\u00a0` : text); // the same again is to be heard again
 }

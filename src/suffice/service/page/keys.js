@@ -2,6 +2,7 @@
 
 import { Locked, Problem, call, onLocked, setKey } from "./api.js";
 import { h, say } from "./dom.js";
+import { sentence } from "./words.js";
 
 const PLACE = "suffice.key";
 const FORM = /^suffice_[0-9a-f]{8}_[A-Za-z0-9_-]{43}$/;
@@ -23,10 +24,14 @@ export function begin() {
   const button = document.getElementById("forget-key");
   use(kept());
   button.addEventListener("click", () => {
-    forget();
+    forgetAll();
     location.reload();
   });
   onLocked(ask);
+  // Forgotten in one tab is forgotten in all.
+  addEventListener("storage", (event) => {
+    if (event.key === PLACE && event.newValue === null && kept() === null) location.reload();
+  });
 }
 
 function use(key) {
@@ -39,6 +44,13 @@ function forget() {
   use(null);
 }
 
+/** Forget also what was only shown because of the key. */
+function forgetAll() {
+  forget();
+  const [here] = stores();
+  for (const name of Object.keys(here ?? {})) if (name.startsWith("suffice.asked.")) here.removeItem(name);
+}
+
 function keep(key, remember) {
   forget();
   const [here, always] = stores();
@@ -48,7 +60,7 @@ function keep(key, remember) {
 
 /** Ask for a key: many who need one ask once. */
 function ask(problem) {
-  asking ??= dialog(kept() === null ? null : `The key no longer opens this server: ${problem.message}.`).finally(() => {
+  asking ??= dialog(kept() === null ? null : sentence(`the key no longer opens this server: ${problem.message}`)).finally(() => {
     asking = null;
   });
   return asking;
@@ -112,8 +124,8 @@ async function fault(key) {
     return null;
   } catch (error) {
     if (!(error instanceof Problem)) return "The server cannot be reached just now.";
-    if (error.status === 401) return `Wrong key: ${error.message}.`;
-    if (error.status === 403) return `This key cannot look: ${error.message}.`;
-    return `The server answered: ${error.message}.`;
+    if (error.status === 401) return sentence(`wrong key: ${error.message}`);
+    if (error.status === 403) return sentence(`this key cannot look: ${error.message}`);
+    return sentence(error.message);
   }
 }

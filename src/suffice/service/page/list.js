@@ -12,7 +12,7 @@ const LARGEST = 500; // that the service gives at once
 
 const COLUMNS = [
   { title: "Status", class: "c-status" },
-  { title: "Selector", class: "c-name" },
+  { title: "Selector", class: "c-name", names: true },
   { title: "Success rate", class: "c-rate" },
   { title: "Outcomes", class: "num" },
   { title: "Cost per decision", class: "num" },
@@ -25,15 +25,20 @@ const EXAMPLE = {
   target: 0.9,
 };
 
+// What was chosen here stays so for whoever comes back from a selector.
+const chosen = { shown: PAGE, filter: "", worst: false, archived: false };
+
 export async function view(page, signal, ready) {
-  const state = { shown: PAGE, selectors: [], more: false, filter: "", worst: false, archived: false };
+  const state = Object.assign(chosen, { selectors: [], more: false, turn: 0 });
   const parts = build(page, state, () => draw(parts, state), () => look());
   let first = true;
   let statuses = null;
 
   async function look() {
-    await load(state, signal);
-    if (signal.aborted) return;
+    const turn = (state.turn += 1);
+    const found = await load(state, signal);
+    if (signal.aborted || turn !== state.turn) return; // another look was begun, with other choices
+    Object.assign(state, found);
     draw(parts, state);
     statuses = tell(state.selectors, statuses);
     if (first) {
@@ -54,8 +59,7 @@ async function load(state, signal) {
     found.push(...page.selectors);
     after = page.next;
   }
-  state.selectors = found;
-  state.more = after !== null;
+  return { selectors: found, more: after !== null };
 }
 
 /** Say which selectors have changed their status since the last look. */
@@ -71,7 +75,7 @@ function tell(selectors, before) {
 function build(page, state, redraw, reload) {
   const again = () => reload().catch(() => {}); // the next look says what is wrong
   const filter = h("input", {
-    type: "search", name: "filter", "data-test": "filter", placeholder: "Filter by name",
+    type: "search", name: "filter", "data-test": "filter", placeholder: "Filter by name", value: state.filter,
     "aria-label": "Filter by name",
     autocomplete: "off", spellcheck: "false",
     oninput: (event) => {
@@ -81,7 +85,7 @@ function build(page, state, redraw, reload) {
   });
   const toggle = (label, name, then) =>
     h("label", { class: "check" }, h("input", {
-      type: "checkbox", name,
+      type: "checkbox", name, checked: state[name],
       onchange: (event) => {
         state[name] = event.target.checked;
         then();

@@ -1,12 +1,15 @@
 // What keeps a view up to date: events as they come, looks again and again, and what is said while nobody answers.
 
-import { Offline, Problem, at, get, send } from "./api.js";
+import { Locked, Offline, Problem, at, get, ours, send } from "./api.js";
 import { mark, say } from "./dom.js";
 
 const SAID = { live: "Live", waiting: "Connecting", lost: "Connection lost" };
 const FIRST = 500; // milliseconds until the first try to connect again
 const LAST = 5_000;
-const SILENCE = 40_000; // the server says something every 15 s; after so long the line is dead
+const LONGEST = 60_000; // that a server is given which says how long to wait
+const SILENCE = 35_000; // the server says something every 15 s; after so long the line is dead
+const SLOWEST = 30_000; // milliseconds between two looks, however long they take
+const WATCH = 5_000; // milliseconds between two looks whether it is
 
 let wake = () => {}; // ends a wait before its time
 
@@ -84,7 +87,7 @@ export async function patiently(signal, look) {
     } catch (error) {
       if (signal.aborted || !passing(error)) throw error;
       connection("lost", error.message);
-      await pause(wait, signal);
+      await pause(due(wait, error), signal);
       wait = Math.min(LAST, 2 * wait);
     }
   }
@@ -92,8 +95,11 @@ export async function patiently(signal, look) {
 
 /** Whether it may be over soon: nobody answers, or the server says that it cannot answer now. */
 export function passing(error) {
-  return error instanceof Offline || (error instanceof Problem && [429, 502, 503, 504].includes(error.status));
+  return error instanceof Offline || (error instanceof Problem && (error.status >= 500 || error.status === 429));
 }
+
+/** How long to wait: at least as long as the server said. */
+const due = (wait, error) => Math.max(wait, Math.min(LONGEST, 1_000 * (error?.after ?? 0)));
 
 /** Hear where a selector stands, at once and whenever that has changed. */
 export async function listen(name, signal, hear) {
@@ -108,7 +114,7 @@ export async function listen(name, signal, hear) {
     document.addEventListener("visibilitychange", hide);
     let problem = null;
     try {
-      await stream(at(name, "events", { every: 1 }), line, (known) => {
+      await stream(name, line, (known) => {
         wait = FIRST;
         connection("live");
         hear(known);
@@ -128,8 +134,8 @@ export async function listen(name, signal, hear) {
       await pause(2_000, signal);
       continue;
     }
-    connection("lost", problem instanceof Problem ? problem.message : "");
-    await pause(wait, signal);
+    connection("lost", passing(problem) ? problem.message : "");
+    await pause(due(wait, problem), signal);
     wait = Math.min(LAST, 2 * wait);
   }
 }
@@ -146,28 +152,44 @@ async function glance(name, signal, hear) {
 }
 
 /** Server-sent events through fetch, which sends the key as EventSource would not. */
-async function stream(path, line, hear) {
-  let watch = setTimeout(() => line.abort(), SILENCE);
+async function stream(name, line, hear) {
+  let heard = Date.now();
+  // By the clock on the wall: one that counts only while the machine is awake would take a line for alive after a sleep.
+  const watch = setInterval(() => Date.now() - heard > SILENCE && line.abort(), WATCH);
   try {
+    const path = at(name, "events", { every: 1 });
     const response = await send("GET", path, { signal: line.signal, wait: 0 });
+    if (!ours(response, "event-stream")) throw new Offline("what answers is not the server");
     const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
     let text = "";
     for (;;) {
-      const { done, value } = await reader.read();
+      const { done, value } = await reader.read().catch(broken);
       if (done) return;
-      clearTimeout(watch);
-      watch = setTimeout(() => line.abort(), SILENCE);
+      heard = Date.now();
       const events = (text + value).split("\n\n");
       text = events.pop();
       const last = events.map(data).filter(Boolean).pop(); // what came before it is past
-      if (last) hear(JSON.parse(last));
+      if (last) hear(read(last, name));
     }
-  } catch (error) {
-    if (error instanceof TypeError) throw new Offline("the line broke"); // the stream, not a call
-    throw error;
   } finally {
-    clearTimeout(watch);
+    clearInterval(watch);
   }
+}
+
+function broken(error) {
+  throw error.name === "AbortError" ? error : new Offline("the line broke");
+}
+
+/** An event, or Offline where it is none of this selector. */
+function read(text, name) {
+  let known = null;
+  try {
+    known = JSON.parse(text);
+  } catch {
+    // something on the way cut it, or put something else in its place
+  }
+  if (known?.name !== name) throw new Offline("the line broke");
+  return known;
 }
 
 const data = (event) => event.split("\n").filter(
@@ -181,6 +203,7 @@ export class Refresher {
     this.signal = signal;
     this.version = 0;
     this.running = false;
+    this.wrong = new Map(); // what cannot be looked at, and why
   }
 
   /** Something has changed; `all`: look at everything again, as soon as may be. */
@@ -196,8 +219,8 @@ export class Refresher {
       while (!this.signal.aborted && !document.hidden) {
         const behind = this.parts.filter((part) => part.seen < this.version && part.needed() && !part.failed);
         if (!behind.length) break;
-        const first = behind.reduce((one, other) => (one.at + one.every() <= other.at + other.every() ? one : other));
-        const early = first.at + first.every() - performance.now();
+        const first = behind.reduce((one, other) => (when(one) <= when(other) ? one : other));
+        const early = when(first) - performance.now();
         if (early > 0) {
           await sleep(Math.min(early, 1_000));
           continue;
@@ -206,22 +229,34 @@ export class Refresher {
       }
     } finally {
       this.running = false;
-      for (const part of this.parts) part.failed = false;
+      const failed = this.parts.filter((part) => part.failed);
+      for (const part of failed) part.failed = false;
+      // Nothing may change for hours, and what failed should not be missing for as long.
+      if (failed.length && !this.signal.aborted) setTimeout(() => this.running || this.run(), LAST);
     }
   }
 
   async look(part) {
     const version = this.version;
+    const began = performance.now();
     try {
       await part.load(this.signal);
       part.seen = version;
+      this.wrong.delete(part.name);
     } catch (error) {
       if (this.signal.aborted) return;
-      part.failed = true; // until the next change: whoever listens says that the connection is lost
-      if (!passing(error) && error.name !== "Locked") console.warn(`suffice: ${part.name}: ${error.message}`);
+      if (error instanceof Locked) part.seen = version; // who gave no key is not asked again and again
+      else part.failed = true; // whoever listens says that the connection is lost
+      if (error instanceof Problem) this.wrong.set(part.name, error.message);
+      else if (part.failed && !passing(error)) console.warn(`suffice: ${part.name}: ${error.message}`);
     }
     part.at = performance.now();
+    part.took = part.at - began;
+    this.onLook?.(this.wrong);
   }
 }
+
+/** When a part may be looked at again: a look that takes long is not taken often. */
+const when = (part) => part.at + Math.max(part.every(), Math.min(SLOWEST, 8 * (part.took ?? 0)));
 
 const sleep = (wait) => new Promise((resolve) => setTimeout(resolve, wait));

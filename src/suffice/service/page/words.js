@@ -5,9 +5,8 @@ const FOUR = new Intl.NumberFormat("en-GB", { maximumSignificantDigits: 4 });
 const THREE = new Intl.NumberFormat("en-GB", { maximumSignificantDigits: 3 });
 const SHORT = new Intl.NumberFormat("en-GB", { notation: "compact", maximumSignificantDigits: 3 });
 const DAY = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" });
-const DAYTIME = new Intl.DateTimeFormat("en-GB", {
-  day: "numeric", month: "short", hour: "2-digit", minute: "2-digit",
-});
+const FULL = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", year: "numeric" });
+const MONTH = new Intl.DateTimeFormat("en-GB", { month: "short", year: "numeric" });
 const MINUTE = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit" });
 const SECOND = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", second: "2-digit" });
 
@@ -25,7 +24,9 @@ export const number = (value) => (value === null ? NONE : FOUR.format(Object.is(
 /** A cost. */
 export function money(value) {
   if (value === null || value === undefined) return NONE;
-  return Math.abs(value) >= 1e3 ? short(value) : THREE.format(value);
+  const size = Math.abs(value);
+  if (size >= 1e15 || (size > 0 && size < 1e-6)) return String(Number(value.toPrecision(3))); // 5e+90, 1e-90
+  return size >= 1e3 ? short(value) : THREE.format(value);
 }
 
 /** A share in percent, with as many digits as it takes to tell it from 0% and from 100%. */
@@ -63,22 +64,45 @@ export function ago(seconds) {
   const past = Math.max(0, now() - seconds);
   if (past < 1) return "now";
   if (past < 86400) return `${span(past < 100 ? Math.floor(past) : past)} ago`;
-  return DAYTIME.format(1000 * seconds);
+  return `${day(seconds)}, ${MINUTE.format(1000 * seconds)}`;
 }
 
-/** A moment, to the second where it matters. */
-export const moment = (seconds) => `${DAY.format(1000 * seconds)}, ${SECOND.format(1000 * seconds)}`;
+/** A moment, to the second. */
+export const moment = (seconds) => `${day(seconds)}, ${SECOND.format(1000 * seconds)}`;
+
+/** A day: of another year with its year. */
+function day(seconds) {
+  const date = new Date(1000 * seconds);
+  return (date.getFullYear() === new Date(1000 * now()).getFullYear() ? DAY : FULL).format(date);
+}
 
 /** The marks of a time axis, which stand `every` seconds apart. */
 export function ticks(splits, every) {
   return splits.map((at, index) => {
     if (at === null) return "";
     const date = new Date(1000 * at);
+    if (every >= 2592000) return MONTH.format(date);
     if (every >= 86400) return DAY.format(date);
     const turned = index > 0 && new Date(1000 * splits[index - 1]).getDate() !== date.getDate();
     const clock = (every < 60 ? SECOND : MINUTE).format(date);
     return turned ? DAY.format(date) : clock;
   });
+}
+
+/** No more than so many characters, and a sign where there were more. */
+export const cut = (text, most) => (text.length > most ? `${text.slice(0, most - 1).trimEnd()}…` : text);
+
+// Characters that nobody sees, and that change how the others are read: they could make one option look like another.
+const UNSEEN = /[\u0000-\u001f\u007f-\u009f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\p{Surrogate}]/gu;
+
+/** A text as somebody else wrote it, on one line, with all that is in it to be seen. */
+export const plain = (text) => text.replaceAll(
+  UNSEEN, (one) => `\\u${one.codePointAt(0).toString(16).padStart(4, "0")}`,
+);
+
+/** What was said, as a sentence. */
+export function sentence(text) {
+  return `${text[0]?.toUpperCase() ?? ""}${text.slice(1)}${/[.!?…]$/.test(text) ? "" : "."}`;
 }
 
 const tidy = (value) => (Number.isInteger(value) ? String(value) : String(Number(value.toPrecision(10))));
@@ -87,14 +111,14 @@ const tidy = (value) => (Number.isInteger(value) ? String(value) : String(Number
 export function option(value) {
   if (value === null || value === undefined) return "null";
   if (typeof value === "number") return tidy(value);
-  if (typeof value === "string") return value === "" ? "(empty)" : value;
+  if (typeof value === "string") return value === "" ? "(empty)" : plain(value);
   if (Array.isArray(value)) {
     if (!value.length) return "none";
-    if (value.every((item) => typeof item === "string")) return value.join(" + ");
+    if (value.every((item) => typeof item === "string")) return value.map(option).join(" + ");
     return `[${value.map(option).join(", ")}]`;
   }
   if (typeof value === "object") {
-    return Object.entries(value).map(([name, item]) => `${name} ${option(item)}`).join(", ") || "{}";
+    return Object.entries(value).map(([name, item]) => `${plain(name)} ${option(item)}`).join(", ") || "{}";
   }
   return String(value);
 }
@@ -104,7 +128,7 @@ export const context = (value) => (value === null || value === undefined ? "" : 
 
 /** A line for a shell that sends a body. */
 export function curl(method, address, body, keyed) {
-  const parts = [`curl -X ${method} '${address}'`];
+  const parts = [`curl -X ${method} '${address.replaceAll("'", "%27")}'`];
   if (keyed) parts.push(`-H "Authorization: Bearer $SUFFICE_KEY"`);
   if (body !== undefined) parts.push(`-H 'Content-Type: application/json' -d '${json(body).replaceAll("'", `'\\''`)}'`);
   return parts.join(" \\\n  ");

@@ -10,6 +10,8 @@ import { setting } from "./stretches.js";
 
 const RANGES = [["all", "All", null], ["day", "24 h", 86_400], ["hour", "1 h", 3_600], ["quarter", "15 min", 900]];
 
+const paper = matchMedia("print"); // has colours of its own
+const forced = matchMedia("(forced-colors: active)");
 const FRESH = 60; // seconds after which all is asked for anew, in other stretches if need be
 
 export class Charts {
@@ -38,6 +40,8 @@ export class Charts {
       h("div", { class: "charts" }, all.map((chart) => chart.whole)));
     this.redraw = () => all.forEach((chart) => chart.redraw());
     document.addEventListener("themechange", this.redraw);
+    paper.addEventListener("change", this.redraw);
+    forced.addEventListener("change", this.redraw);
   }
 
   /** As many stretches as can be told apart on this screen. */
@@ -82,6 +86,8 @@ export class Charts {
 
   close() {
     document.removeEventListener("themechange", this.redraw);
+    paper.removeEventListener("change", this.redraw);
+    forced.removeEventListener("change", this.redraw);
     for (const chart of Object.values(this.charts)) chart.close();
   }
 }

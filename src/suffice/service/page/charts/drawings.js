@@ -53,7 +53,11 @@ function rateRange(target, bins, low, high, each) {
   const steady = late.map((at) => each[at]).filter((value) => value !== null).sort((a, b) => a - b);
   const part = (share) => steady[Math.min(steady.length - 1, Math.floor(share * steady.length))];
   const band = after(0.25 * total).flatMap((at) => [low[at], Math.min(high[at] ?? target, target + NEAR)]);
-  return padded([target, ...late.map((at) => bins[at].total_rate), ...band, part(0.04), part(0.96)], 0.02, 0, 1);
+  const core = [target, ...late.map((at) => bins[at].total_rate), ...band].filter((value) => Number.isFinite(value));
+  const [least, most] = [Math.min(...core), Math.max(...core)];
+  const room = Math.max(0.02, most - least) / 2; // for single stretches, which are cut where they go further
+  const single = [Math.max(least - room, part(0.04) ?? least), Math.min(most + room, part(0.96) ?? most)];
+  return padded([...core, ...single], 0.02, 0, 1);
 }
 
 // --- the debt

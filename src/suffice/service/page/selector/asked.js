@@ -2,7 +2,7 @@
 
 import { Problem } from "../api.js";
 import { h, say } from "../dom.js";
-import { count, option } from "../words.js";
+import { count, option, sentence } from "../words.js";
 
 /** A row: what was decided, and how it may have gone. `told`: costs are not known, so the outcome must say them. */
 export function askedRow(one, told, { tell, forget }) {
@@ -28,11 +28,12 @@ export function askedRow(one, told, { tell, forget }) {
   row.lock = (locked) => {
     wrong.hidden = true;
     for (const one of row.querySelectorAll("button")) one.disabled = locked;
+    if (document.activeElement === document.body) row.querySelector("button").focus(); // it had it until it was locked
   };
   row.fail = (error) => {
     // What was told elsewhere, or is not known there, can never be told here.
     leave.hidden = !(error instanceof Problem && [404, 409, 410].includes(error.status));
-    say(wrong, `${error.message}.`);
+    say(wrong, sentence(error.message));
     wrong.hidden = false;
   };
   return row;

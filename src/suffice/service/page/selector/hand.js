@@ -3,7 +3,7 @@
 import { Offline, Problem, at, call } from "../api.js";
 import { announce, h, keyed, mark, say } from "../dom.js";
 import { section } from "../parts.js";
-import { option } from "../words.js";
+import { option, sentence } from "../words.js";
 import { askedRow } from "./asked.js";
 import { costsTold } from "./plan.js";
 
@@ -80,6 +80,7 @@ export class Hand {
       this.say(error);
     }
     this.lock();
+    if (document.activeElement === document.body) this.button.focus(); // it had it until it was disabled
   }
 
   /** What is asked for; null where it cannot be read. */
@@ -137,7 +138,7 @@ export class Hand {
     if (this.signal.aborted) return;
     if (error instanceof Problem && error.status === 403) {
       this.refusal = true;
-      say(this.refused, `${error.message}.`);
+      say(this.refused, sentence(error.message));
       this.refused.hidden = false;
     }
     const rest = (error.errors ?? []).filter(({ where, problem }) => {
@@ -147,7 +148,7 @@ export class Hand {
     });
     if (!rest.length && error.errors?.length) return;
     const offline = "The server cannot be reached. Ask again: it will be the same decision.";
-    say(this.error, error instanceof Offline ? offline : `${error.message}.`);
+    say(this.error, error instanceof Offline ? offline : sentence(error.message));
     this.error.hidden = false;
   }
 
@@ -161,7 +162,8 @@ const place = (name) => `suffice.asked.${name}`;
 
 function remembered(name) {
   try {
-    return JSON.parse(sessionStorage.getItem(place(name)) ?? "[]");
+    const found = JSON.parse(sessionStorage.getItem(place(name)) ?? "[]");
+    return Array.isArray(found) ? found : [];
   } catch {
     return [];
   }

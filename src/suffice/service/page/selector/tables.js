@@ -1,22 +1,21 @@
-// What is shown in rows: arms, groups, recent decisions.
+// What is shown in rows: arms and groups.
 
 import { h, keyed, mark, s, say, table, tableRow } from "../dom.js";
 import { badge, meter, section, setBadge, setMeter, setTick, WORST_FIRST } from "../parts.js";
-import { NONE, ago, context, count, moment, money, number, option, percent, short } from "../words.js";
+import { count, cut, money, number, option, percent, plain, short } from "../words.js";
 
 export const FEW = 25; // rows that are shown at first
+const LONGEST = 160; // characters of an option
 const MANY = 1_000; // rows that are shown at most: beyond, nobody reads
 
 // --- arms
 
 const ARMS = [
-  { title: "Option", class: "c-option" },
+  { title: "Option", class: "c-option", names: true },
   { title: "Plays", class: "num" },
   { title: "Share", class: "c-share" },
   { title: "Success", class: "c-range" },
-  { title: "At most", class: "num" },
-  { title: "Cost", class: "num" },
-  { title: "At least", class: "num" },
+  { title: "Cost", class: "num c-cost" },
 ];
 
 export function arms(onAll) {
@@ -29,7 +28,7 @@ export function arms(onAll) {
 
 export function setArms(part, found, ends, model) {
   const fair = model ? "; what a model played is no fair sample, so they come from the other plays" : "";
-  say(part.note, `Most played first. “At most” and “at least” are what is certain of an option so far${fair}.`);
+  say(part.note, `Most played first. “At most” and “at least”: what is certain of an option so far${fair}.`);
   keyed(part.rows.body, found.arms, (one) => one.arm, () => makeArm(), (row, one) => setArm(row, one, ends));
   const most = Math.min(found.total, MANY);
   part.all.hidden = found.arms.length >= most;
@@ -42,14 +41,16 @@ function makeArm() {
   const row = tableRow(ARMS, { "data-test": "arm" });
   row.cells[0].append(h("span", { class: "option" }), h("span", { class: "tag", hidden: true }));
   row.cells[2].append(h("span", { class: "share" }, meter(), h("span", { class: "num" })));
-  row.cells[3].append(h("span", { class: "range" }, range(), h("span", { class: "num" })));
+  row.cells[3].append(
+    h("span", { class: "range" }, range(), h("span", { class: "num range-text" }, h("b", {}), h("span", { class: "soft" }))),
+  );
+  row.cells[4].append(h("span", {}), h("span", { class: "soft sub" }));
   return row;
 }
 
 function setArm(row, one, ends) {
-  const [name, plays, share, success, most, cost, least] = row.cells;
-  say(name.firstElementChild, option(one.option));
-  mark(name.firstElementChild, "title", option(one.option).length > 40 ? option(one.option) : null);
+  const [name, plays, share, success, cost] = row.cells;
+  setOption(name.firstElementChild, option(one.option));
   const end = one.arm === ends.everything ? "everything" : one.arm === ends.nothing ? "nothing" : "";
   name.lastElementChild.hidden = !end;
   say(name.lastElementChild, end);
@@ -58,22 +59,28 @@ function setArm(row, one, ends) {
   say(share.firstElementChild.lastElementChild, percent(one.share));
   const [picture, text] = success.firstElementChild.children;
   setRange(picture, one.success, one.upper_success);
-  say(text, percent(one.success));
-  say(most, percent(one.upper_success));
-  say(cost, money(one.cost));
-  say(least, money(one.lower_cost));
+  const most = percent(one.upper_success);
+  say(text.firstElementChild, one.success === null ? "" : percent(one.success));
+  say(text.lastElementChild, one.upper_success === one.success ? "" : `at most ${most}`);
+  say(cost.firstElementChild, money(one.cost));
+  say(cost.lastElementChild, one.lower_cost === one.cost ? "" : `at least ${money(one.lower_cost)}`);
+}
+
+/** A text of somebody else: no longer than a table can bear, the rest where the pointer rests. */
+export function setOption(element, text) {
+  say(element, cut(text, LONGEST));
+  mark(element, "title", text.length > 40 ? text : null);
 }
 
 /** A mean, and how far above it the truth may lie. */
 function range() {
   return s("svg", { class: "range-picture", viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true" },
-    s("rect", { class: "bullet-track", x: 0, y: 4, width: 100, height: 2 }),
-    s("rect", { class: "range-bar", x: 0, y: 3, width: 0, height: 4 }),
+    s("rect", { class: "range-bar", x: 0, y: 0, width: 0, height: 10 }),
     s("line", { class: "range-tick", x1: -9, x2: -9, y1: 0, y2: 10 }));
 }
 
 function setRange(picture, mean, upper) {
-  const [, bar, tick] = picture.children;
+  const [bar, tick] = picture.children;
   const low = mean ?? 0;
   const high = Math.max(low, upper ?? low);
   mark(bar, "x", (100 * low).toFixed(2));
@@ -85,11 +92,11 @@ function setRange(picture, mean, upper) {
 
 const GROUPS = [
   { title: "Status", class: "c-status" },
-  { title: "Group", class: "c-option" },
+  { title: "Group", class: "c-option", names: true },
   { title: "Rate", class: "num" },
   { title: "Target", class: "num" },
   { title: "Debt", class: "num" },
-  { title: "At most", class: "num" },
+  { title: "Debt at most", class: "num" },
   { title: "Outcomes", class: "num" },
   { title: "Pending", class: "num" },
 ];
@@ -116,7 +123,7 @@ export function setGroups(part, found) {
 function makeGroup([name]) {
   const row = tableRow(GROUPS, { "data-test": "group" });
   row.cells[0].append(badge());
-  row.cells[1].append(h("span", { class: name ? "option" : "option soft" }, name || "(without a group)"));
+  row.cells[1].append(h("span", { class: name ? "option" : "option soft" }, plain(name) || "(without a group)"));
   return row;
 }
 
@@ -129,58 +136,4 @@ function setGroup(row, [, one]) {
   say(most, number(one.debt_at_most));
   say(told, short(one.told));
   say(pending, short(one.pending));
-}
-
-// --- decisions
-
-const DECISIONS = [
-  { title: "Decision", class: "c-decision" },
-  { title: "Asked", class: "c-when" },
-  { title: "Option", class: "c-option" },
-  { title: "State", class: "c-state" },
-  { title: "Success", class: "num" },
-  { title: "Cost", class: "num" },
-  { title: "Group", class: "c-group" },
-  { title: "Context", class: "c-context" },
-];
-
-export function decisions() {
-  const rows = table("Recent decisions", DECISIONS, { class: "tight" });
-  const none = h("p", { class: "soft none" }, "Nothing was asked yet.");
-  return {
-    whole: section("Recent decisions", { class: "flush", "data-test": "decisions" }, rows.whole, none), rows, none,
-  };
-}
-
-export function setDecisions(part, found) {
-  part.none.hidden = found.length > 0;
-  part.rows.whole.hidden = found.length === 0;
-  mark(part.rows.whole, "data-without", [
-    found.some((one) => one.group) ? "" : "group", found.some((one) => one.context) ? "" : "context",
-  ].join(" ").trim() || null);
-  keyed(part.rows.body, found, (one) => one.decision, () => makeDecision(), setDecision);
-}
-
-function makeDecision() {
-  const row = tableRow(DECISIONS, { "data-test": "decision-row" });
-  row.cells[2].append(h("span", { class: "option" }));
-  row.cells[3].append(h("span", { class: "state" }));
-  row.cells[7].append(h("span", { class: "option" }));
-  return row;
-}
-
-const went = (success) => (success >= 1 ? "worked" : success > 0 ? "partly" : "failed");
-
-function setDecision(row, one) {
-  const [name, when, what, state, success, cost, group, known] = row.cells;
-  say(name, count(one.decision));
-  say(when, ago(one.asked));
-  mark(when, "title", moment(one.asked));
-  say(what.firstElementChild, option(one.option));
-  say(state.firstElementChild, one.state);
-  mark(state.firstElementChild, "data-state", one.success === null ? one.state : went(one.success));
-  say(success, one.success === null ? NONE : { worked: "yes", failed: "no" }[went(one.success)] ?? number(one.success));
-  say(cost, money(one.cost));
-  say(group, one.group ?? NONE);
-  say(known.firstElementChild, context(one.context) || NONE);
 }

@@ -5,26 +5,37 @@ import { Charts } from "../charts/all.js";
 import { announce, fill, h, mark, say } from "../dom.js";
 import { Refresher, listen, patiently } from "../live.js";
 import { STATUS, badge, confirmed, copyable, icon, section, setBadge } from "../parts.js";
-import { json, moment } from "../words.js";
+import { json, moment, sentence } from "../words.js";
 import { setAdvice } from "./advice.js";
 import { Hand } from "./hand.js";
 import { facts, hasNothing } from "./plan.js";
-import { FEW, arms, decisions, groups, mostArms, setArms, setDecisions, setGroups } from "./tables.js";
+import { FEWEST, MOST_ROWS, age, decisions, setDecisions } from "./decisions.js";
+import { FEW, arms, groups, mostArms, setArms, setGroups } from "./tables.js";
 import { setTiles, tiles } from "./tiles.js";
 
+const AGAIN = 5_000; // milliseconds after which a view may be made anew
 const LARGEST_PLAN = 20_000; // characters of a plan that is shown as it is
 const ARCHIVED =
   "Nothing more can be asked of it. Outcomes can still be told, nothing is deleted, and it can be brought back.";
 
 export async function view(page, signal, ready, name) {
+  const begun = Date.now();
+  fill(page, h("h1", { tabindex: "-1" }, name), h("p", { class: "soft" }, "Loading …"));
   const known = await patiently(signal, () => get(at(name), signal));
   if (signal.aborted) return;
-  const state = { name, known, ends: { nothing: null, everything: null }, total: null, limit: FEW };
+  const ends = { nothing: null, everything: null };
+  const state = { name, known, ends, total: null, limit: FEW, rows: FEWEST };
   const refresher = new Refresher([], signal);
   const parts = build(page, state, signal, refresher);
   refresher.parts = looks(state, parts).map((part) => ({ ...part, seen: -1, at: -Infinity }));
+  refresher.onLook = (wrong) => setStale(parts.stale, wrong);
   signal.addEventListener("abort", () => parts.charts.close());
   const hear = (found) => {
+    // Another one of the same name, of a server that began anew: nothing that is shown is true of it.
+    if (found.created !== state.known.created && Date.now() - begun > AGAIN) {
+      dispatchEvent(new HashChangeEvent("hashchange"));
+      return;
+    }
     if (found.status !== state.known.status) announce(`${name}: ${STATUS[found.status] ?? found.status}`);
     state.known = { ...found, plan: found.plan ?? state.known.plan };
     draw(parts, state);
@@ -35,6 +46,8 @@ export async function view(page, signal, ready, name) {
   refresher.poke();
   // What a tab missed while nobody saw it.
   document.addEventListener("visibilitychange", () => document.hidden || refresher.poke(true), { signal });
+  const clock = setInterval(() => age(parts.decisions), 1_000);
+  signal.addEventListener("abort", () => clearInterval(clock));
   await listen(name, signal, hear);
 }
 
@@ -65,10 +78,10 @@ function looks(state, parts) {
     },
     {
       name: "decisions", every: () => 2_000, needed: () => true,
-      load: async (signal) => setDecisions(
-        parts.decisions,
-        (await get(at(state.name, "decisions", { limit: 20 }), signal)).decisions,
-      ),
+      load: async (signal) => {
+        const found = await get(at(state.name, "decisions", { limit: state.rows + 1 }), signal);
+        setDecisions(parts.decisions, found.decisions, state.rows);
+      },
     },
     {
       name: "insight", every: () => 5_000, needed: () => state.known.model !== null,
@@ -82,6 +95,7 @@ function build(page, state, signal, refresher) {
     badge: badge(),
     verdict: h("p", { class: "verdict" }),
     error: h("p", { class: "error", role: "alert", hidden: true }),
+    stale: h("p", { class: "note", role: "status", hidden: true }),
     advice: h("div", { class: "advices" }),
     tiles: tiles(),
     charts: new Charts(() => refresher.poke(true)),
@@ -89,11 +103,14 @@ function build(page, state, signal, refresher) {
       h("div", { class: "certificate-text" })),
     hand: new Hand(state.name, signal),
     groups: groups(),
-    decisions: decisions(),
     facts: h("dl", { class: "facts" }),
     insight: section("What the model makes of contexts", { "data-test": "insight", hidden: true }, h("div", {})),
     archive: h("button", { type: "button", class: "button small", "data-test": "archive" }, "Archive"),
   };
+  parts.decisions = decisions(() => {
+    state.rows = MOST_ROWS;
+    refresher.poke(true);
+  });
   parts.arms = arms(() => {
     state.limit = mostArms;
     refresher.poke(true);
@@ -108,7 +125,7 @@ function build(page, state, signal, refresher) {
         file("Certificate", "certificate", `${state.name}-certificate.json`),
         file("Decisions", "decisions.csv", `${state.name}-decisions.csv`),
         parts.archive)),
-    parts.verdict, parts.error, parts.advice, parts.tiles.whole, parts.charts.whole,
+    parts.verdict, parts.error, parts.stale, parts.advice, parts.tiles.whole, parts.charts.whole,
     h("div", { class: "columns" }, parts.certificate, parts.hand.whole),
     parts.groups.whole, parts.arms.whole, parts.insight, parts.decisions.whole, plan(state, parts.facts));
   return parts;
@@ -131,7 +148,7 @@ function saved(label, path, called, error, signal) {
     try {
       await download(path, called, signal);
     } catch (problem) {
-      say(error, `${problem.message}.`);
+      say(error, sentence(problem.message));
       error.hidden = false;
     }
   };
@@ -176,6 +193,12 @@ function setInsight(part, insight) {
   lines.forEach((line, place) => say(box.children[place] ?? box.appendChild(h("p", {})), line));
 }
 
+/** What could not be looked at: the numbers above may be new, and it is not. */
+function setStale(box, wrong) {
+  box.hidden = wrong.size === 0;
+  if (wrong.size) say(box, sentence(`not up to date: ${[...wrong.keys()].join(", ")} (${[...wrong.values()].at(-1)})`));
+}
+
 /** Archive, or bring back: asked before, refused with the reason. */
 async function turn(state, parts, signal) {
   const { name, known } = state;
@@ -194,9 +217,10 @@ async function turn(state, parts, signal) {
     announce(gone ? `${name} is back` : `${name} is archived`);
     draw(parts, state);
   } catch (error) {
-    say(parts.error, `${error.message}.`);
+    say(parts.error, sentence(error.message));
     parts.error.hidden = false;
     if (error instanceof Problem && error.status === 403) mark(parts.archive, "title", error.message);
   }
   parts.archive.disabled = parts.archive.title !== "";
+  if (document.activeElement === document.body) parts.archive.focus(); // it had it until it was disabled
 }

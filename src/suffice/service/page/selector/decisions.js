@@ -1,0 +1,71 @@
+// The decisions asked last, the newest first.
+
+import { h, keyed, mark, say, table, tableRow } from "../dom.js";
+import { section } from "../parts.js";
+import { NONE, ago, context, count, moment, money, number, option, plain } from "../words.js";
+import { setOption } from "./tables.js";
+
+export const FEWEST = 10; // rows that are shown at first
+export const MOST_ROWS = 50;
+
+const DECISIONS = [
+  { title: "Decision", class: "c-decision", names: true },
+  { title: "Asked", class: "c-when" },
+  { title: "Option", class: "c-option" },
+  { title: "State", class: "c-state" },
+  { title: "Success", class: "num" },
+  { title: "Cost", class: "num" },
+  { title: "Group", class: "c-group" },
+  { title: "Context", class: "c-context" },
+];
+
+export function decisions(onMore) {
+  const rows = table("Recent decisions", DECISIONS, { class: "tight" });
+  const none = h("p", { class: "soft none" }, "Nothing was asked yet.");
+  const button = h("button", { type: "button", class: "button small", hidden: true, onclick: onMore }, "Show more");
+  const more = h("p", { class: "center" }, button);
+  const whole = section("Recent decisions", { class: "flush", "data-test": "decisions" }, rows.whole, none, more);
+  return { whole, rows, none, button };
+}
+
+/** The newest; one more than is shown may be there, to know whether there is more. */
+export function setDecisions(part, all, most) {
+  const found = all.slice(0, most);
+  part.button.hidden = all.length <= most || most === MOST_ROWS;
+  part.none.hidden = found.length > 0;
+  part.rows.whole.hidden = found.length === 0;
+  mark(part.rows.whole, "data-without", [
+    found.some((one) => one.group) ? "" : "group", found.some((one) => one.context) ? "" : "context",
+  ].join(" ").trim() || null);
+  keyed(part.rows.body, found, (one) => one.decision, () => makeDecision(), setDecision);
+}
+
+function makeDecision() {
+  const row = tableRow(DECISIONS, { "data-test": "decision-row" });
+  row.cells[2].append(h("span", { class: "option" }));
+  row.cells[3].append(h("span", { class: "state" }));
+  row.cells[7].append(h("span", { class: "option" }));
+  return row;
+}
+
+const went = (success) => (success >= 1 ? "worked" : success > 0 ? "partly" : "failed");
+
+function setDecision(row, one) {
+  const [name, when, what, state, success, cost, group, known] = row.cells;
+  say(name, count(one.decision));
+  when.asked = one.asked;
+  say(when, ago(one.asked));
+  mark(when, "title", moment(one.asked));
+  setOption(what.firstElementChild, option(one.option));
+  say(state.firstElementChild, one.state);
+  mark(state.firstElementChild, "data-state", one.success === null ? one.state : went(one.success));
+  say(success, one.success === null ? NONE : { worked: "yes", failed: "no" }[went(one.success)] ?? number(one.success));
+  say(cost, money(one.cost));
+  say(group, one.group === null ? NONE : plain(one.group));
+  setOption(known.firstElementChild, context(one.context) || NONE);
+}
+
+/** Time goes by, also where nothing else happens. */
+export function age(part) {
+  for (const row of part.rows.body.children) say(row.cells[1], ago(row.cells[1].asked));
+}
