@@ -5,6 +5,7 @@ less that without it, in turns, while decisions flow; divided by the updates tha
 """
 
 import argparse
+import importlib
 import statistics
 import sys
 import tempfile
@@ -20,9 +21,9 @@ import httpx
 
 from benchmarks.measure import why
 from benchmarks.service_world import NAME, Server, fill, serving
-from tests.browser import NoBrowser, find, launched
 
 SELECTORS: Final = 50
+chromium: Any = importlib.import_module("tests.browser")
 FRAMES: Final = """() => {
     window.gaps = [];
     let last = performance.now();
@@ -132,7 +133,7 @@ def measure(effort: Effort) -> str:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "suffice.db"
         fill(path, effort.decisions, SELECTORS)
-        with serving(f"sqlite:///{path}") as server, launched(find()) as browser:
+        with serving(f"sqlite:///{path}") as server, chromium.launched(chromium.find()) as browser:
             opened(browser, server, routes[1])[0].context.close()  # what was learned is loaded at the first look
             found = [visits(browser, server, route, effort.loads) for route in routes]
             for place, what in enumerate(("first paint, ms", "all data shown, ms")):
@@ -154,7 +155,7 @@ def main() -> int:
     given = parser.parse_args()
     try:
         print(measure(QUICK if given.quick else DEEP if given.deep else Effort()))
-    except NoBrowser as error:
+    except chromium.NoBrowser as error:
         print(error, file=sys.stderr)
         return 1
     except Exception as error:

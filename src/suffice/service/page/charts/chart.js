@@ -55,6 +55,7 @@ export class Chart {
   draw(UPlot) {
     const { lines, times } = this.drawn;
     const data = [times, ...lines.map((line) => line.values)];
+    if (times.length === 1 && lines.some((line) => line.solid)) widen(data); // an area wants two sides
     const shape = [times.length === 1, ...lines.map((line) => `${line.label}|${line.colour}|${line.fill}`)].join("\n");
     if (this.shape === shape) this.u.setData(data);
     else {
@@ -92,7 +93,8 @@ export class Chart {
 
   /** The legend, at the cursor or at the end. */
   show() {
-    const at = this.u?.cursor.idx ?? this.drawn.times.length - 1;
+    const last = this.drawn.times.length - 1;
+    const at = Math.min(last, this.u?.cursor.idx ?? last);
     const shown = this.drawn.lines.filter((line) => line.legend !== false);
     if (this.legend.children.length !== shown.length) {
       fill(this.legend, shown.map(() => h("li", {}, h("span", { class: "swatch" }), h("span", {}), h("b", {}))));
@@ -149,4 +151,10 @@ export class Chart {
     this.watch.disconnect();
     this.drop();
   }
+}
+
+/** Half a second either side of a single moment. */
+function widen(data) {
+  const [[at], ...lines] = data;
+  data.splice(0, data.length, [at - 0.5, at + 0.5], ...lines.map(([value]) => [value, value]));
 }

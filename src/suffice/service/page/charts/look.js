@@ -22,7 +22,8 @@ export function look(drawn, size, onCursor) {
     legend: { show: false },
     cursor: cursor(drawn),
     scales: {
-      x: { time: true, range: (u, from, to) => atLeast(from, to, SHORTEST) }, y: { range: () => drawn().range },
+      // Of the drawing itself: of a single moment uPlot would make years.
+      x: { time: true, range: () => atLeast(drawn().times, SHORTEST) }, y: { range: () => drawn().range },
     },
     axes: axes(drawn),
     series: [{}, ...lines.map((line) => series(line, times.length === 1))],
@@ -62,7 +63,8 @@ function series(line, alone) {
 }
 
 /** A stretch of at least this length, around the middle of what is there. */
-function atLeast(from, to, length) {
+function atLeast(times, length) {
+  const [from, to] = [times[0], times.at(-1)];
   const more = Math.max(0, length - (to - from)) / 2;
   return [from - more, to + more];
 }

@@ -7,6 +7,7 @@ import { setOption } from "./tables.js";
 
 export const FEWEST = 10; // rows that are shown at first
 export const MOST_ROWS = 50;
+const LONGEST = 60; // characters of an option or a group
 
 const DECISIONS = [
   { title: "Decision", class: "c-decision", names: true },
@@ -56,13 +57,13 @@ function setDecision(row, one) {
   when.asked = one.asked;
   say(when, ago(one.asked));
   mark(when, "title", moment(one.asked));
-  setOption(what.firstElementChild, option(one.option));
+  setOption(what.firstElementChild, option(one.option), LONGEST);
   say(state.firstElementChild, one.state);
   mark(state.firstElementChild, "data-state", one.success === null ? one.state : went(one.success));
   say(success, one.success === null ? NONE : { worked: "yes", failed: "no" }[went(one.success)] ?? number(one.success));
   say(cost, money(one.cost));
-  say(group, one.group === null ? NONE : plain(one.group));
-  setOption(known.firstElementChild, context(one.context) || NONE);
+  setOption(group, one.group === null ? NONE : plain(one.group), LONGEST);
+  setOption(known.firstElementChild, context(one.context) || NONE, 2 * LONGEST);
 }
 
 /** Time goes by, also where nothing else happens. */

@@ -67,8 +67,8 @@ function setArm(row, one, ends) {
 }
 
 /** A text of somebody else: no longer than a table can bear, the rest where the pointer rests. */
-export function setOption(element, text) {
-  say(element, cut(text, LONGEST));
+export function setOption(element, text, most = LONGEST) {
+  say(element, cut(text, most));
   mark(element, "title", text.length > 40 ? text : null);
 }
 
