@@ -399,6 +399,18 @@ def test_a_reader_who_goes_away_is_no_error(command: str) -> None:
     assert (done.returncode, done.stderr) == (141, "")
 
 
+@pytest.mark.parametrize("command", ["list", "--help", "list --json"])
+def test_what_was_closed_is_not_written_to(command: str) -> None:
+    for closed in (">&-", ">&- 2>&-"):
+        done = subprocess.run(
+            ["sh", "-c", f'exec "$0" -m suffice {command} {closed}', sys.executable],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
 # --- terminals and pipes
 
 

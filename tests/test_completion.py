@@ -117,6 +117,18 @@ def test_a_file_of_ones_own_is_all_that_is_written(tmp_path: Path) -> None:
     assert not (tmp_path / "home").exists()
 
 
+def test_nobodys_home_is_said() -> None:
+    code = (
+        "from pathlib import Path\n"
+        "def nowhere(): raise RuntimeError('Could not determine home directory.')\n"
+        "Path.home = nowhere\n"
+        "from suffice.cli import main; main(['--install-completion', '--shell', 'bash'])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "suffice: HOME must be set, or say where to write: --out FILE\n"
+
+
 def test_the_shell_is_found_or_asked_for(tmp_path: Path) -> None:
     done = install(tmp_path, FISH_VERSION="3.7")
     assert done.returncode == 0, done.stderr

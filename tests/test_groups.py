@@ -485,7 +485,7 @@ def test_one_broken_group_is_named() -> None:
     total = selector.certificate()
     assert not total.holds
     assert total.sound
-    assert "BROKEN in 1 of 2 groups ('bad')" in str(total)
+    assert "TARGET OUT OF REACH in 1 of 2 groups ('bad')" in str(total)
     assert selector.certificate(group="good").holds
     assert isinstance(total, Together)
     assert total.groups["good"] == selector.certificate(group="good")

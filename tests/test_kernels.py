@@ -323,3 +323,27 @@ def test_a_compiled_selector_goes_on_where_there_is_no_compiler(monkeypatch: pyt
         plain.tell(other, success)
     counts = [one.state()["counts"] | {"settled": None} for one in (plain, selector)]
     assert counts[0] == counts[1]
+
+
+@needs_compiler
+@pytest.mark.parametrize("what", ["nobody's home", "nowhere to write"])
+def test_where_nothing_can_be_kept_it_is_compiled_all_the_same(monkeypatch: pytest.MonkeyPatch, what: str) -> None:
+    """As for a user without a home, on a disk that only others may write to."""
+    import numba
+
+    def refused(*_: Any, **__: Any) -> Any:
+        raise RuntimeError(what)
+
+    if what == "nobody's home":
+        for name in ("NUMBA_CACHE_DIR", "XDG_CACHE_HOME"):
+            monkeypatch.delenv(name, raising=False)
+        monkeypatch.setattr("pathlib.Path.home", refused)
+    else:
+        monkeypatch.setattr("numba.core.dispatcher.FunctionCache", refused)
+
+    def double(number: float) -> float:
+        return 2.0 * number
+
+    before = numba.config.CACHE_DIR  # type: ignore[attr-defined]
+    assert fast(double)(3.0) == 6.0
+    assert before == numba.config.CACHE_DIR  # type: ignore[attr-defined]

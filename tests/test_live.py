@@ -167,6 +167,25 @@ def test_trouble_with_the_service_is_said() -> None:
             look_until_trouble(stage)
 
 
+def test_trouble_with_a_world_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever it is: a world that has silently ended would look like one where nothing happens."""
+    monkeypatch.setattr(Player, "step", lambda _: 1 // 0)
+    with Stage(first=0, worlds=[labels()]) as stage:
+        stage.start()
+        with pytest.raises(ZeroDivisionError):
+            look_until_trouble(stage)
+
+
+def test_a_pace_of_ages() -> None:
+    with Stage(first=3, pace=1e-15, worlds=[labels()]) as stage:
+        stage.start()
+        until = time.monotonic() + PATIENCE
+        while stage.looks()[0].standing.told < 4:
+            assert time.monotonic() < until
+            time.sleep(0.05)
+        assert stage._threads[0].is_alive()  # it waits
+
+
 def test_a_port_that_is_taken_is_said_before_anything_starts() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))

@@ -121,3 +121,54 @@ def test_what_a_key_may_not_is_said(visit: Visit, keyed: Keyed) -> None:
     visitor.test("submit").click()
     expect(visitor.test("make-error")).to_contain_text("manage")
     assert keyed.site.http.get("/v1/selectors/not-mine").status_code == 404
+
+
+def test_forgotten_in_one_tab_is_forgotten_in_all(visit: Visit, keyed: Keyed) -> None:
+    visitor = visit(keyed.site)
+    visitor.watch.expect(REFUSED)
+    page = visitor.page
+    page.goto(visitor.at_route("selectors/locked"))
+    enter(visitor, keyed.all, remember=True)
+    visitor.test("ask").click()
+    expect(visitor.test("asked").first).to_be_visible()
+    other = visitor.context.new_page()
+    other.goto(visitor.url)
+    expect(other.locator("[data-test=selector]").first).to_be_visible()
+    visitor.test("forget-key").click()
+    expect(visitor.test("key-dialog")).to_be_visible()
+    expect(other.locator("[data-test=key-dialog]")).to_be_visible()
+    assert other.locator("[data-test=selector]").count() == 0
+    assert page.evaluate("Object.keys(sessionStorage)") == []  # nor what was seen with it
+    other.close()
+
+
+def test_a_key_that_is_wanted_in_the_middle_loses_nothing(visit: Visit, keyed: Keyed) -> None:
+    visitor = visit(keyed.site)
+    visitor.watch.expect(REFUSED)
+    page = visitor.page
+    page.goto(visitor.at_route("new"))  # which can be filled in without a key
+    name = page.locator("[data-test=make] input[name=name]")
+    name.fill("typed-before")
+    page.locator("input[name=kind][value=top_k]").check(force=True)
+    visitor.test("submit").click()
+    expect(visitor.test("key-dialog")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(visitor.test("make-error")).to_contain_text("wants a key")
+    expect(name).to_have_value("typed-before")
+    visitor.test("submit").click()
+    enter(visitor, keyed.all)
+    expect(page.locator("h1")).to_have_text("typed-before")
+    assert keyed.site.known("typed-before")["plan"]["menu"]["kind"] == "top_k"
+
+
+def test_a_key_goes_nowhere_else(visit: Visit, keyed: Keyed) -> None:
+    visitor = visit(keyed.site)
+    visitor.watch.expect(REFUSED)
+    page = visitor.page
+    page.goto(visitor.url)
+    enter(visitor, keyed.all)
+    expect(visitor.listed("locked")).to_be_visible()
+    page.route("**/v1/**", lambda one: one.fulfill(status=307, headers={"location": f"{visitor.url}elsewhere"}))
+    expect(visitor.test("connection")).to_have_attribute("data-state", "lost")
+    page.wait_for_timeout(1_000)
+    assert not any("elsewhere" in url for url in visitor.watch.asked)

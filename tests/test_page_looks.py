@@ -61,7 +61,11 @@ def settle(visitor: Visitor, route: str) -> Page:
     return page
 
 
-@pytest.mark.parametrize("window", [NARROW, WIDE, {"width": 768, "height": 1024}], ids=["phone", "desk", "between"])
+BETWEEN = {"width": 768, "height": 1024}
+ENLARGED = {"width": 320, "height": 256}  # a window of 1280 by 1024 at 400%
+
+
+@pytest.mark.parametrize("window", [NARROW, WIDE, BETWEEN, ENLARGED], ids=["phone", "desk", "between", "enlarged"])
 def test_nothing_sticks_out(visit: Visit, crowded: Site, window: dict[str, int]) -> None:
     visitor = visit(crowded, viewport=window, has_touch=window is NARROW)
     for route in ROUTES:

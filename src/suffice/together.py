@@ -8,6 +8,7 @@ from suffice.certificate import Certificate, failure_rate, percent, worst
 from suffice.promise import Counts
 
 LISTED: Final = 3  # groups that are named where something is wrong
+WRONG: Final = {"infeasible": "TARGET OUT OF REACH", "breach": "BROKEN", "unknown": "NOT KNOWN"}  # by status
 # Maxima and the like, which have no sum.
 OWN: Final = ("missing", "missing_mirror", "next_id", "settled")
 
@@ -39,14 +40,9 @@ class Together(Certificate):
         said = super(Together, self)._standing()
         if self.rate is None:
             return said
-        parts = self.groups.items()
-        broken = [name for name, part in parts if not (part.holds and part.feasible and part.sound)]
-        if broken:
-            return self._named("BROKEN", broken)
-        # As for one group; but what others have banked says nothing of it, so each is looked at.
-        unknown = [name for name, part in parts if part._unknown]
-        if unknown:
-            return self._named("NOT KNOWN", unknown)
+        status = self.status  # of a group: what others have banked says nothing of it
+        if status in WRONG:
+            return self._named(WRONG[status], [name for name, part in self.groups.items() if part.status == status])
         if self.breaches or len(self.groups) == 1:
             return said
         return f"{said.rstrip('.')}, in each of {len(self.groups):,} groups."
@@ -64,8 +60,9 @@ class Together(Certificate):
         where = "level" if part.debt == 0 else f"{abs(part.debt):.4g} {'behind' if part.debt > 0 else 'ahead'}"
         most = max(one.debt_at_most for one in self.groups.values())
         called = repr(furthest) if furthest else "that of decisions without a group"
+        never = "Promised: never" if self.breaches else "Never"
         return [
-            f"Never behind by more than {most:.4g} in any group, nor by more than {self.debt_at_most:.4g} in all; the group "
+            f"{never} behind by more than {most:.4g} in any group, nor by more than {self.debt_at_most:.4g} in all; the group "
             f"furthest behind is {called}, now {where}."
         ]
 

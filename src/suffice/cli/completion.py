@@ -35,7 +35,10 @@ def install(
     from suffice.cli import application
 
     app, chosen = application(), shell or _this()
-    path = app.install_completion(shell=chosen, output=out, add_to_startup=out is None)
+    try:
+        path = app.install_completion(shell=chosen, output=out, add_to_startup=out is None)
+    except RuntimeError as error:  # of a home that is nowhere
+        raise SufficeError("HOME must be set, or say where to write: --out FILE") from error
     where = console()
     where.print(Text(f"Wrote {path}"), soft_wrap=True)
     if out is None:

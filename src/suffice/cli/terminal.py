@@ -96,10 +96,15 @@ def stoppable() -> Iterator[None]:
 
 
 def printable() -> None:
-    """What the encoding of a terminal or a pipe does not have becomes a question mark, not an error."""
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="replace")
+    """What the encoding of a terminal or a pipe does not have becomes a question mark, not an error.
+
+    Where they were closed (`>&-`), what is said goes nowhere; and no file of ours gets the number of one of them.
+    """
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 (open until the program ends)
+        if hasattr(getattr(sys, name), "reconfigure"):
+            getattr(sys, name).reconfigure(errors="replace")
 
 
 def hushed() -> None:

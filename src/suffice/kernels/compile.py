@@ -4,6 +4,7 @@ The plain functions stay what they are and can be called beside their twins; bot
 contraction, the same libm underneath. Nothing here imports Numba before a twin is asked for.
 """
 
+import contextlib
 import functools
 import hashlib
 import importlib.util
@@ -66,20 +67,12 @@ def entry(function: Callable[..., Any], *kinds: str) -> Any:
 
 
 def _make(function: Callable[..., Any], *, alone: bool = True) -> Any:
-    import numba
-
     if not _twins and not _making:
         _say_once()
     names: dict[str, Any] = dict(function.__globals__)
     copy = types.FunctionType(function.__code__, names, function.__name__, function.__defaults__, function.__closure__)
     copy.__module__, copy.__qualname__ = function.__module__, function.__qualname__
-    # Numba decides where to cache when it decorates; other libraries keep the place that they chose.
-    settings: Any = numba.config
-    before, settings.CACHE_DIR = settings.CACHE_DIR, str(_cache())
-    try:
-        twin = numba.njit(cache=True, error_model="numpy", nogil=alone)(copy)
-    finally:
-        settings.CACHE_DIR = before
+    twin = _decorated(copy, alone)
     outermost = not _making
     _making[function if alone else twin] = twin
     try:
@@ -94,6 +87,22 @@ def _make(function: Callable[..., Any], *, alone: bool = True) -> Any:
         if outermost:
             _making.clear()
     return twin
+
+
+def _decorated(copy: types.FunctionType, alone: bool) -> Any:
+    import numba
+
+    compiled = functools.partial(numba.njit, error_model="numpy", nogil=alone)
+    # Numba decides where to cache when it decorates; other libraries keep the place that they chose.
+    settings: Any = numba.config
+    before = settings.CACHE_DIR
+    try:
+        settings.CACHE_DIR = str(_cache())
+        return compiled(cache=True)(copy)
+    except RuntimeError:  # nobody's home, or nowhere to write: then each process compiles for itself
+        return compiled()(copy)
+    finally:
+        settings.CACHE_DIR = before
 
 
 @functools.cache  # once, not for each function
@@ -114,5 +123,8 @@ def _cache() -> Path:
 
 
 def _say_once() -> None:
-    if sys.stderr.isatty() and not _cache().exists():
-        print("suffice: compiling, some thirty seconds, only the first time", file=sys.stderr)
+    if sys.stderr is None or not sys.stderr.isatty():
+        return
+    with contextlib.suppress(OSError, RuntimeError):  # where nothing can be kept, it is not only the first time
+        if not _cache().exists():
+            print("suffice: compiling, some thirty seconds, only the first time", file=sys.stderr)

@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import Final, Self
 
 from suffice.client import Client, RemoteCertificate, RemoteSelector, Standing
-from suffice.errors import ServiceProblem, SufficeError
+from suffice.errors import SufficeError
 from suffice.live.player import Player
 from suffice.live.worlds import World, all_worlds
 from suffice.service.http.server import address_of, bind
@@ -22,6 +22,7 @@ from suffice.service.http.workers import work
 
 PATIENCE: Final = 60.0  # seconds to start and to stop
 BEHIND: Final = 1.0  # seconds: who fell behind by more does not rush to make up for it
+SLOWEST: Final = 1e6  # seconds between two decisions: no lock can be waited for for ages
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +59,7 @@ class Stage:
         self._pace, self._first, self._seed = pace, first, seed
         self._closing = ExitStack()
         self._stopped = threading.Event()
-        self._trouble: ServiceProblem | None = None
+        self._trouble: Exception | None = None
         self._selectors: list[RemoteSelector] = []
         self._players: list[Player] = []
         self._threads: list[threading.Thread] = []
@@ -121,9 +122,9 @@ class Stage:
             due = time.monotonic()
             while not self._stopped.wait(max(0.0, due - time.monotonic())):
                 player.step()
-                due = max(due + 1.0 / self._pace, time.monotonic() - BEHIND)
-        except ServiceProblem as problem:
-            self._trouble = problem
+                due = max(due + min(1.0 / self._pace, SLOWEST), time.monotonic() - BEHIND)
+        except Exception as error:  # whatever it is: the thread that looks says it
+            self._trouble = error
             self._stopped.set()
 
 

@@ -79,25 +79,20 @@ class Chart:
     ) -> list[Bin]:
         """At most so many stretches of equal length, the empty ones left out, and how things stood at the end of each.
 
-        `since`: only those that end after this time. `width`: stretches so long, where they would be without `since`, so that
-        who has the earlier ones may ask for the rest. `bounds`: what was promised after so many outcomes.
+        `since`: only what is after this time. `width`: stretches so long, the first of which begins at `since`, so that who
+        has the earlier ones may ask for the rest. `bounds`: what was promised after so many outcomes.
         """
         places = sorted(self.buckets)
-        if not places:
-            return []
-        first, every = places[0], max(1, round((width or 0.0) / self.width))
-        if width is not None:  # whole stretches only
-            since = (
-                (first + math.floor((since / self.width - first) / every) * every) * self.width
-                if since > 0.0
-                else since
-            )
-        shown = [place for place in places if (place + 1) * self.width > since]
+        begin = None if since == -math.inf else math.floor(since / self.width)
+        shown = places if begin is None else [place for place in places if place >= begin]
         if not shown:
             return []
         if width is None:
             first = shown[0]
             every = -(-(shown[-1] - first + 1) // most)
+        else:
+            first = shown[0] if begin is None else begin
+            every = max(1, round(width / self.width))
         merged: dict[int, Bucket] = {}
         for place in shown:
             merged.setdefault((place - first) // every, Bucket()).take(self.buckets[place])

@@ -42,18 +42,19 @@ class Stood:
     """Where selectors stood, so that a list of many, looked at again and again, takes time only for those that moved."""
 
     def __init__(self) -> None:
-        self._known: dict[int, tuple[Kept, bool, Mapping[Whose, Shards], Standing]] = {}
+        self._known: dict[int, tuple[Kept, int | None, Mapping[Whose, Shards], Standing]] = {}
 
     def get(self, kept: Kept, outline: Outline, mind: Mind | None, shards: Mapping[Whose, Shards]) -> Standing:
         """A selector and where it stands: as before, where neither its counts nor anything else of it has changed."""
         known = self._known.get(kept.number)
-        if known is not None and known[:3] == (kept, mind is not None, shards):
+        learned = None if mind is None else mind.learned  # of other processes, too: that moves the dual, and no count
+        if known is not None and known[:3] == (kept, learned, shards):
             return known[3]
         found = standing_of(kept, outline, mind, shards)
         if len(kept.plan) < LONG:
             if len(self._known) >= REMEMBERED:
                 self._known.clear()
-            self._known[kept.number] = (kept, mind is not None, shards, found)
+            self._known[kept.number] = (kept, learned, shards, found)
         return found
 
 

@@ -99,7 +99,9 @@ async def history(
     width: Annotated[
         float | None,
         Query(
-            gt=0, le=MOST_WHOLE, description="Stretches of so many seconds, instead of `bins`: to ask for what is new."
+            gt=0,
+            le=MOST_WHOLE,
+            description="Stretches of so many seconds from `since` on, instead of `bins`: to ask for what is new.",
         ),
     ] = None,
 ) -> Response:

@@ -51,6 +51,15 @@ export function mark(element, name, value) {
   else element.setAttribute(name, said);
 }
 
+/** Hide a button, or show it. If it had the focus, that goes to what it brought. */
+export function conceal(button, hidden, brought) {
+  const focused = hidden && document.activeElement === button;
+  button.hidden = hidden;
+  if (!focused) return;
+  brought.tabIndex = -1;
+  brought.focus({ preventScroll: true });
+}
+
 /** Children of `parent`, one for each item, in order. Those that were there stay, so that focus and hover do, too. */
 export function keyed(parent, items, key, make, update) {
   const old = new Map([...parent.children].map((element) => [element.dataset.key, element]));

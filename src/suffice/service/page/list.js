@@ -1,7 +1,7 @@
 // All selectors and where they stand, at a glance.
 
 import { ROOT, get } from "./api.js";
-import { announce, fill, h, keyed, mark, say, table, tableRow } from "./dom.js";
+import { announce, conceal, fill, h, keyed, mark, say, table, tableRow } from "./dom.js";
 import { again } from "./live.js";
 import { STATUS, WORST_FIRST, badge, bullet, copyable, icon, setBadge, setBullet, statuses } from "./parts.js";
 import { count, curl, money, percent, short } from "./words.js";
@@ -132,7 +132,7 @@ function draw(parts, state) {
     say(parts.none, state.filter ? filtered : "There are none.");
   }
   parts.rows.whole.hidden = shown.length === 0;
-  parts.more.hidden = !state.more;
+  conceal(parts.more, !state.more, parts.card);
 }
 
 /** 48 kept · 1 breach · 1 waiting */

@@ -19,7 +19,13 @@ export const count = (number) => WHOLE.format(number);
 export const short = (number) => (Math.abs(number) < 1e6 ? WHOLE.format(number) : SHORT.format(number));
 
 /** A number of successes: four digits are enough. */
-export const number = (value) => (value === null ? NONE : FOUR.format(Object.is(value, -0) ? 0 : value));
+export const number = (value) =>
+  (value === null ? NONE : FOUR.format(Object.is(value, -0) ? 0 : value).replace("-", "−"));
+
+/** A debt: 3.6 behind, 40 ahead, level. */
+export function owed(debt) {
+  return debt === 0 ? "level" : `${number(Math.abs(debt))} ${debt > 0 ? "behind" : "ahead"}`;
+}
 
 /** A cost. */
 export function money(value) {

@@ -55,8 +55,8 @@ export class Chart {
   draw(UPlot) {
     const { lines, times } = this.drawn;
     const data = [times, ...lines.map((line) => line.values)];
-    if (times.length === 1 && lines.some((line) => line.solid)) widen(data); // an area wants two sides
-    const shape = [times.length === 1, ...lines.map((line) => `${line.label}|${line.colour}|${line.fill}`)].join("\n");
+    if (times.length === 1) widen(data); // lines and areas want two ends
+    const shape = lines.map((line) => `${line.label}|${line.colour}|${line.fill}`).join("\n");
     if (this.shape === shape) this.u.setData(data);
     else {
       this.drop();

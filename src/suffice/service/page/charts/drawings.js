@@ -1,6 +1,6 @@
 // From stretches of time to drawings: rate, debt, cost and dual. Bounds, rates and means are the service's own.
 
-import { money, number, percent } from "../words.js";
+import { money, number, owed, percent } from "../words.js";
 import { colour } from "./look.js";
 import { axisPercent, padded, times } from "./stretches.js";
 
@@ -87,9 +87,8 @@ export function debt({ fine, told }) {
 
 function debtSaid(last) {
   if (!last) return "Successes owed: target · outcomes − successes.";
-  const where = last.debt > 0 ? `${number(last.debt)} behind` : `${number(-last.debt)} ahead`;
   const ahead = last.ahead_at_most === null ? "" : `, nor ahead by more than ${number(last.ahead_at_most)}`;
-  return `${where}; never behind by more than ${number(last.debt_at_most)}${ahead}.`;
+  return `${owed(last.debt)}; never behind by more than ${number(last.debt_at_most)}${ahead}.`;
 }
 
 // --- the cost

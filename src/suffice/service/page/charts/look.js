@@ -6,7 +6,7 @@ const FONT = '11px -apple-system, BlinkMacSystemFont, "Segoe UI", Inter, Roboto,
 // Seconds between the marks of the time axis.
 const STEPS = [
   1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 21600, 43200, 86400, 172800, 604800, 2592000,
-  31536000,
+  7776000, 15552000, 31536000,
 ];
 const SHORTEST = 4; // seconds that are shown, so that there is a mark
 
@@ -15,7 +15,7 @@ export const colour = (name) => getComputedStyle(document.documentElement).getPr
 
 /** What uPlot is told. `drawn` gives the drawing of the moment: values change more often than the look does. */
 export function look(drawn, size, onCursor) {
-  const { lines, times, bands = [] } = drawn();
+  const { lines, bands = [] } = drawn();
   return {
     ...size,
     padding: [10, 22, 0, 0],
@@ -26,7 +26,7 @@ export function look(drawn, size, onCursor) {
       x: { time: true, range: () => atLeast(drawn().times, SHORTEST) }, y: { range: () => drawn().range },
     },
     axes: axes(drawn),
-    series: [{}, ...lines.map((line) => series(line, times.length === 1))],
+    series: [{}, ...lines.map(series)],
     bands: bands.map((band) => ({ series: band.series, fill: () => colour(band.fill) })),
     hooks: { setCursor: [onCursor], draw: [(u) => drawn().draw?.(u)] },
   };
@@ -54,11 +54,11 @@ function axes(drawn) {
   ];
 }
 
-function series(line, alone) {
+function series(line) {
   const paint = (name) => (name ? () => colour(name) : undefined);
   return {
     label: line.label, stroke: paint(line.colour), fill: paint(line.fill), width: line.width ?? 2, dash: line.dash,
-    spanGaps: true, points: { show: alone && line.point !== false, size: 6 },
+    spanGaps: true, points: { show: false },
   };
 }
 

@@ -1,6 +1,6 @@
 // The decisions asked last, the newest first.
 
-import { h, keyed, mark, say, table, tableRow } from "../dom.js";
+import { conceal, h, keyed, mark, say, table, tableRow } from "../dom.js";
 import { section } from "../parts.js";
 import { NONE, ago, context, count, moment, money, number, option, plain } from "../words.js";
 import { setOption } from "./tables.js";
@@ -32,7 +32,7 @@ export function decisions(onMore) {
 /** The newest; one more than is shown may be there, to know whether there is more. */
 export function setDecisions(part, all, most) {
   const found = all.slice(0, most);
-  part.button.hidden = all.length <= most || most === MOST_ROWS;
+  conceal(part.button, all.length <= most || most === MOST_ROWS, part.whole);
   part.none.hidden = found.length > 0;
   part.rows.whole.hidden = found.length === 0;
   mark(part.rows.whole, "data-without", [

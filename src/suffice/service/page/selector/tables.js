@@ -1,8 +1,8 @@
 // What is shown in rows: arms and groups.
 
-import { h, keyed, mark, s, say, table, tableRow } from "../dom.js";
+import { conceal, h, keyed, mark, s, say, table, tableRow } from "../dom.js";
 import { badge, meter, section, setBadge, setMeter, setTick, WORST_FIRST } from "../parts.js";
-import { count, cut, money, number, option, percent, plain, short } from "../words.js";
+import { count, cut, money, number, option, owed, percent, plain, short } from "../words.js";
 
 export const FEW = 25; // rows that are shown at first
 const LONGEST = 160; // characters of an option
@@ -31,7 +31,7 @@ export function setArms(part, found, ends, model) {
   say(part.note, `Most played first. “At most” and “at least”: what is certain of an option so far${fair}.`);
   keyed(part.rows.body, found.arms, (one) => one.arm, () => makeArm(), (row, one) => setArm(row, one, ends));
   const most = Math.min(found.total, MANY);
-  part.all.hidden = found.arms.length >= most;
+  conceal(part.all, found.arms.length >= most, part.whole);
   say(part.all, most < found.total ? `Show ${count(most)} of ${count(found.total)}` : `Show all ${count(found.total)}`);
 }
 
@@ -86,6 +86,7 @@ function setRange(picture, mean, upper) {
   mark(bar, "x", (100 * low).toFixed(2));
   mark(bar, "width", (100 * (high - low)).toFixed(2));
   setTick(tick, mean);
+  mark(picture, "data-open", mean === null); // nothing is known of it yet
 }
 
 // --- groups
@@ -96,7 +97,7 @@ const GROUPS = [
   { title: "Rate", class: "num" },
   { title: "Target", class: "num" },
   { title: "Debt", class: "num" },
-  { title: "Debt at most", class: "num" },
+  { title: "Behind at most", class: "num" },
   { title: "Outcomes", class: "num" },
   { title: "Pending", class: "num" },
 ];
@@ -132,7 +133,7 @@ function setGroup(row, [, one]) {
   setBadge(status.firstElementChild, one.status);
   say(rate, percent(one.rate));
   say(target, percent(one.target));
-  say(debt, number(one.debt));
+  say(debt, owed(one.debt));
   say(most, number(one.debt_at_most));
   say(told, short(one.told));
   say(pending, short(one.pending));

@@ -2,7 +2,7 @@
 
 import { h, mark, say } from "../dom.js";
 import { bullet, setBullet } from "../parts.js";
-import { count, money, number, percent, plural, short, span } from "../words.js";
+import { count, money, number, owed, percent, plural, short, span } from "../words.js";
 
 const TILES = [
   ["rate", "Success rate"], ["debt", "Debt"], ["cost", "Cost per decision"], ["pending", "Pending"],
@@ -25,9 +25,8 @@ export function setTiles(tiles, known) {
   set(tiles.rate, percent(known.rate), `target ${percent(known.target)}`);
   setBullet(tiles.rate.lastElementChild, known.rate, known.target);
   mark(tiles.rate.lastElementChild, "data-status", known.status);
-  const where = known.debt === 0 ? "level" : `${number(Math.abs(known.debt))} ${known.debt > 0 ? "behind" : "ahead"}`;
   const never = known.debt_at_most === null ? "" : `never behind by more than ${number(known.debt_at_most)}`;
-  set(tiles.debt, where, known.holds ? never : `promised: ${never}`, !known.holds);
+  set(tiles.debt, owed(known.debt), known.holds ? never : `promised: ${never}`, !known.holds);
   set(tiles.cost, money(known.mean_cost), saved(known.mean_cost, known.everything_cost));
   const limit = plan.max_pending === null ? "no limit" : `of ${count(plan.max_pending)} at most`;
   const expiry = plan.expire_after === null ? "none expire" : `expire after ${span(plan.expire_after)}`;

@@ -30,12 +30,10 @@ export async function view(page, signal, ready, name) {
   refresher.parts = looks(state, parts).map((part) => ({ ...part, seen: -1, at: -Infinity }));
   refresher.onLook = (wrong) => setStale(parts.stale, wrong);
   signal.addEventListener("abort", () => parts.charts.close());
+  const anew = () => signal.aborted || dispatchEvent(new HashChangeEvent("hashchange"));
   const hear = (found) => {
-    // Another one of the same name, of a server that began anew: nothing that is shown is true of it.
-    if (found.created !== state.known.created && Date.now() - begun > AGAIN) {
-      dispatchEvent(new HashChangeEvent("hashchange"));
-      return;
-    }
+    // Another one of the same name, of a server that began anew: its plan is another, too.
+    if (found.created !== known.created) state.anew ??= setTimeout(anew, Math.max(0, begun + AGAIN - Date.now()));
     if (found.status !== state.known.status) announce(`${name}: ${STATUS[found.status] ?? found.status}`);
     state.known = { ...found, plan: found.plan ?? state.known.plan };
     draw(parts, state);
