@@ -226,8 +226,9 @@ def test_nothing_piles_up(visit: Visit, site: Site) -> None:
     first = go_round(3)
     last = go_round(15)
     assert not events  # nobody listens to what nobody sees
-    assert last["jsEventListeners"] <= 1.2 * first["jsEventListeners"]
-    assert last["nodes"] <= 1.5 * first["nodes"]
+    # A view has about 60 listeners and 1,000 nodes: the last one may still be there, thirty must not.
+    assert last["jsEventListeners"] < first["jsEventListeners"] + 300
+    assert last["nodes"] < first["nodes"] + 5_000
 
 
 def test_what_was_chosen_in_the_list_stays(visit: Visit, site: Site) -> None:

@@ -57,7 +57,8 @@ export async function send(method, path, { body, signal, headers = {}, wait = PA
     if (body !== undefined) all["Content-Type"] = "application/json";
     const response = await reach(new URL(path, ROOT), {
       // Cookies may be wanted by a proxy before the server. A key goes where it was meant to, and nowhere else.
-      method, headers: all, signal: limited(signal, wait), cache: "no-store", credentials: "same-origin", redirect: "manual",
+      credentials: "same-origin", redirect: "manual",
+      method, headers: all, signal: limited(signal, wait), cache: "no-store",
       body: body === undefined ? undefined : JSON.stringify(body),
     });
     if (response.type === "opaqueredirect") throw new Offline(ELSEWHERE);

@@ -60,7 +60,8 @@ function keep(key, remember) {
 
 /** Ask for a key: many who need one ask once. */
 function ask(problem) {
-  asking ??= dialog(kept() === null ? null : sentence(`the key no longer opens this server: ${problem.message}`)).finally(() => {
+  const said = kept() === null ? null : sentence(`the key no longer opens this server: ${problem.message}`);
+  asking ??= dialog(said).finally(() => {
     asking = null;
   });
   return asking;

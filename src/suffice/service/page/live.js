@@ -154,7 +154,7 @@ async function glance(name, signal, hear) {
 /** Server-sent events through fetch, which sends the key as EventSource would not. */
 async function stream(name, line, hear) {
   let heard = Date.now();
-  // By the clock on the wall: one that counts only while the machine is awake would take a line for alive after a sleep.
+  // By the clock on the wall: one that stands still while the machine sleeps would take a dead line for alive.
   const watch = setInterval(() => Date.now() - heard > SILENCE && line.abort(), WATCH);
   try {
     const path = at(name, "events", { every: 1 });

@@ -41,9 +41,8 @@ function makeArm() {
   const row = tableRow(ARMS, { "data-test": "arm" });
   row.cells[0].append(h("span", { class: "option" }), h("span", { class: "tag", hidden: true }));
   row.cells[2].append(h("span", { class: "share" }, meter(), h("span", { class: "num" })));
-  row.cells[3].append(
-    h("span", { class: "range" }, range(), h("span", { class: "num range-text" }, h("b", {}), h("span", { class: "soft" }))),
-  );
+  const text = h("span", { class: "num range-text" }, h("b", {}), h("span", { class: "soft" }));
+  row.cells[3].append(h("span", { class: "range" }, range(), text));
   row.cells[4].append(h("span", {}), h("span", { class: "soft sub" }));
   return row;
 }
