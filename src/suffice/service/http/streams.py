@@ -16,6 +16,9 @@ from suffice.service.records import Standing
 Check = Callable[[], Awaitable[Any]]
 
 CHECKED: Final = 2.0  # seconds between two looks whether who listens still may
+REST: Final = (
+    10.0  # times as long as a look took: who listens to a selector of thousands of groups takes a tenth of a server
+)
 BEAT: Final = 15.0  # seconds after which something is said in any case, so that nobody between takes the line for dead
 
 
@@ -62,7 +65,7 @@ class Streams:
         self, name: str, every: float, first: Standing, check: Check | None = None
     ) -> AsyncIterator[bytes]:
         """The standing at once, and again whenever it has changed, at most so often; `check` raises once it is to end."""
-        said = b""
+        said, took = b"", 0.0
         beat = time.monotonic()
         standing = first
         while True:
@@ -74,9 +77,11 @@ class Streams:
                 beat = time.monotonic()
                 yield b": still here\n\n"
             try:
-                if await self._wait(every, check):
+                if await self._wait(max(every, REST * took), check):
                     return
+                began = time.monotonic()
                 standing = await self.standing(name, every / 2)
+                took = time.monotonic() - began
             except SufficeError:
                 return  # the listener comes back, and is told what is wrong
 

@@ -3,7 +3,7 @@
 const WHOLE = new Intl.NumberFormat("en-GB", { maximumFractionDigits: 0 });
 const FOUR = new Intl.NumberFormat("en-GB", { maximumSignificantDigits: 4 });
 const THREE = new Intl.NumberFormat("en-GB", { maximumSignificantDigits: 3 });
-const SHORT = new Intl.NumberFormat("en-GB", { notation: "compact", maximumSignificantDigits: 3 });
+const SHORT = new Intl.NumberFormat("en-US", { notation: "compact", maximumSignificantDigits: 3 }); // 12.4M, not 12.4m
 const DAY = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" });
 const FULL = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", year: "numeric" });
 const MONTH = new Intl.DateTimeFormat("en-GB", { month: "short", year: "numeric" });

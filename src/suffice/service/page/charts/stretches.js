@@ -1,7 +1,7 @@
 // Stretches of time as charts need them: joined where they say too little by themselves; and the ranges of axes.
 
 const LEAST = 20; // outcomes in a stretch, so that its share says something
-const STRETCHES = 50; // that a rate is shown for, where there are enough outcomes
+const STRETCHES = 100; // that a rate is shown for, where there are enough outcomes
 
 /** What all drawings of a selector share. */
 export function setting(known, history, ends) {
