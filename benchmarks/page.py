@@ -23,7 +23,7 @@ from benchmarks.measure import why
 from benchmarks.service_world import NAME, Server, fill, serving
 
 SELECTORS: Final = 50
-chromium: Any = importlib.import_module("tests.browser")
+chromium: Any = importlib.import_module("tests.browser")  # which a checker must not see under two names
 FRAMES: Final = """() => {
     window.gaps = [];
     let last = performance.now();
@@ -124,7 +124,8 @@ def spread(values: list[float]) -> str:
 def measure(effort: Effort) -> str:
     """All of it, as Markdown."""
     lines = [
-        f"A store with {SELECTORS} selectors, of which one has {effort.decisions:,} decisions behind it; Chromium without a "
+        f"`python -m benchmarks.page`. A store with {SELECTORS} selectors, of "
+        f"which one has {effort.decisions:,} decisions behind it; Chromium without a "
         "screen, nothing in its cache. The median, and in brackets the lowest and the highest.\n",
         "| | the list | one selector |",
         "|---|---:|---:|",

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 from cyclopts import App, Parameter
 from rich.text import Text
 
-from suffice.cli.commands import AsJson, command, example, service_or_say
+from suffice.cli.commands import OPTIONS, AsJson, command, example, service_or_say
 from suffice.cli.terminal import console, plain_table, write_json
 from suffice.errors import InvalidArgument, SufficeError, shown
 
@@ -193,6 +193,7 @@ def _state(key: "Key") -> str:
 
 app = App(
     name="keys",
+    group_parameters=OPTIONS,  # groups are not handed down to commands of commands
     help="Make, list and revoke the keys that let clients in.\n\nIt works on the store of `suffice serve`, running or not.",
     help_epilogue=example(
         "suffice keys create alice --scope use --scope read --expires 90d",

@@ -51,7 +51,7 @@ def live(
 
     where = console(as_json)
     with stoppable(), Stage(port=port, pace=pace, first=first, seed=seed) as stage:
-        with waiting(where, "starting the service ..."):
+        with waiting(where, "starting the service; the first time it compiles, for about a minute ..."):
             stage.start()
         where.print(_story(stage, pace, first))
         _open(stage.address, opened, where)

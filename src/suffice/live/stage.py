@@ -20,7 +20,8 @@ from suffice.service.http.server import address_of, bind
 from suffice.service.http.settings import Settings
 from suffice.service.http.workers import work
 
-PATIENCE: Final = 60.0  # seconds to start and to stop
+STARTING: Final = 600.0  # seconds: the first start on a machine compiles for a minute, and for minutes on a busy one
+STOPPING: Final = 60.0  # seconds
 BEHIND: Final = 1.0  # seconds: who fell behind by more does not rush to make up for it
 SLOWEST: Final = 1e6  # seconds between two decisions: no lock can be waited for for ages
 
@@ -111,7 +112,7 @@ class Stage:
         """No more decisions; the service stays, so that one can look."""
         self._stopped.set()
         for thread in self._threads:
-            thread.join(PATIENCE)
+            thread.join(STOPPING)
 
     def _play(self, player: Player) -> None:
         try:
@@ -136,7 +137,7 @@ def serving(settings: Settings, sock: socket.socket) -> SpawnProcess:
     process.start()
     theirs.close()
     try:
-        said = ours.recv() if ours.poll(PATIENCE) else f"it took more than {PATIENCE:.0f} seconds"
+        said = ours.recv() if ours.poll(STARTING) else f"it took more than {STARTING:.0f} seconds"
         if said:
             raise SufficeError(f"the service could not start: {said}")
     except BaseException as error:
@@ -152,7 +153,7 @@ def serving(settings: Settings, sock: socket.socket) -> SpawnProcess:
 
 def _end(process: SpawnProcess) -> None:
     process.terminate()
-    process.join(PATIENCE)
+    process.join(STOPPING)
     if process.is_alive():
         process.kill()
         process.join()
