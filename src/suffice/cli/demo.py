@@ -143,7 +143,8 @@ def _moral(result: Demo) -> str:
         "Debt: successes owed. A cost below the optimum is bought with debt. All are told whether it worked, and the cost; "
         "the paper and its projected baseline use the step 20/√T. suffice spent "
         f"{percent(ours.cost / dearest.cost)} of what always showing everything costs.\n"
-        "Next: `suffice demo --live` to watch it on a page, the ten lines in README.md, or `suffice run` on your own stream."
+        "Next: `suffice demo --live` (`make live` in a checkout) to watch it on a page, the ten lines in README.md, or "
+        "`suffice run` on your own stream."
     )
 
 

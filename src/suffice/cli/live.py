@@ -19,7 +19,7 @@ from rich.text import Text
 from suffice.certificate import percent
 from suffice.checks import positive, whole
 from suffice.cli.commands import live_or_say
-from suffice.cli.terminal import console, plain_table, stoppable, tenths, waiting, watched, write_json
+from suffice.cli.terminal import console, plain_table, stoppable, tenths, watched, write_json
 from suffice.errors import InvalidArgument
 
 if TYPE_CHECKING:
@@ -51,8 +51,9 @@ def live(
 
     where = console(as_json)
     with stoppable(), Stage(port=port, pace=pace, first=first, seed=seed) as stage:
-        with waiting(where, "starting the service; the first time it compiles, for about a minute ..."):
-            stage.start()
+        if watched(where):  # no spinner: the service may say that it compiles, on the line below
+            where.print("starting the service ...")
+        stage.start()
         where.print(_story(stage, pace, first))
         _open(stage.address, opened, where)
         with suppress(KeyboardInterrupt):  # that is how it ends
@@ -175,7 +176,7 @@ def _end(stage: "Stage", where: Console, as_json: bool) -> None:
         share = _share(standing.cost, standing.told, standing.everything_cost)
         text = Text(f"{certificate}\nIt cost {share} of what always choosing everything does.")
         where.print(Panel(text, title=look.world.name, title_align="left"))
-    where.print(Text("Your own: `suffice serve`, and docs/service.", style="dim"))
+    where.print(Text("Your own: `suffice serve` (`make serve` in a checkout), and docs/service/index.md.", style="dim"))
 
 
 def _numbers(look: "Look", certificate: "RemoteCertificate") -> dict[str, Any]:

@@ -93,7 +93,7 @@ def rides() -> World:
     stream = Rides()
     return World(
         "rides",
-        "how many drivers to ask; outcomes come late, or never (simulated)",
+        "how many drivers to ask: until their chances to accept sum to the option; outcomes come late, or never (simulated)",
         target=0.9,
         phases=(
             Phase("as usual: 1 outcome in 100 is lost", stream, 1600, lost=0.01),
