@@ -457,7 +457,8 @@ def test_letters_that_a_pipe_does_not_have() -> None:
 
 def test_ctrl_c_ends_it_quietly() -> None:
     seen = sit("demo", "--easy", "5_000_000", stop_at="A classifier ranks")
-    assert seen.code == 130
+    # Where Ctrl-C meets code made from a text, as dataclasses is, Python itself ends by the signal. To a shell both are 130.
+    assert seen.code in (130, -2)
     assert "Traceback" not in seen.text
     assert "suffice:" not in seen.text
 

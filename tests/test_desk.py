@@ -192,6 +192,7 @@ assert done == [50] * 4, done
 """
 
 
+@pytest.mark.long
 def test_the_first_use_may_be_from_many_threads(tmp_path: Path) -> None:
     """With nothing compiled yet: a twin that is called before its callees are in place would be spoilt for good."""
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}

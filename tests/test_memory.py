@@ -696,6 +696,13 @@ def test_a_saved_memory_that_cannot_be_is_refused(memory: Any) -> None:
         Selector.from_state({**busy("full"), "memory": memory})
 
 
+def test_a_count_that_is_read_leaves_room_to_go_on() -> None:
+    state = busy_twin("reset")
+    state["kept"]["past"]["count"] = 10**15 - 100
+    with pytest.raises(StateError, match="count must be at most"):
+        Selector.from_state(state)
+
+
 @settings(max_examples=150, deadline=None)
 @given(data=st.data(), memory=st.sampled_from(["reset", "window 20", "discount 20"]))
 def test_whatever_is_read_is_refused_or_works(data: Any, memory: str) -> None:

@@ -341,7 +341,11 @@ def test_slow_clients_are_cut_off_while_others_are_served(tmp_path: Path) -> Non
             ready, _, _ = select.select(list(waiting.values()), [], [], 0.05)
             for name, line in list(waiting.items()):
                 if line in ready:
-                    part = line.recv(65536)
+                    try:
+                        part = line.recv(65536)
+                    except ConnectionResetError:  # our byte came after the end, and took the answer with it
+                        del waiting[name], answers[name]
+                        continue
                     answers[name] += part
                     if not part:
                         del waiting[name]
@@ -350,6 +354,7 @@ def test_slow_clients_are_cut_off_while_others_are_served(tmp_path: Path) -> Non
                         line.sendall(b"x" if "header" in name or "line" in name else b"")  # byte by byte
         for line in lines.values():
             line.close()
+        assert {"says nothing", "only ends of lines"} <= set(answers)
         for name, answer in answers.items():
             assert b"HTTP/1.1 408 Request Timeout\r\n" in answer, (name, answer)
             assert b'"status":' in answer

@@ -132,9 +132,9 @@ def take_past(arms: Any, kept: dict[str, Any]) -> None:
 
 
 def _counted(name: str, value: Any, least: int = 0) -> int:
-    number = whole(name, value, least)
-    if number > MOST_COUNTED:
-        raise StateError(f"{name} must be at most {MOST_COUNTED}, got {shown(value)}")
+    number, most = whole(name, value, least), MOST_COUNTED // 2  # half: what goes on from there can be read again
+    if number > most:
+        raise StateError(f"{name} must be at most {most}, got {shown(value)}")
     return number
 
 

@@ -39,7 +39,7 @@ export function setKey(text) {
   keys.text = text;
 }
 
-export const keyed = () => keys.text !== null;
+export const hasKey = () => keys.text !== null;
 
 /** The address of a selector, or of what is below it. */
 export const at = (name, below = "", query = {}) => {

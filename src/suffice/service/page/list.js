@@ -1,6 +1,6 @@
 // All selectors and where they stand, at a glance.
 
-import { ROOT, get } from "./api.js";
+import { ROOT, get, hasKey } from "./api.js";
 import { announce, conceal, fill, h, keyed, mark, say, table, tableRow } from "./dom.js";
 import { again } from "./live.js";
 import { STATUS, WORST_FIRST, badge, bullet, copyable, icon, setBadge, setBullet, statuses } from "./parts.js";
@@ -175,7 +175,7 @@ function setRow(row, one) {
 const rounded = (share) => (share > 0.01 ? Math.round(100 * share) / 100 : share);
 
 function invitation() {
-  const line = curl("PUT", new URL("v1/selectors/router", ROOT).href, EXAMPLE, false);
+  const line = curl("PUT", new URL("v1/selectors/router", ROOT).href, EXAMPLE, hasKey());
   return h("div", { class: "empty", "data-test": "empty" },
     h("h2", {}, "No selectors yet"),
     h("p", { class: "soft" }, "A selector holds one success rate at the least cost. Make one here, or from a shell:"),

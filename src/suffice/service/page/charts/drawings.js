@@ -88,7 +88,8 @@ export function debt({ fine, told }) {
 function debtSaid(last) {
   if (!last) return "Successes owed: target · outcomes − successes.";
   const ahead = last.ahead_at_most === null ? "" : `, nor ahead by more than ${number(last.ahead_at_most)}`;
-  return `${owed(last.debt)}; never behind by more than ${number(last.debt_at_most)}${ahead}.`;
+  const kept = last.debt <= last.debt_at_most ? "never" : "promised was never";
+  return `${owed(last.debt)}; ${kept} behind by more than ${number(last.debt_at_most)}${ahead}.`;
 }
 
 // --- the cost

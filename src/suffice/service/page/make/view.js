@@ -1,6 +1,6 @@
 // Make a selector: a form, and beside it the plan that it becomes. What is right and wrong is left to the service.
 
-import { Offline, Problem, ROOT, at, call, keyed } from "../api.js";
+import { Offline, Problem, ROOT, at, call, hasKey } from "../api.js";
 import { announce, fill, h, say } from "../dom.js";
 import { connection } from "../live.js";
 import { copyable } from "../parts.js";
@@ -116,7 +116,7 @@ class Make {
   preview() {
     const body = this.body();
     say(this.plan.pre, json(body));
-    say(this.line.pre, curl("PUT", new URL(at(this.name.text || "NAME"), ROOT).href, body, keyed()));
+    say(this.line.pre, curl("PUT", new URL(at(this.name.text || "NAME"), ROOT).href, body, hasKey()));
     const small = typeof body.target === "number" && body.target > 0 && body.target <= 0.01;
     const meant = `That is ${this.target.text}%. Did you mean ${100 * Number(this.target.text)}%?`;
     say(this.target.hinted, small ? meant : "At least so many of 100 outcomes succeed.");

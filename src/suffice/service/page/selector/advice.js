@@ -1,6 +1,6 @@
 // What to do when something is wrong: the evidence, then steps, with the names and numbers of this very selector.
 
-import { ROOT, keyed } from "../api.js";
+import { ROOT, hasKey } from "../api.js";
 import { fill, h } from "../dom.js";
 import { copyable, icon } from "../parts.js";
 import { count, curl, number, percent, plural, span } from "../words.js";
@@ -44,16 +44,15 @@ function infeasible(known, certificate) {
   const target = floor(0.95 * sure, 2);
   const possible = target > 0.05;
   const less =
-    `Or promise less. As far as is known, a target of ${percent(target)} with everything_success ${sure} can be met. ` +
-    ANOTHER;
+    `Or promise less. As far as is known, a target of ${percent(target)} with everything_success ${sure} can be met.`;
   return {
     name: "infeasible", icon: "infeasible", title: `No choice can reach ${percent(known.target)}`,
     evidence:
       `${everythingOf(known.plan).replace(/^e/, "E")} itself ${short(certificate)}: it fails at least ` +
       `${percent(least)} of the time (99% sure). The greatest target that it can carry is below ${percent(1 - least)}.`,
     steps: [
-      "Give the menu a better everything. If it failed only of late, mend it.",
-      possible ? less : "Or wait for more outcomes: too little is known so far to say which target could be met.",
+      `If it failed only of late, mend it. Else give the menu a better everything. ${ANOTHER}`,
+      possible ? less : `Or promise less: surely below ${percent(1 - least)}, and how much less more outcomes will show.`,
     ],
     plan: possible ? changed(known, { target }, sure) : null,
   };
@@ -170,7 +169,7 @@ function changed(known, changes, sure) {
     menu.kind === "recipe"
       ? { ...menu, recipe: { ...menu.recipe, everything_success: String(sure) } }
       : { ...menu, everything_success: sure };
-  const line = curl("PUT", new URL(`v1/selectors/${another(known.name)}`, ROOT).href, plan, keyed());
+  const line = curl("PUT", new URL(`v1/selectors/${another(known.name)}`, ROOT).href, plan, hasKey());
   return line.length > MOST_SHOWN ? null : line;
 }
 

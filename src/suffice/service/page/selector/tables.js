@@ -28,7 +28,9 @@ export function arms(onAll) {
 
 export function setArms(part, found, ends, model) {
   const fair = model ? "; what a model played is no fair sample, so they come from the other plays" : "";
-  say(part.note, `Most played first. “At most” and “at least”: what is certain of an option so far${fair}.`);
+  // A shift makes what was learned before it untrue, until it is noticed and forgotten.
+  say(part.note, "Most played first, since it last had reason to forget. “At most” and “at least” are certain as long " +
+    `as the world stays as it was${fair}.`);
   keyed(part.rows.body, found.arms, (one) => one.arm, () => makeArm(), (row, one) => setArm(row, one, ends));
   const most = Math.min(found.total, MANY);
   conceal(part.all, found.arms.length >= most, part.whole);

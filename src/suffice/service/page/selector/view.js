@@ -1,6 +1,6 @@
 // One selector, live: the verdict, the numbers, the charts, what to do, and a way to try it.
 
-import { Problem, ROOT, at, call, download, get, keyed } from "../api.js";
+import { Problem, ROOT, at, call, download, get, hasKey } from "../api.js";
 import { Charts } from "../charts/all.js";
 import { announce, fill, h, mark, say } from "../dom.js";
 import { Refresher, listen, patiently } from "../live.js";
@@ -140,7 +140,7 @@ function plan(state, facts) {
 /** A file of the service: a plain link where no key is needed, so that the largest one does not go through memory. */
 function saved(label, path, called, error, signal) {
   const said = [`${label} `, h("span", { class: "soft" }, called.split(".").pop().toUpperCase())];
-  if (!keyed()) return h("a", { class: "button small", href: new URL(path, ROOT).href, download: called }, said);
+  if (!hasKey()) return h("a", { class: "button small", href: new URL(path, ROOT).href, download: called }, said);
   const fetchIt = async () => {
     error.hidden = true;
     try {
