@@ -50,6 +50,11 @@ export class Charts {
     return Math.max(40, Math.min(240, Math.round(width / 5)));
   }
 
+  /** Milliseconds until it is worth looking again: in a second, a stretch of a minute hardly changes. */
+  every() {
+    return Math.min(5_000, Math.max(1_000, 250 * (this.kept?.width ?? 0)));
+  }
+
   /** What happened over time: at first all of it, then only the last stretches, which is cheap for the server. */
   async load(name, signal) {
     const from = this.since === null ? null : Math.floor(now() - this.since);

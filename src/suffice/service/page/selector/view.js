@@ -64,7 +64,7 @@ function looks(state, parts) {
       },
     },
     {
-      name: "history", every: () => 1_000, needed: () => true,
+      name: "history", every: () => parts.charts.every(), needed: () => true,
       load: async (signal) => parts.charts.set(state.known, await parts.charts.load(state.name, signal), state.ends),
     },
     {
@@ -75,7 +75,7 @@ function looks(state, parts) {
       },
     },
     {
-      name: "decisions", every: () => 2_000, needed: () => true,
+      name: "decisions", every: () => 3_000, needed: () => true,
       load: async (signal) => {
         const found = await get(at(state.name, "decisions", { limit: state.rows + 1 }), signal);
         setDecisions(parts.decisions, found.decisions, state.rows);
