@@ -117,6 +117,12 @@ def test_a_file_of_ones_own_is_all_that_is_written(tmp_path: Path) -> None:
     assert not (tmp_path / "home").exists()
 
 
+def refused(code: str, said: str) -> None:
+    """Run it in a Python of its own: it must end with this one sentence."""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", said)
+
+
 def test_nobodys_home_is_said() -> None:
     code = (
         "from pathlib import Path\n"
@@ -124,9 +130,7 @@ def test_nobodys_home_is_said() -> None:
         "Path.home = nowhere\n"
         "from suffice.cli import main; main(['--install-completion', '--shell', 'bash'])"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "suffice: HOME must be set, or say where to write: --out FILE\n"
+    refused(code, "suffice: HOME must be set, or say where to write: --out FILE\n")
 
 
 def test_the_shell_is_found_or_asked_for(tmp_path: Path) -> None:
@@ -139,6 +143,4 @@ def test_the_shell_is_found_or_asked_for(tmp_path: Path) -> None:
         "detect.detect_shell = lost\n"
         "from suffice.cli import main; main(['--install-completion'])"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "suffice: shell must be said here: --shell bash, zsh or fish\n"
+    refused(code, "suffice: shell must be said here: --shell bash, zsh or fish\n")

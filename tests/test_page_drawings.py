@@ -168,3 +168,10 @@ def test_chosen_colours_are_taken(visit: Visit, site: Site) -> None:
     outline = "(one) => getComputedStyle(one).outlineStyle"
     assert chosen.evaluate(outline) == "solid"
     assert other.evaluate(outline) == "none"
+
+
+@pytest.mark.parametrize(("width", "wait"), [(None, 1000), (0.25, 1000), (4, 1000), (8, 2000), (60, 5000)])
+def test_a_long_history_is_looked_at_less_often(asked: Callable[..., Any], width: float | None, wait: int) -> None:
+    """A stretch of a minute hardly changes in a second."""
+    body = "({ Charts }, width) => Charts.prototype.every.call({ kept: width === null ? null : { width } })"
+    assert asked("charts/all.js", body, width) == wait

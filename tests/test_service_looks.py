@@ -322,6 +322,34 @@ def test_many_who_look_look_once() -> None:
     serve(do)
 
 
+def test_a_long_look_is_rested_after() -> None:
+    """A selector of thousands of groups must not keep the server busy for one who listens."""
+
+    async def do(api: Api) -> None:
+        await api.put()
+        standing, looks, waits = await api.keeper.standing("router"), 0, []
+
+        async def look(name: str) -> Any:
+            nonlocal looks
+            looks += 1
+            await asyncio.sleep(0.15)  # longer than what was seen may be old
+            return standing
+
+        some = streams.Streams(look, 3)
+
+        async def wait(seconds: float, check: Any) -> bool:
+            waits.append(seconds)
+            return looks == 2
+
+        some._wait = wait  # type: ignore[method-assign]
+        assert len([event async for event in some.events("router", 0.2, standing)]) == 1
+        assert waits[0] == 0.2
+        assert all(seconds >= 0.15 * streams.REST for seconds in waits[1:])
+        assert len(waits) == 3
+
+    serve(do)
+
+
 def test_streams_are_limited() -> None:
     async def do(api: Api) -> None:
         await api.put()

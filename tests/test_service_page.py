@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from suffice import Menu, Selector
 from suffice.certificate import STATUSES
 from suffice.kernels.layout import HINT
+from suffice.service import standing
 from suffice.service.chart import Chart
 from suffice.service.http.edge import CSP
 from suffice.service.http.page import FOLDER, MEDIA, read
@@ -212,6 +213,22 @@ def test_what_other_processes_taught_moves_the_dual_of_a_list() -> None:
         (listed,) = (await api.call("GET", "/v1/selectors"))["selectors"]
         assert listed["dual"] < dual
 
+    serve(do)
+
+
+def test_what_is_remembered_of_standings_is_little(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def do(api: Api) -> None:
+        known = api.keeper._stood._known
+        for name in "abc":
+            await api.put(name)
+        await api.call("GET", "/v1/selectors")
+        assert 1 <= len(known) <= 2
+        known.clear()
+        monkeypatch.setattr(standing, "LONG", 10)  # characters of a plan
+        assert len((await api.call("GET", "/v1/selectors"))["selectors"]) == 3
+        assert not known
+
+    monkeypatch.setattr(standing, "REMEMBERED", 2)
     serve(do)
 
 

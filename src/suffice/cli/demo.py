@@ -12,10 +12,11 @@ from suffice import demo as demonstration
 from suffice.certificate import percent
 from suffice.checks import whole
 from suffice.cli.commands import OPTIONS, AsJson, Flag, MaybeWhole, Whole, command
-from suffice.cli.live import FIRST, PACE, live
+from suffice.cli.live import live
 from suffice.cli.terminal import bars, console, stepping, write_json
 from suffice.demo import Demo
 from suffice.errors import InvalidArgument
+from suffice.live import FIRST, PACE
 
 TABLE = Group("Without --live", sort_key=5)
 LIVE = Group("With --live", sort_key=6)

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from suffice.client import RemoteCertificate
     from suffice.live.stage import Look, Stage
 
-PACE: Final = 40.0  # decisions per second of each world: each has shifted within a minute
-FIRST: Final = 2000  # decisions of each world at the beginning, so that there is something to see
 OFTEN: Final = 0.5  # seconds between looks in a terminal
 SELDOM: Final = 5.0  # … and elsewhere
 RECENT: Final = 10  # looks back that count as now

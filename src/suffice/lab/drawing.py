@@ -1,5 +1,6 @@
 """Figures for the screen and for print: light and dark, colours that everyone can tell apart, the same data the same file."""
 
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -64,17 +65,24 @@ def dress(panel: Any, style: str) -> None:
 
 def draw(experiment: Experiment, numbers: Numbers, folder: Path) -> list[str]:
     """Write NAME.svg, NAME-dark.svg and NAME.png for every figure of an experiment; their names."""
+    return twins(lambda sheet: experiment.draw(numbers, sheet), folder)
+
+
+def twins(
+    paint: Callable[[Sheet], None], folder: Path, *, png: bool = True, look: Mapping[Any, Any] = SVG
+) -> list[str]:
+    """Write NAME.svg, NAME-dark.svg and perhaps NAME.png for every figure that is painted; their names."""
     names: list[str] = []
     for style, ending in (("light", ""), ("dark", "-dark")):
         sheet = Sheet(style)
-        with mpl.rc_context(SVG):
-            experiment.draw(numbers, sheet)
+        with mpl.rc_context(dict(look)):
+            paint(sheet)
             sheet.finish()
             for name, figure in sheet.figures.items():
                 figure.savefig(
                     folder / f"{name}{ending}.svg", metadata={"Date": None}, facecolor=figure.get_facecolor()
                 )
-                if style == "light":
+                if png and style == "light":
                     figure.savefig(folder / f"{name}.png", dpi=200, metadata={"Software": None})
         names = list(sheet.figures)
     return names

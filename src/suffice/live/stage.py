@@ -14,6 +14,7 @@ from typing import Final, Self
 
 from suffice.client import Client, RemoteCertificate, RemoteSelector, Standing
 from suffice.errors import SufficeError
+from suffice.live import FIRST, PACE
 from suffice.live.player import Player
 from suffice.live.worlds import World, all_worlds
 from suffice.service.http.server import address_of, bind
@@ -50,8 +51,8 @@ class Stage:
         self,
         *,
         port: int = 0,
-        pace: float = 40.0,
-        first: int = 2000,
+        pace: float = PACE,
+        first: int = FIRST,
         seed: int = 0,
         worlds: Sequence[World] | None = None,
     ) -> None:

@@ -16,9 +16,7 @@ from suffice.service.records import Standing
 Check = Callable[[], Awaitable[Any]]
 
 CHECKED: Final = 2.0  # seconds between two looks whether who listens still may
-REST: Final = (
-    10.0  # times as long as a look took: who listens to a selector of thousands of groups takes a tenth of a server
-)
+REST: Final = 10.0  # times as long as a look took: who listens takes at most a tenth of a server, however many groups
 BEAT: Final = 15.0  # seconds after which something is said in any case, so that nobody between takes the line for dead
 
 
