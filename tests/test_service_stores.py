@@ -1,15 +1,15 @@
 """The contract of stores: memory, SQLite and PostgreSQL, each the real thing."""
 
 import asyncio
-import math
 import sqlite3
 from collections.abc import Callable, Coroutine, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 import asyncpg
 import pytest
+from jobs import ODD, Job, asked, settled
 from postgres import Postgres, running
 
 from suffice.errors import InvalidArgument
@@ -20,7 +20,8 @@ from suffice.service.stores import open_store
 from suffice.service.stores.base import Changes, Shards, Store, Whose
 from suffice.service.stores.copy import copy
 from suffice.service.stores.memory import MemoryStore
-from suffice.service.stores.postgres import SETTINGS, STARTING
+from suffice.service.stores.postgres import STARTING
+from suffice.service.stores.postgres_line import SETTINGS
 from suffice.service.stores.schema import VERSION
 
 Got = TypeVar("Got")
@@ -38,52 +39,6 @@ def run(url: str, do: Callable[[Store], Coroutine[Any, Any, Got]]) -> Got:
             await store.close()
 
     return asyncio.run(whole())
-
-
-@dataclass
-class Job:
-    """Work that writes what it is told to, and remembers what it was shown."""
-
-    asks: set[Whose] = field(default_factory=set)
-    keys: set[tuple[int, str]] = field(default_factory=set)
-    tells: list[tuple[int, int]] = field(default_factory=list)
-    on_ask: Callable[[int, Mapping[Whose, Shards]], Changes] | None = None
-    on_tell: Callable[[int, Mapping[tuple[int, int], Row]], Changes] | None = None
-    shard: int = -1
-    found: Mapping[Whose, Shards] = field(default_factory=dict)
-    replies: Mapping[tuple[int, str], Reply] = field(default_factory=dict)
-    rows: Mapping[tuple[int, int], Row] = field(default_factory=dict)
-    asked: bool = False
-    spared: Exception | None = None
-
-    def ask(self, shard: int, found: Mapping[Whose, Shards], replies: Mapping[tuple[int, str], Reply]) -> Changes:
-        """Remember, and write what is to be written."""
-        self.shard, self.found, self.replies = shard, found, replies
-        return self.on_ask(shard, found) if self.on_ask else Changes()
-
-    def tell(self, shard: int, found: Mapping[Whose, Shards], rows: Mapping[tuple[int, int], Row]) -> Changes:
-        """Remember, and write what is to be written."""
-        self.shard, self.found, self.rows = shard, found, rows
-        return self.on_tell(shard, rows) if self.on_tell else Changes()
-
-    def spare(self, error: Exception) -> None:
-        """Remember."""
-        self.spared = error
-
-
-def asked(*rows: Row, **more: Any) -> Job:
-    whose = {(row.selector, "") for row in rows} | {(row.selector, row.group) for row in rows}
-    return Job(asks=whose, on_ask=lambda shard, found: Changes(asked=list(rows), **more))
-
-
-def settled(*rows: Row) -> Job:
-    return Job(
-        tells=sorted((row.selector, row.id) for row in rows),
-        on_tell=lambda shard, found: Changes(settled=[replace(row, by=shard) for row in rows]),
-    )
-
-
-ODD = Row(1, 0, "Łódź ✓", 3, math.pi, 1.5e9 + 1e-6, due=1.5e9 + 60.25, note='{"context": {"a": "\\u0000"}}')
 
 
 class TestContract:
@@ -580,7 +535,7 @@ def test_a_lost_connection_is_made_again(postgres: Postgres) -> None:
     async def do() -> None:
         (store,) = await _opened(postgres.database(), 1)
         await store.transact(asked(ODD))
-        await store._connection.execute("SET idle_session_timeout = '50ms'")
+        await store._line.connection.execute("SET idle_session_timeout = '50ms'")
         await asyncio.sleep(0.3)
         new = replace(ODD, id=1)
         for _ in range(2):  # at worst the first finds out
@@ -600,7 +555,7 @@ def test_what_is_acknowledged_is_on_disk_whatever_the_database_says(postgres: Po
     postgres.say(url, f"ALTER DATABASE {url.split('/')[3].split('?')[0]} SET synchronous_commit = off;")
 
     async def do(store: Any) -> None:
-        assert await store._connection.fetchval("SHOW synchronous_commit") == "on"
+        assert await store._line.connection.fetchval("SHOW synchronous_commit") == "on"
 
     run(url, do)
 

@@ -27,7 +27,7 @@ from suffice.service.stores import open_store
 ASKING = 0x7377  # the advisory locks by which asks of a selector take turns
 QUICK = """
 import os
-from suffice.service.stores.postgres import SETTINGS
+from suffice.service.stores.postgres_line import SETTINGS
 SETTINGS.update(application_name=f"suffice-{os.getpid()}", lock_timeout="2s", idle_in_transaction_session_timeout="2s")
 """
 

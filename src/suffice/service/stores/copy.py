@@ -10,7 +10,8 @@ from suffice.errors import InvalidArgument
 from suffice.service.errors import Conflict, StoreDown
 from suffice.service.stores import open_store
 from suffice.service.stores.base import Store
-from suffice.service.stores.postgres import SETTINGS, PostgresStore, speaking
+from suffice.service.stores.postgres import PostgresStore
+from suffice.service.stores.postgres_line import SETTINGS, speaking
 from suffice.service.stores.schema import TABLES, VERSION, check_version
 from suffice.service.stores.sqlite import SqliteStore
 

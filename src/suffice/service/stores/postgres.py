@@ -11,8 +11,7 @@
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncIterator, Callable, Collection, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, Final, TypeVar
 
 import asyncpg
@@ -22,6 +21,7 @@ from suffice.service.records import Kept, Key, Reply, Row
 from suffice.service.shards import read
 from suffice.service.stores import postgres_sql as sql
 from suffice.service.stores.base import Shards, Store, Whose, Work, too_many, whose
+from suffice.service.stores.postgres_line import LOST, SETTINGS, TROUBLE, Line, said_of, settings_for, speaking
 from suffice.service.stores.schema import STEPS, VERSION, check_version, kept_of, key_of, key_values, row_of
 
 Got = TypeVar("Got")
@@ -32,15 +32,6 @@ SHARDS: Final = STARTING + 1
 ASKING: Final = STARTING + 2
 ADDING: Final = STARTING + 3
 READERS: Final = 4
-SETTINGS: Final = {
-    "application_name": "suffice",
-    "search_path": sql.SCHEMA,
-    "jit": "off",
-    # A process that stops in the middle of a transaction must not keep the others waiting.
-    "lock_timeout": "15s",
-    "idle_in_transaction_session_timeout": "15s",
-    "statement_timeout": "60s",
-}
 
 
 class PostgresStore(Store):
@@ -51,7 +42,8 @@ class PostgresStore(Store):
     def __init__(self, url: str) -> None:
         self.url = url
         self._pool: asyncpg.Pool | None = None
-        self._connection: asyncpg.Connection | None = None
+        self._settings = SETTINGS
+        self._line: Line | None = None
         self._shard = -1
 
     # --- open and close
@@ -61,10 +53,11 @@ class PostgresStore(Store):
             connection = await asyncpg.connect(self.url, server_settings=SETTINGS, timeout=10)
             try:
                 await self._migrate(connection)
+                self._settings = settings_for(connection.get_server_version().major)
             finally:
                 await connection.close()
             self._pool = await asyncpg.create_pool(
-                self.url, min_size=0, max_size=READERS, server_settings=SETTINGS, timeout=10, command_timeout=60
+                self.url, min_size=0, max_size=READERS, server_settings=self._settings, timeout=10, command_timeout=60
             )
             if not keys_only:
                 await self._writer()
@@ -89,10 +82,10 @@ class PostgresStore(Store):
                 await connection.execute("INSERT INTO schema_version VALUES ($1)", VERSION)
 
     async def close(self) -> None:
-        connection, self._connection = self._connection, None
-        if connection is not None:
+        line, self._line = self._line, None
+        if line is not None:
             with contextlib.suppress(OSError, asyncpg.PostgresError, asyncpg.InterfaceError):
-                await connection.close(timeout=5)
+                await line.connection.close(timeout=5)
         pool, self._pool = self._pool, None
         if pool is not None:
             try:
@@ -103,84 +96,88 @@ class PostgresStore(Store):
     async def ping(self) -> None:
         await self._fetch(lambda one: one, "SELECT 1")
 
-    async def _writer(self) -> asyncpg.Connection:
-        """The connection that writes. It holds the lock on our shard: if it is lost, so is the shard."""
-        if self._connection is not None and not self._connection.is_closed():
-            return self._connection
-        connection = await asyncpg.connect(self.url, server_settings=SETTINGS, timeout=10, command_timeout=60)
-        if await connection.fetchval("SHOW synchronous_commit") == "off":  # what is acknowledged must be on disk
-            await connection.execute("SET synchronous_commit = on")
-        shard = 0
-        while not await connection.fetchval("SELECT pg_try_advisory_lock($1, $2)", SHARDS, shard):
-            shard += 1
-        self._connection, self._shard = connection, shard
-        return connection
+    async def _writer(self) -> Line:
+        """The line that writes. It holds the lock on our shard: if it is lost, so is the shard."""
+        if self._line is not None and not self._line.connection.is_closed():
+            return self._line
+        connection = await asyncpg.connect(self.url, server_settings=self._settings, timeout=10, command_timeout=60)
+        try:
+            if await connection.fetchval("SHOW synchronous_commit") == "off":  # what is acknowledged must be on disk
+                await connection.execute("SET synchronous_commit = on")
+            shard = 0
+            while not await connection.fetchval("SELECT pg_try_advisory_lock($1, $2)", SHARDS, shard):
+                shard += 1
+            self._line, self._shard = await Line.ready(connection, sql.WRITER), shard
+        except BaseException:
+            connection.terminate()
+            raise
+        return self._line
 
     # --- decisions
 
     async def transact(self, work: Work) -> None:
         async with speaking():
-            connection = await self._writer()
+            line = await self._writer()
             flushed = False
             try:
                 if work.asks:
-                    await self._ask(connection, work)
+                    await self._ask(line, work)
                 if work.tells:
-                    flushed = await self._tell(connection, work)
+                    flushed = await self._tell(line, work)
             except BaseException as error:
-                self._drop(connection)
+                self._drop(line)
                 if not work.asked or not isinstance(error, TROUBLE):
                     raise
                 # The asks are committed: they must not be lost for others to wait for, because tells failed.
                 work.spare(StoreDown(said_of(error)))
             if work.asks and not flushed:
-                connection = await self._writer()
+                line = await self._writer()
                 try:
-                    await connection.execute(sql.FLUSH)
+                    await line.fetch(sql.FLUSH)
                 except BaseException:
-                    self._drop(connection)
+                    self._drop(line)
                     raise
 
-    def _drop(self, connection: asyncpg.Connection) -> None:
+    def _drop(self, line: Line) -> None:
         """Nobody knows what state it is in."""
-        connection.terminate()
-        self._connection = None
+        line.connection.terminate()
+        self._line = None
 
-    async def _ask(self, connection: asyncpg.Connection, work: Work) -> None:
-        async with connection.transaction():
+    async def _ask(self, line: Line, work: Work) -> None:
+        async with line.connection.transaction():
             # Seen by all at once, on disk by the time of the commit that follows in `transact`.
-            await connection.execute("SET LOCAL synchronous_commit = off")
-            await connection.execute(sql.TURNS, ASKING, sorted({selector for selector, _ in work.asks}))
-            found = await self._found(connection, work.asks)
+            await line.connection.execute("SET LOCAL synchronous_commit = off")
+            await line.fetch(sql.TURNS, ASKING, sorted({selector for selector, _ in work.asks}))
+            found = await self._found(line, work.asks)
             replies = {}
             if work.keys:
                 numbers, keys = zip(*work.keys, strict=True)
-                for values in await connection.fetch(sql.REPLIES, list(numbers), list(keys)):
+                for values in await line.fetch(sql.REPLIES, list(numbers), list(keys)):
                     replies[(values[0], values[1])] = Reply(*values)
-            await self._write(connection, work.ask(self._shard, found, replies))
+            await self._write(line, work.ask(self._shard, found, replies))
         work.asked = True
 
-    async def _tell(self, connection: asyncpg.Connection, work: Work) -> bool:
+    async def _tell(self, line: Line, work: Work) -> bool:
         """Whether anything was written: only then has the commit waited for the disk."""
-        async with connection.transaction():
+        async with line.connection.transaction():
             numbers, ids = zip(*work.tells, strict=True)
-            locked = await connection.fetch(sql.LOCK, list(numbers), list(ids))
+            locked = await line.fetch(sql.LOCK, list(numbers), list(ids))
             rows = {(values[0], values[1]): row_of(values) for values in locked}
-            found = await self._found(connection, whose(work, rows.values()))
+            found = await self._found(line, whose(work, rows.values()))
             changes = work.tell(self._shard, found, rows)
-            await self._write(connection, changes)
+            await self._write(line, changes)
         return bool(changes)
 
-    async def _found(self, connection: asyncpg.Connection, wanted: Collection[Whose]) -> dict[Whose, Shards]:
+    async def _found(self, line: Line, wanted: Collection[Whose]) -> dict[Whose, Shards]:
         numbers, groups = zip(*wanted, strict=True)
         result: dict[Whose, Shards] = {}
-        for number, group, shard, text in await connection.fetch(sql.COUNTERS, list(numbers), list(groups)):
+        for number, group, shard, text in await line.fetch(sql.COUNTERS, list(numbers), list(groups)):
             result.setdefault((number, group), {})[shard] = read(text)
         return result
 
-    async def _write(self, connection: asyncpg.Connection, changes: Any) -> None:
+    async def _write(self, line: Line, changes: Any) -> None:
         for statement, columns in sql.written(changes, self._shard):
-            await connection.execute(statement, *columns)
+            await line.fetch(statement, *columns)
 
     async def rows(self, selector: int, after: int, limit: int) -> list[Row]:
         return await self._fetch(row_of, sql.ROWS, selector, after, limit)
@@ -237,16 +234,17 @@ class PostgresStore(Store):
         return await self._fetch(kept_of, sql.SELECTORS, after, archived, limit)
 
     async def add(self, name: str, plan: str, at: float, most: int) -> tuple[Kept, bool]:
-        async with speaking(), self._readers.acquire() as connection, connection.transaction():
-            await connection.execute("SELECT pg_advisory_xact_lock($1)", ADDING)
-            found = await connection.fetchrow(sql.SELECTOR, name)
-            if found is not None:
-                return kept_of(found), False
-            count, last = await connection.fetchrow("SELECT COUNT(*), COALESCE(MAX(number), 0) FROM selectors")
-            if count >= most:
-                raise too_many(most)
-            await connection.execute(sql.ADD, last + 1, name, plan, at)
-            return Kept(last + 1, name, plan, at), True
+        async with speaking(), self._readers.acquire() as connection:
+            line = await Line.ready(connection, sql.ADDER)
+            async with connection.transaction():
+                await line.fetch(sql.TURN, ADDING)
+                for found in await line.fetch(sql.SELECTOR, name):
+                    return kept_of(found), False
+                ((count, last),) = await line.fetch(sql.LAST)
+                if count >= most:
+                    raise too_many(most)
+                await line.fetch(sql.ADD, last + 1, name, plan, at)
+                return Kept(last + 1, name, plan, at), True
 
     async def archive(self, name: str, at: float | None) -> Kept | None:
         await self._change("UPDATE selectors SET archived = $2 WHERE name = $1", name, at)
@@ -274,25 +272,3 @@ class PostgresStore(Store):
 
     async def revoke_key(self, identity: str, at: float) -> bool:
         return bool(await self._change(sql.REVOKE_KEY, identity, at))
-
-
-TROUBLE: Final = (
-    OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError, ValueError,
-)  # fmt: skip
-LOST: Final = (OSError, asyncpg.PostgresConnectionError, asyncpg.InterfaceError, asyncpg.InternalClientError)
-
-
-@asynccontextmanager
-async def speaking() -> AsyncIterator[None]:
-    """Whatever goes wrong with the database becomes one sentence."""
-    try:
-        yield
-    except TROUBLE as error:
-        raise StoreDown(said_of(error)) from error
-
-
-def said_of(error: BaseException) -> str:
-    """What went wrong, in one sentence. What is wrong with an address is not quoted: it may hold a password."""
-    said = str(error).split("\n")[0] or type(error).__name__
-    said = "its address cannot be read" if isinstance(error, ValueError) else said
-    return f"the database could not be used, and nothing was acknowledged: {said}"

@@ -23,6 +23,7 @@ def _arrays(types: list[str]) -> str:
 
 # A commit that waits for the disk, and with it for all that was committed before. Nobody listens to the message.
 FLUSH: Final = f"SELECT pg_logical_emit_message(true, '{SCHEMA}', '')"
+TURN: Final = "SELECT pg_advisory_xact_lock($1::bigint)"
 TURNS: Final = "SELECT pg_advisory_xact_lock($1::integer, one::integer) FROM unnest($2::bigint[]) AS one"
 REPLIES: Final = """SELECT r.selector, r.idempotency_key, r.digest, r.answer, r.at FROM replies r
     JOIN unnest($1::bigint[], $2::text[]) AS w(selector, key) ON r.selector = w.selector AND r.idempotency_key = w.key"""
@@ -58,6 +59,7 @@ SELECTOR: Final = f"SELECT {KEPT} FROM selectors WHERE name = $1"
 # Names are compared byte by byte, as in SQLite and in Python.
 SELECTORS: Final = f"""SELECT {KEPT} FROM selectors WHERE name COLLATE "C" > $1 AND ($2 OR archived IS NULL)
     ORDER BY name COLLATE "C" LIMIT $3"""
+LAST: Final = "SELECT COUNT(*), COALESCE(MAX(number), 0) FROM selectors"
 ADD: Final = "INSERT INTO selectors (number, name, plan, created) VALUES ($1, $2, $3, $4)"
 SAVE: Final = """INSERT INTO snapshots (selector, events, state) VALUES ($1, $2, $3)
     ON CONFLICT (selector) DO UPDATE SET events = excluded.events, state = excluded.state
@@ -79,6 +81,10 @@ ANSWER: Final = f"""INSERT INTO replies (selector, idempotency_key, digest, answ
     SELECT * FROM unnest({_arrays(["bigint", "text", "text", "text", "double precision"])})
     ON CONFLICT (selector, idempotency_key) DO UPDATE
     SET digest = excluded.digest, answer = excluded.answer, at = excluded.at"""
+
+# What is said in transactions that others wait for.
+WRITER: Final = (TURNS, REPLIES, COUNTERS, LOCK, INSERT, UPDATE, COUNT, ANSWER, FLUSH)
+ADDER: Final = (TURN, SELECTOR, LAST, ADD)
 
 
 def written(changes: Changes, shard: int) -> Iterator[tuple[str, list[list[Any]]]]:
