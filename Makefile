@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 
-.PHONY: help demo live serve test browser test-long bench reproduce docs docs-links figures lint clean
+.PHONY: help demo live serve test browser compiled test-long bench reproduce docs docs-links figures lint clean
 
 help:
 	@echo "make demo       see it work: a real stream, four methods, one table"
@@ -30,8 +30,13 @@ live: $(VENV)/live.stamp
 serve: $(VENV)/service.stamp
 	@$(BIN)/suffice serve
 
-test: lint browser
+test: $(VENV)/dev.stamp
+	@$(MAKE) --no-print-directory -j2 lint browser compiled
 	$(BIN)/python -m pytest -n auto -q
+
+# Beside the checks of the text: compiled once here, not by each process of the tests.
+compiled: $(VENV)/dev.stamp
+	@$(BIN)/python -c "from suffice.kernels.warm import warmup; warmup()"
 
 # A Chromium for the tests of the page: found, or installed where this machine allows. Without one they are skipped, and say so.
 browser: $(VENV)/dev.stamp
