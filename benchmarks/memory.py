@@ -12,12 +12,11 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-import matplotlib as mpl
 import numpy as np
 from numpy.typing import NDArray
 
 from suffice import Selector, optimum, simulate
-from suffice.lab.drawing import Sheet
+from suffice.lab.drawing import Sheet, twins
 from suffice.lab.fit import mean
 from suffice.streams import Apis, LabelRanks, Phases, Points, Rides
 from suffice.streams.shapes import Beta
@@ -141,10 +140,9 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def draw(curves: dict[str, dict[str, Floats]], world: World, folder: Path) -> None:
-    """The regret over time through a shift: a panel per chooser, the mean over seeds of each memory."""
-    sheet = Sheet("light")
-    # With this salt and no date, the same numbers give the same file; text stays text.
-    with mpl.rc_context({"svg.hashsalt": "suffice", "svg.fonttype": "none", "font.size": 9}):
+    """The regret over time through a shift: a panel per chooser, the mean over seeds of each memory. Light and dark."""
+
+    def paint(sheet: Sheet) -> None:
         panels = sheet.panels("memory", len(curves), width=4.2, height=3.2)
         for panel, (chooser, lines) in zip(panels, curves.items(), strict=True):
             for memory, rows in lines.items():
@@ -153,18 +151,16 @@ def draw(curves: dict[str, dict[str, Floats]], world: World, folder: Path) -> No
                 panel.plot(steps, rows.mean(axis=0)[steps], color=colour, linestyle=dashes, linewidth=1.6, label=memory)
             for end in np.cumsum([length for _, length in world.phases])[:-1].tolist():
                 panel.axvline(end, color=sheet.colour("target"), linewidth=0.8, linestyle=":")
-            panel.set_title(f"{world.name}, {chooser}", loc="left", fontsize=9)
+            panel.set_title(f"{world.name}, {chooser}", loc="left", fontsize=9, color=panel.title.get_color())
             panel.set_xlabel("step (dotted: the world shifts)")
             panel.set_xticks(range(0, world.length + 1, 10_000))
             panel.xaxis.set_major_formatter("{x:,.0f}")
             panel.yaxis.set_major_formatter("{x:,.0f}")
         panels[0].set_ylabel("pseudo-regret so far")
         panels[0].legend(loc="upper left", fontsize=8)
-        sheet.finish()
-        figure = sheet.figures["memory"]
-        folder.mkdir(parents=True, exist_ok=True)
-        figure.savefig(folder / "memory.svg", metadata={"Date": None}, facecolor=figure.get_facecolor())
-        figure.savefig(folder / "memory.png", dpi=200, metadata={"Software": None})
+
+    folder.mkdir(parents=True, exist_ok=True)
+    twins(paint, folder, png=False)
 
 
 def main() -> int:
@@ -195,7 +191,7 @@ def main() -> int:
             head = ["world", "memory", *middle, "all" if middle else "regret", "largest debt"]
             print(f"\n{title}, chooser {chooser}, {given.seeds} seeds\n\n{table(head, rows)}\n", flush=True)
     draw(curves, shifting()[0], given.out)
-    say("drew memory.svg and memory.png")
+    say("drew memory.svg and memory-dark.svg")
     return 0
 
 

@@ -35,16 +35,16 @@ def main() -> None:
     """Quote an interval for each half-hour."""
     parser = arguments(__doc__)
     parser.add_argument("--path", help="elec2.npz, instead of the made-up year")
-    parser.add_argument(
-        "--chooser", default="optimist", help="or 'auto', which samples, and compiles for a while at first"
-    )
+    parser.add_argument("--chooser", default="optimist", help="or 'thompson', which samples")
     given = parser.parse_args()
     demand = np.load(given.path)["nswdemand"].astype(np.float64) if given.path else made_up(np.random.default_rng(1))
     forecast, demand = demand[:-WEEK], demand[WEEK:]
     errors = np.clip(0.5 + (demand - forecast) / (2.0 * REACH), 0.0, 1.0)  # 0.5: the forecast was right
 
     menu = suffice.Menu.intervals(step=0.1, nothing=False)
-    selector, watch = suffice.Selector(menu, TARGET, chooser=given.chooser), Watch()
+    # Bounds are named, lest "auto" find others where there is a compiler: the numbers are then the same everywhere.
+    settings = {"chooser": given.chooser, "bounds": "contained", "memory": "reset"}
+    selector, watch = suffice.Selector(menu, TARGET, **settings), Watch()
     for error in errors.tolist():
         decision = selector.ask()
         low, high = decision.option  # yours: quote forecast + (low − 0.5)·2·REACH to forecast + (high − 0.5)·2·REACH

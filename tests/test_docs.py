@@ -36,7 +36,7 @@ BOOK = {
         "service/stores",
     ],
     "Lab": ["reproduce", "lab", "rivals", "results"],
-    "Reference": ["reference/index", "extending", "code", "glossary", "changelog"],
+    "Reference": ["reference/index", "extending", "code", "glossary", "stability", "changelog", "contributing"],
 }
 
 # Snippets that stand in a file of their own: what is in them, and the test that runs them from the page, or line by line.
@@ -138,6 +138,9 @@ def test_links_into_the_repository_become_links_of_the_site(tmp_path: Path, monk
 
     assert there("[x](../../examples/one.py)") == "[x](../gallery/one.md)"
     assert there("[x](../../examples/two.py)") == "[x](../../examples/two.py)"  # no page of its own: for download
+    assert (
+        there("[x](../../examples/one.py)", docs / "gallery" / "one.md") == "[x](../../examples/one.py)"
+    )  # its own, too
     assert there("[x](../../README.md#honest-limits)") == "[x](../index.md)"
     assert there("[x](../../benchmarks/RESULTS.md)") == "[x](../results.md)"
     assert there("[x](../promise.md#y)") == "[x](../promise.md#y)"
@@ -242,6 +245,29 @@ def test_the_pictures_are_those_of_the_runs(tmp_path: Path, monkeypatch: pytest.
         assert shown in PAGES["pictures.md"] or shown in (ROOT / "README.md").read_text("utf-8")
         if f"Matplotlib v{matplotlib.__version__}" in kept:  # another version draws the same in other words
             assert drawn == kept, f"{path.name}: python -m docs._figures"
+
+
+def test_every_figure_is_shown_and_has_its_dark_twin() -> None:
+    shown = {match for text in PAGES.values() for match in re.findall(r"figures/([\w-]+)\.svg\)", text)} | {"hero"}
+    for folder in (DOCS / "figures", DOCS / "gallery" / "figures"):
+        names = {path.name for path in folder.iterdir()}
+        light = {name.removesuffix(".svg") for name in names if not name.endswith("-dark.svg")}
+        assert names == {f"{name}{ending}.svg" for name in light for ending in ("", "-dark")}
+        assert light <= shown
+        for path in folder.glob("*-dark.svg"):
+            inks = re.findall(r'<text style="([^"]*)"', path.read_text("utf-8"))
+            assert inks, path.name
+            assert all(re.search("fill: #(?!000|222)", ink) for ink in inks), f"{path.name}: dark words on a dark page"
+
+
+def test_how_to_cite_is_what_the_file_says() -> None:
+    cited, page = (ROOT / "CITATION.cff").read_text("utf-8"), PAGES["stability.md"]
+    assert f"version: {suffice.__version__}\n" in cited
+    assert f"suffice, version {suffice.__version__}." in page
+    for name in re.findall(r"family-names: (\w+)", cited):
+        assert page.count(name) == 2
+    (title,) = set(re.findall(r"title: (Efficient .*)", cited))
+    assert page.count(title) == 2
 
 
 def test_the_glossary_names_what_there_is() -> None:

@@ -1,6 +1,8 @@
 """The gallery: every example runs as it is and prints what its page shows, and every one has a page with both figures."""
 
+import ast
 import importlib
+import os
 import re
 import runpy
 import subprocess
@@ -11,11 +13,18 @@ from types import ModuleType
 import numpy as np
 import pytest
 
+from suffice.kernels.compile import OFF
+
 ROOT = Path(__file__).parents[1]
 EXAMPLES, GALLERY = ROOT / "examples", ROOT / "docs" / "gallery"
 HELPERS = {"figure", "render", "watch"}
 NAMES = sorted({path.stem for path in EXAMPLES.glob("*.py")} - HELPERS)
 FITTED = {"own_model", "top_k"}  # another version of scikit-learn may fit a little otherwise
+INSTALLED = {  # what is imported beyond NumPy and suffice, and what brings it
+    frozenset[str](): ".",
+    frozenset({"sklearn"}): ". scikit-learn",
+    frozenset({"fastapi", "httpx"}): "'.[client,service]'",
+}
 SAID = re.compile(r"([\d.]+)% worked, cost ([\d.]+), largest debt ([+-][\d.]+)")
 
 
@@ -32,8 +41,16 @@ def helper(name: str) -> ModuleType:
 
 
 def run(*arguments: str) -> str:
+    """As whoever installed no compiler runs it: what is shown was rendered with one, and is the same."""
+    plain = {**os.environ, OFF: "1"}
     done = subprocess.run(
-        [sys.executable, *arguments], capture_output=True, text=True, encoding="utf-8", timeout=300, check=False
+        [sys.executable, *arguments],
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=300,
+        check=False,
+        env=plain,
     )
     assert (done.returncode, done.stderr) == (0, "")
     return done.stdout
@@ -100,6 +117,17 @@ def test_it_has_a_page(name: str, modules: None) -> None:
         drawn = (GALLERY / "figures" / f"{name}{ending}.svg").read_text(encoding="utf-8")
         assert "success rate" in drawn
         assert "<dc:date>" not in drawn
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_its_page_says_what_to_install_and_offers_it(name: str) -> None:
+    tree, page = (ast.parse((EXAMPLES / f"{name}.py").read_text("utf-8")), (GALLERY / f"{name}.md").read_text("utf-8"))
+    named = {one.name for node in ast.walk(tree) if isinstance(node, ast.Import) for one in node.names}
+    named |= {str(node.module) for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+    others = {one.split(".")[0] for one in named} - sys.stdlib_module_names - {"numpy", "suffice", "watch"}
+    assert f"It needs `pip install {INSTALLED[frozenset(others)]}`." in page
+    for file in (f"{name}.py", "watch.py"):
+        assert f"[{file}](../../examples/{file})" in page
 
 
 def test_nothing_is_left_over(modules: None) -> None:

@@ -11,7 +11,12 @@ import re
 from pathlib import Path
 from typing import Any
 
-PAGES = {"benchmarks/RESULTS.md": "results.md", "CHANGELOG.md": "changelog.md", "README.md": "index.md"}
+PAGES = {
+    "benchmarks/RESULTS.md": "results.md",
+    "CHANGELOG.md": "changelog.md",
+    "CONTRIBUTING.md": "contributing.md",
+    "README.md": "index.md",
+}
 FENCE = re.compile(r"^(`{3,})[^\n]*\n.*?^\1[ \t]*$", re.MULTILINE | re.DOTALL)
 PICTURE = re.compile(r"!\[([^\]]*)\]\(([^)\s]+)\.svg\)(?!\{)")
 NAMED = re.compile(r"(?<!!)\[[\w./-]+\.md\](?=\()")
@@ -33,7 +38,8 @@ def for_the_site(text: str, page: Path, docs: Path) -> str:
     def link(found: re.Match[str]) -> str:
         path = Path(os.path.normpath(folder / found[1]))
         place = page_of(path.relative_to(root).as_posix(), docs) if path.is_relative_to(root) else None
-        return found[0] if place is None else f"]({os.path.relpath(docs / place, folder)})"
+        itself = place is not None and docs / place == page  # a page offers its own script for download
+        return found[0] if place is None or itself else f"]({os.path.relpath(docs / place, folder)})"
 
     def picture(found: re.Match[str]) -> str:
         alt, name = found[1], found[2]
