@@ -49,6 +49,9 @@ def test_demo_numbers() -> None:
     assert numbers["optimum"] == pytest.approx((3000 * 0.04 + 1500 * 0.8) / 4500)
     assert ours["cost"] < 1.1 * numbers["optimum"] < rows["always everything"]["cost"]
     assert json.loads(run("demo", "--easy", "3000", "--hard", "1500", "--json").stdout) == numbers
+    assert (numbers["target"], numbers["easy_optimum"], numbers["hard_optimum"]) == pytest.approx((0.8, 0.04, 0.8))
+    assert numbers["certificate"]["status"] == "kept"
+    assert numbers["certificate"]["text"].startswith(f"Kept: {ours['rate']:.1%} of 4,500 succeeded")
 
 
 def test_version_and_help() -> None:
@@ -307,6 +310,8 @@ def test_help_reads_only_what_it_needs() -> None:
         ("serve --log-level loud", "--log-level must be one of debug, info, warning, error, got 'loud'"),
         ("serve --json", "json must go with --show-config"),
         ("demo --pace 3", "pace must go with --live"),
+        ("demo --seed -1", "seed must be at least 0, got -1"),
+        ("demo --window 0", "window must be at least 1, got 0"),
         ("demo --live --easy 3", "target, easy, hard and window must be left out with --live"),
         ("demo --live --pace 0", "pace must be above 0"),
         ("demo --live --seconds -1", "seconds must be"),
@@ -361,6 +366,23 @@ def test_a_bug_is_one_sentence_and_its_place_can_be_seen() -> None:
     assert done.returncode == 1
     assert "Traceback" in done.stderr
     assert "in wrong" in done.stderr
+
+
+def test_a_package_that_is_missing_is_named() -> None:
+    code = "def wrong(words): raise ModuleNotFoundError('no such', name='asyncpg.pool')\ncli._run = wrong"
+    done = broken(code)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "suffice: this needs asyncpg, which is not installed: pip install asyncpg\n"
+    assert broken(code.replace("asyncpg.pool", "suffice.gone")).returncode == 70  # that is a bug of ours
+
+
+@pytest.mark.parametrize("mistake", ["--scope all", "--scope use --expires soon", "--scope use --expires 2001-01-01"])
+def test_a_key_that_cannot_be_makes_no_store(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, mistake: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert say_in_process(capsys, "keys", "create", "me", *mistake.split())[0] == 2
+    assert not list(tmp_path.iterdir())
 
 
 def test_what_the_system_refuses_is_one_sentence() -> None:
@@ -448,6 +470,29 @@ def test_a_narrow_terminal_breaks_no_box() -> None:
     assert all(line.endswith(("╮", "│", "╯")) for line in box)
 
 
+@pytest.mark.parametrize("command", ["demo --easy 300 --hard 100", "run beta --target 0.8 --horizon 50 --seeds 2"])
+def test_a_narrow_terminal_breaks_no_number(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    shown = []
+    for columns in ("80", "40"):
+        monkeypatch.setenv("COLUMNS", columns)
+        shown.append(say_in_process(capsys, *command.split())[1])
+    wide, narrow = shown
+    assert "mean cost" not in wide  # there it is a table, whose headings are broken and whose numbers are not
+    costs = re.findall(r"^  mean cost [0-9.]+( ±[0-9.]+)?$", narrow, re.MULTILINE)
+    assert len(costs) == 5  # of four methods, and of the optimum
+    assert any(costs) == ("--seeds" in command)
+    assert "…" not in narrow
+    assert max(map(len, narrow.splitlines())) <= 40
+
+
+def test_a_window_is_no_longer_than_the_run() -> None:
+    assert re.search(
+        r"^method +rate +debt +debt +40 ", run("demo", "--easy", "30", "--hard", "10").stdout, re.MULTILINE
+    )
+
+
 def test_letters_that_a_pipe_does_not_have() -> None:
     done = run("run", "trap", "--target", "0.5", "--horizon", "50", PYTHONIOENCODING="ascii")
     assert done.returncode == 0, done.stderr
@@ -461,6 +506,20 @@ def test_ctrl_c_ends_it_quietly() -> None:
     assert seen.code in (130, -2)
     assert "Traceback" not in seen.text
     assert "suffice:" not in seen.text
+
+
+def test_ctrl_c_while_it_is_read_in_ends_it_quietly() -> None:
+    code = (
+        "import sys\n"
+        "from suffice.__main__ import main\n"
+        "class Pressed:\n"
+        "    def find_spec(self, name, *_):\n"
+        "        if name == 'cyclopts': raise KeyboardInterrupt\n"
+        "sys.meta_path.insert(0, Pressed())\n"
+        "main()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
 
 
 # --- JSON

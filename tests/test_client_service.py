@@ -171,6 +171,10 @@ def test_many_at_once_and_many_selectors(url: str) -> None:
         for number in range(120):
             client.selector(f"many-{number:03}", MENU, target=0.9)
         assert len([one for one in client.standings() if one.name.startswith("many-")]) == 120
+        assert len(client.standings(contains="MANY-")) == 120
+        assert [one.name for one in client.standings(contains="many-7&limit=1")] == []
+        with pytest.raises(suffice.InvalidArgument, match="contains must be text, got 7"):
+            client.standings(contains=7)  # type: ignore[arg-type]
         selector = client.selector("many-000")
         selector.tell_many([(one, True) for one in selector.ask_many(2_500)])
         standing = selector.standing()

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from suffice.cli import NAMES
+from suffice.cli.completion import COMPINIT
 from suffice.service.http.settings import Settings
 
 PLACES = {
@@ -41,6 +42,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A home in which all three are installed; bash twice."""
     home = tmp_path_factory.mktemp("home")
     (home / ".bashrc").write_text("export MINE=1")  # without an end of its last line
+    (home / "log.csv").write_text("a file that shells may offer")
     for shell in (*PLACES, "bash"):
         done = install(home, "--shell", shell)
         assert (done.returncode, done.stderr) == (0, "")
@@ -108,6 +110,49 @@ def test_completing_runs_no_python(home: Path) -> None:
     script = (home / PLACES["bash"]).read_text()
     assert "__complete" not in script  # what cyclopts calls to ask the program
     assert not re.search(r"\bpython", script)
+
+
+def test_zsh_begins_to_complete_if_nobody_did_before(home: Path, tmp_path: Path) -> None:
+    assert (home / ".zshrc").read_text().splitlines()[-1] == COMPINIT
+    (tmp_path / ".zshrc").write_text("autoload -Uz compinit && compinit\nMINE=1")
+    for _ in range(2):  # again, after an update
+        assert install(tmp_path, "--shell", "zsh").returncode == 0
+    lines = (tmp_path / ".zshrc").read_text().splitlines()
+    assert lines[-2:] == ["MINE=1", COMPINIT]
+    assert lines.count(COMPINIT) == 1
+
+
+@pytest.mark.skipif(shutil.which("zsh") is None, reason="there is no zsh here")
+@pytest.mark.parametrize("before", ["", "autoload -Uz compinit && compinit\n"], ids=["new", "with compinit"])
+def test_a_real_zsh_knows_it(tmp_path: Path, before: str) -> None:
+    (tmp_path / ".zshrc").write_text(before)
+    assert install(tmp_path, "--shell", "zsh").returncode == 0
+    done = subprocess.run(
+        ["zsh", "-ic", "print -r -- $_comps[suffice]; autoload +X $_comps[suffice] && print loaded"],
+        capture_output=True, text=True, check=True, env={"PATH": os.environ["PATH"], "HOME": str(tmp_path)},
+    )  # fmt: skip
+    assert done.stdout.split() == ["_cyclopts_suffice", "loaded"]
+
+
+@pytest.mark.skipif(shutil.which("fish") is None, reason="there is no fish here")
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [
+        ("suffice re", {"replay", "reproduce"}),
+        ("suffice keys ", {"create", "list", "revoke"}),  # and no file
+        ("suffice demo ", set()),
+        ("suffice serve --log-level ", {"debug", "info", "warning", "error"}),
+        ("suffice replay ", {"log.csv"}),
+        ("suffice keys list --config .bash", {".bashrc"}),
+    ],
+)
+def test_a_real_fish_completes(home: Path, typed: str, offered: set[str]) -> None:
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"  # it completes only what can be run
+    done = subprocess.run(
+        ["fish", "-c", "complete -C $argv[1]", typed],
+        capture_output=True, text=True, check=True, cwd=home, env={"PATH": path, "HOME": str(home)},
+    )  # fmt: skip
+    assert {line.split("\t")[0] for line in done.stdout.splitlines()} == offered
 
 
 def test_a_file_of_ones_own_is_all_that_is_written(tmp_path: Path) -> None:

@@ -406,6 +406,8 @@ def test_unaudited_decisions_of_a_group() -> None:
         with pytest.raises(InvalidArgument, match="asked with audit=False"):
             teller.tell(decision, True)
     assert (selector.certificate(group="a").unaudited, selector.certificate().unaudited) == (1, 1)
+    selector.ask(audit=False)
+    assert selector.certificate().unaudited == 2
     assert (selector.told, selector.pending) == (0, 0)
 
 
@@ -486,6 +488,7 @@ def test_one_broken_group_is_named() -> None:
     assert not total.holds
     assert total.sound
     assert "TARGET OUT OF REACH in 1 of 2 groups ('bad')" in str(total)
+    assert f"The group where it is worst is 'bad'. {selector.certificate(group='bad')._advice()}" in str(total)
     assert selector.certificate(group="good").holds
     assert isinstance(total, Together)
     assert total.groups["good"] == selector.certificate(group="good")

@@ -186,6 +186,20 @@ def test_a_pace_of_ages() -> None:
         assert stage._threads[0].is_alive()  # it waits
 
 
+def test_ctrl_c_does_not_reach_the_service_while_it_starts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It reaches all processes of a terminal; who is still importing would answer with a traceback."""
+
+    def start(_: Any) -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+        assert signal.SIGINT in signal.sigpending()  # it would be inherited, and is not lost
+        raise SufficeError("enough")
+
+    monkeypatch.setattr("multiprocessing.process.BaseProcess.start", start)
+    with pytest.raises(KeyboardInterrupt), Stage(worlds=[labels()]) as stage:
+        stage.start()
+    assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, ())
+
+
 def test_a_port_that_is_taken_is_said_before_anything_starts() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
@@ -233,7 +247,7 @@ def test_it_ends_by_itself_with_three_certificates() -> None:
     done = run(*SHORT, "--seconds", "2")
     assert (done.returncode, done.stderr) == (0, "")
     assert re.search(r"^Open http://127\.0\.0\.1:\d+$", done.stdout, re.MULTILINE)
-    assert "The first 60 of each come at once." in done.stdout
+    assert "The first 60 of each come as fast as they can." in done.stdout
     assert "\x1b" not in done.stdout
     for world in all_worlds():
         assert re.search(rf"^{world.name}: .* succeeded \(target 90%\), debt ", done.stdout, re.MULTILINE)
@@ -252,6 +266,9 @@ def test_json_when_it_ends() -> None:
     for numbers in found["worlds"].values():
         assert numbers["told"] > 0
         assert numbers["holds"] is True
+        assert numbers["status"] == "kept"
+        assert numbers["text"].startswith("Kept: ")
+        assert not {"promise", "counts", "groups", "group_statuses"} & set(numbers)  # there are no groups here
         assert numbers["debt"] <= numbers["debt_at_most"]
         assert 0.0 < numbers["mean_cost"] <= numbers["everything_cost"]
 

@@ -91,10 +91,36 @@ def test_a_long_list_comes_a_page_at_a_time(visit: Visit, things: ExitStack, tmp
     visitor = visit(site)
     page = visitor.go()
     expect(visitor.test("selector")).to_have_count(100)
+    expect(visitor.test("summary")).to_have_text("100 waiting · of the first 100")
+    filter_a_part(visitor)
     page.get_by_role("button", name="Show more").click()
     expect(visitor.test("selector")).to_have_count(130)
     expect(page.get_by_role("button", name="Show more")).to_be_hidden()
-    expect(visitor.test("summary")).to_contain_text("130 waiting")
+    expect(visitor.test("summary")).to_have_text("130 waiting")
+    asked = len(visitor.watch.asked)
+    visitor.test("filter").fill("129")
+    expect(visitor.test("summary")).to_have_text("1 waiting · with “129” in the name")
+    page.wait_for_timeout(500)
+    assert not any("contains=" in url for url in visitor.watch.asked[asked:])  # all of them are here
+
+
+def filter_a_part(visitor: Visitor) -> None:
+    """Where not all are here the server is asked: once for what is typed in one go; and answers that are late are dropped."""
+    page, typed = visitor.page, visitor.test("filter")
+    page.route("**/*contains=one-12", lambda route: None)  # a slow one: it is not answered
+    with page.expect_request("**/*contains=one-12"):
+        typed.press_sequentially("ONE-12", delay=20)
+    expect(visitor.test("selectors")).to_contain_text("Looking")
+    with page.expect_event("requestfailed", lambda request: request.url.endswith("contains=one-12")):
+        typed.fill("one-129")
+    expect(visitor.test("selector")).to_have_count(1)
+    expect(visitor.listed("one-129")).to_be_visible()
+    typed.fill("nowhere")
+    expect(visitor.test("selectors")).to_contain_text("No selector has “nowhere” in its name.")
+    typed.fill("")
+    expect(visitor.test("selector")).to_have_count(100)
+    sought = {url.split("contains=")[1] for url in visitor.watch.asked if "contains=" in url}
+    assert sought == {"one-12", "one-129", "nowhere"}
 
 
 def test_the_list_is_live(visit: Visit, site: Site) -> None:

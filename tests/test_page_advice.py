@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable
 
 from playwright.sync_api import expect
-from sites import Site, fail_until, honest, lose_all
+from sites import Site, fail_until, failing, honest, lose_all
 from visiting import Visitor
 
 Visit = Callable[..., Visitor]
@@ -31,6 +31,26 @@ def test_a_breach_turns_the_status(visit: Visit, site: Site) -> None:
     assert page.evaluate("window.loadedOnce") is True
 
 
+def test_a_group_that_is_behind_is_named(visit: Visit, site: Site) -> None:
+    name = site.make("one-behind")
+    site.flow(name, 300, group="steady")
+    site.flow(name, 4, failing, at_once=4, group="unlucky")
+    site.flow(name, 40, group="other")
+    known = site.known(name)
+    assert not known["holds"]
+    assert known["debt"] < known["debt_at_most"]  # all together are not behind
+    visitor = visit(site)
+    page = visitor.selector(name)
+    for case in ("infeasible", "debt"):
+        advice = page.locator(f"[data-test=advice][data-case={case}]")
+        expect(advice).to_contain_text("1 of 3 groups")
+        expect(advice).to_contain_text("In group unlucky, ")
+    expect(page.locator("[data-case=infeasible]")).to_contain_text("4 of 4 plays")
+    expect(page.locator("[data-case=debt]")).to_contain_text("3.6 successes are owed")
+    expect(visitor.test("tile-debt")).to_contain_text("a group is behind")
+    expect(visitor.test("tile-debt")).not_to_have_attribute("data-wrong", "")
+
+
 def test_a_rare_failure_of_everything_can_be_declared(visit: Visit, site: Site) -> None:
     name = site.make("rare")
     site.flow(name, 600)
@@ -41,6 +61,7 @@ def test_a_rare_failure_of_everything_can_be_declared(visit: Visit, site: Site) 
     visitor.expect_status("warned", "Warning")
     advice = page.locator("[data-test=advice][data-case=everything-failed]")
     expect(advice).to_contain_text("everything_success")
+    advice.locator("summary").click()
     line = advice.locator("pre").inner_text()
     body = json.loads(line[line.index("-d '") + 4 : line.rindex("'")])
     assert site.make("rare-2", body) == "rare-2"  # what it proposes is what the server takes

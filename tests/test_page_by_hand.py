@@ -26,7 +26,8 @@ def test_a_selector_is_made_asked_and_told(visit: Visit, site: Site) -> None:
     expect(visitor.test("preview").first).to_be_visible()
     visitor.test("submit").click()
     expect(page.locator("h1")).to_have_text("by-hand")
-    assert page.title().startswith("by-hand")
+    expect(page).to_have_title("by-hand · suffice")
+    expect(visitor.test("chart-rate")).to_be_hidden()  # nothing to draw yet: asking comes first
     assert site.known("by-hand")["target"] == 0.85
     visitor.expect_status("waiting", "Waiting")
     visitor.test("ask").click()
@@ -36,6 +37,7 @@ def test_a_selector_is_made_asked_and_told(visit: Visit, site: Site) -> None:
     visitor.test("worked").click()
     expect(visitor.test("asked")).to_have_count(0)
     visitor.expect_status("kept", "Kept")
+    expect(visitor.test("chart-rate")).to_be_visible()
     visitor.test("ask").click()
     visitor.test("failed").click()
     visitor.expect_tile("told", "2")

@@ -55,12 +55,31 @@ def test_stretches_that_fail_do_not_flatten_the_rate(asked: Callable[..., Any]) 
     assert below < low  # and one sees that they are
 
 
-def test_a_single_moment_has_seconds_around_it(asked: Callable[..., Any]) -> None:
-    span = "(look, times) => look.look(() => ({lines: [], times}), {}, () => {}).scales.x.range()"
-    begin, end = asked("charts/look.js", span, [1e9])
-    assert begin < 1e9 < end
+def test_a_single_moment_has_seconds_beside_it(asked: Callable[..., Any]) -> None:
+    shown = "(look, span) => look.look(() => ({lines: [], span}), {}, () => {}).scales.x.range()"
+    begin, end = asked("charts/look.js", shown, [1e9, 1e9 + 0.25])
+    assert begin == 1e9
     assert 1 < end - begin < 60
-    assert asked("charts/look.js", span, [1e9, 2e9]) == [1e9, 2e9]
+    assert asked("charts/look.js", shown, [1e9, 2e9]) == [1e9, 2e9]
+
+
+def test_slow_hours_and_gaps_are_drawn_as_they_were(asked: Callable[..., Any]) -> None:
+    """Where most outcomes came in a burst, the rest is still told apart; and where none came, nothing is drawn."""
+
+    def hour(number: int, told: int) -> dict[str, Any]:
+        return {"start": number, "end": number + 1, "told": told, "successes": told, "cost": told, "arms": {"1": told}}
+
+    bins = [hour(number, 100_000 if number == 0 else 25) for number in range(200) if not 90 <= number < 120]
+    body = """(stretches, bins) => {
+      const coarse = stretches.gather(bins);
+      return [coarse.map((bin) => bin.told), stretches.times(coarse), stretches.gaps(coarse)];
+    }"""
+    told, times, gaps = asked("charts/stretches.js", body, bins)
+    assert sum(told) == 100_000 + 169 * 25
+    assert min(told) >= 20
+    assert 40 <= len(told) <= 100
+    assert (times[0], times[-1]) == (0, 200)  # all of it is covered
+    assert gaps == [[90, 120]]
 
 
 def test_marks_of_an_axis_are_what_they_say(asked: Callable[..., Any]) -> None:

@@ -114,7 +114,8 @@ def test_what_a_key_may_not_is_said(visit: Visit, keyed: Keyed) -> None:
     enter(visitor, keyed.read)
     expect(visitor.test("tile-told")).to_be_visible()
     visitor.test("ask").click()
-    expect(visitor.test("hand-error")).to_contain_text("use")
+    expect(visitor.test("refused")).to_contain_text("use")
+    expect(visitor.test("hand-error")).to_be_hidden()  # it is said once
     expect(visitor.test("key-dialog")).to_be_hidden()
     visitor.go("new")
     page.locator("[data-test=make] input[name=name]").fill("not-mine")

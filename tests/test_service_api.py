@@ -72,6 +72,29 @@ def test_selectors_are_listed_a_page_at_a_time(store: str) -> None:
     serve(do, store)
 
 
+def test_selectors_are_found_by_a_part_of_their_name(store: str) -> None:
+    async def do(api: Api) -> None:
+        for name in ("search-uk", "search_us", "ranking", "k.old"):
+            await api.put(name)
+        await api.call("DELETE", "/v1/selectors/k.old")
+
+        async def names(query: str) -> tuple[list[str], str | None]:
+            page = await api.call("GET", f"/v1/selectors?{query}")
+            return [one["name"] for one in page["selectors"]], page["next"]
+
+        assert await names("contains=SeArch") == (["search-uk", "search_us"], None)
+        assert await names("contains=h&limit=1") == (["search-uk"], "search-uk")
+        assert await names("contains=h&limit=1&after=search-uk") == (["search_us"], None)
+        assert await names("contains=K&archived=true") == (["k.old", "ranking", "search-uk"], None)
+        assert await names("contains=") == (["ranking", "search-uk", "search_us"], None)
+        # The sign for kelvins is a K to Unicode, and no letter of a name; a zero character is none to PostgreSQL.
+        for odd in ("%25", "h_k", "s%25h", "%E2%84%AA", "%00", "search%0A", "a%20b", "x" * 64):
+            assert await names(f"contains={odd}") == ([], None)
+        await api.call("GET", f"/v1/selectors?contains={'x' * 65}", status=422)
+
+    serve(do, store)
+
+
 def test_a_page_of_selectors_has_no_plans(store: str) -> None:
     """A hundred plans of a megabyte each would be an answer of a hundred megabytes."""
 

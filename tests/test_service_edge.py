@@ -210,7 +210,7 @@ def test_web_pages_cannot_use_an_open_server() -> None:
 
 SCOPES = [
     ("POST", "/v1/selectors/a/ask", "use"),
-    ("PUT", "/v1/selectors/a", "manage or use"),  # who may use one may confirm it; `routes` says who may make it
+    ("PUT", "/v1/selectors/a", "manage to make a selector, or use to confirm one that is there"),  # see `routes`
     ("DELETE", "/v1/selectors/a", "manage"),
     ("GET", "/v1/selectors/a", "read"),
     ("GET", "/metrics", "read"),
@@ -227,7 +227,7 @@ def test_each_route_wants_its_scope(method: str, path: str, scope: str, held: st
     refused(response, 403, f"this needs a key with the scope {scope}; the key {KEYS[held].key.id} may only")
     assert (
         response.headers["www-authenticate"]
-        == f'Bearer realm="suffice", error="insufficient_scope", scope="{scope.replace(" or ", " ")}"'
+        == f'Bearer realm="suffice", error="insufficient_scope", scope="{scope.split()[0]}"'
     )
 
 

@@ -173,6 +173,41 @@ def test_a_retried_ask_returns_the_same_decisions(store_url: str) -> None:
     run(store_url, lambda keeper: do(keeper, clock), clock)
 
 
+def test_a_chart_remembers_what_was_lost_for_a_time(store_url: str) -> None:
+    """Plays of everything that nobody told of are in the bound; told late, they leave it, but not in the past."""
+
+    async def do(keeper: Keeper, clock: Clock) -> None:
+        await keeper.put("a", plan(expire_after=5.0))
+        asked = await keeper.ask("a", Wish(count=5))
+        assert all(decision.everything for decision in asked)
+        clock.now += 6.0
+        await keeper.sweep()
+        (then,) = (await keeper.history("a", 200))[0]
+        assert (then.total, then.debt) == (5, 4.5)
+        clock.now += 60.0
+        for decision in asked:
+            await tell(keeper, decision.decision, 1.0)
+        before, after = (await keeper.history("a", 200))[0]
+        assert before.debt == 4.5
+        assert before.debt_at_most == pytest.approx(then.debt_at_most)
+        assert after.debt == -0.5
+        assert after.debt_at_most == pytest.approx(then.debt_at_most - 5.0)
+
+    clock = Clock()
+    run(store_url, lambda keeper: do(keeper, clock), clock)
+
+
+def test_what_is_asked_in_groups_has_the_prices_of_groups(store_url: str) -> None:
+    async def do(keeper: Keeper) -> None:
+        await keeper.put("a", plan())
+        await tell(keeper, (await one(keeper, group="north")).decision, 1.0)
+        assert (await keeper.standing("a")).dual is None
+        await tell(keeper, (await one(keeper)).decision, 1.0)
+        assert (await keeper.standing("a")).dual is not None
+
+    run(store_url, do)
+
+
 def test_what_is_not_judged_is_counted_apart(store_url: str) -> None:
     async def do(keeper: Keeper) -> None:
         await keeper.put("a", plan())
@@ -365,8 +400,8 @@ def test_names_and_plans(store_url: str) -> None:
         with pytest.raises(Gone, match="archived"):
             await one(keeper)
         assert await tell(keeper, asked.decision, True) == (200, "counted")  # no outcome is lost
-        assert await keeper.standings() == []
-        assert [standing.name for standing in await keeper.standings(archived=True)] == ["a"]
+        assert await keeper.standings() == ([], None)
+        assert [standing.name for standing in (await keeper.standings(archived=True))[0]] == ["a"]
         assert (await keeper.put("a", plan()))[0].archived is None
         assert (await one(keeper)).decision == 1
 
@@ -544,6 +579,30 @@ def test_a_store_that_fails_changes_nothing() -> None:
     run("memory:", do)
 
 
+def test_what_is_archived_while_it_is_looked_up_is_archived() -> None:
+    async def do(keeper: Keeper) -> None:
+        await keeper.put("a", plan())
+        keeper._minds.forget("a")
+        read, go_on = keeper.store.selector, asyncio.Event()
+
+        async def slow(name: str) -> Any:
+            found = await read(name)
+            await go_on.wait()
+            return found
+
+        keeper.store.selector = slow  # type: ignore[method-assign]
+        early = asyncio.create_task(keeper.ask("a", Wish()))
+        await asyncio.sleep(0)
+        keeper.store.selector = read  # type: ignore[method-assign]
+        await keeper.archive("a")
+        go_on.set()
+        await early  # it had come before
+        with pytest.raises(Gone, match="archived"):
+            await keeper.ask("a", Wish())
+
+    run("memory:", do)
+
+
 def test_a_plan_that_cannot_be_read_harms_no_other(tmp_path: Path) -> None:
     clock, url = Clock(), str(tmp_path / "a.db")
 
@@ -557,7 +616,10 @@ def test_a_plan_that_cannot_be_read_harms_no_other(tmp_path: Path) -> None:
     async def look(keeper: Keeper) -> None:
         clock.now += 61
         assert await keeper.sweep() == 1
-        assert [standing.name for standing in await keeper.standings()] == ["b"]
+        assert [standing.name for standing in (await keeper.standings())[0]] == ["b"]
+        assert await keeper.standings("", 1) == ([], "a")  # and hides none that comes after it
+        found, more = await keeper.standings("a", 1)
+        assert ([standing.name for standing in found], more) == (["b"], None)
         for look in (keeper.standing("a"), keeper.ask("a", Wish()), keeper.certificate("a")):
             with pytest.raises(StoredPlan, match="as after a downgrade"):
                 await look

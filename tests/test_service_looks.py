@@ -5,6 +5,8 @@ import csv
 import io
 import json
 import re
+import time
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from datetime import datetime
 from pathlib import Path
@@ -17,6 +19,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from pydantic import BaseModel
 
 from suffice.certificate import Certificate
+from suffice.service import standing
 from suffice.service.errors import StoreDown
 from suffice.service.http import answers, export, keys, metrics, replies, replies_looks, streams
 from suffice.service.http.app import make_app
@@ -27,6 +30,7 @@ from suffice.service.http.settings import Settings
 from suffice.service.keeper import Keeper
 from suffice.service.plans import menus
 from suffice.service.records import Bin
+from suffice.service.standing import Groups, certified
 from suffice.service.stores import open_store
 
 
@@ -71,6 +75,70 @@ def test_the_certificate(store: str) -> None:
         await api.get("/certificate?group=Bergen", status=422)
         await api.get("/certificate?group=", status=422)
         await api.get("/certificate?group=%00", status=422)
+
+    serve(do, store)
+
+
+async def many_groups(api: Api, count: int = 60) -> None:
+    """Everything succeeds, but in two groups: of 3 outcomes each, one more in the last."""
+    await api.put()
+    for number in range(count):
+        asked = (await api.ask(body={"count": 3, "group": f"g{number:02d}"}))["decisions"]
+        await api.tell([{"decision": one["decision"], "success": number not in (7, 9)} for one in asked])
+    await play(api, 4, group=f"g{count - 1}")
+    await api.ask(body={"group": "new"})
+
+
+def test_a_certificate_of_many_groups_says_all_and_shows_the_worst(store: str) -> None:
+    async def do(api: Api) -> None:
+        await many_groups(api)
+        whole = await api.get("/certificate")
+        assert whole["status"] == whole["groups"]["g07"]["status"] == "infeasible"
+        assert whole["group_statuses"] == {"infeasible": 2, "kept": 58, "waiting": 1}
+        assert list(whole["group_statuses"]) == ["infeasible", "kept", "waiting"]
+        names = list(whole["groups"])
+        assert len(names) == 61
+        assert (names[:5], names[-1]) == (["g07", "g09", "g59", "g00", "g01"], "new")
+        for shown in (0, 1, 3, 61, 1000):
+            assert await api.get(f"/certificate?groups={shown}") == {
+                **whole, "groups": {name: whole["groups"][name] for name in names[:shown]}
+            }  # fmt: skip
+        assert "groups" not in await api.get("/certificate?group=g07&groups=3")
+        for wrong in ("-1", "x", "1.5", ""):
+            await api.get(f"/certificate?groups={wrong}", status=422)
+
+    serve(do, store)
+
+
+def test_a_look_at_many_groups_takes_time_for_those_that_moved(monkeypatch: pytest.MonkeyPatch, store: str) -> None:
+    made: list[int] = []
+    make = Certificate.make
+
+    def counted(promise: Any, counts: Any, pending: int) -> Certificate:
+        made.append(pending)
+        return make(promise, counts, pending)
+
+    async def do(api: Api) -> None:
+        await many_groups(api)
+        before = await api.get()
+        monkeypatch.setattr(Certificate, "make", staticmethod(counted))
+        assert await api.get() == before
+        await api.get("/certificate")
+        await api.get("/history")
+        assert len(made) == 3  # that of the selector itself
+        await play(api, 1, group="g00")
+        await play(api, 1, group="another")
+        made.clear()
+        after = await api.get()
+        assert len(made) == 3
+        assert (after["told"], after["pending"]) == (before["told"] + 2, before["pending"])
+        monkeypatch.setattr(standing, "GROUPS", 10)  # more than are remembered
+        assert await api.get() == after
+        again = Groups()
+        shards = await api.keeper.store.shards([1])
+        promise = (await api.keeper.certificate("router")).promise
+        assert await api.keeper.certificate("router") == certified(promise, 1, shards, again)
+        assert len(again._known) <= 10
 
     serve(do, store)
 
@@ -301,51 +369,99 @@ def test_events(monkeypatch: pytest.MonkeyPatch) -> None:
     serve(do)
 
 
-def test_many_who_look_look_once() -> None:
+def test_a_stream_says_that_the_selector_is_archived_and_brought_back() -> None:
     async def do(api: Api) -> None:
-        looks = []
+        await api.put()
+        heard: list[str] = []
+        some: streams.Streams = api.app.state.streams
 
-        async def look(name: str) -> Any:
-            looks.append(name)
-            await asyncio.sleep(0.01)
-            return name
+        async def listen() -> None:
+            first = await some.seen("router")
+            async for event in some.events("router", 0.01, first):
+                data = json.loads(event.split(b"data: ")[1])
+                heard.append(data["status"])
 
-        some = streams.Streams(look, 3)
-        assert await asyncio.gather(*(some.standing("a", 60.0) for _ in range(5)), some.standing("b", 60.0)) == [
-            *"aaaaa",
-            "b",
-        ]
-        assert looks == ["a", "b"]
-        await some.standing("a", 0.0)
-        assert looks == ["a", "b", "a"]
+        async def hears(status: str) -> None:
+            async def there() -> bool:
+                return heard[-1:] == [status]
+
+            await until(there)
+
+        listener = asyncio.create_task(listen())
+        await hears("waiting")
+        await api.call("DELETE", "/v1/selectors/router")
+        await hears("archived")
+        await api.put(status=200)
+        await hears("waiting")
+        some.closing.set()
+        await listener
+        assert heard == ["waiting", "archived", "waiting"]
 
     serve(do)
 
 
-def test_a_long_look_is_rested_after() -> None:
-    """A selector of thousands of groups must not keep the server busy for one who listens."""
+def test_many_who_look_look_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def do(api: Api) -> None:
+        await api.put("a")
+        await api.put("b")
+        looks, written = [], []
+        write = answers.written
+
+        async def look(name: str) -> Any:
+            looks.append(name)
+            await asyncio.sleep(0.01)
+            return await api.keeper.standing(name)
+
+        def count(body: Any) -> bytes:
+            written.append(body["name"])
+            return write(body)
+
+        monkeypatch.setattr(streams, "written", count)
+        some = streams.Streams(look, 3)
+        seen = await asyncio.gather(*(some.seen("a", 60.0) for _ in range(5)), some.seen("b", 60.0))
+        assert [json.loads(one.text)["name"] for one in seen] == [*"aaaaa", "b"]
+        assert looks == written == ["a", "b"]
+        slow = asyncio.create_task(some.seen("a"))
+        await asyncio.sleep(0.005)
+        assert await some.seen("a", 1e-9) == await slow  # one that goes on is waited for, however long it takes
+        assert looks == written == ["a", "b", "a"]
+
+    serve(do)
+
+
+def test_long_looks_are_rested_after_however_many_listen() -> None:
+    """Selectors of thousands of groups must not keep the server busy for those who listen."""
 
     async def do(api: Api) -> None:
         await api.put()
-        standing, looks, waits = await api.keeper.standing("router"), 0, []
+        standing, names = await api.keeper.standing("router"), "abcd"
+        spent, looking, together = 0.0, Counter[str](), 0
 
         async def look(name: str) -> Any:
-            nonlocal looks
-            looks += 1
-            await asyncio.sleep(0.15)  # longer than what was seen may be old
+            nonlocal spent, together
+            began = time.monotonic()
+            looking[name] += 1
+            together = max(together, looking[name])
+            await asyncio.sleep(0.01 if some.open else 0.0)  # they were quick before
+            looking[name] -= 1
+            spent += time.monotonic() - began
             return standing
 
-        some = streams.Streams(look, 3)
+        some = streams.Streams(look, 20)
+        firsts = {name: await some.seen(name) for name in names}
+        first, began = spent, time.monotonic()
 
-        async def wait(seconds: float, check: Any) -> bool:
-            waits.append(seconds)
-            return looks == 2
+        async def listen(name: str, after: float) -> int:
+            some.begin(name)
+            await asyncio.sleep(after)  # one after the other, so that what one has seen is old to the next
+            return len([event async for event in some.events(name, 0.02, firsts[name])])
 
-        some._wait = wait  # type: ignore[method-assign]
-        assert len([event async for event in some.events("router", 0.2, standing)]) == 1
-        assert waits[0] == 0.2
-        assert all(seconds >= 0.15 * streams.REST for seconds in waits[1:])
-        assert len(waits) == 3
+        listeners = [asyncio.create_task(listen(name, 0.004 * turn)) for turn in range(5) for name in names]
+        await asyncio.sleep(1.0)
+        some.closing.set()
+        assert await asyncio.gather(*listeners) == [1] * 20
+        assert together == 1
+        assert first < spent < first + 2 * (time.monotonic() - began) / streams.REST
 
     serve(do)
 
@@ -376,12 +492,15 @@ def test_looks_at_what_is_not_there_leave_nothing_behind() -> None:
             await api.get("/events", f"n{number}", status=404)
         assert api.app.state.streams._looks == {}
 
+        await api.put()
+        standing = await api.keeper.standing("router")
+
         async def look(name: str) -> Any:
-            return name
+            return standing
 
         some = streams.Streams(look, 3)
         for number in range(50):  # who look and do not stay
-            await some.standing(f"n{number}", 60.0)
+            await some.seen(f"n{number}", 60.0)
         assert len(some._looks) <= 7
 
     serve(do)
@@ -500,16 +619,17 @@ def test_metrics_are_made_once_in_a_while_and_let_others_have_their_turn(monkeyp
         names = ("a", "b", "c", "d", "e")
         for name in names:
             await api.put(name)
-        every = await api.keeper.standings()
+        every = (await api.keeper.standings())[0]
         asked: list[int] = []
         turns = 0
 
         class Quick:
             """A keeper that has everything at hand, so that it never waits."""
 
-            async def standings(self, after: str, limit: int) -> list[Any]:
+            async def standings(self, after: str, limit: int) -> tuple[list[Any], str | None]:
                 asked.append(turns)
-                return [one for one in every if one.name > after][:limit]
+                page = [one for one in every if one.name > after][:limit]
+                return page, page[-1].name if page[-1] is not every[-1] else None
 
         async def others() -> None:
             nonlocal turns
@@ -523,11 +643,11 @@ def test_metrics_are_made_once_in_a_while_and_let_others_have_their_turn(monkeyp
         texts.append(await made.text())
         task.cancel()
         assert len(set(texts)) == 1
-        assert len(asked) == len(names) + 1
+        assert len(asked) == len(names)
         assert len(set(asked)) == len(asked)  # between any two pages somebody else had a turn
         made._until = 0.0
         await made.text()
-        assert len(asked) == 2 * len(names) + 2
+        assert len(asked) == 2 * len(names)
 
     serve(do)
 

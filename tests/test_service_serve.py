@@ -1,6 +1,7 @@
 """`suffice serve` as a process: started, refused, stopped, attacked, over real HTTP."""
 
 import json
+import multiprocessing
 import os
 import re
 import select
@@ -19,6 +20,9 @@ import httpx
 import pytest
 from command import say_in_process
 from postgres import Postgres
+
+from suffice.service.http import workers
+from suffice.service.http.settings import Settings
 
 PATIENCE = 120.0  # seconds; a machine may be slow
 PLAN = {"menu": {"kind": "top_k", "ks": [5, 10, 20], "classes": 100}, "target": 0.9}
@@ -539,3 +543,15 @@ def test_the_factory_for_other_servers(tmp_path: Path) -> None:
                 assert client.put("/v1/selectors/a", json=PLAN).status_code == 201
         finally:
             process.terminate()
+
+
+def test_ctrl_c_does_not_reach_processes_while_they_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It reaches all processes of a terminal; the one that started them hears it, and tells them."""
+
+    def start(_: Any) -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+        assert signal.SIGINT in signal.sigpending()
+
+    monkeypatch.setattr("multiprocessing.process.BaseProcess.start", start)
+    with socket.socket() as sock, pytest.raises(KeyboardInterrupt):
+        workers._start(multiprocessing.get_context("spawn"), Settings(), sock)

@@ -75,6 +75,26 @@ class TestContract:
 
         run(store_url, do)
 
+    def test_selectors_are_found_by_a_part_of_their_name(self, store_url: str) -> None:
+        async def do(store: Store) -> None:
+            for name in ("search", "re-search", "re.search", "re_search", "sea", "arch"):
+                await store.add(name, "{}", 1.0, 100)
+            await store.archive("re.search", 5.0)
+
+            async def found(text: str, after: str = "", limit: int = 9, archived: bool = False) -> list[str]:
+                page = await store.selectors(after, limit, archived=archived, contains=text)
+                return [one.name for one in page]
+
+            assert await found("search") == ["re-search", "re_search", "search"]
+            assert await found("search", archived=True) == ["re-search", "re.search", "re_search", "search"]
+            assert await found("search", after="re-search", limit=1) == ["re_search"]
+            assert await found("") == ["arch", "re-search", "re_search", "sea", "search"]
+            assert await found("_") == ["re_search"]  # not any character, as in LIKE
+            for nowhere in ("%", "s%h", "s*h", "re.s", "\\", "[s]", "searchs", "' OR '"):
+                assert await found(nowhere) == []
+
+        run(store_url, do)
+
     def test_archived_and_brought_back(self, store_url: str) -> None:
         async def do(store: Store) -> None:
             kept, _ = await store.add("a", "{}", 1.0, 9)

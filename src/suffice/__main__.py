@@ -11,6 +11,8 @@ def main() -> None:
         if error.name is None or error.name.split(".")[0] not in ("cyclopts", "rich"):
             raise
         sys.exit("the command line needs two more packages: pip install 'suffice[cli]'")
+    except KeyboardInterrupt:  # as `suffice.cli` does, once it is there
+        sys.exit(130)
     run()
 
 

@@ -112,7 +112,10 @@ class Certificate:
         return self.holds and self.everything_lost > 0 and self.debt > self.debt_at_most - self.everything_lost
 
     def bounds_after(self, tolds: Iterable[int]) -> list[tuple[float, float]]:
-        """`debt_at_most` and `ahead_at_most` after so many outcomes, all else being as now: so they held then, too."""
+        """`debt_at_most` and `ahead_at_most` after so many outcomes, all else being as now.
+
+        So they held then, too, unless more plays of everything were lost then than are now: add those to `debt_at_most`.
+        """
         book, found = self.promise.open(self.counts), []
         for told in tolds:
             book[TOLD] = told
@@ -215,7 +218,7 @@ class Certificate:
     def _advice(self) -> str:
         if not self.feasible:
             return (
-                f"What to do: no choice can reach {percent(self.target)}; lower the target below "
+                f"What to do: everything itself does not reach {percent(self.target)}; lower the target below "
                 f"{percent(1.0 - self.everything_failure_at_least)}, or give the menu a better everything."
             )
         if not self.breach:

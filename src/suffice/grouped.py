@@ -9,7 +9,7 @@ from suffice.certificate import Certificate
 from suffice.controller import Controller
 from suffice.errors import InvalidArgument, shown
 from suffice.selecting import Selecting
-from suffice.together import together
+from suffice.together import of_all
 
 if TYPE_CHECKING:
     from suffice.groups import Group
@@ -57,7 +57,7 @@ class Grouped(Selecting):
                     one._give_up_overdue()
             parts = {name: one.certificate() for name, one in self._groups.items()}
             own = Certificate.make(self._promise, self._ledger.counts, self._ledger.outstanding())
-        return together({"": own, **parts} if own.told or own.pending else parts)
+        return of_all(own, parts)
 
     @property
     def told(self) -> int:

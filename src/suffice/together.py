@@ -59,12 +59,29 @@ class Together(Certificate):
         part = self.groups[furthest]
         where = "level" if part.debt == 0 else f"{abs(part.debt):.4g} {'behind' if part.debt > 0 else 'ahead'}"
         most = max(one.debt_at_most for one in self.groups.values())
-        called = repr(furthest) if furthest else "that of decisions without a group"
+        called = _called(furthest)
         never = "Promised: never" if self.breaches else "Never"
         return [
             f"{never} behind by more than {most:.4g} in any group, nor by more than {self.debt_at_most:.4g} in all; the group "
             f"furthest behind is {called}, now {where}."
         ]
+
+    def _advice(self) -> str:
+        """What to do about the group whose everything is worst: the rate of all together is no group's."""
+        wrong = {name: part for name, part in self.groups.items() if part.breach or not part.feasible}
+        if not wrong or len(self.groups) == 1:
+            return super(Together, self)._advice()
+        name = max(wrong, key=lambda name: (not wrong[name].feasible, wrong[name].everything_failure_at_least))
+        return f"The group where it is worst is {_called(name)}. {wrong[name]._advice()}"
+
+
+def _called(name: str) -> str:
+    return repr(name) if name else "that of decisions without a group"
+
+
+def of_all(own: Certificate, parts: Mapping[str, Certificate]) -> Together:
+    """The certificate of all groups and, if there were any, of the decisions without one."""
+    return together({"": own, **parts} if own.told or own.pending or own.unaudited else parts)
 
 
 def together(parts: Mapping[str, Certificate]) -> Together:

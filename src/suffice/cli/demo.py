@@ -1,7 +1,7 @@
 """`suffice demo`: label ranks, first easy, then hard, and four ways to choose; or, with --live, a service to look at."""
 
 from dataclasses import asdict
-from typing import Annotated
+from typing import Annotated, Any
 
 from cyclopts import App, Group, Parameter
 from rich.panel import Panel
@@ -13,7 +13,7 @@ from suffice.certificate import percent
 from suffice.checks import whole
 from suffice.cli.commands import OPTIONS, AsJson, Flag, MaybeWhole, Whole, command
 from suffice.cli.live import live
-from suffice.cli.terminal import bars, console, stepping, write_json
+from suffice.cli.terminal import bars, console, fitted, plain_table, stepping, write_json
 from suffice.demo import Demo
 from suffice.errors import InvalidArgument
 from suffice.live import FIRST, PACE
@@ -89,18 +89,35 @@ def demo(
 def _table_of(target: float, easy: int, hard: int, window: int, seed: int, as_json: bool) -> None:
     where = console(as_json)
     horizon = whole("easy", easy) + whole("hard", hard)
+    whole("window", window)
+    whole("seed", seed, 0)
     names = demonstration.methods(target, horizon)
     if not as_json:
         where.print(_story(target, easy, hard))
     with bars(where) as moving:
         result = demonstration.run(target, easy, hard, seed, window, stepping(moving, names, horizon))
     if as_json:
-        numbers = {"rows": [asdict(row) for row in result.rows], "optimum": result.optimum}
-        write_json(numbers)
+        write_json(_numbers(result, target))
         return
-    where.print(_table(result, target, window))
+    where.print(fitted(_table(result, target, min(window, horizon)), where))
     where.print(Panel(Text(str(result.certificate)), title="suffice's certificate", title_align="left"))
     where.print(Text(_moral(result), style="dim"))
+
+
+def _numbers(result: Demo, target: float) -> dict[str, Any]:
+    certificate = result.certificate
+    return {
+        "target": target,
+        "rows": [asdict(row) for row in result.rows],
+        "optimum": result.optimum,
+        "easy_optimum": result.easy_optimum,
+        "hard_optimum": result.hard_optimum,
+        "certificate": {
+            "status": certificate.status,
+            "debt_at_most": certificate.debt_at_most,
+            "text": str(certificate),
+        },
+    }
 
 
 def _story(target: float, easy: int, hard: int) -> Text:
@@ -113,12 +130,10 @@ def _story(target: float, easy: int, hard: int) -> Text:
 
 
 def _table(result: Demo, target: float, window: int) -> Table:
-    table = Table(title=None, header_style="bold", box=None, padding=(0, 1, 0, 0))
-    table.add_column("method")
-    for heading in (
-        "success\nrate", "final\ndebt", "largest\ndebt", f"worst\n{window}", "mean\ncost", "of which\neasy", "\nhard",
-    ):  # fmt: skip
-        table.add_column(heading, justify="right")
+    table = plain_table(
+        "method", "success\nrate", "final\ndebt", "largest\ndebt", f"worst\n{window}", "mean\ncost", "of which\neasy",
+        "\nhard",
+    )  # fmt: skip
     for row in result.rows:
         kept = row.largest_debt <= 1.0
         table.add_row(

@@ -4,7 +4,7 @@ import asyncio
 import re
 import sys
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
@@ -55,12 +55,16 @@ def create(
     service_or_say("keys")
     from suffice.service.http.keys import NewKey, new_key
 
-    async def make(found: "Store") -> NewKey:
+    def key(taken: Collection[str] = ()) -> NewKey:
         now = time.time()
-        made = new_key(name, scope, now, moment(expires, now), {key.id for key in await found.keys()})
+        return new_key(name, scope, now, moment(expires, now), taken)
+
+    async def make(found: "Store") -> NewKey:
+        made = key({one.id for one in await found.keys()})
         await found.add_key(made.key)
         return made
 
+    key()  # what is wrong with it is said before a store is made for it
     made = _on(store, config, make, new=True)
     if as_json:
         write_json({"key": made.text, **_shown(made.key)})

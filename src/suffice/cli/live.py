@@ -16,10 +16,10 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from suffice.certificate import percent
+from suffice.certificate import Certificate, percent
 from suffice.checks import positive, whole
 from suffice.cli.commands import live_or_say
-from suffice.cli.terminal import console, plain_table, stoppable, tenths, watched, write_json
+from suffice.cli.terminal import console, fitted, plain_table, stoppable, tenths, watched, write_json
 from suffice.errors import InvalidArgument
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def _story(stage: "Stage", pace: float, first: int) -> Group:
     worlds = Table.grid(padding=(0, 0, 0, 2))
     for world in stage.worlds:
         worlds.add_row(Text(world.name, style="bold"), Text(world.about))
-    at_once = f" The first {first:,} of each come at once." if first else ""
+    at_once = f" The first {first:,} of each come as fast as they can." if first else ""
     return Group(
         Text("\nOpen ").append(stage.address, style=f"bold link {stage.address}"),
         Text(
@@ -108,7 +108,7 @@ def _watch(stage: "Stage", where: Console, seconds: float | None) -> None:
     with Live(console=where, auto_refresh=False, transient=True) as moving:
         for looks in _looking(stage, seconds, OFTEN):
             past.append(looks)
-            moving.update(Padding(_table(looks, past[0]), (0, 0, 1, 0)), refresh=True)
+            moving.update(Padding(fitted(_table(looks, past[0]), where), (0, 0, 1, 0)), refresh=True)
 
 
 def _looking(stage: "Stage", seconds: float | None, every: float) -> Iterator[Looks]:
@@ -179,9 +179,10 @@ def _end(stage: "Stage", where: Console, as_json: bool) -> None:
 
 def _numbers(look: "Look", certificate: "RemoteCertificate") -> dict[str, Any]:
     """A certificate and the cost that goes with it."""
-    left_out = ("promise", "counts", "groups")
-    said = {one.name: getattr(certificate, one.name) for one in fields(certificate) if one.name not in left_out}
+    said = {
+        one.name: getattr(certificate, one.name) for one in fields(Certificate) if one.name not in ("promise", "counts")
+    }
     return {
         "about": look.world.about, "mean_cost": look.standing.mean_cost, "everything_cost": look.standing.everything_cost,
-        **said,
+        "status": certificate.status, **said, "text": certificate.text,
     }  # fmt: skip

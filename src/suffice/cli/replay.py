@@ -14,7 +14,7 @@ from suffice.certificate import percent
 from suffice.checks import rate
 from suffice.cli.commands import AsJson, Whole, command
 from suffice.cli.comparison import compared, explained
-from suffice.cli.terminal import bars, console, mixed, number, plain_table, waiting, write_json
+from suffice.cli.terminal import bars, console, fitted, mixed, number, plain_table, waiting, write_json
 from suffice.lab import replay as lab
 from suffice.lab import replay_files
 from suffice.lab.run_files import numbers
@@ -102,19 +102,19 @@ def _print(where: Console, log: str, found: lab.Replay) -> None:
         text.append(f" What was chosen succeeded {percent(found.success)} of the time{cost}.")
     where.print(text.append("\n"))
     if found.choices:
-        where.print(_choices(found))
+        where.print(fitted(_choices(found), where))
         if len(found.choices) > MOST_ROWS:
             where.print(Text(f"and {len(found.choices) - MOST_ROWS:,} more, chosen less often", style="dim"))
         where.print()
     if found.places:
-        where.print(_places(found))
+        where.print(fitted(_places(found), where))
         where.print()
     where.print(_answers(found))
     for note in found.notes:
         where.print(Text(note, style="yellow"))
     if found.played is not None:
         where.print(Text("\nThe log in its order, through suffice:", style="bold"))
-        where.print(compared(found.played))
+        where.print(fitted(compared(found.played), where))
         for name, certificate in found.played.certificates.items():
             where.print(Panel(Text(str(certificate)), title=f"{name}'s certificate", title_align="left"))
         where.print(explained(found.played))

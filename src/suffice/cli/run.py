@@ -15,6 +15,7 @@ from suffice.cli.comparison import compared, explained
 from suffice.cli.terminal import (
     bars,
     console,
+    fitted,
     folder,
     link,
     mixed,
@@ -116,7 +117,7 @@ def run(
         write_json(numbers(found, about))
         return
     where.print(_story(opened, found))
-    where.print(_table(found, where.width))
+    where.print(fitted(_table(found, where.width), where))
     for name, why in found.skipped.items():
         where.print(Text(f"{name} cannot run here: {why}", style="yellow"))
     if {"paper", "projected"} & set(made):

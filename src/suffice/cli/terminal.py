@@ -173,6 +173,33 @@ def plain_table(*headings: str, left: int = 1) -> Table:
     return table
 
 
+def fitted(table: Table, where: Console) -> Table | Text:
+    """The table or, where it is too narrow for that, a line for each number: one that is broken in two is misread."""
+    columns = [[_words(column.header), *map(_words, column.cells)] for column in table.columns]
+    least = [
+        max(len(part) for cell in cells for part in (cell.plain.split("\n") if place else cell.plain.split() or [""]))
+        for place, cells in enumerate(columns)
+    ]
+    if sum(least) + len(least) <= where.width:
+        return table
+    headings = [" ".join(heading.plain.split()) for heading, *_ in columns]
+    said = Text()
+    for name, *cells in zip(*(cells for _, *cells in columns), strict=True):
+        said.append_text(Text("\n  ").join(name.split("\n"))).append("\n")
+        for heading, cell in zip(headings[1:], cells, strict=True):
+            if cell.plain:
+                said.append(f"  {heading} ", style="dim").append_text(_in_line(cell)).append("\n")
+    return said.append(f"{table.caption}\n", style="dim italic") if table.caption else said
+
+
+def _words(cell: Any) -> Text:
+    return cell if isinstance(cell, Text) else Text(str(cell))
+
+
+def _in_line(cell: Text) -> Text:
+    return Text(" ").join(cell.split("\n"))
+
+
 def mixed(mix: dict[str, float]) -> str:
     """A mix in words.
 

@@ -70,9 +70,9 @@ class AsyncClient:
         await self._do(selector._open())
         return selector
 
-    async def standings(self, archived: bool = False) -> list[Standing]:
+    async def standings(self, archived: bool = False, contains: str = "") -> list[Standing]:
         """All selectors of the service; as `Client.standings`."""
-        return await self._do(standings(self._line, archived))
+        return await self._do(standings(self._line, archived, contains))
 
     async def flush(self) -> None:
         """Send the outcomes that are kept; as `Client.flush`."""

@@ -216,7 +216,7 @@ class Remote:
 
     def _certificate(self, group: str | None) -> Steps[RemoteCertificate]:
         yield from self._prepare()
-        query = "" if group is None else f"?group={quote(_group(group), safe='')}"
+        query = "" if group is None else f"?group={quote(_text('group', group, 'a name'), safe='')}"
         return (yield from self._line.call(Request("GET", f"{self._path}/certificate{query}"), replies.certificate))
 
     def _arms(self, most: int | None) -> Steps[list[Arm]]:
@@ -252,19 +252,21 @@ def planned(
     return line, name, menu, None if menu is None or target is None else bodies.plan(menu, target, horizon, settings)
 
 
-def standings(line: Line, archived: bool) -> Steps[list[Standing]]:
-    """All selectors of the service."""
+def standings(line: Line, archived: bool, contains: str) -> Steps[list[Standing]]:
+    """All selectors of the service, or those whose names contain a text."""
     found: list[Standing] = []
     after = ""
+    part = f"&contains={quote(_text('contains', contains), safe='')}" if contains else ""
     while True:
-        query = f"limit=100&archived={'true' if archived else 'false'}" + (f"&after={quote(after)}" if after else "")
+        query = f"limit=100&archived={'true' if archived else 'false'}" + part
+        query += f"&after={quote(after)}" if after else ""
         some, after = yield from line.call(Request("GET", f"/v1/selectors?{query}"), replies.page)
         found += some
         if not after:
             return found
 
 
-def _group(group: Any) -> str:
-    if not isinstance(group, str):
-        raise InvalidArgument(f"group must be a name, got {shown(group)}")
-    return group
+def _text(word: str, value: Any, what: str = "text") -> str:
+    if not isinstance(value, str):
+        raise InvalidArgument(f"{word} must be {what}, got {shown(value)}")
+    return value

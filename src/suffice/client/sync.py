@@ -98,9 +98,12 @@ class Client:
         self._do(selector._open())
         return selector
 
-    def standings(self, archived: bool = False) -> list[Standing]:
-        """All selectors of the service and where they stand; those that were archived only if asked for."""
-        return self._do(standings(self._line, archived))
+    def standings(self, archived: bool = False, contains: str = "") -> list[Standing]:
+        """All selectors of the service and where they stand; those that were archived only if asked for.
+
+        `contains`: only those whose names contain this text, in capitals or not.
+        """
+        return self._do(standings(self._line, archived, contains))
 
     def flush(self) -> None:
         """Send the outcomes that are kept, of all selectors. Raises if they cannot be sent, or if some are refused."""

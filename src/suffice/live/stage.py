@@ -19,7 +19,7 @@ from suffice.live.player import Player
 from suffice.live.worlds import World, all_worlds
 from suffice.service.http.server import address_of, bind
 from suffice.service.http.settings import Settings
-from suffice.service.http.workers import work
+from suffice.service.http.workers import uninterrupted, work
 
 STARTING: Final = 600.0  # seconds: the first start on a machine compiles for a minute, and for minutes on a busy one
 STOPPING: Final = 60.0  # seconds
@@ -135,7 +135,8 @@ def serving(settings: Settings, sock: socket.socket) -> SpawnProcess:
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe(duplex=False)
     process = context.Process(target=work, args=(settings, sock, theirs, os.getpid()), name="suffice", daemon=True)
-    process.start()
+    with uninterrupted():
+        process.start()
     theirs.close()
     try:
         said = ours.recv() if ours.poll(STARTING) else f"it took more than {STARTING:.0f} seconds"

@@ -29,6 +29,7 @@ class Bucket:
     cost: float = 0.0
     dual: float | None = None
     arms: dict[int, int] = field(default_factory=dict)
+    lost: int = 0  # plays of everything that expired, less those told late
 
     def play(self, arm: int, count: int = 1) -> None:
         """Count plays of an arm."""
@@ -41,6 +42,7 @@ class Bucket:
         self.told += later.told
         self.units += later.units
         self.cost += later.cost
+        self.lost += later.lost
         self.dual = self.dual if later.dual is None else later.dual
         for arm, count in later.arms.items():
             self.play(arm, count)
@@ -53,7 +55,9 @@ class Chart:
         self.width = FINEST
         self.buckets: dict[int, Bucket] = {}
 
-    def add(self, at: float, *, told: int, units: int, cost: float, dual: float, arm: int | None) -> None:
+    def add(
+        self, at: float, *, told: int, units: int, cost: float, dual: float, arm: int | None, lost: int = 0
+    ) -> None:
         """Take in an outcome; `told` is 0 and `arm` None for one that amends an earlier one."""
         place = math.floor(at / self.width)
         bucket = self.buckets.get(place)
@@ -65,6 +69,7 @@ class Chart:
         bucket.told += told
         bucket.units += units
         bucket.cost += cost
+        bucket.lost += lost
         if arm is not None:
             bucket.dual = dual
             bucket.play(arm)
@@ -99,15 +104,19 @@ class Chart:
         before = [self.buckets[place] for place in places[: len(places) - len(shown)]]
         told, units, cost = (sum(getattr(one, name) for one in before) for name in ("told", "units", "cost"))
         promised = bounds(list(itertools.accumulate((one.told for one in merged.values()), initial=told))[1:])
+        # What was lost then was not known to have succeeded: `bounds` counts only what is lost now (theory 4: X).
+        lost = sum(one.lost for one in before) - sum(one.lost for one in self.buckets.values())
         result = []
         for (place, bucket), (behind, ahead) in zip(merged.items(), promised, strict=True):
             told, units, cost = told + bucket.told, units + bucket.units, cost + bucket.cost
+            lost += bucket.lost
             start = (first + place * every) * self.width
             result.append(
                 Bin(
                     start=start, end=start + every * self.width, told=bucket.told, successes=bucket.units / WHOLE,
                     cost=bucket.cost, debt=target * told - units / WHOLE, dual=bucket.dual, arms=dict(bucket.arms),
-                    total=told, total_successes=units / WHOLE, total_cost=cost, debt_at_most=behind, ahead_at_most=ahead,
+                    total=told, total_successes=units / WHOLE, total_cost=cost,
+                    debt_at_most=behind + lost, ahead_at_most=ahead,
                 )
             )  # fmt: skip
         return result
@@ -119,7 +128,7 @@ class Chart:
         return {
             "width": self.width,
             "buckets": [
-                [place, one.told, one.units, one.cost, one.dual, list(one.arms.items())]
+                [place, one.told, one.units, one.cost, one.dual, list(one.arms.items()), one.lost]
                 for place, one in self.buckets.items()
             ],
         }
@@ -129,8 +138,8 @@ class Chart:
         """The chart that `state` wrote down."""
         chart = Chart()
         chart.width = float(state["width"])
-        for place, told, units, cost, dual, arms in state["buckets"]:
-            chart.buckets[int(place)] = Bucket(told, units, cost, dual, {int(arm): int(n) for arm, n in arms})
+        for place, told, units, cost, dual, arms, *lost in state["buckets"]:
+            chart.buckets[int(place)] = Bucket(told, units, cost, dual, {int(arm): int(n) for arm, n in arms}, *lost)
         return chart
 
 

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import logging
 import math
+import re
 import time
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from typing import Any, Final
@@ -19,7 +20,7 @@ from suffice.service.mind import Mind
 from suffice.service.minds import Minds, read_plan
 from suffice.service.plans import Plan
 from suffice.service.records import Asked, Bin, Kept, Limits, Outcome, Row, Standing, Told, Wish
-from suffice.service.standing import Stood, certified, standing_of
+from suffice.service.standing import Stood, certified
 from suffice.service.stores.base import Shards, Store, Whose
 from suffice.service.work import KEPT, Ask, Batch, Tell
 from suffice.service.writer import Writer
@@ -32,6 +33,7 @@ TEND: Final = 1.0  # seconds between looks for what is to be saved
 PRUNE: Final = 600.0
 CLOCK: Final = 60.0
 BREATH: Final = 0.01  # seconds after which others have their turn
+WITHIN: Final = re.compile("[A-Za-z0-9._-]*")  # what may stand in names, and its capitals
 MANY: Final = 50  # groups, beyond which a certificate is made beside the others' requests
 
 
@@ -166,11 +168,21 @@ class Keeper:
         await self._minds.of(kept)  # only what is loaded knows the price
         return (await self._stand([kept]))[0]
 
-    async def standings(self, after: str = "", limit: int = 100, archived: bool = False) -> list[Standing]:
-        """Selectors by name, and where they stand."""
-        return await self._stand(await self.store.selectors(after, limit, archived=archived))
+    async def standings(
+        self, after: str = "", limit: int = 100, archived: bool = False, contains: str = ""
+    ) -> tuple[list[Standing], str | None]:
+        """Selectors by name, and where they stand; and the name after which there are more, None if there are none.
 
-    async def _stand(self, some: Sequence[Kept]) -> list[Standing]:
+        `contains`: those whose names contain a text, in capitals or not.
+        """
+        if WITHIN.fullmatch(contains) is None:
+            return [], None  # no name has such a character, and not every store could be asked for it
+        # Names have no capitals, so it is enough to do without them here: all stores then mean the same.
+        found = await self.store.selectors(after, limit + 1, archived=archived, contains=contains.lower())
+        more = found[limit - 1].name if len(found) > limit else None
+        return await self._stand(found[:limit], many=True), more
+
+    async def _stand(self, some: Sequence[Kept], *, many: bool = False) -> list[Standing]:
         own: dict[int, dict[Whose, Shards]] = {kept.number: {} for kept in some}
         for whose, found in (await self.store.shards(list(own))).items():
             own[whose[0]][whose] = found
@@ -179,13 +191,13 @@ class Keeper:
             try:
                 outline = await self._minds.outline(kept)
             except StoredPlan as error:
-                if len(some) == 1:
+                if not many:
                     raise
                 log.error("left out of the list: %s", error)
                 continue
             parts, mind = own[kept.number], self._minds.at_hand(kept)
             if len(parts) > MANY:
-                result.append(await asyncio.to_thread(standing_of, kept, outline, mind, parts))
+                result.append(await asyncio.to_thread(self._stood.anew, kept, outline, mind, parts))
             else:
                 result.append(self._stood.get(kept, outline, mind, parts))
             if time.perf_counter() - began > BREATH:
@@ -264,9 +276,7 @@ class Keeper:
             return (await self._stand([kept]))[0].certificate
         promise = (await self._minds.outline(kept)).promise
         shards = await self.store.shards([kept.number])
-        if len(shards) > MANY:
-            return await asyncio.to_thread(certified, promise, kept.number, shards, group)
-        return certified(promise, kept.number, shards, group)
+        return certified(promise, kept.number, shards, self._stood.groups, group)
 
     async def arms(self, name: str, most: int | None = None) -> list[Arm]:
         """A row per arm, or for the `most` played ones, as far as this process has learned."""

@@ -10,6 +10,7 @@ import threading
 from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
+from suffice.book import EVERYTHING
 from suffice.book import NEXT_ID as NEXT
 from suffice.errors import InvalidArgument, SufficeError
 from suffice.looking import Note
@@ -127,7 +128,7 @@ class Mind:
         late, units = row.state == AMENDED, row.units or 0
         self.chart.add(
             row.told or row.asked, told=int(not late), units=units, cost=self.spent(row), dual=row.dual,
-            arm=None if late else row.arm,
+            arm=None if late else row.arm, lost=self._lost(row),
         )  # fmt: skip
         holder = self.holder(row.group)
         holder._settled = row.id
@@ -141,6 +142,11 @@ class Mind:
         holder._learn_safely(row.arm, units, row.cost, late=late)
         holder._proposed.discard(row.id)
         self._say_warning()
+
+    def _lost(self, row: Row) -> int:
+        """What a row changes in the count of plays of everything whose outcome nobody told."""
+        change = {EXPIRED: 1, AMENDED: -1}.get(row.state, 0)
+        return change if self.menu.kind_of(row.arm) == EVERYTHING else 0
 
     def _recalled(self, looking: Any, note: dict[str, Any], again: bool) -> Note | None:
         try:

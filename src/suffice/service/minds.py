@@ -34,6 +34,7 @@ class Minds:
         self._store, self._clock = store, clock
         self._minds: dict[int, Mind] = {}
         self._kept: dict[str, tuple[Kept, float]] = {}
+        self._changes = 0  # of selectors, made by this process
         self._names: dict[int, str] = {}
         self._outlines: dict[int, Outline] = {}
         self._loading: dict[int, asyncio.Lock] = {}
@@ -48,16 +49,19 @@ class Minds:
         found = self._kept.get(name)
         if found is not None and (now - found[1] < FRESH or not self._store.shared):
             return found[0]
+        changes = self._changes
         kept = await self._store.selector(name)
         if kept is None:
             self._kept.pop(name, None)
             raise NoSuchSelector(f"there is no selector {name!r}; make one with PUT /v1/selectors/{name}")
-        self._kept[name] = (kept, now)
+        if changes == self._changes:  # else it may have been archived while the store was asked
+            self._kept[name] = (kept, now)
         self._names[kept.number] = name
         return kept
 
     def forget(self, name: str) -> None:
-        """Look a name up again when it is needed."""
+        """Look a name up again when it is needed: it has changed."""
+        self._changes += 1
         self._kept.pop(name, None)
 
     # --- minds

@@ -1,12 +1,13 @@
 """Records as JSON: what is answered, in the terms that `replies` describes."""
 
+from collections import Counter
 from dataclasses import asdict, fields
 from typing import Any, Final
 
 import pydantic_core
 from starlette.responses import Response
 
-from suffice.certificate import Certificate
+from suffice.certificate import STATUSES, Certificate
 from suffice.checks import WHOLE
 from suffice.looking import Insight
 from suffice.menu import Menu
@@ -67,12 +68,16 @@ def listed(one: Standing) -> dict[str, Any]:
     return {**known(one), "plan": None}
 
 
-def certificate(one: Certificate) -> dict[str, Any]:
-    """What was promised, and whether it is so."""
+def certificate(one: Certificate, most: int | None = None) -> dict[str, Any]:
+    """What was promised, and whether it is so: of all groups, and of so many of them, the worst first."""
     body = {name: getattr(one, name) for name in _WRITTEN}
     body |= {"status": one.status, "missing": one.counts.missing, "text": str(one)}
     if isinstance(one, Together):
-        body["groups"] = {name: certificate(part) for name, part in one.groups.items()}
+        statuses = {name: part.status for name, part in one.groups.items()}
+        found = Counter(statuses.values())
+        body["group_statuses"] = {status: found[status] for status in STATUSES if found[status]}
+        order = sorted(statuses, key=lambda name: (STATUSES.index(statuses[name]), -one.groups[name].told, name))
+        body["groups"] = {name: certificate(one.groups[name]) for name in order[:most]}
     return body
 
 

@@ -22,6 +22,10 @@ USE: Final = "use"
 MANAGE: Final = "manage"
 READ: Final = "read"
 SCOPES: Final = {USE: "ask and tell", MANAGE: "create and archive selectors", READ: "look at everything"}
+# A key that may use a selector may confirm it by a PUT of its plan, and make none.
+NEEDED: Final[dict[tuple[str, ...], str]] = {
+    (MANAGE, USE): f"{MANAGE} to make a selector, or {USE} to confirm one that is there"
+}
 
 FRESH: Final = 2.0  # seconds for which what the store said is believed
 SOON: Final = 1.0  # after so many it is asked again, while requests go on
@@ -114,8 +118,8 @@ class Keyring:
         key = await self.known(header)
         if not any(scope in key.scopes for scope in scopes):
             may = " and ".join(SCOPES[held] for held in key.scopes)
-            said = f"this needs a key with the scope {' or '.join(scopes)}; the key {key.id} may only {may}"
-            raise Forbidden(said, " ".join(scopes))
+            wanted = NEEDED.get(scopes) or " or ".join(scopes)
+            raise Forbidden(f"this needs a key with the scope {wanted}; the key {key.id} may only {may}", scopes[0])
         return key
 
     async def known(self, header: str | None) -> Key:

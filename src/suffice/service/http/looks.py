@@ -1,5 +1,6 @@
 """The routes that look at one selector: certificate, arms, insight, history, decisions, events."""
 
+import asyncio
 import math
 from typing import Annotated, Any, Final, Literal
 
@@ -15,7 +16,9 @@ from suffice.service.http.replies import Known
 from suffice.service.http.replies_looks import ArmsReply, CertificateReply, HistoryReply, InsightReply, RowsReply
 from suffice.service.http.routes import keeper_of
 from suffice.service.http.streams import EventStream, Streams
+from suffice.service.keeper import MANY
 from suffice.service.plans.values import MOST_WHOLE, Name
+from suffice.together import Together
 
 CSV: Final[dict[str, Any]] = {"text/csv": {"schema": {"type": "string"}}}
 EVENT: Final[dict[str, Any]] = {
@@ -44,9 +47,16 @@ async def certificate(
     request: Request,
     name: Named,
     group: Annotated[Name | None, Query(description="Of this group alone.")] = None,
+    groups: Annotated[
+        int | None,
+        Query(ge=0, le=MOST_WHOLE, description="Of how many groups at most, the worst first; left out, of all."),
+    ] = None,
 ) -> Response:
     """What was promised, whether it is so, and if not, which assumption broke and what to do."""
-    return answers.answer(answers.certificate(await keeper_of(request).certificate(name, group)))
+    found = await keeper_of(request).certificate(name, group)
+    if isinstance(found, Together) and len(found.groups) > MANY:  # others need not wait for it
+        return await asyncio.to_thread(lambda: answers.answer(answers.certificate(found, groups)))
+    return answers.answer(answers.certificate(found, groups))
 
 
 @looks.get(
@@ -189,11 +199,11 @@ async def events(
     """
     streams: Streams = request.app.state.streams
     keyring: Keyring = request.app.state.keyring
-    first = await streams.standing(name, 0.0)
+    first = await streams.seen(name)
 
     async def check() -> None:
         """The key may be revoked while somebody listens."""
         await keyring.authorise(request.headers.get("authorization"), READ)
 
     keyed = getattr(request.state, "key", None) is not None  # there is none where none is required
-    return EventStream(streams, streams.events(name, every, first, check if keyed else None))
+    return EventStream(streams, name, streams.events(name, every, first, check if keyed else None))

@@ -115,11 +115,11 @@ class Metrics:
 
     async def _made(self) -> bytes:
         found: list[Standing] = []
-        page = await self._keeper.standings("", PAGE)
-        while page and len(found) <= self._most:
+        after: str | None = ""
+        while after is not None and len(found) <= self._most:
+            page, after = await self._keeper.standings(after, PAGE)
             found += page
             await asyncio.sleep(0)  # so that asks need not wait for all pages
-            page = await self._keeper.standings(found[-1].name, PAGE) if len(page) == PAGE else []
         self._standings.found, self._standings.all = found[: self._most], len(found) <= self._most
         text = await asyncio.to_thread(generate_latest, self.registry)
         self._until = time.monotonic() + FRESH

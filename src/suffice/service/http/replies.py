@@ -107,8 +107,12 @@ KNOWN: dict[str, Any] = {
 
 STATUS = (
     "kept; warned: kept, but an assumption was seen to fail; unknown: kept if plays of everything that nobody told of "
-    "succeeded; breach: behind by more than promised; infeasible: no choice reaches the target; waiting: nothing told yet; "
-    "bug: suffice itself is wrong."
+    "succeeded; breach: behind by more than promised, `holds` is false; infeasible: no choice reaches the target; waiting: "
+    "nothing told yet; bug: suffice itself is wrong."
+)
+BREACH = (
+    "Whether an assumption was seen to fail: everything failed, or nothing succeeded, though it never should. The promise may "
+    "hold all the same: see `holds`. Not to be taken for the status breach, which says that it does not."
 )
 Status = Literal["kept", "warned", "unknown", "breach", "infeasible", "waiting", "bug", "archived"]
 
@@ -133,7 +137,7 @@ class Known(BaseModel):
     debt_at_most: float | None = Field(description="What was promised of the debt.")
     ahead_at_most: float | None = Field(description="And of how far successes run ahead; null: there is no limit.")
     holds: bool = Field(description="Whether the promise holds.")
-    breach: bool = Field(description="Whether everything failed, or nothing succeeded, though it never should.")
+    breach: bool = Field(description=BREACH)
     breaches: int = Field(description="Outcomes after which the debt was above its bound.")
     feasible: bool = Field(description="false once everything is known to fail too often for the target.")
     sound: bool = Field(description="false only if suffice itself is wrong.")
@@ -141,7 +145,7 @@ class Known(BaseModel):
     cost: float
     mean_cost: float | None = Field(description="The cost of an outcome.")
     everything_cost: float = Field(description="What always playing everything would cost, a decision.")
-    dual: float | None = Field(description="The price now paid for a success.")
+    dual: float | None = Field(description="The price now paid for a success; null if each group has its own.")
     cap: float = Field(description="The price at which everything is played; nothing is at 0.")
     asks: int
     tells: int

@@ -4,7 +4,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, Field
 
-from suffice.service.http.replies import STATUS, Seconds, Status, _example
+from suffice.service.http.replies import BREACH, STATUS, Seconds, Status, _example
 
 CERTIFICATE: dict[str, Any] = {
     "target": 0.9, "told": 1000, "successes": 903.0, "rate": 0.903, "debt": -3.0, "debt_at_most": 0.9,
@@ -38,8 +38,8 @@ class CertificateReply(BaseModel):
     everything_failure_at_most: float
     nothing_successes: float
     breaches: int = Field(description="Outcomes after which the debt was above its bound.")
-    holds: bool
-    breach: bool
+    holds: bool = Field(description="Whether the debt is within its bound: the promise is kept.")
+    breach: bool = Field(description=BREACH)
     feasible: bool = Field(description="false once everything is known to fail too often for the target.")
     sound: bool = Field(description="false only if suffice itself is wrong.")
     status: Status = Field(description=STATUS)
@@ -48,8 +48,12 @@ class CertificateReply(BaseModel):
         "D = missing + 1. Of groups together, the most in any one."
     )
     text: str = Field(description="The same in sentences.")
+    group_statuses: dict[str, int] | None = Field(
+        None, description="Where there are groups: how many of them have each status, all of them counted."
+    )
     groups: dict[str, "CertificateReply"] | None = Field(
-        None, description='The same of each group, where there are groups; "" is what has none.'
+        None,
+        description='The same of each group, or of as many as were asked for, the worst first; "" is what has none.',
     )
 
 

@@ -122,11 +122,13 @@ async def list_selectors(
     ] = "",
     limit: Annotated[int, Query(ge=1, le=500, description="How many at most.")] = 100,
     archived: Annotated[bool, Query(description="Those that were archived, too.")] = False,
+    contains: Annotated[
+        str, Query(max_length=64, description="Only those whose names contain this text, in capitals or not.")
+    ] = "",
 ) -> Response:
     """Selectors and where they stand, by name, a page at a time."""
-    found = await keeper_of(request).standings(after, limit + 1, archived)
-    page = [answers.listed(one) for one in found[:limit]]
-    return answers.answer({"selectors": page, "next": page[-1]["name"] if len(found) > limit else None})
+    found, more = await keeper_of(request).standings(after, limit, archived, contains)
+    return answers.answer({"selectors": [answers.listed(one) for one in found], "next": more})
 
 
 @selectors.get(

@@ -6,7 +6,8 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing import connection
 from multiprocessing.context import SpawnContext, SpawnProcess
@@ -89,18 +90,33 @@ def _stop(workers: list[Worker], seconds: float, asked: list[int]) -> None:
 def _start(context: SpawnContext, settings: Settings, sock: socket.socket) -> Worker:
     ours, theirs = context.Pipe(duplex=False)
     process = context.Process(target=work, args=(settings, sock, theirs, os.getpid()), name="suffice")
-    process.start()
+    with uninterrupted():
+        process.start()
     theirs.close()
     return Worker(process, ours)
+
+
+@contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Ctrl-C reaches all of a terminal's processes: who is started here never hears it, not even while it imports.
+
+    The parent, which passes it on, hears it a moment later.
+    """
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def work(settings: Settings, sock: socket.socket, pipe: Any, parent: int) -> None:
     """What each process does."""
     from suffice.service.http.server import run
 
-    signal.signal(
-        signal.SIGINT, signal.SIG_IGN
-    )  # Ctrl-C reaches all of a terminal's processes: the parent passes it on
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     logs.setup(settings.log_level, settings.log_format)
     try:
         run(settings, sock, lambda: pipe.send(""), parent)

@@ -62,7 +62,7 @@ function failed(page, error) {
       h("h1", { tabindex: "-1" }, "This server wants a key"),
       h("p", { class: "soft" }, "Nothing can be shown without one."),
       h("button", { type: "button", class: "button strong", onclick: open }, "Enter a key")));
-    live.connection("waiting");
+    live.connection("off");
     return ready("A key is wanted");
   }
   const missing = error instanceof Problem && error.status === 404 && error.ours;
@@ -72,7 +72,7 @@ function failed(page, error) {
     h("p", { class: "actions" },
       !missing && h("button", { type: "button", class: "button strong", onclick: () => show() }, "Try again"),
       h("a", { class: "button", href: "#/" }, "All selectors"))));
-  live.connection(missing ? "live" : "waiting");
+  live.connection(missing ? "live" : "off");
   if (!(error instanceof Problem)) console.error(error);
   return ready(missing ? "No such selector" : "Failed");
 }

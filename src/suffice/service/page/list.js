@@ -9,6 +9,7 @@ import { count, curl, money, percent, short } from "./words.js";
 const EVERY = 2_000; // milliseconds between two looks
 const PAGE = 100;
 const LARGEST = 500; // that the service gives at once
+const STILL = 250; // milliseconds without a key pressed, after which the service is asked
 
 const COLUMNS = [
   { title: "Status", class: "c-status" },
@@ -26,18 +27,25 @@ const EXAMPLE = {
 };
 
 // What was chosen here stays so for whoever comes back from a selector.
-const chosen = { shown: PAGE, filter: "", worst: false, archived: false };
+const chosen = { shown: PAGE, filter: "", worst: false, archived: false, partial: false };
 
 export async function view(page, signal, ready) {
-  const state = Object.assign(chosen, { selectors: [], more: false, turn: 0 });
+  const state = Object.assign(chosen, { selectors: [], more: false, sought: "" });
   const parts = build(page, state, () => draw(parts, state), () => look());
   let first = true;
   let statuses = null;
+  let under = new AbortController(); // the look that is under way
 
   async function look() {
-    const turn = (state.turn += 1);
-    const found = await load(state, signal);
-    if (signal.aborted || turn !== state.turn) return; // another look was begun, with other choices
+    under.abort(); // it was begun with other choices
+    const mine = (under = new AbortController());
+    let found = null;
+    try {
+      found = await load(state, AbortSignal.any([signal, mine.signal]));
+    } catch (error) {
+      if (!mine.signal.aborted) throw error;
+    }
+    if (signal.aborted || mine.signal.aborted) return;
     Object.assign(state, found);
     draw(parts, state);
     statuses = tell(state.selectors, statuses);
@@ -49,17 +57,26 @@ export async function view(page, signal, ready) {
   await again(EVERY, signal, look);
 }
 
-/** As many as are shown, in as few requests as it takes. */
+/** What is shown. Where not all are here, those that are filtered for are looked for on the server. */
 async function load(state, signal) {
+  const { shown, archived, filter } = state;
+  if (filter && state.partial) return some({ archived, contains: filter }, shown, signal);
+  const found = await some({ archived }, shown, signal);
+  if (filter && found.more) return { ...(await some({ archived, contains: filter }, shown, signal)), partial: true };
+  return { ...found, partial: found.more };
+}
+
+/** As many as are wanted, in as few requests as it takes. */
+async function some(asked, most, signal) {
   const found = [];
   let after = "";
-  while (after !== null && found.length < state.shown) {
-    const limit = Math.min(LARGEST, state.shown - found.length);
-    const page = await get(`v1/selectors?${new URLSearchParams({ after, limit, archived: state.archived })}`, signal);
+  while (after !== null && found.length < most) {
+    const limit = Math.min(LARGEST, most - found.length);
+    const page = await get(`v1/selectors?${new URLSearchParams({ after, limit, ...asked })}`, signal);
     found.push(...page.selectors);
     after = page.next;
   }
-  return { selectors: found, more: after !== null };
+  return { selectors: found, more: after !== null, sought: asked.contains ?? "" };
 }
 
 /** Say which selectors have changed their status since the last look. */
@@ -74,13 +91,15 @@ function tell(selectors, before) {
 
 function build(page, state, redraw, reload) {
   const again = () => reload().catch(() => {}); // the next look says what is wrong
+  let typed = null;
   const filter = h("input", {
     type: "search", name: "filter", "data-test": "filter", placeholder: "Filter by name", value: state.filter,
-    "aria-label": "Filter by name",
-    autocomplete: "off", spellcheck: "false",
+    "aria-label": "Filter by name", maxlength: "64", autocomplete: "off", autocapitalize: "none", spellcheck: "false",
     oninput: (event) => {
       state.filter = event.target.value.trim().toLowerCase();
-      redraw();
+      redraw(); // what is here already, at once
+      clearTimeout(typed);
+      if (state.partial) typed = setTimeout(again, STILL);
     },
   });
   const toggle = (label, name, then) =>
@@ -91,7 +110,7 @@ function build(page, state, redraw, reload) {
         then();
       },
     }), h("span", {}, label));
-  const summary = h("p", { class: "summary", "data-test": "summary" });
+  const summary = h("p", { class: "summary", "data-test": "summary" }, "Loading …");
   const rows = table("Selectors", COLUMNS, { class: "selectors" });
   const more = h("button", {
     type: "button", class: "button", hidden: true,
@@ -114,33 +133,34 @@ function build(page, state, redraw, reload) {
 }
 
 function draw(parts, state) {
-  const { selectors } = state;
-  const nothing = selectors.length === 0 && !state.archived;
+  const { selectors, filter } = state;
+  const nothing = selectors.length === 0 && !state.archived && !state.sought;
   if (nothing && parts.empty.hidden) fill(parts.empty, invitation());
   parts.empty.hidden = !nothing;
   for (const part of [parts.card, parts.tools, parts.summary]) part.hidden = nothing;
-  say(parts.summary, nothing ? "" : summed(selectors, state.more));
-  let shown = selectors.filter((one) => one.name.includes(state.filter));
+  let shown = selectors.filter((one) => one.name.includes(filter));
+  say(parts.summary, nothing ? "" : summed(shown, state));
   if (state.worst) {
     const rank = (one) => WORST_FIRST.indexOf(one.status);
     shown = [...shown].sort((one, other) => rank(one) - rank(other)); // which leaves those of a kind in order
   }
   keyed(parts.rows.body, shown, (one) => one.name, makeRow, setRow);
   parts.none.hidden = nothing || shown.length > 0;
-  if (!parts.none.hidden) {
-    const filtered = `None of the ${count(selectors.length)} selectors shown has “${state.filter}” in its name.`;
-    say(parts.none, state.filter ? filtered : "There are none.");
-  }
+  const sought = !state.partial || state.sought === filter; // else the answer is under way
+  const missed = filter ? `No selector has “${filter}” in its name.` : "There are none.";
+  say(parts.none, sought ? missed : "Looking …");
   parts.rows.whole.hidden = shown.length === 0;
   conceal(parts.more, !state.more, parts.card);
 }
 
 /** 48 kept · 1 breach · 1 waiting */
-function summed(selectors, more) {
+function summed(selectors, { filter, more, selectors: all }) {
   const order = ["kept", ...WORST_FIRST.filter((status) => status !== "kept")];
   const counts = order.map((status) => [status, selectors.filter((one) => one.status === status).length]);
   const said = counts.filter(([, many]) => many).map(([status, many]) => statuses(status, many));
-  return said.join(" · ") + (more ? ` · of the first ${count(selectors.length)}` : "");
+  if (filter && said.length) said.push(`with “${filter}” in the name`);
+  if (more) said.push(`of the first ${count(all.length)}`);
+  return said.join(" · ");
 }
 
 function makeRow(one) {
@@ -163,13 +183,15 @@ function setRow(row, one) {
   setBullet(bar, one.rate, one.target);
   mark(bar, "data-status", one.status);
   say(text.firstElementChild, one.rate === null ? "" : percent(one.rate));
-  say(text.lastElementChild, `${one.rate === null ? "target" : " of"} ${percent(one.target)}`);
+  say(text.lastElementChild, `target ${percent(one.target)}`);
   say(told, short(one.told));
   say(cost.firstElementChild, money(one.mean_cost));
   const share = rounded(one.mean_cost / one.everything_cost);
   say(cost.lastElementChild, one.mean_cost === null ? "" : `${percent(share)} of everything`);
   say(pending, short(one.pending));
   say(expired, short(one.expired));
+  mark(pending, "data-none", one.pending === 0 && one.expired === 0); // not worth a line on a phone
+  mark(expired, "data-none", one.pending === 0 && one.expired === 0);
 }
 
 const rounded = (share) => (share > 0.01 ? Math.round(100 * share) / 100 : share);

@@ -3,7 +3,7 @@
 import { Locked, Offline, Problem, at, get, ours, send } from "./api.js";
 import { mark, say } from "./dom.js";
 
-const SAID = { live: "Live", waiting: "Connecting", lost: "Connection lost" };
+const SAID = { live: "Live", waiting: "Connecting", lost: "Connection lost", off: "Not live" };
 const FIRST = 500; // milliseconds until the first try to connect again
 const LAST = 5_000;
 const LONGEST = 60_000; // that a server is given which says how long to wait
@@ -16,16 +16,16 @@ let wake = () => {}; // ends a wait before its time
 document.addEventListener("visibilitychange", () => document.hidden || wake());
 addEventListener("online", () => wake());
 
-/** Show whether what is shown is up to date. */
-export function connection(state, said = "") {
+/** Show whether what is shown is up to date; if not, for which `problem`. */
+export function connection(state, problem = null) {
   const element = document.getElementById("connection");
   const banner = document.getElementById("banner");
   mark(element, "data-state", state);
   say(document.getElementById("connection-text"), SAID[state]);
-  if (state === "lost") say(
-    document.getElementById("banner-text"),
-    `Connection lost. Trying again …${said ? ` (${said})` : ""}`,
-  );
+  if (state === "lost") {
+    const what = problem instanceof Problem ? "The server cannot answer just now." : "Connection lost.";
+    say(document.getElementById("banner-text"), `${what} Trying again …${problem ? ` (${problem.message})` : ""}`);
+  }
   banner.hidden = state !== "lost";
 }
 
@@ -86,7 +86,7 @@ export async function patiently(signal, look) {
       return await look();
     } catch (error) {
       if (signal.aborted || !passing(error)) throw error;
-      connection("lost", error.message);
+      connection("lost", error);
       await pause(due(wait, error), signal);
       wait = Math.min(LAST, 2 * wait);
     }
@@ -134,7 +134,7 @@ export async function listen(name, signal, hear) {
       await pause(2_000, signal);
       continue;
     }
-    connection("lost", passing(problem) ? problem.message : "");
+    connection("lost", passing(problem) ? problem : null);
     await pause(due(wait, problem), signal);
     wait = Math.min(LAST, 2 * wait);
   }

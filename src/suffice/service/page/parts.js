@@ -26,8 +26,8 @@ const ICONS = {
 };
 
 export const STATUS = {
-  bug: "Bug", breach: "Breach", infeasible: "Cannot be met", unknown: "Not known", warned: "Warning",
-  waiting: "Waiting", kept: "Kept", archived: "Archived",
+  bug: "Bug", infeasible: "Cannot be met", breach: "Breach", unknown: "Not known", warned: "Warning",
+  kept: "Kept", waiting: "Waiting", archived: "Archived",
 };
 const SUMMED = { breach: ["breach", "breaches"], warned: ["warning", "warnings"], bug: ["bug", "bugs"] };
 

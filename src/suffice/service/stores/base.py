@@ -117,8 +117,8 @@ class Store(ABC):
         """The selector of this name."""
 
     @abstractmethod
-    async def selectors(self, after: str, limit: int, *, archived: bool) -> list[Kept]:
-        """Selectors by name; the archived ones too, or not."""
+    async def selectors(self, after: str, limit: int, *, archived: bool, contains: str = "") -> list[Kept]:
+        """Selectors by name, those whose names contain a text; the archived ones too, or not."""
 
     @abstractmethod
     async def add(self, name: str, plan: str, at: float, most: int) -> tuple[Kept, bool]:

@@ -114,8 +114,9 @@ class MemoryStore(Store):
     async def selector(self, name: str) -> Kept | None:
         return self._selectors.get(name)
 
-    async def selectors(self, after: str, limit: int, *, archived: bool) -> list[Kept]:
-        names = sorted(name for name, one in self._selectors.items() if name > after and (archived or not one.archived))
+    async def selectors(self, after: str, limit: int, *, archived: bool, contains: str = "") -> list[Kept]:
+        found = (one for one in self._selectors.values() if archived or not one.archived)
+        names = sorted(one.name for one in found if one.name > after and contains in one.name)
         return [self._selectors[name] for name in names[:limit]]
 
     async def add(self, name: str, plan: str, at: float, most: int) -> tuple[Kept, bool]:

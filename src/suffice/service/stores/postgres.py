@@ -230,8 +230,8 @@ class PostgresStore(Store):
     async def selector(self, name: str) -> Kept | None:
         return next(iter(await self._fetch(kept_of, sql.SELECTOR, name)), None)
 
-    async def selectors(self, after: str, limit: int, *, archived: bool) -> list[Kept]:
-        return await self._fetch(kept_of, sql.SELECTORS, after, archived, limit)
+    async def selectors(self, after: str, limit: int, *, archived: bool, contains: str = "") -> list[Kept]:
+        return await self._fetch(kept_of, sql.SELECTORS, after, archived, contains, limit)
 
     async def add(self, name: str, plan: str, at: float, most: int) -> tuple[Kept, bool]:
         async with speaking(), self._readers.acquire() as connection:

@@ -58,7 +58,7 @@ TURN_BACK: Final = """UPDATE decisions SET due = $1 + (due - asked), asked = $1
 SELECTOR: Final = f"SELECT {KEPT} FROM selectors WHERE name = $1"
 # Names are compared byte by byte, as in SQLite and in Python.
 SELECTORS: Final = f"""SELECT {KEPT} FROM selectors WHERE name COLLATE "C" > $1 AND ($2 OR archived IS NULL)
-    ORDER BY name COLLATE "C" LIMIT $3"""
+    AND strpos(name, $3) > 0 ORDER BY name COLLATE "C" LIMIT $4"""
 LAST: Final = "SELECT COUNT(*), COALESCE(MAX(number), 0) FROM selectors"
 ADD: Final = "INSERT INTO selectors (number, name, plan, created) VALUES ($1, $2, $3, $4)"
 SAVE: Final = """INSERT INTO snapshots (selector, events, state) VALUES ($1, $2, $3)

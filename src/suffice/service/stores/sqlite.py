@@ -232,10 +232,10 @@ class SqliteStore(Store):
     async def selector(self, name: str) -> Kept | None:
         return next(iter(await self._all(kept_of, f"SELECT {SELECTOR} FROM selectors WHERE name = ?", name)), None)
 
-    async def selectors(self, after: str, limit: int, *, archived: bool) -> list[Kept]:
-        query = f"""SELECT {SELECTOR} FROM selectors WHERE name > ? AND (? OR archived IS NULL)
+    async def selectors(self, after: str, limit: int, *, archived: bool, contains: str = "") -> list[Kept]:
+        query = f"""SELECT {SELECTOR} FROM selectors WHERE name > ? AND (? OR archived IS NULL) AND instr(name, ?)
             ORDER BY name LIMIT ?"""
-        return await self._all(kept_of, query, after, archived, limit)
+        return await self._all(kept_of, query, after, archived, contains, limit)
 
     async def add(self, name: str, plan: str, at: float, most: int) -> tuple[Kept, bool]:
         def add(writer: sqlite3.Connection) -> tuple[Kept, bool]:

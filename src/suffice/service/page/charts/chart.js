@@ -1,7 +1,8 @@
 // One chart: a figure with a heading, a sentence, a legend that follows the cursor, and its values as a table.
 //
-// What is drawn is a `drawing`: times; lines, each with a label, values, a colour and perhaps a fill, a width, a dash;
-// bands between two lines; the range of the axis; how a mark of it is written and a value said; a summary in words.
+// What is drawn is a `drawing`: times, the span of them and the gaps in it; lines, each with a label, values, a colour
+// and perhaps a fill, a width, a dash; bands between two lines; the range of the axis; how a mark of it is written and
+// a value said; a summary in words.
 
 import { fill, h, mark, say } from "../dom.js";
 import { NONE, moment } from "../words.js";
@@ -15,8 +16,9 @@ export class Chart {
     this.title = title;
     this.u = null;
     this.drawn = null;
-    this.summary = h("p", { class: "chart-summary", id: `summary-${name}` });
+    this.summary = h("p", { class: "chart-summary", id: `summary-${name}` }, "Loading …");
     this.legend = h("ul", { class: "legend", "aria-hidden": "true" }); // the same is said by the summary and the table
+    this.when = h("span", { class: "chart-when", "aria-hidden": "true" }); // the moment that the legend speaks of
     this.plot = h("div", {
       class: tall ? "plot tall" : "plot", tabindex: "0", role: "img", "aria-describedby": `summary-${name}`,
     });
@@ -27,7 +29,7 @@ export class Chart {
     this.details = h("details", { ontoggle: () => this.list() }, h("summary", {}, "Table of values"), this.values);
     const data = { "data-test": `chart-${name}`, "data-points": "0", "data-told": "0" };
     this.whole = h("figure", { class: tall ? "card chart chart-wide" : "card chart", ...data },
-      h("figcaption", {}, h("h3", {}, title), this.summary),
+      h("figcaption", {}, h("h3", {}, title), this.when, this.summary),
       this.legend, this.plot, this.said, this.details);
     this.plot.addEventListener("keydown", (event) => this.step(event));
     this.plot.addEventListener("blur", () => this.u?.setCursor({ left: -10, top: -10 }));
@@ -55,13 +57,14 @@ export class Chart {
   draw(UPlot) {
     const { lines, times } = this.drawn;
     const data = [times, ...lines.map((line) => line.values)];
-    if (times.length === 1) widen(data); // lines and areas want two ends
+    if (times.length === 1) widen(data, this.drawn.span); // lines and areas want two ends
     const shape = lines.map((line) => `${line.label}|${line.colour}|${line.fill}`).join("\n");
     if (this.shape === shape) this.u.setData(data);
     else {
       this.drop();
       fill(this.plot);
       this.shape = shape;
+      this.show(); // the legend takes its room first
       this.u = new UPlot(look(() => this.drawn, this.size(), () => this.show()), data, this.plot);
     }
     this.show();
@@ -94,7 +97,9 @@ export class Chart {
   /** The legend, at the cursor or at the end. */
   show() {
     const last = this.drawn.times.length - 1;
-    const at = Math.min(last, this.u?.cursor.idx ?? last);
+    const pointed = this.u?.cursor.idx ?? null;
+    const at = Math.min(last, pointed ?? last);
+    say(this.when, pointed === null ? "" : moment(this.drawn.times[at]));
     const shown = this.drawn.lines.filter((line) => line.legend !== false);
     if (this.legend.children.length !== shown.length) {
       fill(this.legend, shown.map(() => h("li", {}, h("span", { class: "swatch" }), h("span", {}), h("b", {}))));
@@ -153,8 +158,8 @@ export class Chart {
   }
 }
 
-/** Half a second either side of a single moment. */
-function widen(data) {
-  const [[at], ...lines] = data;
-  data.splice(0, data.length, [at - 0.5, at + 0.5], ...lines.map(([value]) => [value, value]));
+/** A single value, from the begin of its stretch to the end. */
+function widen(data, span) {
+  const [, ...lines] = data;
+  data.splice(0, data.length, span, ...lines.map(([value]) => [value, value]));
 }

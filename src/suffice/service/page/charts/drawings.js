@@ -1,15 +1,15 @@
 // From stretches of time to drawings: rate, debt, cost and dual. Bounds, rates and means are the service's own.
 
-import { money, number, owed, percent } from "../words.js";
+import { money, number, owed, percent, sentence } from "../words.js";
 import { colour } from "./look.js";
-import { axisPercent, padded, times } from "./stretches.js";
+import { axisPercent, gaps, padded, times } from "./stretches.js";
 
 const DASH = [5, 4];
 const NEAR = 0.12; // of a guaranteed band that is wider than this, no more is shown above the target
 
 // --- the success rate
 
-export function rate({ known, coarse, told }) {
+export function rate({ known, coarse, told, span }) {
   const { target } = known;
   const low = coarse.map((bin) => lowest(bin, target));
   const high = coarse.map((bin) => highest(bin, target));
@@ -17,17 +17,18 @@ export function rate({ known, coarse, told }) {
   const last = coarse.at(-1);
   const allowed = `The promise now allows ${percent(low.at(-1))} to ${percent(high.at(-1))}.`;
   return {
-    told, times: times(coarse), range: rateRange(target, coarse, low, high, each), write: axisPercent, say: percent,
+    told, span, times: times(coarse), gaps: gaps(coarse), range: rateRange(target, coarse, low, high, each),
+    write: axisPercent, say: percent,
     summary: last
       ? `${percent(last.total_rate)} succeeded, where ${percent(target)} was promised. ${allowed}`
       : `Target ${percent(target)}.`,
     lines: [
       {
-        label: "Guaranteed", values: high, colour: "band", kind: "band", width: 0, point: false,
+        label: "Promised", values: high, colour: "band", kind: "band", width: 0, point: false,
         at: (at) => `${percent(low[at])} to ${percent(high[at])}`,
       },
       { label: "Lowest", values: low, colour: "band", width: 0, legend: false, listed: false, point: false },
-      { label: "In each stretch", values: each, colour: "line-faint", width: 1.25 },
+      { label: "In each stretch", values: each, colour: "line-faint", width: 1.25, broken: true },
       { label: "Target", values: coarse.map(() => target), colour: "target", width: 1.5, dash: DASH, point: false },
       { label: "Success rate", values: coarse.map((bin) => bin.total_rate), colour: "accent", width: 2.5 },
     ],
@@ -62,7 +63,7 @@ function rateRange(target, bins, low, high, each) {
 
 // --- the debt
 
-export function debt({ fine, told }) {
+export function debt({ fine, told, span }) {
   const values = fine.map((bin) => bin.debt);
   const above = fine.map((bin) => bin.debt_at_most);
   const below = fine.map((bin) => (bin.ahead_at_most === null ? null : -bin.ahead_at_most));
@@ -75,7 +76,7 @@ export function debt({ fine, told }) {
       point: false,
     };
   return {
-    told, times: times(fine), range, write: (value) => number(value), say: number, summary: debtSaid(fine.at(-1)),
+    told, span, times: times(fine), range, write: (value) => number(value), say: number, summary: debtSaid(fine.at(-1)),
     lines: [
       { label: "At most", values: above, colour: "target", width: 1.5, dash: DASH, point: false },
       least,
@@ -89,19 +90,22 @@ function debtSaid(last) {
   if (!last) return "Successes owed: target · outcomes − successes.";
   const ahead = last.ahead_at_most === null ? "" : `, nor ahead by more than ${number(last.ahead_at_most)}`;
   const kept = last.debt <= last.debt_at_most ? "never" : "promised was never";
-  return `${owed(last.debt)}; ${kept} behind by more than ${number(last.debt_at_most)}${ahead}.`;
+  return sentence(`${owed(last.debt)}; ${kept} behind by more than ${number(last.debt_at_most)}${ahead}`);
 }
 
 // --- the cost
 
-export function cost({ known, coarse, told }) {
+export function cost({ known, coarse, told, span }) {
   const most = known.everything_cost;
   const values = coarse.map((bin) => bin.total_cost);
   return {
-    told, times: times(coarse), range: [0, 1.06 * Math.max(most, ...values)],
+    told, span, times: times(coarse), gaps: gaps(coarse), range: [0, 1.06 * Math.max(most, ...values)],
     write: (value) => money(value), say: money, summary: costSaid(values.at(-1) ?? null, most),
     lines: [
-      { label: "In each stretch", values: coarse.map((bin) => bin.mean_cost), colour: "line-faint", width: 1.25 },
+      {
+        label: "In each stretch", values: coarse.map((bin) => bin.mean_cost), colour: "line-faint", width: 1.25,
+        broken: true,
+      },
       {
         label: "Always everything", values: coarse.map(() => most), colour: "target", width: 1.5, dash: DASH,
         point: false,
@@ -120,13 +124,13 @@ function costSaid(paid, most) {
 
 // --- the dual
 
-export function dual({ known, ends, fine, told }) {
+export function dual({ known, ends, fine, told, span }) {
   const { cap } = known;
   const values = fine.map((bin) => bin.dual);
   const some = values.filter((value) => value !== null);
   const bottom = ends.nothing === null ? "cheapest option" : "nothing";
   return {
-    told, times: times(fine), range: [Math.min(-0.14 * cap, ...some), Math.max(1.14 * cap, ...some)],
+    told, span, times: times(fine), range: [Math.min(-0.14 * cap, ...some), Math.max(1.14 * cap, ...some)],
     write: (value) => money(value), say: money, summary: dualSaid(fine.at(-1)?.dual ?? known.dual, cap, bottom),
     lines: [
       {

@@ -22,11 +22,11 @@ export function look(drawn, size, onCursor) {
     legend: { show: false },
     cursor: cursor(drawn),
     scales: {
-      // Of the drawing itself: of a single moment uPlot would make years.
-      x: { time: true, range: () => atLeast(drawn().times, SHORTEST) }, y: { range: () => drawn().range },
+      // One for all charts of a selector. Of a single moment uPlot would make years.
+      x: { time: true, range: () => atLeast(drawn().span, SHORTEST) }, y: { range: () => drawn().range },
     },
     axes: axes(drawn),
-    series: [{}, ...lines.map(series)],
+    series: [{}, ...lines.map((line) => series(line, drawn))],
     bands: bands.map((band) => ({ series: band.series, fill: () => colour(band.fill) })),
     hooks: { setCursor: [onCursor], draw: [(u) => drawn().draw?.(u)] },
   };
@@ -54,17 +54,14 @@ function axes(drawn) {
   ];
 }
 
-function series(line) {
+function series(line, drawn) {
   const paint = (name) => (name ? () => colour(name) : undefined);
+  const place = (u) => (at) => u.valToPos(at, "x", true);
   return {
     label: line.label, stroke: paint(line.colour), fill: paint(line.fill), width: line.width ?? 2, dash: line.dash,
-    spanGaps: true, points: { show: false },
+    spanGaps: !line.broken, gaps: (u) => (drawn().gaps ?? []).map((gap) => gap.map(place(u))), points: { show: false },
   };
 }
 
-/** A stretch of at least this length, around the middle of what is there. */
-function atLeast(times, length) {
-  const [from, to] = [times[0], times.at(-1)];
-  const more = Math.max(0, length - (to - from)) / 2;
-  return [from - more, to + more];
-}
+/** What is there, and at least so many seconds. */
+const atLeast = ([from, to], length) => [from, Math.max(to, from + length)];

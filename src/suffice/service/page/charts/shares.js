@@ -1,24 +1,24 @@
 // Which options are chosen: shares over time, one on the other, from nothing at the bottom to everything at the top.
 
 import { option, percent } from "../words.js";
-import { axisPercent, times } from "./stretches.js";
+import { axisPercent, gaps, times } from "./stretches.js";
 
 const PICKED = 6; // options with a colour of their own
 const LONGEST = 40; // characters of a name in a legend
 
-export function shares({ ends, options, coarse, told }) {
+export function shares({ ends, options, coarse, told, span }) {
   const layers = layersOf(coarse, ends, options);
   const parts = coarse.map((bin) => partsOf(bin, layers));
   const last = parts.at(-1) ?? [];
   const most = last.indexOf(Math.max(...last));
   return {
-    told, times: times(coarse), range: [0, 1], write: axisPercent, say: percent,
+    told, span, times: times(coarse), gaps: gaps(coarse), range: [0, 1], write: axisPercent, say: percent,
     summary: most < 0
       ? "Which options were played."
       : `Played most of late: ${layers[most].label}, ${percent(Math.round(100 * last[most]) / 100)}.`,
     // The highest is painted first, the others over it.
     lines: layers.map((layer, place) => ({
-      label: layer.label, colour: "card", fill: layer.colour, solid: true, width: 1, point: false,
+      label: layer.label, colour: "card", fill: layer.colour, solid: true, width: 1, point: false, broken: true,
       values: parts.map((part) => part.slice(0, place + 1).reduce((sum, value) => sum + value, 0)),
       at: (at) => (parts[at] ? percent(parts[at][place]) : "–"),
     })).reverse(),

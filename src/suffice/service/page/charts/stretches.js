@@ -1,25 +1,34 @@
-// Stretches of time as charts need them: joined where they say too little by themselves; and the ranges of axes.
+// Stretches of time as charts need them: joined where they say too little by themselves; when they were, and when
+// nothing was told; and the ranges of axes.
+
+import { now } from "../words.js";
 
 const LEAST = 20; // outcomes in a stretch, so that its share says something
 const STRETCHES = 100; // that a rate is shown for, where there are enough outcomes
+const LONGEST = 1 / 50; // of the whole time, for one that has enough outcomes: slow hours are no single straight line
+const GAP = 1 / 25; // of the whole time: so long without an outcome is a gap
 
 /** What all drawings of a selector share. */
 export function setting(known, history, ends) {
   const fine = history.bins;
   const told = fine.at(-1)?.total ?? known.told;
-  return { known, ends, options: history.options ?? {}, fine, coarse: gather(fine), told };
+  const span = fine.length ? [fine[0].start, ended(fine.at(-1))] : null;
+  return { known, ends, options: history.options ?? {}, fine, coarse: gather(fine), told, span };
 }
 
 /** Stretches joined to their neighbours until each has enough outcomes for a rate. */
 export function gather(bins) {
   const least = Math.max(LEAST, bins.reduce((sum, bin) => sum + bin.told, 0) / STRETCHES);
+  const whole = bins.length ? bins.at(-1).end - bins[0].start : 0;
+  const long = (one, next) => next.end - one.start > LONGEST * whole;
   const found = [];
   for (const bin of bins) {
     const last = found.at(-1);
-    if (last && last.told < least) found[found.length - 1] = joined(last, bin);
-    else found.push(bin);
+    if (last && (last.told < LEAST || (last.told < least && !long(last, bin)))) {
+      found[found.length - 1] = joined(last, bin);
+    } else found.push(bin);
   }
-  if (found.length > 1 && found.at(-1).told < least / 2) {
+  if (found.length > 1 && found.at(-1).told < LEAST / 2) {
     const end = found.pop();
     found[found.length - 1] = joined(found.at(-1), end);
   }
@@ -39,8 +48,24 @@ function joined(one, next) {
   };
 }
 
-/** When each of them was. */
-export const times = (bins) => bins.map((bin) => (bin.start + bin.end) / 2);
+const middle = (bin) => (bin.start + bin.end) / 2;
+
+/** The end of a stretch; of one that is not over yet, now. */
+const ended = (bin) => Math.max(middle(bin), Math.min(bin.end, now()));
+
+/** When each of them was: the first at its start and the last at its end, so that all is covered; else the middle. */
+export function times(bins) {
+  const last = bins.length - 1;
+  return bins.map((bin, at) => (at === 0 && last > 0 ? bin.start : at === last ? ended(bin) : middle(bin)));
+}
+
+/** From when to when nothing was told, where that is long: there is no rate then, and none is drawn. */
+export function gaps(bins) {
+  if (bins.length < 2) return [];
+  const least = GAP * (bins.at(-1).end - bins[0].start);
+  const pairs = bins.slice(1).map((bin, at) => [bins[at].end, bin.start]);
+  return pairs.filter(([from, to]) => to - from > least);
+}
 
 /** From the least to the most of some values, with room, at least so far from each other, and not beyond limits. */
 export function padded(values, least, floor = -Infinity, ceiling = Infinity) {

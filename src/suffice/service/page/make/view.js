@@ -1,7 +1,7 @@
 // Make a selector: a form, and beside it the plan that it becomes. What is right and wrong is left to the service.
 
 import { Offline, Problem, ROOT, at, call, hasKey } from "../api.js";
-import { announce, fill, h, say } from "../dom.js";
+import { announce, fill, h, mark, say } from "../dom.js";
 import { connection } from "../live.js";
 import { copyable } from "../parts.js";
 import { curl, json } from "../words.js";
@@ -120,6 +120,7 @@ class Make {
     const small = typeof body.target === "number" && body.target > 0 && body.target <= 0.01;
     const meant = `That is ${this.target.text}%. Did you mean ${100 * Number(this.target.text)}%?`;
     say(this.target.hinted, small ? meant : "At least so many of 100 outcomes succeed.");
+    mark(this.target.hinted, "data-doubt", small);
   }
 
   async send(event) {
@@ -127,7 +128,7 @@ class Make {
     this.blame([]);
     const name = this.name.text;
     if (!NAME.test(name)) {
-      this.blame([{ where: "name", problem: name ? `${NAMED}, got “${name}”` : NAMED }]);
+      this.blame([{ where: "name", problem: name ? `${NAMED}, got “${name}”` : "must not be empty" }]);
       return;
     }
     const body = this.body();

@@ -3,10 +3,11 @@
 import { ROOT, hasKey } from "../api.js";
 import { fill, h } from "../dom.js";
 import { copyable, icon } from "../parts.js";
-import { count, curl, number, percent, plural, span } from "../words.js";
+import { count, curl, cut, number, percent, plain, plural, sentence, span } from "../words.js";
 import { everythingOf, trimmed } from "./plan.js";
 
 const MOST_SHOWN = 6_000; // characters of a plan that is worth showing
+const LONGEST = 60; // characters of a group's name
 const ANOTHER = "A promise cannot be changed after the fact, so make a selector of another name.";
 
 /** Everything that is wrong with a selector, the worst first. */
@@ -34,25 +35,41 @@ function bug(known) {
   };
 }
 
+/** Of whom to speak: of the worst group where it is groups that something is wrong with; else of all together. */
+function worst(certificate, wrong, how) {
+  const listed = Object.entries(certificate.groups ?? {}); // the worst of them, at least
+  const some = listed.filter(([, one]) => wrong(one)).sort(([, one], [, other]) => how(other) - how(one));
+  if (!some.length) return { told: certificate, among: "", within: "" };
+  const [[name, told]] = some;
+  const all = Object.values(certificate.group_statuses).reduce((sum, many) => sum + many, 0);
+  const least = some.length === listed.length && listed.length < all ? "at least " : "";
+  const called = name ? `group ${cut(plain(name), LONGEST)}` : "what has no group";
+  const among = ` in ${least}${count(some.length)} of ${plural(all, "group")}`;
+  return { told, among, within: `in ${called}, ` };
+}
+
 /** How often everything fell short: the sentence that both of the next two begin with. */
 const short = (certificate) =>
   `fell short in ${count(certificate.everything_failures)} of ${plural(certificate.everything_plays, "play")}`;
 
-function infeasible(known, certificate) {
-  const least = certificate.everything_failure_at_least;
+function infeasible(known, whole) {
+  const failed = (one) => one.everything_failure_at_least;
+  const { told: certificate, among, within } = worst(whole, (one) => !one.feasible, failed);
+  const least = failed(certificate);
   const sure = floor(1 - certificate.everything_failure_at_most, 2); // so often it succeeds at least
   const target = floor(0.95 * sure, 2);
   const possible = target > 0.05;
   const less =
     `Or promise less. As far as is known, a target of ${percent(target)} with everything_success ${sure} can be met.`;
   return {
-    name: "infeasible", icon: "infeasible", title: `No choice can reach ${percent(known.target)}`,
-    evidence:
-      `${everythingOf(known.plan).replace(/^e/, "E")} itself ${short(certificate)}: it fails at least ` +
-      `${percent(least)} of the time (99% sure). The greatest target that it can carry is below ${percent(1 - least)}.`,
+    name: "infeasible", icon: "infeasible", title: `Everything itself does not reach ${percent(known.target)}${among}`,
+    evidence: sentence(
+      `${within}${everythingOf(known.plan)} itself ${short(certificate)}: it fails at least ${percent(least)} of the ` +
+      `time (99% sure). The greatest target that it can carry is below ${percent(1 - least)}`,
+    ),
     steps: [
       `If it failed only of late, mend it. Else give the menu a better everything. ${ANOTHER}`,
-      possible ? less : `Or promise less: surely below ${percent(1 - least)}, and how much less more outcomes will show.`,
+      possible ? less : `Or promise less: below ${percent(1 - least)}, and how much below more outcomes will show.`,
     ],
     plan: possible ? changed(known, { target }, sure) : null,
   };
@@ -79,14 +96,19 @@ function everythingFailed(known, certificate) {
   };
 }
 
-function debt(certificate) {
-  const { holds, breaches, told, debt: owed, debt_at_most: most } = certificate;
+function debt(whole) {
+  const { holds } = whole;
+  // All together may be behind, or some groups only.
+  const one = { told: whole, among: "", within: "" };
+  const owing = whole.debt > whole.debt_at_most ? one : worst(whole, (group) => !group.holds, (group) => group.debt);
+  const { told: certificate, among, within } = holds ? one : owing;
+  const { breaches, told, debt: owed, debt_at_most: most } = certificate;
   const now = holds
     ? "The promise holds again."
-    : `${number(owed)} successes are owed, where ${number(most)} was promised at most.`;
+    : sentence(`${within}${number(owed)} successes are owed, where ${number(most)} was promised at most`);
   return {
     name: "debt", icon: holds ? "warned" : "breach", past: holds,
-    title: holds ? "It was behind by more than was promised" : "Behind by more than was promised",
+    title: holds ? "It was behind by more than was promised" : `Behind by more than was promised${among}`,
     evidence: `${now} The debt was above its bound after ${count(breaches)} of ${plural(told, "outcome")}.`,
     steps: [
       holds
@@ -196,7 +218,7 @@ function panel(one) {
     h("p", {}, one.evidence),
     h("p", { class: "advice-todo" }, "What to do"),
     h("ol", {}, one.steps.map((step) => h("li", {}, step))),
-    one.plan && h("details", { open: true },
+    one.plan && h("details", {},
       h("summary", {}, "The line that makes it"),
       copyable("Shell", "the line that makes the changed selector", one.plan).whole));
 }

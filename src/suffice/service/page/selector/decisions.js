@@ -3,7 +3,7 @@
 import { conceal, h, keyed, mark, say, table, tableRow } from "../dom.js";
 import { section } from "../parts.js";
 import { NONE, ago, context, count, moment, money, number, option, plain } from "../words.js";
-import { setOption } from "./tables.js";
+import { setOption, setTag, tag } from "./tables.js";
 
 export const FEWEST = 10; // rows that are shown at first
 export const MOST_ROWS = 50;
@@ -22,7 +22,7 @@ const DECISIONS = [
 
 export function decisions(onMore) {
   const rows = table("Recent decisions", DECISIONS, { class: "tight" });
-  const none = h("p", { class: "soft none" }, "Nothing was asked yet.");
+  const none = h("p", { class: "soft none", hidden: true });
   const button = h("button", { type: "button", class: "button small", hidden: true, onclick: onMore }, "Show more");
   const more = h("p", { class: "center" }, button);
   const whole = section("Recent decisions", { class: "flush", "data-test": "decisions" }, rows.whole, none, more);
@@ -30,20 +30,21 @@ export function decisions(onMore) {
 }
 
 /** The newest; one more than is shown may be there, to know whether there is more. */
-export function setDecisions(part, all, most) {
+export function setDecisions(part, all, most, asks, ends) {
   const found = all.slice(0, most);
+  say(part.none, asks ? "They are no longer kept. A store that lasts keeps them all." : "Nothing was asked yet.");
   conceal(part.button, all.length <= most || most === MOST_ROWS, part.whole);
   part.none.hidden = found.length > 0;
   part.rows.whole.hidden = found.length === 0;
   mark(part.rows.whole, "data-without", [
     found.some((one) => one.group) ? "" : "group", found.some((one) => one.context) ? "" : "context",
   ].join(" ").trim() || null);
-  keyed(part.rows.body, found, (one) => one.decision, () => makeDecision(), setDecision);
+  keyed(part.rows.body, found, (one) => one.decision, () => makeDecision(), (row, one) => setDecision(row, one, ends));
 }
 
 function makeDecision() {
   const row = tableRow(DECISIONS, { "data-test": "decision-row" });
-  row.cells[2].append(h("span", { class: "option" }));
+  row.cells[2].append(h("span", { class: "option" }), tag());
   row.cells[3].append(h("span", { class: "state" }));
   row.cells[7].append(h("span", { class: "option" }));
   return row;
@@ -51,13 +52,14 @@ function makeDecision() {
 
 const went = (success) => (success >= 1 ? "worked" : success > 0 ? "partly" : "failed");
 
-function setDecision(row, one) {
+function setDecision(row, one, ends) {
   const [name, when, what, state, success, cost, group, known] = row.cells;
   say(name, count(one.decision));
   when.asked = one.asked;
   say(when, ago(one.asked));
   mark(when, "title", moment(one.asked));
   setOption(what.firstElementChild, option(one.option), LONGEST);
+  setTag(what.lastElementChild, one.arm, ends);
   say(state.firstElementChild, one.state);
   mark(state.firstElementChild, "data-state", one.success === null ? one.state : went(one.success));
   say(success, one.success === null ? NONE : { worked: "yes", failed: "no" }[went(one.success)] ?? number(one.success));

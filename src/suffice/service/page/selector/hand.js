@@ -11,9 +11,10 @@ const MOST = 50; // decisions that are kept in sight
 const FIELDS = ["group", "context", "available"];
 
 export class Hand {
-  constructor(name, signal) {
+  constructor(name, signal, onChange) {
     this.name = name;
     this.signal = signal;
+    this.onChange = onChange; // called when something was asked or told
     this.known = null;
     this.refusal = false; // whether the key may not ask
     this.asked = remembered(name);
@@ -23,7 +24,7 @@ export class Hand {
 
   build() {
     this.error = h("p", { class: "error", "data-test": "hand-error", role: "alert", hidden: true });
-    this.refused = h("p", { class: "note", "data-test": "refused", hidden: true });
+    this.refused = h("p", { class: "note", "data-test": "refused", role: "alert", hidden: true });
     this.button = h("button", { type: "submit", class: "button strong", "data-test": "ask" }, "Ask");
     const text = { rows: "2", spellcheck: "false" };
     this.group = field("group", "Group", h("input", { name: "group", autocomplete: "off", maxlength: "200" }));
@@ -75,6 +76,7 @@ export class Hand {
       this.retry = null;
       this.keep([found, ...this.asked].slice(0, MOST));
       announce(`Decision ${found.decision}: ${option(found.option)}`);
+      this.onChange();
       this.rows.querySelector("[data-test=worked]")?.focus();
     } catch (error) {
       this.say(error);
@@ -109,6 +111,7 @@ export class Hand {
     try {
       await call("POST", at(this.name, "tell"), { body, signal: this.signal });
       announce(`Decision ${one.decision} told`);
+      this.onChange();
       this.forget(one);
     } catch (error) {
       if (this.signal.aborted) return;
@@ -140,6 +143,7 @@ export class Hand {
       this.refusal = true;
       say(this.refused, sentence(error.message));
       this.refused.hidden = false;
+      return;
     }
     const rest = (error.errors ?? []).filter(({ where, problem }) => {
       const name = FIELDS.find((one) => where === one || where.startsWith(`${one}.`) || where.startsWith(`${one}[`));

@@ -1,12 +1,13 @@
 // What is shown in rows: arms and groups.
 
 import { conceal, h, keyed, mark, s, say, table, tableRow } from "../dom.js";
-import { badge, meter, section, setBadge, setMeter, setTick, WORST_FIRST } from "../parts.js";
-import { count, cut, money, number, option, owed, percent, plain, short } from "../words.js";
+import { badge, meter, section, setBadge, setMeter, setTick, statuses, WORST_FIRST } from "../parts.js";
+import { count, cut, money, number, option, owed, percent, plain, plural, short } from "../words.js";
 
-export const FEW = 25; // rows that are shown at first
+export const FEW = 25; // arms that are shown at first
+export const FEW_GROUPS = 10;
 const LONGEST = 160; // characters of an option
-const MANY = 1_000; // rows that are shown at most: beyond, nobody reads
+export const MANY = 1_000; // rows that are shown at most: beyond, nobody reads
 
 // --- arms
 
@@ -29,19 +30,22 @@ export function arms(onAll) {
 export function setArms(part, found, ends, model) {
   const fair = model ? "; what a model played is no fair sample, so they come from the other plays" : "";
   // A shift makes what was learned before it untrue, until it is noticed and forgotten.
-  say(part.note, "Most played first, since it last had reason to forget. “At most” and “at least” are certain as long " +
-    `as the world stays as it was${fair}.`);
+  say(part.note, "Most played first, counted since it last had reason to forget. “At most” and “at least” are " +
+    `certain as long as the world stays as it was${fair}.`);
   keyed(part.rows.body, found.arms, (one) => one.arm, () => makeArm(), (row, one) => setArm(row, one, ends));
-  const most = Math.min(found.total, MANY);
-  conceal(part.all, found.arms.length >= most, part.whole);
-  say(part.all, most < found.total ? `Show ${count(most)} of ${count(found.total)}` : `Show all ${count(found.total)}`);
+  setAll(part, found.arms.length, found.total);
 }
 
-export const mostArms = MANY;
+/** The button that shows the rest. */
+function setAll(part, shown, total) {
+  const most = Math.min(total, MANY);
+  conceal(part.all, shown >= most, part.whole);
+  say(part.all, most < total ? `Show ${count(most)} of ${count(total)}` : `Show all ${count(total)}`);
+}
 
 function makeArm() {
   const row = tableRow(ARMS, { "data-test": "arm" });
-  row.cells[0].append(h("span", { class: "option" }), h("span", { class: "tag", hidden: true }));
+  row.cells[0].append(h("span", { class: "option" }), tag());
   row.cells[2].append(h("span", { class: "share" }, meter(), h("span", { class: "num" })));
   const text = h("span", { class: "num range-text" }, h("b", {}), h("span", { class: "soft" }));
   row.cells[3].append(h("span", { class: "range" }, range(), text));
@@ -52,9 +56,7 @@ function makeArm() {
 function setArm(row, one, ends) {
   const [name, plays, share, success, cost] = row.cells;
   setOption(name.firstElementChild, option(one.option));
-  const end = one.arm === ends.everything ? "everything" : one.arm === ends.nothing ? "nothing" : "";
-  name.lastElementChild.hidden = !end;
-  say(name.lastElementChild, end);
+  setTag(name.lastElementChild, one.arm, ends);
   say(plays, short(one.plays));
   setMeter(share.firstElementChild.firstElementChild, one.share);
   say(share.firstElementChild.lastElementChild, percent(one.share));
@@ -65,6 +67,15 @@ function setArm(row, one, ends) {
   say(text.lastElementChild, one.upper_success === one.success ? "" : `at most ${most}`);
   say(cost.firstElementChild, money(one.cost));
   say(cost.lastElementChild, one.lower_cost === one.cost ? "" : `at least ${money(one.lower_cost)}`);
+}
+
+/** Whether an arm is one of the two ends. */
+export const tag = () => h("span", { class: "tag", hidden: true });
+
+export function setTag(element, arm, ends) {
+  const end = arm === ends.everything ? "everything" : arm === ends.nothing ? "nothing" : "";
+  element.hidden = !end;
+  say(element, end);
 }
 
 /** A text of somebody else: no longer than a table can bear, the rest where the pointer rests. */
@@ -103,23 +114,27 @@ const GROUPS = [
   { title: "Pending", class: "num" },
 ];
 
-export function groups() {
+export function groups(onAll) {
   const rows = table("Groups", GROUPS);
   const note = h("p", { class: "soft" });
-  const whole = section("Groups", { class: "flush", "data-test": "groups", hidden: true }, note, rows.whole);
-  return { whole, rows, note, shown: 50 };
+  const all = h("button", { type: "button", class: "button small", hidden: true, onclick: onAll }, "");
+  const more = h("p", { class: "center" }, all);
+  const whole = section("Groups", { class: "flush", "data-test": "groups", hidden: true }, note, rows.whole, more);
+  return { whole, rows, note, all };
 }
 
-export function setGroups(part, found) {
-  const some = Object.entries(found ?? {});
+export function setGroups(part, certificate) {
+  const some = Object.entries(certificate.groups ?? {});
   part.whole.hidden = some.length === 0;
   if (!some.length) return;
+  const counts = Object.entries(certificate.group_statuses);
   const worst = (one) => WORST_FIRST.indexOf(one.status);
   some.sort(([a, one], [b, other]) => worst(one) - worst(other) || other.told - one.told || (a < b ? -1 : 1));
-  const rest = ` The first ${count(part.shown)} of ${count(some.length)} are shown; the certificate has all.`;
-  const more = some.length > part.shown ? rest : "";
-  say(part.note, `Each has a debt and a promise of its own. Problems first, then those with most outcomes.${more}`);
-  keyed(part.rows.body, some.slice(0, part.shown), ([name]) => name, makeGroup, setGroup);
+  const all = counts.reduce((sum, [, many]) => sum + many, 0);
+  say(part.note, `Each has a debt and a promise of its own. Of ${plural(all, "group")}: ` +
+    `${counts.map(([status, many]) => statuses(status, many)).join(" · ")}. Problems first, then most outcomes.`);
+  setAll(part, some.length, all);
+  keyed(part.rows.body, some, ([name]) => name, makeGroup, setGroup);
 }
 
 function makeGroup([name]) {

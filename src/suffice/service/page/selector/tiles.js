@@ -26,7 +26,10 @@ export function setTiles(tiles, known) {
   setBullet(tiles.rate.lastElementChild, known.rate, known.target);
   mark(tiles.rate.lastElementChild, "data-status", known.status);
   const never = known.debt_at_most === null ? "" : `never behind by more than ${number(known.debt_at_most)}`;
-  set(tiles.debt, owed(known.debt), known.holds ? never : `promised: ${never}`, !known.holds);
+  const behind = !known.holds && known.debt > known.debt_at_most;
+  // Where all groups together are not behind, one of them may be.
+  const said = known.holds ? never : behind ? `promised: ${never}` : "but a group is behind by more than promised";
+  set(tiles.debt, owed(known.debt), said, behind);
   set(tiles.cost, money(known.mean_cost), saved(known.mean_cost, known.everything_cost));
   const limit = plan.max_pending === null ? "no limit" : `of ${count(plan.max_pending)} at most`;
   const expiry = plan.expire_after === null ? "none expire" : `expire after ${span(plan.expire_after)}`;

@@ -10,7 +10,7 @@ import { setAdvice } from "./advice.js";
 import { Hand } from "./hand.js";
 import { facts, hasNothing } from "./plan.js";
 import { FEWEST, MOST_ROWS, age, decisions, setDecisions } from "./decisions.js";
-import { FEW, arms, groups, mostArms, setArms, setGroups } from "./tables.js";
+import { FEW, FEW_GROUPS, MANY, arms, groups, setArms, setGroups } from "./tables.js";
 import { setTiles, tiles } from "./tiles.js";
 
 const AGAIN = 5_000; // milliseconds after which a view may be made anew
@@ -24,7 +24,7 @@ export async function view(page, signal, ready, name) {
   const known = await patiently(signal, () => get(at(name), signal));
   if (signal.aborted) return;
   const ends = { nothing: null, everything: null };
-  const state = { name, known, ends, total: null, limit: FEW, rows: FEWEST };
+  const state = { name, known, ends, total: null, limit: FEW, groups: FEW_GROUPS, rows: FEWEST };
   const refresher = new Refresher([], signal);
   const parts = build(page, state, signal, refresher);
   refresher.parts = looks(state, parts).map((part) => ({ ...part, seen: -1, at: -Infinity }));
@@ -51,7 +51,6 @@ export async function view(page, signal, ready, name) {
 
 /** What is looked at besides, and how often at most. */
 function looks(state, parts) {
-  const many = () => Object.keys(state.certificate?.groups ?? {}).length;
   return [
     {
       name: "arms", every: () => (state.limit > FEW ? 5_000 : 3_000), needed: () => true,
@@ -68,9 +67,9 @@ function looks(state, parts) {
       load: async (signal) => parts.charts.set(state.known, await parts.charts.load(state.name, signal), state.ends),
     },
     {
-      name: "certificate", every: () => (many() > 50 ? 10_000 : 3_000), needed: () => true,
+      name: "certificate", every: () => (state.groups > FEW_GROUPS ? 10_000 : 3_000), needed: () => true,
       load: async (signal) => {
-        state.certificate = await get(at(state.name, "certificate"), signal);
+        state.certificate = await get(at(state.name, "certificate", { groups: state.groups }), signal);
         setCertificate(parts, state);
       },
     },
@@ -78,7 +77,7 @@ function looks(state, parts) {
       name: "decisions", every: () => 3_000, needed: () => true,
       load: async (signal) => {
         const found = await get(at(state.name, "decisions", { limit: state.rows + 1 }), signal);
-        setDecisions(parts.decisions, found.decisions, state.rows);
+        setDecisions(parts.decisions, found.decisions, state.rows, state.known.asks, state.ends);
       },
     },
     {
@@ -99,8 +98,7 @@ function build(page, state, signal, refresher) {
     charts: new Charts(() => refresher.poke(true)),
     certificate: section("Certificate", { class: "certificate", "data-test": "certificate" },
       h("div", { class: "certificate-text" })),
-    hand: new Hand(state.name, signal),
-    groups: groups(),
+    hand: new Hand(state.name, signal, () => refresher.poke(true)),
     facts: h("dl", { class: "facts" }),
     insight: section("What the model makes of contexts", { "data-test": "insight", hidden: true }, h("div", {})),
     archive: h("button", { type: "button", class: "button small", "data-test": "archive" }, "Archive"),
@@ -110,21 +108,29 @@ function build(page, state, signal, refresher) {
     refresher.poke(true);
   });
   parts.arms = arms(() => {
-    state.limit = mostArms;
+    state.limit = MANY;
+    refresher.poke(true);
+  });
+  parts.groups = groups(() => {
+    state.groups = MANY;
     refresher.poke(true);
   });
   parts.archive.addEventListener("click", () => turn(state, parts, signal));
+  const columns = h("div", { class: "columns" }, parts.certificate, parts.hand.whole);
+  // Before the first outcome one asks and tells; that stays where it is when there is something to draw.
+  const charted = [parts.charts.whole, columns];
+  if (state.known.told === 0) charted.reverse();
   const file = (label, below, called) => saved(label, at(state.name, below), called, parts.error, signal);
   fill(page,
     h("p", { class: "crumb" }, h("a", { href: "#/" }, icon("back"), "Selectors")),
     h("div", { class: "head" },
-      h("div", { class: "title" }, h("h1", { tabindex: "-1" }, state.name), parts.badge),
+      h("div", { class: "lead" },
+        h("div", { class: "title" }, h("h1", { tabindex: "-1" }, state.name), parts.badge), parts.verdict),
       h("div", { class: "links" },
         file("Certificate", "certificate", `${state.name}-certificate.json`),
         file("Decisions", "decisions.csv", `${state.name}-decisions.csv`),
         parts.archive)),
-    parts.verdict, parts.error, parts.stale, parts.advice, parts.tiles.whole, parts.charts.whole,
-    h("div", { class: "columns" }, parts.certificate, parts.hand.whole),
+    parts.error, parts.stale, parts.advice, parts.tiles.whole, charted,
     parts.groups.whole, parts.arms.whole, parts.insight, parts.decisions.whole, plan(state, parts.facts));
   return parts;
 }
@@ -158,6 +164,7 @@ function draw(parts, state) {
   setBadge(parts.badge, known.status);
   say(parts.verdict, known.verdict);
   setTiles(parts.tiles, known);
+  parts.charts.whole.hidden = known.told === 0;
   parts.hand.set(known);
   say(parts.archive, known.archived === null ? "Archive" : "Bring back");
   if (!parts.facts.children.length) drawFacts(parts, state);
@@ -179,7 +186,7 @@ function setCertificate(parts, state) {
   mark(parts.certificate, "data-status", certificate.status);
   while (box.children.length > lines.length) box.lastElementChild.remove();
   lines.forEach((line, place) => say(box.children[place] ?? box.appendChild(h("p", {})), line));
-  setGroups(parts.groups, certificate.groups);
+  setGroups(parts.groups, certificate);
   setAdvice(parts.advice, state.known, certificate);
 }
 
