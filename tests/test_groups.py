@@ -494,6 +494,21 @@ def test_one_broken_group_is_named() -> None:
     assert total.groups["good"] == selector.certificate(group="good")
 
 
+def test_a_success_of_nothing_is_no_failure_of_everything() -> None:
+    menu = Menu({"a": 0.2}, everything="all", nothing="none", everything_success=0.9)
+    selector = Selector(menu, 0.7)
+    for place in range(100):
+        decision = selector.ask(group="good")
+        selector.tell(decision, place % 50 > 0 if decision.is_everything else True)
+        other = selector.ask(group="odd")
+        selector.tell(other, True)
+    total = selector.certificate()
+    assert isinstance(total, Together)
+    assert total.groups["odd"].breach
+    assert total.groups["odd"].everything_failures == 0 < total.everything_failures
+    assert "That is within what everything_success declares, in each group." in str(total)
+
+
 def test_a_group_that_hears_nothing_is_named() -> None:
     """What others have banked does not make up for outcomes that never came."""
     selector = Selector(WITHOUT, 0.7)

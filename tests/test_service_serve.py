@@ -552,6 +552,16 @@ def test_ctrl_c_does_not_reach_processes_while_they_start(monkeypatch: pytest.Mo
         os.kill(os.getpid(), signal.SIGINT)
         assert signal.SIGINT in signal.sigpending()
 
+    code = (
+        "import multiprocessing, time, pathlib\n"
+        "from suffice.service.http.workers import uninterrupted\n"
+        "child = multiprocessing.get_context('spawn').Process(target=time.sleep, args=(60,), daemon=True)\n"
+        "with uninterrupted(): child.start()\n"
+        "said = pathlib.Path(f'/proc/{child.pid}/status').read_text().split('SigBlk:')[1].split()[0]\n"
+        "print(int(said, 16) >> 1 & 1); child.kill()"
+    )
+    if sys.platform == "linux":  # the first that a process starts, too
+        assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout == b"1\n"
     monkeypatch.setattr("multiprocessing.process.BaseProcess.start", start)
     with socket.socket() as sock, pytest.raises(KeyboardInterrupt):
         workers._start(multiprocessing.get_context("spawn"), Settings(), sock)

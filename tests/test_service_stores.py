@@ -2,6 +2,7 @@
 
 import asyncio
 import sqlite3
+import threading
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -484,6 +485,45 @@ def test_tells_that_fail_take_no_asks_with_them(postgres: Postgres) -> None:
     asyncio.run(do())
 
 
+def test_asks_are_not_acknowledged_by_a_database_that_never_had_them() -> None:
+    """Committed without waiting for the disk, they may be gone when the database dies before it wrote them."""
+    with running() as server:
+
+        def die(shard: int, rows: Mapping[tuple[int, int], Row]) -> Changes:
+            server.kill()
+            server.start()
+            return Changes(settled=[replace(row, state=TOLD, by=shard, seq=1) for row in rows.values()])
+
+        async def do() -> None:
+            (store,) = await _opened(server.database(), 1)
+            await store.transact(asked(replace(ODD, group="")))
+            job = asked(replace(ODD, id=1, group=""))
+            job.tells, job.on_tell = [(1, 0)], die
+            with pytest.raises(StoreDown):
+                await store.transact(job)
+            assert job.spared is None
+            assert [row.id for row in await store.rows(1, -1, 9)] in ([0], [0, 1])
+            await store.close()
+
+        asyncio.run(do())
+
+
+def test_selectors_are_added_whatever_became_of_connections(postgres: Postgres) -> None:
+    async def do() -> None:
+        (store,) = await _opened(postgres.database(), 1)
+        await asyncio.gather(*(store.add(f"a{place}", "{}", 1.0, 100) for place in range(4)))
+        end = """SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+            WHERE application_name = 'suffice' AND datname = current_database()"""
+        other = threading.Thread(target=postgres.say, args=(store.url, end))
+        other.start()
+        other.join()  # no turn of the loop: nobody here knows of it yet
+        added = await asyncio.gather(*(store.add(f"b{place}", "{}", 1.0, 100) for place in range(8)))
+        assert sorted(kept.number for kept, _ in added) == [*range(5, 13)]
+        await store.close()
+
+    asyncio.run(do())
+
+
 def test_reads_bear_a_connection_that_was_ended(postgres: Postgres) -> None:
     async def do() -> None:
         stores = await _opened(postgres.database(), 2)
@@ -576,6 +616,8 @@ def test_what_is_acknowledged_is_on_disk_whatever_the_database_says(postgres: Po
 
     async def do(store: Any) -> None:
         assert await store._line.connection.fetchval("SHOW synchronous_commit") == "on"
+        for _ in range(2):  # the pool resets what was set later
+            assert await store._fetch(tuple, "SHOW synchronous_commit") == [("on",)]
 
     run(url, do)
 

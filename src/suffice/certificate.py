@@ -52,10 +52,8 @@ class Certificate:
     def make(promise: Promise, counts: Counts, pending: int) -> "Certificate":
         """The certificate for these counts, which are copied."""
         least, most = failure_rate(counts)
-        allowed = float(1 - promise.everything_success)
         holds = promise.holds(counts)
-        # Where failures are declared, a debt beyond its 99% bound is as much evidence as the rate of failures itself.
-        failed = counts.everything_failures > 0 if allowed == 0.0 else least > allowed or not holds
+        failed = _failed(promise, counts.everything_failures, least, holds)
         return Certificate(
             target=float(promise.target),
             told=counts.told,
@@ -105,6 +103,11 @@ class Certificate:
     def verdict(self) -> str:
         """The first sentence of what it says."""
         return self._lines()[0]
+
+    @property
+    def _failed(self) -> bool:
+        """Whether everything failed more than was declared of it."""
+        return _failed(self.promise, self.everything_failures, self.everything_failure_at_least, self.holds)
 
     @property
     def _unknown(self) -> bool:
@@ -178,7 +181,7 @@ class Certificate:
         if self.told >= length:
             allowed = (1.0 - self.target) * length
             lines.append(
-                f"No {length} outcomes in a row so far hold more than {min(length, allowed + self.window(length)):.4g} "
+                f"No {length} outcomes in a row so far can hold more than {min(length, allowed + self.window(length)):.4g} "
                 f"failures ({allowed:.4g} allowed)."
             )
         everyone = self.everyone()
@@ -218,19 +221,26 @@ class Certificate:
     def _advice(self) -> str:
         if not self.feasible:
             return (
-                f"What to do: everything itself does not reach {percent(self.target)}; lower the target below "
-                f"{percent(1.0 - self.everything_failure_at_least)}, or give the menu a better everything."
+                f"What to do: everything itself does not reach {percent(self.target)}; lower the target (less than "
+                f"{percent(1.0 - self.everything_failure_at_most)} can be met as far as is known, more than "
+                f"{percent(1.0 - self.everything_failure_at_least)} cannot), or give the menu a better everything."
             )
-        if not self.breach:
+        if not self._failed:
             return "That is within what everything_success declares."
         honest = 1.0 - self.everything_failure_at_most
         if honest <= self.target:
-            return "What to do: find out why everything failed; a rate this high leaves the target little room."
+            return "What to do: find out why everything failed; if it goes on at this rate, the target may be out of reach."
         digits = max(2, 1 - math.floor(math.log10(self.everything_failure_at_most)))
         return (
             "What to do: find out why everything failed; if that is its nature, declare everything_success="
             f"{math.floor(honest * 10**digits) / 10**digits:.{digits}f} or so, and expect to pay more."
         )
+
+
+def _failed(promise: Promise, failures: int, least: float, holds: bool) -> bool:
+    """Where failures are declared, a debt beyond its 99% bound is as much evidence as the rate of failures itself."""
+    allowed = float(1 - promise.everything_success)
+    return failures > 0 if allowed == 0.0 else least > allowed or not holds
 
 
 def worst(some: Iterable[Certificate]) -> str:

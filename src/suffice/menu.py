@@ -128,9 +128,10 @@ class Menu:
         wrong = ~((known >= 0.0) & (known <= self.max_cost))
         if wrong.any():
             first = int(np.flatnonzero(wrong)[0])
+            hint = ": give max_cost=, what everything costs" if known[first] > self.max_cost else ""
             raise InvalidArgument(
                 f"costs must lie between 0 and max_cost {self.max_cost:g}, "
-                f"got {shown(float(known[first]))} for option {self.options[first]!r}"
+                f"got {shown(float(known[first]))} for option {self.options[first]!r}{hint}"
             )
         known.flags.writeable = False
         return known

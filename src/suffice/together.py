@@ -68,8 +68,10 @@ class Together(Certificate):
 
     def _advice(self) -> str:
         """What to do about the group whose everything is worst: the rate of all together is no group's."""
-        wrong = {name: part for name, part in self.groups.items() if part.breach or not part.feasible}
-        if not wrong or len(self.groups) == 1:
+        wrong = {name: part for name, part in self.groups.items() if part._failed or not part.feasible}
+        if not wrong:
+            return "That is within what everything_success declares, in each group."
+        if len(self.groups) == 1:
             return super(Together, self)._advice()
         name = max(wrong, key=lambda name: (not wrong[name].feasible, wrong[name].everything_failure_at_least))
         return f"The group where it is worst is {_called(name)}. {wrong[name]._advice()}"

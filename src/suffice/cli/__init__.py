@@ -87,8 +87,7 @@ def main(tokens: Sequence[str] | None = None) -> None:
             if os.environ.get(DEBUG):
                 raise
             if isinstance(error, ModuleNotFoundError) and error.name and not error.name.startswith("suffice"):
-                package = error.name.partition(".")[0]
-                _end(f"this needs {package}, which is not installed: pip install {package}")
+                _end(f"this needs {error.name.partition('.')[0]}, which is not installed")
             what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
             _end(f"this is a bug in suffice, please report it: {what} ({DEBUG}=1 shows where)", BUG)
 

@@ -11,7 +11,8 @@
 import asyncio
 import contextlib
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Mapping
+from contextlib import asynccontextmanager
 from typing import Any, Final, TypeVar
 
 import asyncpg
@@ -53,7 +54,7 @@ class PostgresStore(Store):
             connection = await asyncpg.connect(self.url, server_settings=SETTINGS, timeout=10)
             try:
                 await self._migrate(connection)
-                self._settings = settings_for(connection.get_server_version().major)
+                self._settings = await settings_for(connection)
             finally:
                 await connection.close()
             self._pool = await asyncpg.create_pool(
@@ -102,8 +103,6 @@ class PostgresStore(Store):
             return self._line
         connection = await asyncpg.connect(self.url, server_settings=self._settings, timeout=10, command_timeout=60)
         try:
-            if await connection.fetchval("SHOW synchronous_commit") == "off":  # what is acknowledged must be on disk
-                await connection.execute("SET synchronous_commit = on")
             shard = 0
             while not await connection.fetchval("SELECT pg_try_advisory_lock($1, $2)", SHARDS, shard):
                 shard += 1
@@ -123,20 +122,19 @@ class PostgresStore(Store):
                 if work.asks:
                     await self._ask(line, work)
                 if work.tells:
-                    flushed = await self._tell(line, work)
-            except BaseException as error:
-                self._drop(line)
-                if not work.asked or not isinstance(error, TROUBLE):
-                    raise
-                # The asks are committed: they must not be lost for others to wait for, because tells failed.
-                work.spare(StoreDown(said_of(error)))
-            if work.asks and not flushed:
-                line = await self._writer()
-                try:
+                    try:
+                        flushed = await self._tell(line, work)
+                    except TROUBLE as error:
+                        if not work.asked or not line.free():
+                            raise
+                        # The asks are committed: they must not be lost for others to wait for, because tells failed.
+                        work.spare(StoreDown(said_of(error)))
+                if work.asks and not flushed:
+                    # On the line that committed them: behind another there may be a database that never had them.
                     await line.fetch(sql.FLUSH)
-                except BaseException:
-                    self._drop(line)
-                    raise
+            except BaseException:
+                self._drop(line)
+                raise
 
     def _drop(self, line: Line) -> None:
         """Nobody knows what state it is in."""
@@ -234,17 +232,30 @@ class PostgresStore(Store):
         return await self._fetch(kept_of, sql.SELECTORS, after, archived, contains, limit)
 
     async def add(self, name: str, plan: str, at: float, most: int) -> tuple[Kept, bool]:
-        async with speaking(), self._readers.acquire() as connection:
-            line = await Line.ready(connection, sql.ADDER)
-            async with connection.transaction():
-                await line.fetch(sql.TURN, ADDING)
-                for found in await line.fetch(sql.SELECTOR, name):
-                    return kept_of(found), False
-                ((count, last),) = await line.fetch(sql.LAST)
-                if count >= most:
-                    raise too_many(most)
-                await line.fetch(sql.ADD, last + 1, name, plan, at)
-                return Kept(last + 1, name, plan, at), True
+        async with speaking(), self._adder() as line, line.connection.transaction():
+            await line.fetch(sql.TURN, ADDING)
+            for found in await line.fetch(sql.SELECTOR, name):
+                return kept_of(found), False
+            ((count, last),) = await line.fetch(sql.LAST)
+            if count >= most:
+                raise too_many(most)
+            await line.fetch(sql.ADD, last + 1, name, plan, at)
+            return Kept(last + 1, name, plan, at), True
+
+    @asynccontextmanager
+    async def _adder(self) -> AsyncIterator[Line]:
+        """One of the readers, ready to add; another if the connection that the pool had was no longer one."""
+        connection = await self._readers.acquire()
+        try:
+            try:
+                line = await Line.ready(connection, sql.ADDER)
+            except LOST:
+                await self._readers.release(connection)  # first: others may be waiting for one, too
+                connection = await self._readers.acquire()
+                line = await Line.ready(connection, sql.ADDER)
+            yield line
+        finally:
+            await self._readers.release(connection)
 
     async def archive(self, name: str, at: float | None) -> Kept | None:
         await self._change("UPDATE selectors SET archived = $2 WHERE name = $1", name, at)

@@ -21,9 +21,14 @@ SETTINGS: Final = {
 SINCE_17: Final = {"transaction_timeout": "60s"}  # also where it stopped between two parts of one statement
 
 
-def settings_for(major: int) -> dict[str, str]:
-    """What a server of this version understands."""
-    return SETTINGS if major < 17 else {**SETTINGS, **SINCE_17}
+async def settings_for(connection: asyncpg.Connection) -> dict[str, str]:
+    """What suits this server."""
+    settings = dict(SETTINGS)
+    if connection.get_server_version().major >= 17:
+        settings.update(SINCE_17)
+    kept = await connection.fetchval("SHOW synchronous_commit")
+    settings["synchronous_commit"] = "on" if kept == "off" else kept  # what is acknowledged must be on disk
+    return settings
 
 
 class Line:
@@ -40,6 +45,10 @@ class Line:
     @classmethod
     async def ready(cls, connection: asyncpg.Connection, statements: Iterable[str]) -> Self:
         return cls(connection, {one: await connection.prepare(one) for one in statements})
+
+    def free(self) -> bool:
+        """Whether it is there, and in no transaction."""
+        return not (self.connection.is_closed() or self.connection.is_in_transaction())
 
     async def fetch(self, statement: str, *values: Any) -> list[Any]:
         """Run one of the statements."""
