@@ -144,7 +144,8 @@ def make(kind: str, *args: Any, **kwargs: Any) -> Menu:
         ("Menu", [["a"]], {"everything": "a"}, "options must differ, got 'a' twice"),
         ("Menu", [["a"]], {"everything": 1, "costs": [1, 2]}, "costs must hold one number per option, 1, got"),
         ("Menu", [["a"]], {"everything": 1, "costs": [-1]}, "costs must lie between 0 and max_cost 1, got -1.0"),
-        ("Menu", [["a"]], {"everything": 1, "costs": [2]}, "costs must lie between 0 and max_cost 1, got 2.0 for option 'a': give max_cost="),
+        ("Menu", [["a"]], {"everything": 1, "costs": [2]}, "costs must lie between 0 and max_cost 1, got 2.0 for option 'a': "
+            "give max_cost="),
         ("Menu", [["a"]], {"everything": 1, "costs": [float("nan")]}, "costs must lie between"),
         ("Menu", [["a"]], {"everything": 1, "costs": ["x"]}, "costs must be numbers"),
         ("Menu", [{"a": 1}], {"everything": 1, "costs": [1]}, "costs must be left out"),

@@ -5,11 +5,13 @@ import csv
 import io
 import json
 import re
-import time
-from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from contextlib import aclosing
 from datetime import datetime
+from functools import partial
+from itertools import count, pairwise
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -418,52 +420,217 @@ def test_many_who_look_look_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
         monkeypatch.setattr(streams, "written", count)
         some = streams.Streams(look, 3)
-        seen = await asyncio.gather(*(some.seen("a", 60.0) for _ in range(5)), some.seen("b", 60.0))
+        seen = await asyncio.gather(*(some.seen_lately("a", 60.0) for _ in range(5)), some.seen_lately("b", 60.0))
         assert [json.loads(one.text)["name"] for one in seen] == [*"aaaaa", "b"]
         assert looks == written == ["a", "b"]
-        slow = asyncio.create_task(some.seen("a"))
-        await asyncio.sleep(0.005)
-        assert await some.seen("a", 1e-9) == await slow  # one that goes on is waited for, however long it takes
+        assert await some.seen_lately("a", 60.0) == seen[0]
+        slow = asyncio.create_task(some.seen_lately("a", 0.0))
+        await asyncio.sleep(0)
+        assert await some.seen_lately("a", 0.0) == await slow  # one that goes on is waited for, however long it takes
         assert looks == written == ["a", "b", "a"]
 
     serve(do)
 
 
-def test_long_looks_are_rested_after_however_many_listen() -> None:
-    """Selectors of thousands of groups must not keep the server busy for those who listen."""
+class Clock(asyncio.SelectorEventLoop):
+    """A loop that never waits: when nothing is left to do, it is later. Each step takes a microsecond."""
 
-    async def do(api: Api) -> None:
-        await api.put()
-        standing, names = await api.keeper.standing("router"), "abcd"
-        spent, looking, together = 0.0, Counter[str](), 0
+    now = 0.0
 
-        async def look(name: str) -> Any:
-            nonlocal spent, together
-            began = time.monotonic()
-            looking[name] += 1
-            together = max(together, looking[name])
-            await asyncio.sleep(0.01 if some.open else 0.0)  # they were quick before
-            looking[name] -= 1
-            spent += time.monotonic() - began
-            return standing
+    def __init__(self) -> None:
+        super().__init__()
+        selector: Any = getattr(self, "_selector")  # noqa: B009 - it is private
+        select = selector.select
 
-        some = streams.Streams(look, 20)
-        firsts = {name: await some.seen(name) for name in names}
-        first, began = spent, time.monotonic()
+        def later(timeout: float | None) -> Any:
+            assert timeout is not None, "all wait, and nothing will ever happen"
+            self.now += max(1e-6, timeout)
+            return select(0.0)
 
-        async def listen(name: str, after: float) -> int:
-            some.begin(name)
-            await asyncio.sleep(after)  # one after the other, so that what one has seen is old to the next
-            return len([event async for event in some.events(name, 0.02, firsts[name])])
+        selector.select = later
 
-        listeners = [asyncio.create_task(listen(name, 0.004 * turn)) for turn in range(5) for name in names]
-        await asyncio.sleep(1.0)
-        some.closing.set()
-        assert await asyncio.gather(*listeners) == [1] * 20
-        assert together == 1
-        assert first < spent < first + 2 * (time.monotonic() - began) / streams.REST
+    def time(self) -> float:
+        return self.now
 
-    serve(do)
+
+class Slow:
+    """Selectors whose looks take so many seconds, each through the same store: one after the other, as they are asked for."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds, self.now = seconds, asyncio.get_running_loop().time
+        self.told, self.spent, self.together, self.most = 0, 0.0, 0, 0
+        self.looked: list[str] = []
+        self._lock = asyncio.Lock()
+        self.some = streams.Streams(self.look, 1000)
+
+    async def look(self, name: str) -> Any:
+        self.looked.append(name)
+        self.together += 1
+        self.most = max(self.most, self.together)
+        try:
+            async with self._lock:
+                told, began = self.told, self.now()
+                await asyncio.sleep(self.seconds)
+                self.spent += self.now() - began
+                return SimpleNamespace(certificate=SimpleNamespace(told=told))
+        finally:
+            self.together -= 1
+
+    async def listen(self, name: str, every: float = 1.0, after: float = 0.0) -> list[tuple[float, bytes]]:
+        """When something was heard, and what."""
+        await asyncio.sleep(after)
+        first = await self.some.seen(name)
+        self.some.begin(name)
+        try:
+            async with aclosing(self.some.events(name, every, first)) as events:
+                return [(self.now(), event) async for event in events]
+        finally:
+            self.some.end(name)
+
+
+Simulate = Callable[[Coroutine[Any, Any, None]], None]
+
+
+@pytest.fixture
+def simulate(monkeypatch: pytest.MonkeyPatch) -> Iterator[Simulate]:
+    """Play something that takes long, at once. What is seen changes all the time."""
+    written = count()
+    monkeypatch.setattr(streams, "listed", lambda standing: standing)
+    monkeypatch.setattr(streams, "written", lambda _: b"%d" % next(written))
+    with asyncio.Runner(loop_factory=Clock) as runner:
+        monkeypatch.setattr(streams, "time", SimpleNamespace(monotonic=runner.get_loop().time))
+        yield runner.run
+
+
+def longest(heard: list[tuple[float, bytes]], end: float) -> float:
+    """The longest time in which no standing was heard."""
+    times = [at for at, event in heard if event.startswith(b"id")] + [end]
+    return max(later - sooner for sooner, later in pairwise(times))
+
+
+def test_looks_for_those_who_listen_take_turns_and_leave_the_server_free(simulate: Simulate) -> None:
+    """Selectors of thousands of groups must not keep the server busy, however many listen, whenever they came."""
+
+    async def do() -> None:
+        slow = Slow(0.01)
+        listeners = [asyncio.create_task(slow.listen(name, 0.2, 0.01 * turn)) for turn in range(5) for name in "abcd"]
+        await asyncio.sleep(5.0)
+        slow.most, before = 0, slow.spent
+        await asyncio.sleep(100.0)
+        slow.some.closing.set()
+        await asyncio.gather(*listeners)
+        assert slow.most == 1
+        assert 0.02 < (slow.spent - before) / 100.0 < 0.1
+
+    simulate(do())
+
+
+def test_those_who_listen_to_many_selectors_do_not_wait_for_one_another_twice(simulate: Simulate) -> None:
+    async def do() -> None:
+        slow = Slow(0.001)
+        listeners = [asyncio.create_task(slow.listen(f"s{number}")) for number in range(100)]
+        await asyncio.sleep(60.0)
+        slow.some.closing.set()
+        for heard in await asyncio.gather(*listeners):
+            assert longest(heard, slow.now()) <= 3.0
+
+    simulate(do())
+
+
+@pytest.mark.parametrize("number", [1, 30])
+def test_a_store_that_was_slow_once_is_forgiven(simulate: Simulate, number: int) -> None:
+    async def do() -> None:
+        slow = Slow(0.001)
+        listeners = [asyncio.create_task(slow.listen(f"s{one}")) for one in range(number)]
+        await asyncio.sleep(5.0)
+        slow.seconds = 5.0
+        await asyncio.sleep(4.0)
+        slow.seconds = 0.001
+        await asyncio.sleep(200.0)
+        slow.some.closing.set()
+        for heard in await asyncio.gather(*listeners):
+            assert 5.0 < longest(heard, slow.now()) <= 5.0 + streams.BEAT + 2.0
+
+    simulate(do())
+
+
+def test_who_waits_for_a_turn_is_not_forgotten(simulate: Simulate) -> None:
+    async def do() -> None:
+        slow = Slow(0.001)
+        listeners = [asyncio.create_task(slow.listen(f"s{one}")) for one in range(3)]
+        await asyncio.sleep(5.0)
+        slow.seconds = 1000.0
+        await asyncio.sleep(100.0)
+        slow.some.closing.set()
+        for heard in await asyncio.gather(*listeners):
+            comments = [at for at, event in heard if event.startswith(b":")]
+            assert len(comments) >= 5
+            assert max(later - sooner for sooner, later in pairwise(comments)) <= streams.BEAT + streams.CHECKED
+        assert slow.now() == pytest.approx(105.0, abs=0.1)  # they did not wait for their turns
+
+    simulate(do())
+
+
+def test_many_who_connect_share_looks_and_miss_nothing(simulate: Simulate) -> None:
+    async def do() -> None:
+        slow = Slow(0.05)
+        missed: list[int] = []
+
+        async def connect(after: float) -> None:
+            await asyncio.sleep(after)
+            slow.told += 1
+            told = slow.told
+            if (await slow.some.seen("a")).told < told:
+                missed.append(told)
+
+        await asyncio.gather(*(connect(0.001 * number) for number in range(100)))
+        assert missed == []
+        assert len(slow.looked) <= 4
+        assert slow.most == 1
+        await asyncio.gather(*(connect(0.0) for _ in range(100)))
+        assert len(slow.looked) <= 6
+        assert slow.some._firsts == slow.some._looks == {}
+
+    simulate(do())
+
+
+def test_one_who_goes_away_does_not_stop_those_who_wait_for_the_same(simulate: Simulate) -> None:
+    async def do() -> None:
+        slow = Slow(0.05)
+        for see in (slow.some.seen, partial(slow.some.seen_lately, no_older=1.0)):
+            goes, stays = (asyncio.create_task(see("a")) for _ in range(2))
+            await asyncio.sleep(0.01)
+            goes.cancel()
+            await stays
+            assert goes.cancelled()
+        assert slow.looked == ["a", "a"]
+
+    simulate(do())
+
+
+def test_those_who_come_and_go_leave_no_looks_behind(simulate: Simulate) -> None:
+    async def do() -> None:
+        slow = Slow(0.001)
+        stays = asyncio.create_task(slow.listen("stays"))
+        for turn in range(3):
+            slow.seconds = 0.001
+            gone = [asyncio.create_task(slow.listen(f"s{turn}-{one}", 0.2)) for one in range(50)]
+            await asyncio.sleep(0.1)
+            slow.seconds = 2.0
+            await asyncio.sleep(1.0)  # now one looks, and the others wait for their turns
+            for one in gone:
+                one.cancel()
+            await asyncio.gather(*gone, return_exceptions=True)
+        assert set(slow.some._looks) == {"stays"}
+        assert slow.some.open == 1
+        slow.seconds = 0.001
+        before = len(slow.looked)
+        await asyncio.sleep(60.0)
+        slow.some.closing.set()
+        await stays
+        assert set(slow.looked[before:]) == {"stays"}
+
+    simulate(do())
 
 
 def test_streams_are_limited() -> None:
@@ -490,18 +657,7 @@ def test_looks_at_what_is_not_there_leave_nothing_behind() -> None:
     async def do(api: Api) -> None:
         for number in range(20):
             await api.get("/events", f"n{number}", status=404)
-        assert api.app.state.streams._looks == {}
-
-        await api.put()
-        standing = await api.keeper.standing("router")
-
-        async def look(name: str) -> Any:
-            return standing
-
-        some = streams.Streams(look, 3)
-        for number in range(50):  # who look and do not stay
-            await some.seen(f"n{number}", 60.0)
-        assert len(some._looks) <= 7
+        assert api.app.state.streams._firsts == api.app.state.streams._looks == {}
 
     serve(do)
 
