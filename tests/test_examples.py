@@ -151,7 +151,7 @@ def test_what_cannot_be_met_is_said() -> None:
     met, not_met = shown("llm_correctness").split("Target 85%")
     assert "Kept: 75" in met
     assert "TARGET OUT OF REACH" in not_met
-    assert "lower the target below" in not_met
+    assert "lower the target (less than" in not_met
 
 
 def test_a_threshold_by_hand_rots() -> None:

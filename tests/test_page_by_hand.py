@@ -58,7 +58,9 @@ def test_every_kind_of_menu_can_be_made_as_it_is_proposed(visit: Visit, site: Si
         page.locator(f"input[name=kind][value={kind}]").check(force=True)
         visitor.test("submit").click()
         expect(page.locator("h1")).to_have_text(f"made-{kind}")
-        assert site.known(f"made-{kind}")["plan"]["menu"]["kind"] == kind
+        menu = site.known(f"made-{kind}")["plan"]["menu"]
+        assert menu["kind"] == kind
+        assert menu.get("nothing", kind != "options") is False  # who may refuse says so
 
 
 def test_every_preset_can_be_made(visit: Visit, site: Site) -> None:
@@ -72,6 +74,7 @@ def test_every_preset_can_be_made(visit: Visit, site: Site) -> None:
         page.locator("[data-test=make] input[name=name]").fill(f"preset-{number}")
         visitor.test("submit").click()
         expect(page.locator("h1")).to_have_text(f"preset-{number}")
+        assert not site.known(f"preset-{number}")["plan"]["menu"].get("nothing")
         visitor.test("ask").click()
         expect(visitor.test("asked")).to_have_count(1)
 
@@ -84,7 +87,9 @@ def test_what_the_server_refuses_is_said_in_the_form(visit: Visit, site: Site) -
     page.locator("[data-test=make] input[name=name]").fill("taken")
     page.locator("[data-test=make] input[name=target]").fill("77")
     visitor.test("submit").click()
-    expect(visitor.test("make-error")).to_contain_text("taken")
+    name = visitor.test("make").locator(".field").filter(has=page.locator("[name=name]"))
+    expect(name.locator(".error")).to_contain_text("taken")
+    expect(visitor.test("make-error")).to_be_hidden()  # it is said once
     expect(page).to_have_url(re.compile(r"#/new$"))
     assert site.known("taken")["target"] == 0.9
 
@@ -98,8 +103,14 @@ def test_what_cannot_be_is_said_at_its_field(visit: Visit, site: Site) -> None:
         for name, good in (("name", "wrong"), ("target", "90")):
             page.locator(f"[data-test=make] input[name={name}]").fill(value if name == field else good)
         visitor.test("submit").click()
-        expect(page.locator(f"[data-test=make] input[name={field}]")).to_have_attribute("aria-invalid", "true")
+        typed = page.locator(f"[data-test=make] input[name={field}]")
+        expect(typed).to_have_attribute("aria-invalid", "true")
+        expect(typed).to_be_focused()
+        expect(visitor.test("make").locator(".error:visible")).to_have_count(1)  # it is said once
         expect(page).to_have_url(re.compile(r"#/new$"))
+        typed.fill("95")
+        expect(visitor.test("make").locator(".error:visible")).to_have_count(0)
+        expect(typed).not_to_have_attribute("aria-invalid", "true")
         page.reload()
     assert {one["name"] for one in site.call("GET", "?limit=500")["selectors"]} == before
 

@@ -45,14 +45,44 @@ def stretch(number: int, rate: float, **more: Any) -> dict[str, Any]:
 
 
 def test_stretches_that_fail_do_not_flatten_the_rate(asked: Callable[..., Any]) -> None:
-    draw = "(drawings, coarse) => drawings.rate({known: {target: 0.9}, coarse, told: 0}).range"
+    draw = """(drawings, coarse) => {
+      const {range, summary} = drawings.rate({known: {target: 0.9}, coarse, told: 0});
+      return [...range, summary];
+    }"""
     steady = [stretch(number, 0.9) for number in range(40)]
-    low, high = asked("charts/drawings.js", draw, steady)
+    low, high, said = asked("charts/drawings.js", draw, steady)
+    assert "single stretches" not in said
     assert 0.8 < low < 0.9 < high < 1.0
     broken = [stretch(number, 0.0 if number % 3 == 0 else 0.9) for number in range(40)]
-    below, above = asked("charts/drawings.js", draw, broken)
+    below, above, said = asked("charts/drawings.js", draw, broken)
     assert above - below < 2.5 * (high - low)  # they are cut off
     assert below < low  # and one sees that they are
+    assert said.endswith(" In single stretches between 0% and 90%.")
+
+
+def test_the_price_now_is_the_one_of_now(asked: Callable[..., Any]) -> None:
+    """The last outcome's is older: it was everything then, and need not be any more."""
+    draw = """(drawings, dual, bins) => drawings.dual(
+      {known: {dual, cap: 100}, ends: {nothing: null}, fine: bins, told: 1}).summary"""
+    bins = [stretch(0, 1.0, dual=100.0)]
+    scale = "the scale runs from cheapest option (0) to everything (100)."
+    assert asked("charts/drawings.js", draw, 97.0, bins) == f"A success is worth 97 now; {scale}"
+    assert asked("charts/drawings.js", draw, None, bins) == f"T{scale[1:]}"
+
+
+def test_a_bound_that_the_mean_is_beyond_says_so(asked: Callable[..., Any]) -> None:
+    body = "(tables, all) => all.map((one) => tables.bounded(...one, (value) => value === null ? '–' : String(value)))"
+    cases = [
+        (("at most", 0.9, 0.95), "at most 0.95"),
+        (("at most", None, 0.95), "at most 0.95"),
+        (("at most", 0.9, 0.9), ""),
+        (("at most", 1.0, 0.897), "so far; thought to be at most 0.897"),
+        (("at most", 0.9, None), "at most –"),
+        (("at least", 0.4, 0.3), "at least 0.3"),
+        (("at least", 0.2, 0.3), "so far; thought to be at least 0.3"),
+    ]
+    given, said = zip(*cases, strict=True)
+    assert tuple(asked("selector/tables.js", body, given)) == said
 
 
 def test_a_single_moment_has_seconds_beside_it(asked: Callable[..., Any]) -> None:

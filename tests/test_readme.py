@@ -45,7 +45,8 @@ def test_the_picture_says_what_the_run_gave(run: hero.Hero) -> None:
     said = re.sub(r"\s+", " ", TEXT)
     assert f"Never more than {run.largest_debt['suffice']:.1f} of a success was owed" in said
     assert f"the tuned threshold owed {run.largest_debt['tuned']:,.0f}" in said
-    assert f"Who knows all beforehand holds {hero.TARGET:.0%} in each stretch for {run.optimum:.3f}" in said
+    paid = f"suffice paid {run.cost['suffice']:.2f}; with perfect foresight"
+    assert f"{paid}, {hero.TARGET:.0%} in each stretch would cost {run.optimum:.3f}" in said
     hard = slice(hero.PHASE, 2 * hero.PHASE)
     fallen = float(run.successes["tuned"][hard].mean())
     assert f"a tuned threshold falls from {hero.TARGET:.0%} to {fallen:.0%}" in said

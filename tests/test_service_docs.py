@@ -77,6 +77,8 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A real server, with its file suffice.db in the folder where the commands are run."""
     with servers("sqlite:///suffice.db", tmp_path_factory.mktemp("docs")) as (one,):
         asyncio.run(one.ready())
+        there = {"menu": {"kind": "top_k", "ks": [5], "classes": 10}, "target": 0.9}  # what commands can look at
+        httpx.put(f"http://127.0.0.1:{one.port}/v1/selectors/there", json=there).raise_for_status()
         yield one
 
 

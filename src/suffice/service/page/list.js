@@ -1,15 +1,16 @@
 // All selectors and where they stand, at a glance.
 
-import { ROOT, get, hasKey } from "./api.js";
+import { Problem, ROOT, get, hasKey } from "./api.js";
 import { announce, conceal, fill, h, keyed, mark, say, table, tableRow } from "./dom.js";
-import { again } from "./live.js";
+import { again, passing } from "./live.js";
 import { STATUS, WORST_FIRST, badge, bullet, copyable, icon, setBadge, setBullet, statuses } from "./parts.js";
-import { count, curl, money, percent, short } from "./words.js";
+import { count, curl, money, percent, sentence, short } from "./words.js";
 
 const EVERY = 2_000; // milliseconds between two looks
 const PAGE = 100;
 const LARGEST = 500; // that the service gives at once
 const STILL = 250; // milliseconds without a key pressed, after which the service is asked
+const PART = /^[a-z0-9._-]{1,64}$/; // what may stand in a name: the service need not be asked for anything else
 
 const COLUMNS = [
   { title: "Status", class: "c-status" },
@@ -22,7 +23,7 @@ const COLUMNS = [
 ];
 
 const EXAMPLE = {
-  menu: { kind: "options", options: { small: 0.1, large: 0.4 }, everything: "a person", nothing: "skip" },
+  menu: { kind: "options", options: { small: 0.1, large: 0.4 }, everything: "a person" },
   target: 0.9,
 };
 
@@ -30,7 +31,7 @@ const EXAMPLE = {
 const chosen = { shown: PAGE, filter: "", worst: false, archived: false, partial: false };
 
 export async function view(page, signal, ready) {
-  const state = Object.assign(chosen, { selectors: [], more: false, sought: "" });
+  const state = Object.assign(chosen, { selectors: [], more: false, sought: "", refused: "" });
   const parts = build(page, state, () => draw(parts, state), () => look());
   let first = true;
   let statuses = null;
@@ -60,10 +61,23 @@ export async function view(page, signal, ready) {
 /** What is shown. Where not all are here, those that are filtered for are looked for on the server. */
 async function load(state, signal) {
   const { shown, archived, filter } = state;
-  if (filter && state.partial) return some({ archived, contains: filter }, shown, signal);
-  const found = await some({ archived }, shown, signal);
-  if (filter && found.more) return { ...(await some({ archived, contains: filter }, shown, signal)), partial: true };
-  return { ...found, partial: found.more };
+  const asked = PART.test(filter) ? { archived, contains: filter } : null;
+  let sought = asked && state.partial ? await seek(asked, shown, signal) : null;
+  if (sought?.refused === "") return sought;
+  const found = { ...(await some({ archived }, shown, signal)), refused: "" };
+  if (!filter || !found.more) return { ...found, partial: found.more };
+  sought ??= asked ? await seek(asked, shown, signal) : { selectors: [], more: false, sought: filter };
+  return { ...found, ...sought, partial: true };
+}
+
+/** What is filtered for, or why the server does not say: then those that are here have to do. */
+async function seek(asked, most, signal) {
+  try {
+    return { ...(await some(asked, most, signal)), refused: "" };
+  } catch (error) {
+    if (!(error instanceof Problem) || passing(error)) throw error;
+    return { refused: error.message };
+  }
 }
 
 /** As many as are wanted, in as few requests as it takes. */
@@ -96,7 +110,7 @@ function build(page, state, redraw, reload) {
     type: "search", name: "filter", "data-test": "filter", placeholder: "Filter by name", value: state.filter,
     "aria-label": "Filter by name", maxlength: "64", autocomplete: "off", autocapitalize: "none", spellcheck: "false",
     oninput: (event) => {
-      state.filter = event.target.value.trim().toLowerCase();
+      Object.assign(state, { filter: event.target.value.trim().toLowerCase(), refused: "" });
       redraw(); // what is here already, at once
       clearTimeout(typed);
       if (state.partial) typed = setTimeout(again, STILL);
@@ -146,11 +160,18 @@ function draw(parts, state) {
   }
   keyed(parts.rows.body, shown, (one) => one.name, makeRow, setRow);
   parts.none.hidden = nothing || shown.length > 0;
-  const sought = !state.partial || state.sought === filter; // else the answer is under way
-  const missed = filter ? `No selector has “${filter}” in its name.` : "There are none.";
-  say(parts.none, sought ? missed : "Looking …");
+  say(parts.none, missed(state));
   parts.rows.whole.hidden = shown.length === 0;
   conceal(parts.more, !state.more, parts.card);
+}
+
+/** Why no row is shown. */
+function missed({ filter, partial, sought, refused, selectors }) {
+  if (!filter) return "There are none.";
+  if (!partial || sought === filter || !PART.test(filter)) return `No selector has “${filter}” in its name.`;
+  if (!refused) return "Looking …"; // the answer is under way
+  const here = `none of the first ${count(selectors.length)} has “${filter}” in its name`;
+  return sentence(`${here}, and for the others the server could not be asked: ${refused}`);
 }
 
 /** 48 kept · 1 breach · 1 waiting */
@@ -159,7 +180,7 @@ function summed(selectors, { filter, more, selectors: all }) {
   const counts = order.map((status) => [status, selectors.filter((one) => one.status === status).length]);
   const said = counts.filter(([, many]) => many).map(([status, many]) => statuses(status, many));
   if (filter && said.length) said.push(`with “${filter}” in the name`);
-  if (more) said.push(`of the first ${count(all.length)}`);
+  if (more) said.push(`${said.length ? "of" : "none of"} the first ${count(all.length)}`);
   return said.join(" · ");
 }
 

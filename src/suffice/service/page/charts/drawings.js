@@ -20,7 +20,7 @@ export function rate({ known, coarse, told, span }) {
     told, span, times: times(coarse), gaps: gaps(coarse), range: rateRange(target, coarse, low, high, each),
     write: axisPercent, say: percent,
     summary: last
-      ? `${percent(last.total_rate)} succeeded, where ${percent(target)} was promised. ${allowed}`
+      ? `${percent(last.total_rate)} succeeded, where ${percent(target)} was promised. ${allowed}${singly(each)}`
       : `Target ${percent(target)}.`,
     lines: [
       {
@@ -34,6 +34,13 @@ export function rate({ known, coarse, told, span }) {
     ],
     bands: [{ series: [1, 2], fill: "band" }],
   };
+}
+
+/** How low and how high single stretches went: the axis may cut them. */
+function singly(each) {
+  const some = each.filter((value) => value !== null);
+  const [low, high] = [percent(Math.min(...some)), percent(Math.max(...some))];
+  return some.length < 2 || low === high ? "" : ` In single stretches between ${low} and ${high}.`;
 }
 
 // The bounds on successes owed, spread over all outcomes so far.
@@ -131,13 +138,13 @@ export function dual({ known, ends, fine, told, span }) {
   const bottom = ends.nothing === null ? "cheapest option" : "nothing";
   return {
     told, span, times: times(fine), range: [Math.min(-0.14 * cap, ...some), Math.max(1.14 * cap, ...some)],
-    write: (value) => money(value), say: money, summary: dualSaid(fine.at(-1)?.dual ?? known.dual, cap, bottom),
+    write: (value) => money(value), say: money, summary: dualSaid(known.dual, cap, bottom),
     lines: [
       {
-        label: "Everything from", values: fine.map(() => cap), colour: "target", width: 1.25, dash: DASH, point: false,
+        label: "Everything", values: fine.map(() => cap), colour: "target", width: 1.25, dash: DASH, point: false,
       },
       {
-        label: `${bottom[0].toUpperCase()}${bottom.slice(1)} to`, values: fine.map(() => 0), colour: "line-faint",
+        label: `${bottom[0].toUpperCase()}${bottom.slice(1)}`, values: fine.map(() => 0), colour: "line-faint",
         width: 1.25, dash: DASH, point: false,
       },
       { label: "Dual", values, colour: "accent", width: 2 },
@@ -146,15 +153,13 @@ export function dual({ known, ends, fine, told, span }) {
   };
 }
 
+/** The price now, and its scale. What is played at an end hangs on the debt of each group: it is not guessed here. */
 function dualSaid(price, cap, bottom) {
-  if (price === null || price === undefined) return "The price now paid for a success.";
-  let said = `between ${bottom} (0) and everything (${money(cap)})`;
-  if (price >= cap) said = "everything is played";
-  else if (price <= 0) said = bottom === "nothing" ? "nothing is played" : `the ${bottom} is played`;
-  return `A success is worth ${money(price)} now: ${said}.`;
+  const scale = `the scale runs from ${bottom} (0) to everything (${money(cap)})`;
+  return sentence((price ?? null) === null ? scale : `a success is worth ${money(price)} now; ${scale}`);
 }
 
-/** What is played beyond the two ends, written where it is so. */
+/** The two ends, written where they are. */
 function zones(u, cap, bottom) {
   const { ctx, bbox } = u;
   const ratio = devicePixelRatio || 1;

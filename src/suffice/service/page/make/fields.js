@@ -33,7 +33,7 @@ export function check({ name, label, checked = false, where }) {
   const input = h("input", { type: "checkbox", name, checked });
   const whole = h("label", { class: "check" }, input, h("span", {}, label));
   return {
-    whole, input, where, wrong: () => {},
+    whole, input, where,
     get on() { return input.checked; },
   };
 }
@@ -42,7 +42,7 @@ export function check({ name, label, checked = false, where }) {
 export class Pairs {
   constructor({ title, first, second, add, where, rows, onchange, secondType = "number" }) {
     Object.assign(this, { first, second, where, onchange, secondType });
-    this.error = h("p", { class: "error", hidden: true });
+    this.error = h("p", { class: "error", role: "alert", hidden: true });
     this.list = h("ul", { class: "pairs" });
     this.whole = h("fieldset", { class: "pairs-set wide" }, h("legend", { class: "label" }, title),
       h("div", { class: "pairs-head", "aria-hidden": "true" }, h("span", {}, first), h("span", {}, second)),

@@ -11,7 +11,8 @@ export const KINDS = [
   ["subsets", "Subsets", "which models, APIs or sensors"],
 ];
 
-const skip = (label) => check({ name: "nothing", label, checked: true, where: "menu.nothing" });
+// Most answer every request: who may refuse says so.
+const skip = (label) => check({ name: "nothing", label, where: "menu.nothing" });
 const most = (value = "1") => field({
   name: "max_cost", label: "Everything costs", where: "menu.max_cost", value, inputmode: "decimal",
   hint: "No option costs more.",
@@ -31,8 +32,8 @@ const FORMS = {
     });
     const cost = most(start.max_cost);
     const nothing = field({
-      name: "nothing", label: "Nothing", where: "menu.nothing", value: start.nothing ?? "skip",
-      hint: "Costs nothing, never succeeds. Leave it empty if you may not refuse to answer.",
+      name: "nothing", label: "Nothing", where: "menu.nothing", value: start.nothing ?? "",
+      hint: "Only where you may refuse, such as skip: it costs nothing and never succeeds.",
     });
     const chain = check({
       name: "contains", label: "Each option works whenever an earlier one does", where: "menu.contains",

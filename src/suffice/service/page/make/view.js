@@ -48,7 +48,10 @@ class Make {
   }
 
   build() {
-    const changed = () => this.preview();
+    const changed = ({ target }) => {
+      this.mended(target);
+      this.preview();
+    };
     this.advanced = h("details", { class: "card" },
       h("summary", {}, h("h2", {}, "Advanced")),
       h("div", { class: "fields" }, Object.values(this.more).map((one) => one.whole)));
@@ -119,7 +122,7 @@ class Make {
     say(this.line.pre, curl("PUT", new URL(at(this.name.text || "NAME"), ROOT).href, body, hasKey()));
     const small = typeof body.target === "number" && body.target > 0 && body.target <= 0.01;
     const meant = `That is ${this.target.text}%. Did you mean ${100 * Number(this.target.text)}%?`;
-    say(this.target.hinted, small ? meant : "At least so many of 100 outcomes succeed.");
+    say(this.target.hinted, small ? meant : "Of all outcomes so far, at least this share succeeds.");
     mark(this.target.hinted, "data-doubt", small);
   }
 
@@ -154,23 +157,35 @@ class Make {
     return Number.isFinite(this.body().target) ? `${problem}, which is ${typed}%` : problem;
   }
 
-  /** Say what is wrong beside the field that it stands in, and all of it above the button. */
+  fields() {
+    return [this.name, this.target, ...this.form.parts, ...Object.values(this.more)].filter((one) => one.wrong);
+  }
+
+  /** What was said of a field is not said of what now stands in it. */
+  mended(input) {
+    this.fields().find((one) => one.whole.contains(input))?.wrong("");
+    if (!this.submit.disabled) this.error.hidden = true;
+  }
+
+  /** Say what is wrong beside the field that it stands in; above the button, what stands in none. */
   blame(errors) {
-    const more = Object.values(this.more);
-    const fields = [this.name, this.target, ...this.form.parts, ...more];
+    const fields = this.fields();
     for (const one of fields) one.wrong("");
-    this.error.hidden = errors.length === 0;
-    const said = errors.map((error) => {
+    const said = new Map(); // of each field, and of none
+    for (const error of errors) {
       const found = fields.find((one) => one.where && within(error.where, one.where));
       const { where, whole } = error;
       const problem = where === "target" && !whole ? this.inPercent(error.problem) : error.problem;
-      const text = whole || !where || problem.startsWith(where) ? problem : `${where} ${problem}`;
-      found?.wrong(found.where === where ? problem : text);
-      if (more.includes(found)) this.advanced.open = true;
-      return text;
-    });
-    fill(this.error, said.length === 1 ? h("p", {}, said[0]) : h("ul", {}, said.map((text) => h("li", {}, text))));
-    if (errors.length) (this.error.parentElement.querySelector("[aria-invalid=true]") ?? this.error).focus();
+      const placed = whole || !where || found?.where === where || problem.startsWith(where);
+      said.set(found, [...(said.get(found) ?? []), placed ? problem : `${where} ${problem}`]);
+    }
+    const rest = said.get(undefined) ?? [];
+    this.error.hidden = rest.length === 0;
+    fill(this.error, rest.length === 1 ? h("p", {}, rest[0]) : h("ul", {}, rest.map((text) => h("li", {}, text))));
+    const wrong = fields.filter((one) => said.has(one));
+    for (const one of wrong) one.wrong(said.get(one).join("; "));
+    if (wrong.some((one) => this.advanced.contains(one.whole))) this.advanced.open = true;
+    if (errors.length) (wrong[0]?.whole.querySelector("input, button") ?? this.error).focus();
   }
 }
 

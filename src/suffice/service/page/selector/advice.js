@@ -2,12 +2,14 @@
 
 import { ROOT, hasKey } from "../api.js";
 import { fill, h } from "../dom.js";
-import { copyable, icon } from "../parts.js";
+import { WORST_FIRST, copyable, icon } from "../parts.js";
 import { count, curl, cut, number, percent, plain, plural, sentence, span } from "../words.js";
 import { everythingOf, trimmed } from "./plan.js";
+import { problemsFirst } from "./tables.js";
 
 const MOST_SHOWN = 6_000; // characters of a plan that is worth showing
 const LONGEST = 60; // characters of a group's name
+const UNLISTED = "None of these groups is among the first, which are listed below: show more of them.";
 const ANOTHER = "A promise cannot be changed after the fact, so make a selector of another name.";
 
 /** Everything that is wrong with a selector, the worst first. */
@@ -35,18 +37,29 @@ function bug(known) {
   };
 }
 
-/** Of whom to speak: of the worst group where it is groups that something is wrong with; else of all together. */
-function worst(certificate, wrong, how) {
-  const listed = Object.entries(certificate.groups ?? {}); // the worst of them, at least
-  const some = listed.filter(([, one]) => wrong(one)).sort(([, one], [, other]) => how(other) - how(one));
-  if (!some.length) return { told: certificate, among: "", within: "" };
-  const [[name, told]] = some;
-  const all = Object.values(certificate.group_statuses).reduce((sum, many) => sum + many, 0);
-  const least = some.length === listed.length && listed.length < all ? "at least " : "";
+/** Of whom to speak: of all together; or of the worst group, which is null where none that is wrong is listed. */
+function worst(certificate, status, wrong, how) {
+  if (!certificate.groups) return { told: certificate, among: "", within: "" };
+  const among = spread(certificate, status, wrong);
+  const some = problemsFirst(certificate.groups).filter(([, one]) => wrong(one));
+  if (!some.length) return { told: null, among, within: "" };
+  const [name, told] = some.reduce((one, other) => (how(other[1]) > how(one[1]) ? other : one));
   const called = name ? `group ${cut(plain(name), LONGEST)}` : "what has no group";
-  const among = ` in ${least}${count(some.length)} of ${plural(all, "group")}`;
   return { told, among, within: `in ${called}, ` };
 }
+
+/** In how many groups something is wrong: in all of this status; in those of a worse one, only the list can say. */
+function spread({ groups, group_statuses: counts }, status, wrong) {
+  const all = sum(Object.values(counts));
+  if (all === 1) return "";
+  const worse = WORST_FIRST.slice(0, WORST_FIRST.indexOf(status));
+  const listed = Object.values(groups).filter((one) => worse.includes(one.status));
+  const many = (counts[status] ?? 0) + listed.filter(wrong).length;
+  const least = listed.length < sum(worse.map((one) => counts[one] ?? 0)) ? "at least " : "";
+  return ` in ${least}${count(Math.max(1, many))} of ${plural(all, "group")}`; // it is known to be so in one
+}
+
+const sum = (numbers) => numbers.reduce((one, other) => one + other, 0);
 
 /** How often everything fell short: the sentence that both of the next two begin with. */
 const short = (certificate) =>
@@ -54,7 +67,11 @@ const short = (certificate) =>
 
 function infeasible(known, whole) {
   const failed = (one) => one.everything_failure_at_least;
-  const { told: certificate, among, within } = worst(whole, (one) => !one.feasible, failed);
+  const { told: certificate, among, within } = worst(whole, "infeasible", (one) => !one.feasible, failed);
+  const title = `Everything itself does not reach ${percent(known.target)}${among}`;
+  const mend = `If it failed only of late, mend it. Else give the menu a better everything. ${ANOTHER}`;
+  const said = { name: "infeasible", icon: "infeasible", title };
+  if (!certificate) return { ...said, evidence: UNLISTED, steps: [mend, "Or promise less."] };
   const least = failed(certificate);
   const sure = floor(1 - certificate.everything_failure_at_most, 2); // so often it succeeds at least
   const target = floor(0.95 * sure, 2);
@@ -62,13 +79,13 @@ function infeasible(known, whole) {
   const less =
     `Or promise less. As far as is known, a target of ${percent(target)} with everything_success ${sure} can be met.`;
   return {
-    name: "infeasible", icon: "infeasible", title: `Everything itself does not reach ${percent(known.target)}${among}`,
+    ...said,
     evidence: sentence(
-      `${within}${everythingOf(known.plan)} itself ${short(certificate)}: it fails at least ${percent(least)} of the ` +
+      `${within}${everythingOf(known.plan)} ${short(certificate)}: it fails at least ${percent(least)} of the ` +
       `time (99% sure). The greatest target that it can carry is below ${percent(1 - least)}`,
     ),
     steps: [
-      `If it failed only of late, mend it. Else give the menu a better everything. ${ANOTHER}`,
+      mend,
       possible ? less : `Or promise less: below ${percent(1 - least)}, and how much below more outcomes will show.`,
     ],
     plan: possible ? changed(known, { target }, sure) : null,
@@ -99,17 +116,13 @@ function everythingFailed(known, certificate) {
 function debt(whole) {
   const { holds } = whole;
   // All together may be behind, or some groups only.
-  const one = { told: whole, among: "", within: "" };
-  const owing = whole.debt > whole.debt_at_most ? one : worst(whole, (group) => !group.holds, (group) => group.debt);
-  const { told: certificate, among, within } = holds ? one : owing;
-  const { breaches, told, debt: owed, debt_at_most: most } = certificate;
-  const now = holds
-    ? "The promise holds again."
-    : sentence(`${within}${number(owed)} successes are owed, where ${number(most)} was promised at most`);
+  const { told: certificate, among, within } = holds || whole.debt > whole.debt_at_most
+    ? { told: whole, among: "", within: "" }
+    : worst(whole, "breach", (one) => !one.holds, (one) => one.debt);
   return {
     name: "debt", icon: holds ? "warned" : "breach", past: holds,
     title: holds ? "It was behind by more than was promised" : `Behind by more than was promised${among}`,
-    evidence: `${now} The debt was above its bound after ${count(breaches)} of ${plural(told, "outcome")}.`,
+    evidence: certificate ? owing(certificate, within) : UNLISTED,
     steps: [
       holds
         ? "Nothing now. The charts below show when it was, and what was played then."
@@ -117,6 +130,13 @@ function debt(whole) {
       "A debt grows above its bound only while everything fails, or its outcomes are lost. Look there first.",
     ],
   };
+}
+
+function owing({ holds, debt: owed, debt_at_most: most, breaches, told }, within) {
+  const now = holds
+    ? "The promise holds again."
+    : sentence(`${within}${number(owed)} successes are owed, where ${number(most)} was promised at most`);
+  return `${now} The debt was above its bound after ${count(breaches)} of ${plural(told, "outcome")}.`;
 }
 
 function nothing(certificate) {
@@ -156,7 +176,7 @@ function feedback(known, certificate) {
 
 /** Signs that outcomes do not come back. */
 function missing(known, certificate) {
-  const { pending, told, asks, expired, plan } = known;
+  const { pending, told, expired, plan } = known;
   const lost = certificate.everything_lost;
   const found = [];
   if (lost > 0) found.push(`${plural(lost, "play")} of everything expired, so nobody knows whether they worked.`);
@@ -166,8 +186,8 @@ function missing(known, certificate) {
   if (plan.max_pending !== null && pending >= plan.max_pending) {
     const from = `from ${count(plan.max_pending)} on everything is handed out, which is dear`;
     found.push(`${count(pending)} decisions are pending, and ${from}.`);
-  } else if (told === 0 && asks >= 10) {
-    found.push(`${plural(asks, "decision")} were asked, and no outcome was told.`);
+  } else if (told === 0 && pending >= 10) {
+    found.push(`${plural(pending, "decision")} are pending, and no outcome was told.`);
   } else if (pending >= 100 && pending > told) {
     found.push(`${count(pending)} decisions are pending, more than were ever told.`);
   }

@@ -29,10 +29,16 @@ export function decisions(onMore) {
   return { whole, rows, none, button };
 }
 
+/** Why none is there. What is not audited leaves none, and is not missed. */
+function absent({ asks, told, pending }) {
+  if (told + pending > 0) return "They are no longer kept. A store that lasts keeps them all.";
+  return asks ? "None was asked to be audited yet, and only those are listed." : "Nothing was asked yet.";
+}
+
 /** The newest; one more than is shown may be there, to know whether there is more. */
-export function setDecisions(part, all, most, asks, ends) {
+export function setDecisions(part, all, most, known, ends) {
   const found = all.slice(0, most);
-  say(part.none, asks ? "They are no longer kept. A store that lasts keeps them all." : "Nothing was asked yet.");
+  say(part.none, absent(known));
   conceal(part.button, all.length <= most || most === MOST_ROWS, part.whole);
   part.none.hidden = found.length > 0;
   part.rows.whole.hidden = found.length === 0;

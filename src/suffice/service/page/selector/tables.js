@@ -28,10 +28,10 @@ export function arms(onAll) {
 }
 
 export function setArms(part, found, ends, model) {
-  const fair = model ? "; what a model played is no fair sample, so they come from the other plays" : "";
-  // A shift makes what was learned before it untrue, until it is noticed and forgotten.
+  const fair = model ? " What a model played is no fair sample, so they come from the other plays." : "";
+  // Confidence bounds, which options that contain each other share; and a shift makes them untrue until it is noticed.
   say(part.note, "Most played first, counted since it last had reason to forget. “At most” and “at least” are " +
-    `certain as long as the world stays as it was${fair}.`);
+    `what an option's true rate and cost may be, as far as is known from it and its like.${fair}`);
   keyed(part.rows.body, found.arms, (one) => one.arm, () => makeArm(), (row, one) => setArm(row, one, ends));
   setAll(part, found.arms.length, found.total);
 }
@@ -62,11 +62,18 @@ function setArm(row, one, ends) {
   say(share.firstElementChild.lastElementChild, percent(one.share));
   const [picture, text] = success.firstElementChild.children;
   setRange(picture, one.success, one.upper_success);
-  const most = percent(one.upper_success);
   say(text.firstElementChild, one.success === null ? "" : percent(one.success));
-  say(text.lastElementChild, one.upper_success === one.success ? "" : `at most ${most}`);
+  say(text.lastElementChild, bounded("at most", one.success, one.upper_success, percent));
   say(cost.firstElementChild, money(one.cost));
-  say(cost.lastElementChild, one.lower_cost === one.cost ? "" : `at least ${money(one.lower_cost)}`);
+  say(cost.lastElementChild, bounded("at least", one.cost, one.lower_cost, money));
+}
+
+/** A bound in words. A few plays may be luckier than what all that is known allows: then the mean is the one to doubt. */
+export function bounded(how, mean, bound, write) {
+  if (mean === bound) return "";
+  const beyond = mean !== null && bound !== null && (how === "at most" ? mean > bound : mean < bound);
+  const doubted = beyond && write(mean) !== write(bound);
+  return doubted ? `so far; thought to be ${how} ${write(bound)}` : `${how} ${write(bound)}`;
 }
 
 /** Whether an arm is one of the two ends. */
@@ -124,17 +131,23 @@ export function groups(onAll) {
 }
 
 export function setGroups(part, certificate) {
-  const some = Object.entries(certificate.groups ?? {});
+  const some = problemsFirst(certificate.groups ?? {});
   part.whole.hidden = some.length === 0;
   if (!some.length) return;
   const counts = Object.entries(certificate.group_statuses);
-  const worst = (one) => WORST_FIRST.indexOf(one.status);
-  some.sort(([a, one], [b, other]) => worst(one) - worst(other) || other.told - one.told || (a < b ? -1 : 1));
   const all = counts.reduce((sum, [, many]) => sum + many, 0);
   say(part.note, `Each has a debt and a promise of its own. Of ${plural(all, "group")}: ` +
     `${counts.map(([status, many]) => statuses(status, many)).join(" · ")}. Problems first, then most outcomes.`);
   setAll(part, some.length, all);
   keyed(part.rows.body, some, ([name]) => name, makeGroup, setGroup);
+}
+
+/** Names and groups as the server orders them: an object puts names like "7" before all others. */
+export function problemsFirst(groups) {
+  const worst = (one) => WORST_FIRST.indexOf(one.status);
+  return Object.entries(groups).sort(
+    ([a, one], [b, other]) => worst(one) - worst(other) || other.told - one.told || (a < b ? -1 : 1),
+  );
 }
 
 function makeGroup([name]) {

@@ -28,7 +28,7 @@ export function setTiles(tiles, known) {
   const never = known.debt_at_most === null ? "" : `never behind by more than ${number(known.debt_at_most)}`;
   const behind = !known.holds && known.debt > known.debt_at_most;
   // Where all groups together are not behind, one of them may be.
-  const said = known.holds ? never : behind ? `promised: ${never}` : "but a group is behind by more than promised";
+  const said = known.holds ? never : behind ? `promised: ${never}` : "a group is behind by more than promised";
   set(tiles.debt, owed(known.debt), said, behind);
   set(tiles.cost, money(known.mean_cost), saved(known.mean_cost, known.everything_cost));
   const limit = plan.max_pending === null ? "no limit" : `of ${count(plan.max_pending)} at most`;

@@ -77,7 +77,7 @@ function looks(state, parts) {
       name: "decisions", every: () => 3_000, needed: () => true,
       load: async (signal) => {
         const found = await get(at(state.name, "decisions", { limit: state.rows + 1 }), signal);
-        setDecisions(parts.decisions, found.decisions, state.rows, state.known.asks, state.ends);
+        setDecisions(parts.decisions, found.decisions, state.rows, state.known, state.ends);
       },
     },
     {
