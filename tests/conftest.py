@@ -1,5 +1,6 @@
 """What tests of several files are given."""
 
+import signal
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -81,3 +82,11 @@ def visit(browser: "Browser", things: ExitStack) -> Iterator[Callable[..., "Visi
     yield visit
     troubles = [trouble for visitor in visitors for trouble in visitor.close()]
     assert not troubles, "\n".join(troubles)
+
+
+@pytest.fixture
+def ctrl_c() -> Iterator[None]:
+    """Ctrl-C interrupts, also where the tests run in the background of a shell and were told to ignore it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)

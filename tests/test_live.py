@@ -186,6 +186,7 @@ def test_a_pace_of_ages() -> None:
         assert stage._threads[0].is_alive()  # it waits
 
 
+@pytest.mark.usefixtures("ctrl_c")
 def test_ctrl_c_does_not_reach_the_service_while_it_starts(monkeypatch: pytest.MonkeyPatch) -> None:
     """It reaches all processes of a terminal; who is still importing would answer with a traceback."""
 

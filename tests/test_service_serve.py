@@ -545,6 +545,7 @@ def test_the_factory_for_other_servers(tmp_path: Path) -> None:
             process.terminate()
 
 
+@pytest.mark.usefixtures("ctrl_c")
 def test_ctrl_c_does_not_reach_processes_while_they_start(monkeypatch: pytest.MonkeyPatch) -> None:
     """It reaches all processes of a terminal; the one that started them hears it, and tells them."""
 
