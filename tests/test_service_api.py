@@ -51,21 +51,23 @@ def test_the_life_of_a_selector(store: str) -> None:
     serve(do, store)
 
 
+async def names(api: Api, query: str) -> tuple[list[str], str | None]:
+    """A page of the list, and where the next begins."""
+    page = await api.call("GET", f"/v1/selectors?{query}")
+    return [one["name"] for one in page["selectors"]], page["next"]
+
+
 def test_selectors_are_listed_a_page_at_a_time(store: str) -> None:
     async def do(api: Api) -> None:
         for name in ("c", "a", "d", "b"):
             await api.put(name)
         await api.call("DELETE", "/v1/selectors/d")
 
-        async def names(query: str) -> tuple[list[str], str | None]:
-            page = await api.call("GET", f"/v1/selectors{query}")
-            return [one["name"] for one in page["selectors"]], page["next"]
-
-        assert await names("") == (["a", "b", "c"], None)
-        assert await names("?limit=2") == (["a", "b"], "b")
-        assert await names("?limit=2&after=b") == (["c"], None)
-        assert await names("?limit=3") == (["a", "b", "c"], None)
-        assert await names("?archived=true") == (["a", "b", "c", "d"], None)
+        assert await names(api, "") == (["a", "b", "c"], None)
+        assert await names(api, "limit=2") == (["a", "b"], "b")
+        assert await names(api, "limit=2&after=b") == (["c"], None)
+        assert await names(api, "limit=3") == (["a", "b", "c"], None)
+        assert await names(api, "archived=true") == (["a", "b", "c", "d"], None)
         for query in ("?limit=0", "?limit=x", "?limit=501", "?after=A", "?archived=perhaps", "?lmit=3"):
             await api.call("GET", f"/v1/selectors{query}", status=422)
 
@@ -78,18 +80,14 @@ def test_selectors_are_found_by_a_part_of_their_name(store: str) -> None:
             await api.put(name)
         await api.call("DELETE", "/v1/selectors/k.old")
 
-        async def names(query: str) -> tuple[list[str], str | None]:
-            page = await api.call("GET", f"/v1/selectors?{query}")
-            return [one["name"] for one in page["selectors"]], page["next"]
-
-        assert await names("contains=SeArch") == (["search-uk", "search_us"], None)
-        assert await names("contains=h&limit=1") == (["search-uk"], "search-uk")
-        assert await names("contains=h&limit=1&after=search-uk") == (["search_us"], None)
-        assert await names("contains=K&archived=true") == (["k.old", "ranking", "search-uk"], None)
-        assert await names("contains=") == (["ranking", "search-uk", "search_us"], None)
+        assert await names(api, "contains=SeArch") == (["search-uk", "search_us"], None)
+        assert await names(api, "contains=h&limit=1") == (["search-uk"], "search-uk")
+        assert await names(api, "contains=h&limit=1&after=search-uk") == (["search_us"], None)
+        assert await names(api, "contains=K&archived=true") == (["k.old", "ranking", "search-uk"], None)
+        assert await names(api, "contains=") == (["ranking", "search-uk", "search_us"], None)
         # The sign for kelvins is a K to Unicode, and no letter of a name; a zero character is none to PostgreSQL.
         for odd in ("%25", "h_k", "s%25h", "%E2%84%AA", "%00", "search%0A", "a%20b", "x" * 64):
-            assert await names(f"contains={odd}") == ([], None)
+            assert await names(api, f"contains={odd}") == ([], None)
         await api.call("GET", f"/v1/selectors?contains={'x' * 65}", status=422)
 
     serve(do, store)

@@ -476,6 +476,10 @@ class Slow:
         finally:
             self.together -= 1
 
+    def listeners(self, number: int) -> "list[asyncio.Task[list[tuple[float, bytes]]]]":
+        """One for each of so many selectors."""
+        return [asyncio.create_task(self.listen(f"s{one}")) for one in range(number)]
+
     async def listen(self, name: str, every: float = 1.0, after: float = 0.0) -> list[tuple[float, bytes]]:
         """When something was heard, and what."""
         await asyncio.sleep(after)
@@ -528,7 +532,7 @@ def test_looks_for_those_who_listen_take_turns_and_leave_the_server_free(simulat
 def test_those_who_listen_to_many_selectors_do_not_wait_for_one_another_twice(simulate: Simulate) -> None:
     async def do() -> None:
         slow = Slow(0.001)
-        listeners = [asyncio.create_task(slow.listen(f"s{number}")) for number in range(100)]
+        listeners = slow.listeners(100)
         await asyncio.sleep(60.0)
         slow.some.closing.set()
         for heard in await asyncio.gather(*listeners):
@@ -541,7 +545,7 @@ def test_those_who_listen_to_many_selectors_do_not_wait_for_one_another_twice(si
 def test_a_store_that_was_slow_once_is_forgiven(simulate: Simulate, number: int) -> None:
     async def do() -> None:
         slow = Slow(0.001)
-        listeners = [asyncio.create_task(slow.listen(f"s{one}")) for one in range(number)]
+        listeners = slow.listeners(number)
         await asyncio.sleep(5.0)
         slow.seconds = 5.0
         await asyncio.sleep(4.0)
@@ -557,7 +561,7 @@ def test_a_store_that_was_slow_once_is_forgiven(simulate: Simulate, number: int)
 def test_who_waits_for_a_turn_is_not_forgotten(simulate: Simulate) -> None:
     async def do() -> None:
         slow = Slow(0.001)
-        listeners = [asyncio.create_task(slow.listen(f"s{one}")) for one in range(3)]
+        listeners = slow.listeners(3)
         await asyncio.sleep(5.0)
         slow.seconds = 1000.0
         await asyncio.sleep(100.0)

@@ -276,6 +276,8 @@ class Keeper:
             return (await self._stand([kept]))[0].certificate
         promise = (await self._minds.outline(kept)).promise
         shards = await self.store.shards([kept.number])
+        if len(shards) > MANY:  # at first none of them is remembered
+            return await asyncio.to_thread(certified, promise, kept.number, shards, self._stood.groups, group)
         return certified(promise, kept.number, shards, self._stood.groups, group)
 
     async def arms(self, name: str, most: int | None = None) -> list[Arm]:

@@ -5,7 +5,7 @@ import { colour } from "./look.js";
 import { axisPercent, gaps, padded, times } from "./stretches.js";
 
 const DASH = [5, 4];
-const NEAR = 0.12; // of a guaranteed band that is wider than this, no more is shown above the target
+const NEAR = 0.12; // of a promised band that is wider than this, no more is shown above the target
 
 // --- the success rate
 
