@@ -14,7 +14,8 @@ help:
 	@echo "make serve      the decision service on 127.0.0.1:8470, kept in suffice.db; see docs/service"
 	@echo "make test       ruff, mypy --strict, pytest with doctests"
 	@echo "make test-long  the full-length variants of the tests"
-	@echo "make bench      time per decision beside NumPy, River, MABWiser, Vowpal Wabbit, PyBandits and MAPIE"
+	@echo "make bench      time per decision beside NumPy, River, MABWiser, Vowpal Wabbit, PyBandits and MAPIE;"
+	@echo "            AGAINST=COMMIT: beside that version of suffice, in one run, as ratios with intervals"
 	@echo "make reproduce  every figure, corollary and theorem of the paper, with verdicts (LEVEL=--quick, LEVEL=--deep)"
 	@echo "make docs       the documentation as a site, in build/docs; links inside it are checked"
 	@echo "make figures    every picture of README and the documentation, and the outputs of the gallery"
@@ -48,9 +49,14 @@ test-long: $(VENV)/dev.stamp
 # Peers are installed one by one: one that cannot be is reported as such, and the others are measured.
 PEERS := river mabwiser vowpalwabbit pybandits mapie
 
+# AGAINST=COMMIT: instead of the peers, that version of suffice; MORE="--quick", "--only service", "--cold" and the like go along.
 bench: $(VENV)/bench.stamp
+ifdef AGAINST
+	$(BIN)/python -m benchmarks.against $(AGAINST) $(MORE)
+else
 	@for peer in $(PEERS); do $(PIP) $$peer >/dev/null 2>&1 || echo "could not install $$peer"; done
 	$(BIN)/python -m benchmarks
+endif
 
 reproduce: $(VENV)/lab.stamp
 	$(BIN)/suffice reproduce $(LEVEL)

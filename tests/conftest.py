@@ -8,12 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 import browser as chromium
 import pytest
+from interrupt import let_children_hear
 from postgres import Postgres, running
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
     from sites import Site
     from visiting import Visitor
+
+
+def pytest_configure() -> None:
+    """Before any test starts a process: what it does on Ctrl-C must not hang on where the tests were started."""
+    let_children_hear()
 
 
 @pytest.fixture(scope="session")

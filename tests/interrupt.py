@@ -1,5 +1,6 @@
 """Interrupts where one wants them."""
 
+import signal
 import sys
 from pathlib import Path
 from types import FrameType
@@ -34,3 +35,13 @@ class InterruptAt:
             if self.left == 0:
                 self.strike()
         return self.trace
+
+
+def let_children_hear() -> None:
+    """Children of this process start with Ctrl-C as a terminal has it, also where the process was told to ignore it.
+
+    A shell tells its background jobs so, and a program that is started ignoring a signal goes on ignoring it; for a handler,
+    the child gets the default. This one does nothing: the process itself stays as deaf as it was told to be.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, lambda *_: None)

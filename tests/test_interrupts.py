@@ -2,6 +2,7 @@
 
 import contextlib
 import signal
+import subprocess
 import sys
 import threading
 from collections.abc import Callable
@@ -277,3 +278,27 @@ def test_a_handler_may_look_and_is_refused_what_it_may_not(
         assert (again.told, again.pending, again.state()["counts"]["out"]) == (selector.told, 0, 0)
     assert line > (3 if way == "short" else 20)
     assert refused > (2 if what in ("ask", "tell", "expire") and way != "short" else -1)
+
+
+# --- where tests are started
+
+
+def test_children_of_tests_hear_ctrl_c() -> None:
+    code = "import signal; print(signal.getsignal(signal.SIGINT) is signal.default_int_handler)"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "True\n"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no child inherits that a signal is ignored")
+def test_children_of_tests_hear_ctrl_c_in_the_background_of_a_shell() -> None:
+    """The test above, where a shell has told the whole run to ignore it."""
+    test = f"{__file__}::{test_children_of_tests_hear_ctrl_c.__name__}"
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        run = subprocess.Popen(
+            [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", test],
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        )  # fmt: skip
+    finally:
+        signal.signal(signal.SIGINT, before)
+    said, _ = run.communicate()
+    assert run.returncode == 0, said

@@ -1,0 +1,26 @@
+"""The names of the public API that differ between the versions compared, found by looking: the only place that knows them."""
+
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+import suffice
+
+# The name that cases use, and those that stand for it in one version or another, the newest first.
+ARGUMENTS: Final = {"everything": ("safe", "everything"), "nothing": ("skip", "nothing")}
+FIELDS: Final = {"price": ("price", "dual")}
+
+
+def called(function: Callable[..., Any], *values: Any, **named: Any) -> Any:
+    """Call a function with its arguments by the names that it has in this version."""
+    known = inspect.signature(function).parameters
+    return function(*values, **{_first(name, ARGUMENTS, known): value for name, value in named.items()})
+
+
+def field(name: str, kind: Any = suffice.Decision) -> str:
+    """What a field of a decision is called in this version."""
+    return _first(name, FIELDS, dir(kind))
+
+
+def _first(name: str, table: Mapping[str, tuple[str, ...]], known: Any) -> str:
+    return next((one for one in table.get(name, ()) if one in known), name)
