@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 
-.PHONY: help demo live serve test browser compiled test-long bench reproduce docs docs-links figures lint clean
+.PHONY: help demo live serve test browser compiled test-long golden bench reproduce docs docs-links figures lint clean
 
 help:
 	@echo "make demo       see it work: a real stream, four methods, one table"
@@ -14,6 +14,7 @@ help:
 	@echo "make serve      the decision service on 127.0.0.1:8470, kept in suffice.db; see docs/service"
 	@echo "make test       ruff, mypy --strict, pytest with doctests"
 	@echo "make test-long  the full-length variants of the tests"
+	@echo "make golden     what is decided and certified in some 280 configurations is as recorded, plain and compiled"
 	@echo "make bench      time per decision beside NumPy, River, MABWiser, Vowpal Wabbit, PyBandits and MAPIE;"
 	@echo "            AGAINST=COMMIT: beside that version of suffice, in one run, as ratios with intervals"
 	@echo "make reproduce  every figure, corollary and theorem of the paper, with verdicts (LEVEL=--quick, LEVEL=--deep)"
@@ -45,6 +46,10 @@ browser: $(VENV)/dev.stamp
 
 test-long: $(VENV)/dev.stamp
 	$(BIN)/python -m pytest -n auto -q -m long
+
+# For changes that are to alter nothing; those that are to alter something record it: see tests/golden.
+golden: $(VENV)/dev.stamp
+	@$(BIN)/python -m tests.golden
 
 # Peers are installed one by one: one that cannot be is reported as such, and the others are measured.
 PEERS := river mabwiser vowpalwabbit pybandits mapie

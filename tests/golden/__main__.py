@@ -1,0 +1,56 @@
+"""Compare every configuration with what was recorded, in both engines: `python -m tests.golden`.
+
+Each engine has a process of its own, because what has been compiled once is used from then on.
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Final
+
+PLAIN, COMPILED = "plain", "compiled"
+ROOT: Final = Path(__file__).parents[2]
+NO_COMPILER: Final = 3
+
+
+def main() -> int:
+    """The exit code: 0 if all traces are as recorded."""
+    parser = argparse.ArgumentParser(prog="python -m tests.golden", description=__doc__)
+    parser.add_argument("--record", action="store_true", help="record what happens now, without a compiler")
+    parser.add_argument("--only", default="", metavar="NAME-part", help="only configurations with this in their names")
+    parser.add_argument("--engine", choices=(PLAIN, COMPILED, "both"), default="both")
+    parser.add_argument("--dump", metavar="NAME", help="write the sequence of arms of one configuration, one a line")
+    given = parser.parse_args()
+    if given.dump is not None or given.record:
+        return _in_this(PLAIN if given.engine == "both" else given.engine, given)
+    if given.engine != "both":
+        return _in_this(given.engine, given)
+    command = [sys.executable, "-m", "tests.golden", "--only", given.only, "--engine"]
+    codes = [subprocess.run([*command, engine], cwd=ROOT, check=False).returncode for engine in (PLAIN, COMPILED)]
+    return max(codes)
+
+
+def _in_this(engine: str, given: argparse.Namespace) -> int:
+    """The same in this process, with one engine."""
+    os.environ.pop("SUFFICE_NO_COMPILE", None)
+    if engine == PLAIN:
+        os.environ["SUFFICE_NO_COMPILE"] = "1"
+    sys.path.insert(0, str(ROOT / "tests"))  # what tests have in common is imported by its own name
+    from . import checking, making
+
+    if engine == COMPILED and not making.warm():
+        print("compiled: NOT CHECKED, there is no compiler here (pip install numba)")
+        return NO_COMPILER
+    if given.dump is not None:
+        return checking.dump(given.dump)
+    began = time.perf_counter()
+    code = checking.record(given.only) if given.record else checking.check(given.only, engine)
+    print(f"{engine}: {time.perf_counter() - began:.0f} s")
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,181 @@
+"""What goes into the package: menus, selectors, fleets and streams from plain data. All names of its arguments are here.
+
+Configurations have words of their own; SETTINGS says what the package calls them.
+"""
+
+import copy
+import json
+from collections.abc import Callable
+from typing import Any, Final
+
+import suffice
+from suffice import streams
+
+from .own import Cautious, Greedy, Sighted, Turns, dearer, guess
+from .records import Spec
+
+SETTINGS: Final = {
+    "horizon": "horizon",
+    "slack": "slack",
+    "step": "step",
+    "cap": "cap",
+    "start": "start",
+    "bounds": "bounds",
+    "chooser": "chooser",
+    "guard": "guard",
+    "model": "model",
+    "seed": "seed",
+    "prices": "prices",
+    "memory": "memory",
+    "most_out": "max_pending",
+    "patience": "expire_after",
+    "low_fails": "low_fails",
+}
+OWN: Final[dict[str, Callable[[], Any]]] = {
+    "own: turns": Turns,
+    "own: greedy": Greedy,
+    "own: sighted": Sighted,
+    "own: cautious": Cautious,
+    "own: guess": lambda: guess,
+}
+REJECTED: Final = suffice.AlreadyTold
+
+
+def arguments(settings: Spec) -> dict[str, Any]:
+    """The package's arguments for settings; new objects for parts of one's own."""
+    return {SETTINGS[name]: OWN[value]() if value in OWN else value for name, value in settings.items()}
+
+
+# --- menus
+
+
+def menu(spec: Spec) -> suffice.Menu:
+    """The menu of a configuration."""
+    spec = dict(spec)
+    kind = spec.pop("kind")
+    if kind != "options":
+        made: suffice.Menu = getattr(suffice.Menu, kind)(**spec)
+        return made
+    if spec.get("contains") == "own: dearer":
+        spec["contains"] = dearer
+    options = spec.pop("options")
+    return suffice.Menu(options, **spec)
+
+
+class View:
+    """A menu as worlds look at it."""
+
+    def __init__(self, spec: Spec) -> None:
+        if spec["kind"] == "range":  # a threshold between two ends: one below all, one above all, and all between
+            self.arms, self.options, self.first = 3, [spec["low"], None, spec["high"]], 1
+            self.costs: list[float | None] = [0.0, None, 1.0]
+            self.top = 1.0
+            return
+        made = menu(spec)
+        self.arms = made.arms
+        self.options = [made.option(arm) for arm in range(made.arms)]
+        self.first = int(made.has_nothing)  # of those between
+        self.costs = [made.known_cost(arm) for arm in range(made.arms)]
+        self.top = made.max_cost
+
+
+# --- selectors
+
+
+def selector(kind: str, spec: Spec, target: float, settings: Spec, clock: Callable[[], float]) -> Any:
+    """A selector, a threshold or the paper's algorithm."""
+    given = arguments(settings)
+    if kind == "paper":
+        return suffice.paper(menu(spec), target, **given)
+    if kind == "threshold":
+        return suffice.ThresholdSelector(target, spec["low"], spec["high"], clock=clock, **given)
+    return suffice.Selector(menu(spec), target, clock=clock, **given)
+
+
+def again(kind: str, one: Any, spec: Spec, settings: Spec, clock: Callable[[], float]) -> Any:
+    """The same selector, written as JSON and read again."""
+    state = json.loads(json.dumps(one.state()))
+    if kind == "threshold":
+        return suffice.ThresholdSelector.from_state(state, clock=clock)
+    given = {SETTINGS[name]: OWN[value]() for name, value in settings.items() if value in OWN}
+    if spec.get("contains") == "own: dearer":
+        given["menu"] = menu(spec)
+    return suffice.Selector.from_state(state, clock=clock, **given)
+
+
+def copied(one: Any) -> Any:
+    """A copy, which goes on in the place of the original."""
+    return copy.deepcopy(one)
+
+
+# --- fleets, streams, plans
+
+
+def fleet(spec: Spec, target: float, size: int, settings: Spec) -> suffice.Fleet:
+    """A fleet."""
+    return suffice.Fleet(menu(spec), target, size, **arguments(settings))
+
+
+STREAMS: Final[dict[str, Callable[..., Any]]] = {
+    "ranks": streams.LabelRanks.cifar100,
+    "needs": streams.Needs,
+    "flat": streams.Needs.flat,
+    "points": streams.Points,
+    "tilted": streams.Tilted,
+    "rides": streams.Rides,
+    "rides grid": streams.RidesGrid,
+    "apis": streams.Apis,
+    "confident": streams.ConfidentApis,
+    "trap": streams.Trap,
+}
+
+
+def stream(spec: Spec) -> Any:
+    """The stream of a configuration; `then`, `mixed with`, `attacked` and `told` make one of others."""
+    spec = dict(spec)
+    kind = spec.pop("kind")
+    if kind == "drift":
+        return streams.Drift(stream(spec["first"]), stream(spec["second"]), spec["length"])
+    if kind == "phases":
+        return streams.Phases(*((stream(part), length) for part, length in spec["parts"]))
+    if kind == "mix":
+        return streams.Mix(*((stream(part), share) for part, share in spec["parts"]))
+    if kind == "attack":
+        return streams.Attack(stream(spec["of"]), plan=spec["plan"])
+    if kind == "told":
+        return streams.Told(stream(spec["of"]), spread=spec["spread"])
+    if "menu" in spec:
+        spec["menu"] = menu(spec["menu"])
+    if "shape" in spec:
+        spec["distribution"] = streams.Beta(*spec.pop("shape"))
+    return STREAMS[kind](**spec)
+
+
+def on_stream(kind: str, world: Any, spec: Spec, target: float, settings: Spec) -> Any:
+    """A selector for a stream."""
+    given = arguments(settings)
+    if kind == "paper":
+        return suffice.paper(world.menu, target, **given)
+    if kind == "threshold":
+        return suffice.ThresholdSelector(target, world.low, world.high, **given)
+    return suffice.Selector(world.menu, target, **given)
+
+
+def simulate(method: Any, world: Any, steps: int, seed: int) -> Any:
+    """A run, step by step."""
+    return suffice.simulate(method, world, steps, seed)
+
+
+def summarize(method: Any, world: Any, steps: int, seed: int) -> Any:
+    """A run, without its steps."""
+    return suffice.summarize(method, world, steps, seed, marks=(steps // 3, 2 * steps // 3, steps))
+
+
+def plan(spec: Spec, target: float, settings: Spec) -> dict[str, Any]:
+    """The body that makes a selector of the service."""
+    return {"menu": dict(spec), "target": target, **arguments(settings)}
+
+
+def warm() -> bool:
+    """Compile all that may be compiled, so that small menus are, too; False if there is no compiler."""
+    return suffice.warmup()

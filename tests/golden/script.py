@@ -1,0 +1,154 @@
+"""The script of a run: who asks for what in each step, which outcomes come when, and how the world judges.
+
+Everything that is random is drawn from generators of the standard library, seeded by the configuration's name; and what an
+option comes to in a step does not depend on what was chosen before.
+"""
+
+import heapq
+import random
+import zlib
+from dataclasses import dataclass
+from typing import Any, Final
+
+from .making import View
+from .records import Flow, World
+
+FRACTIONS: Final = (0.25, 0.3333, 0.9, 1.0, 1.0, 1.0, 1.0, 1.0)
+LEVELS: Final = 8
+TELL, GIVE_UP, TWICE = 0, 1, 2
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What is asked for in a step."""
+
+    count: int = 1
+    options: list[Any] | None = None
+    audited: bool = True
+    contexts: list[dict[str, Any]] | None = None
+    group: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """An outcome that comes back."""
+
+    what: int
+    decision: Any
+    success: float
+    cost: float | None
+
+
+class Judge:
+    """How each option does in each step."""
+
+    def __init__(self, world: World, view: View, steps: int, seed: int) -> None:
+        self.world, self.view, self.steps, self.seed = world, view, steps, seed
+        inner = view.arms - 1 - view.first
+        self.strength = [(arm - view.first + 1) / (inner + 1) for arm in range(view.arms)]
+
+    def phase(self, step: int) -> float:
+        """How easy it is."""
+        phases = self.world.phases
+        return phases[min(len(phases) - 1, step * len(phases) // self.steps)]
+
+    def judge(self, step: int, arm: int, option: Any, context: dict[str, Any] | None) -> tuple[float, float | None]:
+        """The success and, where the menu does not know it, the cost."""
+        luck = random.Random(self.seed * 1_000_003 + step)
+        draw, other, spread = luck.random(), luck.random(), luck.random()
+        world = self.world
+        if arm == self.view.arms - 1:
+            success = float(other < world.best)
+        elif arm < self.view.first:
+            success = float(other < world.leak)
+        else:
+            success = float(self._succeeds(luck, draw, step, arm, option, context))
+        if success and world.fractions and (arm < self.view.arms - 1 or world.best < 1.0):
+            success = FRACTIONS[int(8.0 * spread)]
+        known = self.view.costs[arm]
+        cost = self.strength[arm] * self.view.top * world.dear * (0.4 + 0.6 * spread) if known is None else None
+        return success, cost
+
+    def _succeeds(
+        self, luck: random.Random, draw: float, step: int, arm: int, option: Any, context: dict[str, Any] | None
+    ) -> bool:
+        ease, kind = self.phase(step), self.world.kind
+        if context is not None:
+            ease *= 2.0 - 1.9 * (0.5 if context["level"] is None else context["level"])
+        if kind == "points":
+            point = ease + 0.5 * (draw - 0.5) * luck.random()
+            return bool(option[0] <= point <= option[1])
+        if kind == "parts":
+            right = {name: luck.random() < 1.0 - 0.5 / (place + ease) for place, name in enumerate("abcdef")}
+            return any(right[name] for name in option)
+        if kind == "coins":
+            draw = [luck.random() for _ in range(arm + 1)][arm]
+        strength = float(self.strength[arm])
+        if self.view.options[arm] is None:  # a threshold between the ends
+            low, high = self.view.options[0], self.view.options[2]
+            strength = (option - low) / (high - low)
+        return bool(draw**ease <= strength)
+
+
+class Script:
+    """Who asks, and what comes back when. Steps are asked for in order."""
+
+    def __init__(self, name: str, flow: Flow, world: World, view: View, steps: int) -> None:
+        seed = zlib.crc32(name.encode())
+        self.flow, self.view, self.steps = flow, view, steps
+        self.random = random.Random(seed)
+        self.judge = Judge(world, view, steps, seed)
+        self.coming: list[tuple[int, float, int, Event]] = []  # by when, then by chance
+        self.asked = 0
+
+    def wish(self) -> Wish:
+        """What is asked for next."""
+        flow, luck = self.flow, self.random
+        options = None
+        if flow.restricted and luck.random() < flow.restricted:
+            inner = self.view.options[self.view.first : -1]
+            options = [option for option in inner if luck.random() < 0.6]
+        audited = not (flow.unaudited and luck.random() < flow.unaudited)
+        group = luck.choice(flow.groups) if flow.groups else None
+        contexts = [self._context() for _ in range(flow.batch)] if flow.contexts else None
+        return Wish(flow.batch, options, audited, contexts, group)
+
+    def _context(self) -> dict[str, Any]:
+        luck = self.random
+        level = None if luck.random() < 0.04 else luck.randrange(LEVELS) / LEVELS
+        return {"level": level, "kind": luck.choice("abc")}
+
+    def take(self, step: int, decision: Any, arm: int, option: Any, context: dict[str, Any] | None = None) -> None:
+        """A decision was made: so it will go."""
+        flow, luck = self.flow, self.random
+        success, cost = self.judge.judge(self.asked, arm, option, context)
+        self.asked += 1
+        if flow.priced and cost is None and luck.random() < 0.5:
+            cost = 0.9 * (self.view.costs[arm] or 0.0)
+        event = Event(TELL, decision, success, cost)
+        when = max(step + (luck.randint(0, flow.delay) if flow.delay else 0), flow.hoard)
+        if flow.lost and luck.random() < flow.lost:
+            return
+        if flow.given_up and luck.random() < flow.given_up:
+            self._come(when, Event(GIVE_UP, decision, 0.0, None))
+            if luck.random() < flow.amended:
+                self._come(when + luck.randint(1, 40), event)
+            return
+        self._come(when, event)
+        if flow.twice and luck.random() < flow.twice:
+            self._come(when + luck.randint(1, 5), Event(TWICE, decision, 1.0 - success, cost))
+
+    def _come(self, when: int, event: Event) -> None:
+        heapq.heappush(self.coming, (when, self.random.random(), len(self.coming), event))
+
+    def due(self, step: int) -> list[Event]:
+        """What comes back by the end of a step."""
+        found = []
+        while self.coming and self.coming[0][0] <= step:
+            found.append(heapq.heappop(self.coming)[3])
+        return found
+
+
+def moments_of(steps: int) -> set[int]:
+    """The steps after which certificates are read."""
+    return {steps // 3 - 1, 2 * steps // 3 - 1, steps - 1}
