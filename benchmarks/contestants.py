@@ -87,7 +87,7 @@ class Suffice(Holder):
             selector.tell(decision, luck < chances[decision.arm])
 
     def played(self) -> tuple[int, int]:
-        plays = self.selector._learner.columns()[0]
+        plays = self.selector.learner.columns().plays
         return self.selector.told, int(plays[0] + plays[-1])
 
 

@@ -2,17 +2,20 @@
 
 from typing import Any
 
-import numba
 import numpy as np
 from llvmlite import ir
 from numba.core import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from suffice.book import NEXT_ID, ask_of
 from suffice.checks import WHOLE
-from suffice.kernels.compile import fast
-from suffice.kernels.step import choose, count, kind_of
+from suffice.kernels.compiler import compiled
+from suffice.learning.arm_table import catch_up, fit_is_due, learn, propose
+from suffice.learning.table_calls import table_at
+from suffice.learning.thompson import fit
+from suffice.promise.account import limit, reserve, settle
+from suffice.selector.compiled_calls import parts_at
+from suffice.selector.verbs import decide, is_open, lesson_of, price_of, role_of
 from suffice.streams.base import Windows
 
 Cycles = NDArray[np.int64]
@@ -28,25 +31,35 @@ def _counter(_: Any) -> Any:
 
 
 _now: Any = _counter
-_choose, _kind_of, _count, _ask_of = fast(choose), fast(kind_of), fast(count), fast(ask_of)
 
 
-@numba.njit(error_model="numpy", nogil=True)
-def _play(book: Any, arms: Any, latents: Any, low: Any, high: Any, costs: Any, played: Any, took: Any) -> None:
-    """The loop of `suffice.kernels.step.play`, with a look at the counter before and after each step."""
+def _play(address: int, latents: Any, low: Any, high: Any, costs: Any, played: Any, took: Any) -> None:
+    """The loop of `suffice.selector.runs.play`, with a look at the counter before and after each step."""
+    header, account, pricing, main = parts_at(address, 0)
+    table = table_at(header.table)
     for step in range(len(latents)):
         start: Any = _now()
-        arm = _choose(book, arms)
-        _ask_of(book, _kind_of(arms, arm), False)
-        book[NEXT_ID] += 1.0
-        success = low[arm] <= latents[step] <= high[arm]
-        _count(book, arms, arm, WHOLE if success else 0, costs[arm], False)
+        now, price, arm = limit(account), price_of(account, pricing, main, False), -1
+        if is_open(now, table.head):
+            if fit_is_due(table):
+                fit(table)
+            arm = propose(table, max(0.0, price))
+        arm = decide(now, table.head, arm)
+        role = role_of(table.head, arm)
+        reserve(account, role)
+        header.next_id += 1
+        units = WHOLE if low[arm] <= latents[step] <= high[arm] else 0
+        settle(account, role, account.target, units, False)
+        due = learn(table, main, pricing, lesson_of(account, arm, units, costs[arm], True, True, True), False)
+        if due > 0:
+            catch_up(table, due, arm, pricing.now)
         took[step] = _now() - start
         played[step] = arm
 
 
 def play(selector: Any, windows: Windows, latents: NDArray[np.float64]) -> tuple[NDArray[np.int64], Cycles]:
     """Run these steps: the arms played, and the cycles that each step took."""
+    selector.compile()
     played, took = np.zeros(len(latents), np.int64), np.zeros(len(latents), np.int64)
-    _play(selector._ledger.book, selector._learner.arms, latents, *windows, played, took)
+    compiled(_play)(selector._address, latents, *windows, played, took)
     return played, took

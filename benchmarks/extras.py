@@ -15,7 +15,6 @@ import numpy as np
 import suffice
 from benchmarks.measure import Plan, why
 from benchmarks.world import SEED, TARGET, World
-from suffice.kernels import layout as flat
 from suffice.streams import Windows
 
 Row = tuple[str, str, str]
@@ -29,7 +28,7 @@ ROUNDS, TIMED = 40, 10  # one decision of every selector each; the last ones are
 def extras(plan: Plan, say: Callable[[str], None]) -> list[Row]:
     """All rows."""
     rows: list[Row] = []
-    for part in (_imports, _compiling, _simulating, _many_arms, _choosing, _looking, _fleet):
+    for part in (_imports, _compiling, _simulating, _many_arms, _choosing, _contexts, _fleet):
         say(part.__name__.strip("_"))
         try:
             rows += part(plan)
@@ -134,12 +133,12 @@ def _simulating(plan: Plan) -> list[Row]:
 def _profile() -> Row:
     """Where the time of a simulated step goes, from what it costs to leave parts out."""
     few, many = Coverage(2), Coverage()
-    draw, book = _loop_step(few, "hoeffding")
+    draw, account = _loop_step(few, "hoeffding")
     _, tree = _loop_step(many, "hoeffding")
     _, bounds = _loop_step(many, "half-log")
     remark = (
-        f"drawing the world {draw * 1e9:.0f} ns; counts, rails, dual and tally {book * 1e9:.0f} ns (n = {few.menu.arms}); "
-        f"the envelope {(tree - book) * 1e9:.0f} ns more; half-log bounds (Newton) {(bounds - tree) * 1e9:.0f} ns more"
+        f"drawing the world {draw * 1e9:.0f} ns; account, price and tally {account * 1e9:.0f} ns (n = {few.menu.arms}); "
+        f"the envelope {(tree - account) * 1e9:.0f} ns more; half-log bounds (Newton) {(bounds - tree) * 1e9:.0f} ns more"
     )
     return f"a simulated step, n = {many.menu.arms}, half-log", f"{(draw + bounds) * 1e9:.0f} ns", remark
 
@@ -195,10 +194,11 @@ def _interior_step(stream: Coverage, scanned: bool, plan: Plan) -> Interior:
     arms, windows = stream.menu.arms, stream.windows()
     rng = np.random.default_rng(SEED)
     selector = suffice.Selector(stream.menu, TARGET, bounds="hoeffding")
-    selector._compile()
+    selector.compile()
     play(suffice.Selector(stream.menu, TARGET, bounds="hoeffding"), windows, stream.draw(rng, 10))  # may compile
     if scanned:
-        selector._learner.arms[flat.SIZE] = 0.0
+        learner: Any = selector.learner
+        learner.compiled.head["leaves"] = 0  # the tree is gone, so all lines are looked at
     many = max(8 * arms, 1_000_000) // (8 if plan.quick else 1)
     steps = min(many, 400_000_000 // arms) if scanned else many
     seconds, cycles, own, inside = 0.0, 0, 0, 0
@@ -259,7 +259,7 @@ def _choosing(plan: Plan) -> list[Row]:
 # --- a fleet
 
 
-def _looking(plan: Plan) -> list[Row]:
+def _contexts(plan: Plan) -> list[Row]:
     """With a context of 20 numbers, beside Vowpal Wabbit in both of its forms; see `benchmarks.context`."""
     from benchmarks.context import FIELDS, Ours, Vowpal, VowpalLines
     from benchmarks.context import measure as measured

@@ -12,11 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 import suffice
-from suffice.book import PRICE, TOLD, ask_of, rail_of
-from suffice.kernels.compile import fast
-from suffice.kernels.guard import follows
-from suffice.kernels.runs import judged, priced
-from suffice.kernels.step import choose, count, kind_of
+from suffice.kernels.compiler import compiled
+from suffice.learning.arm_table import catch_up, fit_is_due, learn, propose
+from suffice.learning.guard import follows
+from suffice.learning.table_calls import table_at
+from suffice.learning.thompson import fit
+from suffice.promise.account import FREE, limit, reserve, settle
+from suffice.selector.compiled_calls import parts_at
+from suffice.selector.runs import judged, priced
+from suffice.selector.verbs import decide, is_open, lesson_of, price_of, role_of
 from suffice.simulate import _world
 from suffice.streams import Apis, LabelRanks, Points, Rides
 
@@ -47,18 +51,28 @@ class Dearest:
         return len(bounds.upper) - 1
 
 
-def bound_in(
-    book: Any, arms: Any, latents: Any, low: Any, high: Any, costs: Any, units: Any, prices: Any, plays: Any
-) -> int:
-    """A run as `kernels.runs.play` does it, but for what it notes: plays per arm, and how often the guard bound."""
+def bound_in(address: int, latents: Any, low: Any, high: Any, costs: Any, units: Any, prices: Any, plays: Any) -> int:
+    """A run as `selector.runs.play` does it, but for what it notes: plays per arm, and how often the guard bound."""
+    header, account, pricing, main = parts_at(address, 0)
+    table = table_at(header.table)
     bound = 0
     for step in range(len(latents)):
-        if rail_of(book) == PRICE and not follows(arms, int(book[TOLD])):
+        now, price, arm = limit(account), price_of(account, pricing, main, False), -1
+        if now == FREE and not follows(table.head):
             bound += 1
-        arm = choose(book, arms)
-        ask_of(book, kind_of(arms, arm), False)
-        success = judged(latents[step], arm, low, high, units)
-        count(book, arms, arm, success, priced(latents[step], arm, costs, prices), False)
+        if is_open(now, table.head):
+            if fit_is_due(table):
+                fit(table)
+            arm = propose(table, max(0.0, price))
+        arm = decide(now, table.head, arm)
+        role = role_of(table.head, arm)
+        reserve(account, role)
+        header.next_id += 1
+        success, cost = judged(latents[step], arm, low, high, units), priced(latents[step], arm, costs, prices)
+        settle(account, role, account.target, success, False)
+        due = learn(table, main, pricing, lesson_of(account, arm, success, cost, True, True, True), False)
+        if due > 0:
+            catch_up(table, due, arm, pricing.now)
         plays[arm] += 1
     return bound
 
@@ -79,7 +93,7 @@ def guarded(stream: Any, target: float, kappa: float | None, steps: int, seed: i
         raise SystemExit("this needs the extra `fast`: pip install '.[fast]'")
     latents = np.asarray(stream.draw(np.random.default_rng(seed), steps), dtype=np.float64)
     plays = np.zeros(stream.menu.arms, dtype=np.int64)
-    bound = fast(bound_in)(selector._ledger.book, selector._learner.arms, latents, *world, plays)
+    bound = compiled(bound_in)(selector._address, latents, *world, plays)
     return regret_of(stream, target, plays), bound / steps
 
 

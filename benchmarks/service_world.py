@@ -17,13 +17,12 @@ from pathlib import Path
 from typing import IO, Any, Final, cast
 
 from benchmarks.service_load import Done, Job
-from suffice import Selector, warmup
+from suffice import warmup
 from suffice.checks import WHOLE
-from suffice.promise import Counts
 from suffice.service.chart import Chart
-from suffice.service.mind import NEVER, Mind
 from suffice.service.plans import Plan
 from suffice.service.records import Shard
+from suffice.service.replica import Replica
 from suffice.service.shards import write
 from suffice.service.stores.sqlite import SqliteStore
 
@@ -193,10 +192,9 @@ def _live(db: sqlite3.Connection, plan: Any, count: int, now: float) -> None:
             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""",
         rows(),
     )
-    counts = Counts()
-    counts.read(selector._ledger.page())
-    db.execute("INSERT INTO counters VALUES (1, '', 0, ?)", (write(Shard(counts, spent, count)),))
-    state = {**selector.state(), "expire_after": NEVER}
-    mind = Mind(1, NAME, plan, Selector.from_state(state, menu=plan.menu()))
-    mind.seen, mind.chart = {0: count}, chart
-    db.execute("INSERT INTO snapshots VALUES (1, ?, ?)", (count, json.dumps(mind.state())))
+    shard = Shard(selector.account_of(0), count, spent, count)
+    db.execute("INSERT INTO counters VALUES (1, '', 0, ?)", (write(shard),))
+    replica, state = Replica(1, NAME, plan), selector.state()
+    replica.detached.restore({"learner": state["learner"], "accounts": {"": state["accounts"][0]}})
+    replica.seen, replica.chart = {0: count}, chart
+    db.execute("INSERT INTO snapshots VALUES (1, ?, ?)", (count, json.dumps(replica.state())))

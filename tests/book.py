@@ -6,9 +6,16 @@ It shares no code with suffice: debts, D, D' and windows are recomputed here fro
 import math
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import Any
 
 EVERYTHING, OTHER, NOTHING = "everything", "other", "nothing"
 ROOM = Fraction(1, 10**9)  # for slacks that are square roots
+
+
+def promised(goal: Any) -> Fraction:
+    """A target as it is promised: the number that its digits spell, rounded up to a billionth."""
+    meant = Fraction(str(goal)) if isinstance(goal, float) else Fraction(goal)
+    return Fraction(math.ceil(meant * 10**9), 10**9)
 
 
 @dataclass

@@ -193,7 +193,7 @@ def decided(decision: suffice.Decision) -> dict[str, Any]:
 
 def certificate(given: Certificate) -> dict[str, Any]:
     """A certificate as the service answers it."""
-    names = [one.name for one in fields(Certificate) if one.name not in ("promise", "counts")]
+    names = [one.name for one in fields(Certificate) if one.name not in ("promise", "account")]
     groups: dict[str, Certificate] = getattr(given, "groups", {})
     said = {name: getattr(given, name) for name in names} | {"text": str(given)}
     return said | ({"groups": {name: certificate(part) for name, part in groups.items()}} if groups else {})

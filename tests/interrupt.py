@@ -1,9 +1,11 @@
 """Interrupts where one wants them."""
 
+import dis
+import functools
 import signal
 import sys
 from pathlib import Path
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any
 
 import suffice
@@ -30,11 +32,28 @@ class InterruptAt:
     def trace(self, frame: FrameType, event: str, arg: Any) -> Any:
         if not frame.f_code.co_filename.startswith(INSIDE):
             return None
-        if event == "line":
+        if event == "line" and frame.f_lasti not in sheltered(frame.f_code):
             self.left -= 1
             if self.left == 0:
                 self.strike()
         return self.trace
+
+
+@functools.cache
+def sheltered(code: CodeType) -> frozenset[int]:
+    """Where Python runs no signal handler, though it says that a line begins: at `try:`, and where a with block ends.
+
+    Python looks for signals after calls, at backward jumps and where a function begins, and at no instruction between the
+    last line of a block and the call of `__exit__`: else no lock could ever be held safely.
+    """
+    steps = list(dis.get_instructions(code))
+    found = {step.offset for step in steps if step.opname == "NOP"}
+    for place, step in enumerate(steps[:-3]):
+        ahead = steps[place : place + 4]
+        if all(one.opname == "LOAD_CONST" and one.argval is None for one in ahead[:3]) and "CALL" in ahead[3].opname:
+            # A value that is returned is put aside first.
+            found.add(steps[place - 1].offset if steps[place - 1].opname == "SWAP" else step.offset)
+    return frozenset(found)
 
 
 def let_children_hear() -> None:

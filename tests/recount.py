@@ -156,7 +156,7 @@ def check(found: Found, shapes: Mapping[str, Shape]) -> list[Verdict]:
             own = [line for line in lines if line.group == group]
             counted = summed(found.counters.get((name, group), {}))
             expected = recount(own, shape)
-            expected["next_id"] = len(lines) if not group else len(own)
+            expected["asked"] = len(lines) if not group else len(own)
             for what, value in expected.items():
                 there = counted.get(what, 0)
                 near = isinstance(value, float) and math.isclose(there, value, rel_tol=1e-9, abs_tol=1e-6)
@@ -165,16 +165,16 @@ def check(found: Found, shapes: Mapping[str, Shape]) -> list[Verdict]:
                 alone = len(found.counters.get((name, ""), {})) <= 1
                 verdicts.append(check_promise(name, group, lines, shape, counted, alone))
     for name, group in found.counters:
-        assert name in found.lines or not summed(found.counters[name, group]).get("next_id"), f"{name}: counts, no log"
+        assert name in found.lines or not summed(found.counters[name, group]).get("asked"), f"{name}: counts, no log"
     return verdicts
 
 
 def summed(shards: Mapping[int, Mapping[str, Any]]) -> dict[str, Any]:
-    """The counters of all shards; `missing` is a maximum."""
+    """The counters of all shards; those of what was outstanding at once are maxima."""
     total: dict[str, Any] = {}
     for shard in shards.values():
         for what, value in shard.items():
-            largest = what in ("missing", "missing_mirror", "forgiven")
+            largest = what in ("most_outstanding", "most_not_skips", "forgiven")
             total[what] = max(total.get(what, 0), value) if largest else total.get(what, 0) + value
     return total
 
@@ -195,19 +195,21 @@ def recount(lines: Iterable[Line], shape: Shape) -> dict[str, Any]:
         assert 0 <= (line.units or 0) <= WHOLE, f"no success: {line}"
     for line in pending:
         assert {line.units, line.told, line.shard, line.seq} == {None}, f"an outcome of a pending one: {line}"
+    target = math.ceil(shape.target * WHOLE)
     return {
-        "told": len(settled),
+        "outcomes": len(settled),
+        "owed": target * len(settled),
         "successes": sum(line.units or 0 for line in settled),
         "expired": sum(line.state in (EXPIRED, AMENDED) for line in settled),
-        "revived": sum((line.units or 0) > 0 for line in amended),
-        "everything_plays": len(judged),
-        "everything_successes": sum((line.units or 0) / WHOLE for line in judged),
-        "everything_failures": sum((line.units or 0) < shape.target * WHOLE for line in judged),
-        "everything_lost": len(everything) - len(judged),
-        "nothing_successes": sum((line.units or 0) / WHOLE for line in nothing),
-        "breaches": 0,
-        "out": sum(line.arm != shape.everything for line in pending),
-        "out_mirror": sum(line.arm != shape.nothing for line in pending),
+        "amended": sum((line.units or 0) > 0 for line in amended),
+        "safe_plays": len(judged),
+        "safe_shortage": sum(WHOLE - (line.units or 0) for line in judged),
+        "safe_failures": sum((line.units or 0) < target for line in judged),
+        "safe_lost": len(everything) - len(judged),
+        "skip_successes": sum(line.units or 0 for line in nothing),
+        "violations": 0,
+        "outstanding": sum(line.arm != shape.everything for line in pending),
+        "not_skips": sum(line.arm != shape.nothing for line in pending),
         "cost": math.fsum(
             (shape.costs[line.arm] or 0.0 if line.cost is None else line.cost) for line in settled
         ),
@@ -241,7 +243,7 @@ def check_promise(
     `alone`: one shard counted everything, so its events are numbered in the order in which they happened.
     """
     own = [line for line in lines if line.group == group]
-    d, proved = counted.get("missing", 0) + 1, proved_by(own, lines, shape, alone)
+    d, proved = max(1, counted.get("most_outstanding", 0)), proved_by(own, lines, shape, alone)
     assert d >= proved, f"{name}/{group or '-'}: D is {d}, and the log proves {proved}"
     assert d == max(1, proved) or not alone or any(line.due is not None for line in own), (
         f"{name}: D is {d}, not {proved}"

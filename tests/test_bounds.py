@@ -7,8 +7,8 @@ import pytest
 
 from suffice import InvalidArgument, Menu, Selector, optimum, summarize
 from suffice.bounds import NAMED, Bounds, Tally, named_bounds
-from suffice.kernels.lines import HALF_LOG, level_of, upper_of
-from suffice.kl import kl, kl_lower, kl_upper
+from suffice.learning.bound_formulas import HALF_LOG, level_of, upper_of
+from suffice.promise.divergence import kl, kl_lower, kl_upper
 from suffice.streams import Points
 
 KNOWN = Menu({"a": 0.1, "b": 0.4}, everything="all", nothing="none")
@@ -141,7 +141,7 @@ def test_selector_bounds_cover_on_almost_every_stream(name: str, horizon: int | 
             spent = cost[arm] * (rng.random() * 2 if arm in (1, 2) else 1.0)
             selector.tell(decision, float(rng.random() < truth[arm]), spent)
             missed = missed or bool(
-                (selector._learner.columns()[4] < truth).any() or (selector._learner.columns()[5] > cost).any()
+                (selector.learner.columns()[4] < truth).any() or (selector.learner.columns()[5] > cost).any()
             )
         wrong += missed
     assert wrong <= 1

@@ -8,9 +8,16 @@ import pytest
 
 import suffice
 from suffice import Menu, Selector, ThresholdSelector
-from suffice.certificate import Certificate, percent
 from suffice.checks import WHOLE
-from suffice.promise import EVERYTHING, PRICE, Counts, Promise
+from suffice.promise.account import FREE, SAFE, Account, reserve, settle
+from suffice.promise.certificate import Certificate, percent
+from suffice.promise.rules import Promise
+
+
+def record(account: Account, units: int, role: int) -> None:
+    """Ask in this role, and tell at once."""
+    reserve(account, role)
+    settle(account, role, account.target, units, False)
 
 
 def run(
@@ -110,10 +117,10 @@ def test_the_failure_rate_interval_may_be_watched_continuously() -> None:
     rng = np.random.default_rng(0)
     wrong = 0
     for _ in range(200):
-        counts = Counts()
+        account = promise.open()
         for success in rng.random(400) < 0.9:
-            promise.record(counts, WHOLE * int(success), arm=EVERYTHING)
-            certificate = Certificate.make(promise, counts, 0)
+            record(account, WHOLE * int(success), SAFE)
+            certificate = Certificate.make(promise, account, 0)
             if not certificate.everything_failure_at_least <= 0.1 <= certificate.everything_failure_at_most:
                 wrong += 1
                 break
@@ -166,16 +173,16 @@ def test_lost_plays_of_everything_are_no_breach() -> None:
 def test_a_bug_is_told_apart_from_a_breach() -> None:
     """Counts that no run can produce: far behind although everything never failed."""
     promise = Promise.make(0.9)
-    counts = Counts()
+    account = promise.open()
     for _ in range(50):
-        promise.record(counts, 0, arm=PRICE)  # what the rails forbid: others played while behind
-    certificate = Certificate.make(promise, counts, 0)
+        record(account, 0, FREE)  # what the limits forbid: others played while behind
+    certificate = Certificate.make(promise, account, 0)
     assert not certificate.sound
     assert not certificate.holds
     assert str(certificate).startswith("BUG")
     for _ in range(100):
-        promise.record(counts, 0, arm=EVERYTHING)
-    assert Certificate.make(promise, counts, 0).breach
+        record(account, 0, SAFE)
+    assert Certificate.make(promise, account, 0).breach
 
 
 def test_unaudited_decisions_get_an_interval() -> None:
@@ -272,10 +279,10 @@ def test_a_low_end_that_may_succeed_is_no_breach() -> None:
 def test_the_advice_is_usable() -> None:
     """One failure in many plays: the declared rate that is advised lies below 1 and above the target."""
     promise = Promise.make(0.99)
-    counts = Counts()
+    account = promise.open()
     for play in range(20_000):
-        promise.record(counts, WHOLE * (play != 7), arm=EVERYTHING)
-    text = str(Certificate.make(promise, counts, 0))
+        record(account, WHOLE * (play != 7), SAFE)
+    text = str(Certificate.make(promise, account, 0))
     advised = float(text.split("everything_success=")[1].split()[0])
     assert 0.99 < advised < 1
     assert "failure rate is 0% to 0%" not in text

@@ -14,16 +14,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import stats
+from tables import as_table, cells, column, put, put_head
 
 import suffice
 from suffice import Menu, Selector, StateError
-from suffice.kernels import cells as kernel
-from suffice.kernels import layout, lines
-from suffice.kernels.arms import NOBODY, lay_out
-from suffice.kernels.cells import CELLS, FIRST, FORM, LISTS, OWN, SPANS, STATE
-from suffice.kernels.compile import available, fast
-from suffice.kernels.random import WORDS, draw, normals, sow
-from suffice.ledger import MOST_COUNTED
+from suffice.kernels.compiler import available, compiled
+from suffice.learning import thompson
+from suffice.learning.arm_table import EVERY_ARM
+from suffice.learning.blocks import MOST_COUNTED
+from suffice.learning.bound_formulas import HALF_LOG
+from suffice.learning.records import LISTS, OWN, SPANS, ArmRow, Table, TableHead
+from suffice.learning.rng import WORDS, normals, seed_state, uniform
+from suffice.learning.table_learner import as_arrays
+from suffice.learning.thompson import fit, sample_own
+from suffice.learning.thompson import thompson as sample_cells
 
 Floats = NDArray[np.float64]
 needs_compiler = pytest.mark.skipif(not available(), reason="the extra `fast` is not installed")
@@ -47,32 +51,32 @@ class Marsaglia:
 
 
 def sown(seed: int) -> list[float]:
-    cells = [0.0] * WORDS
-    sow(cells, 0, seed)
-    return cells
+    words = [0.0] * WORDS
+    seed_state(words, 0, seed)
+    return words
 
 
-def uniform(seed: int, count: int) -> Floats:
-    cells = np.array(sown(seed))
-    number = fast(draw)
-    return np.array([number(cells, 0) for _ in range(count)])
+def uniforms(seed: int, count: int) -> Floats:
+    words = np.array(sown(seed))
+    number = compiled(uniform)
+    return np.array([number(words, 0) for _ in range(count)])
 
 
 def normal(seed: int, count: int) -> Floats:
-    cells = np.concatenate([sown(seed), np.zeros(count)])
-    fast(normals)(cells, 0, WORDS, count)
-    return cells[WORDS:]
+    words = np.concatenate([sown(seed), np.zeros(count)])
+    compiled(normals)(words, 0, WORDS, count)
+    return words[WORDS:]
 
 
 @given(seed=st.integers(0, 2**40))
 @settings(max_examples=60, deadline=None)
 def test_the_state_stays_whole_numbers_of_32_bits_and_is_the_author_s(seed: int) -> None:
-    cells = sown(seed)
-    assert any(cells[:5])  # all zero would stay so
-    author = Marsaglia([int(word) for word in cells])
+    words = sown(seed)
+    assert any(words[:5])  # all zero would stay so
+    author = Marsaglia([int(word) for word in words])
     for _ in range(50):
-        assert draw(cells, 0) == (author.next() + 0.5) / 2**32
-        assert all(word == int(word) and 0 <= word < 2**32 for word in cells)
+        assert uniform(words, 0) == (author.next() + 0.5) / 2**32
+        assert all(word == int(word) and 0 <= word < 2**32 for word in words)
 
 
 @needs_compiler
@@ -81,17 +85,17 @@ def test_plain_and_compiled_draw_the_same_numbers(seed: int) -> None:
     room = 301  # odd: the last pair is cut in half
     plain: Any = sown(seed) + [0.0] * room
     twin: Any = np.zeros(WORDS + room)
-    fast(sow)(twin, 0, seed)
+    compiled(seed_state)(twin, 0, seed)
     for _ in range(500):
-        assert draw(plain, 0) == fast(draw)(twin, 0)
+        assert uniform(plain, 0) == compiled(uniform)(twin, 0)
     normals(plain, 0, WORDS, room)
-    fast(normals)(twin, 0, WORDS, room)
+    compiled(normals)(twin, 0, WORDS, room)
     assert plain == twin.tolist()
 
 
 @pytest.mark.parametrize("seed", [0, 1, 12345])
 def test_draws_are_uniform_and_independent(seed: int) -> None:
-    numbers = uniform(seed, 60_000)
+    numbers = uniforms(seed, 60_000)
     assert 0.0 < numbers.min() < numbers.max() < 1.0
     assert stats.kstest(numbers, "uniform").pvalue > 1e-3
     for lag in (1, 2, 5):
@@ -114,29 +118,29 @@ def test_normals_are_normal(seed: int) -> None:
 
 def test_the_checks_of_chance_can_fail() -> None:
     """A generator that is off by one part in twenty does not pass."""
-    assert stats.kstest(uniform(0, 60_000) ** 1.05, "uniform").pvalue < 1e-3
+    assert stats.kstest(uniforms(0, 60_000) ** 1.05, "uniform").pvalue < 1e-3
     assert stats.kstest(normal(0, 60_000) * 1.05, "norm").pvalue < 1e-3
 
 
 def test_seeds_are_strangers_to_one_another() -> None:
     assert len({tuple(sown(seed)) for seed in range(2000)}) == 2000
-    rows = np.array([uniform(seed, 2000) for seed in range(12)])
+    rows = np.array([uniforms(seed, 2000) for seed in range(12)])
     worst = np.abs(np.corrcoef(rows) - np.eye(12)).max()
     assert worst < 4.5 / math.sqrt(2000)
 
 
 def test_a_saved_state_goes_on_where_it_was() -> None:
-    cells = sown(5)
+    words = sown(5)
     for _ in range(17):
-        draw(cells, 0)
-    again = json.loads(json.dumps(cells))
-    assert [draw(cells, 0) for _ in range(20)] == [draw(again, 0) for _ in range(20)]
+        uniform(words, 0)
+    again = json.loads(json.dumps(words))
+    assert [uniform(words, 0) for _ in range(20)] == [uniform(again, 0) for _ in range(20)]
 
 
-# --- cells in flat memory, laid out here from a table of who holds which cell
+# --- cells, laid out here from a table of who holds which cell
 
 
-def flat(
+def made_of(
     held: Any,
     costs: list[float],
     *,
@@ -145,16 +149,20 @@ def flat(
     successes: Any = (),
     seed: int = 0,
     nothing: bool = True,
-) -> list[float]:
+) -> Table:
     """Arms made of cells: `held` has a row per interior arm, of a 0 or 1 per cell; everything holds all."""
     held = np.asarray(held, dtype=np.float64)
     inner, count = held.shape
     total, first = inner + 1 + nothing, int(nothing)
-    at = layout.length(total, 0)
-    arms = [0.0] * (at + kernel.room_of(form, count, total))
-    arms[layout.ARMS], arms[layout.MIDDLE], arms[layout.KAPPA] = total, at, math.inf
-    lay_out(arms, costs, lines.HALF_LOG, 1.0, 1.0, nothing, 0, 5.0)
-    arms[at + CELLS], arms[at + FORM] = count, form
+    room = [0.0] * thompson.block_size(form, count, total)
+    known = costs or [math.nan] * inner
+    head = TableHead(
+        arms=total, has_skip=first, costs_known=int(bool(costs)), max_cost=1.0, ceiling=5.0, kind=HALF_LOG, unplayed=inner,
+        form=form, cells=count, rng_at=0, cells_at=WORDS, kappa=math.inf,
+    )  # fmt: skip
+    arms = [ArmRow(upper=1.0, lower=cost if costs else 0.0, known_cost=cost) for cost in known]
+    ends = [ArmRow(upper=0.0, lower=0.0, known_cost=0.0)] * first, [ArmRow(upper=1.0, lower=1.0, known_cost=1.0)]
+    table = Table(head, [*ends[0], *arms, *ends[1]], room)
     rows = np.zeros((total, count if form == LISTS else 2))
     if form == LISTS:
         rows[first:-1], rows[-1] = held, 1.0
@@ -163,33 +171,49 @@ def flat(
         rows[first:-1, 1] = rows[first:-1, 0] + held.sum(axis=1)
         rows[-1, 1] = count
     if form != OWN:
-        arms[len(arms) - rows.size :] = rows.ravel().tolist()
-    sow(arms, at + STATE, seed)
-    kernel.begin(arms)
+        room[len(room) - rows.size :] = rows.ravel().tolist()
+    seed_state(room, 0, seed)
+    thompson.begin(table)
     for place, (n, s) in enumerate(zip(plays, successes, strict=True)):
-        arms[layout.cell(layout.PLAYS, first + place)] = float(n)
-        arms[layout.cell(layout.SUCCESSES, first + place)] = float(s)
-    return arms
+        put(table, "plays", first + place, float(n))
+        put(table, "successes", first + place, float(s))
+    return table
 
 
-def fitted(arms: Any) -> Floats:
-    at = kernel.fit_at(arms)
-    return np.array(arms[at : at + int(arms[int(arms[layout.MIDDLE]) + CELLS])])
+def fitted(table: Table) -> Floats:
+    head = table.head
+    return np.array(table.room[WORDS : WORDS + _cells(head)])
 
 
-def drawn(arms: Any) -> Floats:
-    count = int(arms[int(arms[layout.MIDDLE]) + CELLS])
-    at = kernel.fit_at(arms) + count
-    return np.array(arms[at : at + count])
+def drawn(table: Table) -> Floats:
+    count = _cells(table.head)
+    return np.array(table.room[WORDS + count : WORDS + 2 * count])
 
 
-def factor(arms: Any) -> Floats:
-    count = int(arms[int(arms[layout.MIDDLE]) + CELLS])
-    at = kernel.factor_at(arms)
-    return np.tril(np.array(arms[at : at + count * count]).reshape(count, count))
+def factor(table: Table) -> Floats:
+    count, at = table.head.cells, thompson.factor_at(table)
+    return np.tril(np.array(table.room[at : at + count * count]).reshape(count, count))
 
 
-def naive_fit(held: Floats, plays: Floats, successes: Floats, rounds: int = kernel.ROUNDS) -> Floats:
+def _cells(head: Any) -> int:
+    return int(head.cells if isinstance(head, TableHead) else head["cells"])
+
+
+def sampled(table: Table, price: float, allowed: Any = EVERY_ARM) -> int:
+    """The arm that is cheapest in a sample, which is fitted first if a fit is due."""
+    return propose_sampled(table, price, allowed)
+
+
+def propose_sampled(table: Table, price: float, allowed: Any) -> int:
+    """The same, for the compiler, too."""
+    if table.head.form == OWN:
+        return sample_own(table, price, allowed)
+    if table.head.seen >= table.head.fit_at:
+        fit(table)
+    return sample_cells(table, price, allowed)
+
+
+def naive_fit(held: Floats, plays: Floats, successes: Floats, rounds: int = thompson.ROUNDS) -> Floats:
     """Expectation maximisation for masses of cells, with one pseudo-count in each."""
     masses = np.full(held.shape[1], 1.0 / held.shape[1])
     for _ in range(rounds):
@@ -248,39 +272,40 @@ def tallies(draw_: Any, arms: int, most: float = 3000.0) -> tuple[Floats, Floats
 @settings(max_examples=25, deadline=None)
 def test_the_fit_and_its_precision_are_what_numpy_finds(held: Floats, form: int, data: Any) -> None:
     plays, successes = data.draw(tallies(len(held)))
-    arms = flat(held, [0.5] * len(held), form=form, plays=plays, successes=successes)
-    kernel.fit(arms)
+    table = made_of(held, [0.5] * len(held), form=form, plays=plays, successes=successes)
+    fit(table)
     masses = naive_fit(held, plays, successes)
-    np.testing.assert_allclose(fitted(arms), masses, rtol=1e-9)
+    np.testing.assert_allclose(fitted(table), masses, rtol=1e-9)
     lower = np.linalg.cholesky(naive_precision(held, plays, masses))
-    np.testing.assert_allclose(factor(arms), lower, rtol=1e-9, atol=1e-9 * np.abs(lower).max())
+    np.testing.assert_allclose(factor(table), lower, rtol=1e-9, atol=1e-9 * np.abs(lower).max())
 
 
 def test_a_fit_goes_on_from_the_last() -> None:
     held = intervals(4)
     plays, successes = np.full(len(held), 50.0), 50.0 * held @ np.linspace(0.0, 0.2, 9) / 0.9
-    arms = flat(held, [0.5] * len(held), form=SPANS, plays=plays, successes=successes)
-    kernel.fit(arms)
-    kernel.fit(arms)
-    np.testing.assert_allclose(fitted(arms), naive_fit(held, plays, successes, 2 * kernel.ROUNDS), rtol=1e-9)
+    table = made_of(held, [0.5] * len(held), form=SPANS, plays=plays, successes=successes)
+    fit(table)
+    fit(table)
+    np.testing.assert_allclose(fitted(table), naive_fit(held, plays, successes, 2 * thompson.ROUNDS), rtol=1e-9)
 
 
 def test_a_sample_has_the_mean_and_the_spread_of_the_normal_approximation() -> None:
     """Every cell is an option of its own and played a million times: clipping at 0 would take sixty deviations."""
     truth = np.array([0.15, 0.2, 0.3, 0.25, 0.1])
     held, plays = np.eye(5), np.full(5, 1e6)
-    arms = np.array(flat(held, [0.5] * 5, form=LISTS, plays=plays, successes=plays * truth, seed=3))
-    kernel.fit(arms)
-    masses = fitted(arms)
+    plain = made_of(held, [0.5] * 5, form=LISTS, plays=plays, successes=plays * truth, seed=3)
+    fit(plain)
+    table = as_table(as_arrays(plain), compiled=available())
+    masses = fitted(table)
     np.testing.assert_allclose(masses, truth, atol=1e-5)
     rows = np.empty((30_000, 5))
     for row in rows:
-        fast(kernel.sample)(arms)
-        row[:] = drawn(arms)
+        compiled(thompson.sample)(table)
+        row[:] = drawn(table)
     np.testing.assert_allclose(rows.sum(axis=1), 1.0)
     # That a sample is made to sum to 1 takes θ·(the sum of the noise) off each cell, to first order.
     share = np.eye(5) - np.outer(masses, np.ones(5))
-    spread = kernel.OFTEN * kernel.WIDE**2 + (1 - kernel.OFTEN) * kernel.NARROW**2
+    spread = thompson.OFTEN * thompson.WIDE**2 + (1 - thompson.OFTEN) * thompson.NARROW**2
     wanted = spread * share @ np.linalg.inv(naive_precision(held, plays, masses)) @ share.T
     deviations = np.sqrt(np.diag(wanted))
     assert np.abs((rows.mean(axis=0) - masses) / deviations).max() < 4 / math.sqrt(len(rows))
@@ -288,14 +313,14 @@ def test_a_sample_has_the_mean_and_the_spread_of_the_normal_approximation() -> N
     assert np.abs(found - wanted / np.outer(deviations, deviations)).max() < 0.04
     # Neither of the two spreads alone: their mixture has heavier tails than a normal of the same variance.
     noise = (rows[:, 2] - masses[2]) / deviations[2]
-    mixed = 3 * (kernel.OFTEN * kernel.WIDE**4 + (1 - kernel.OFTEN) * kernel.NARROW**4) / spread**2
+    mixed = 3 * (thompson.OFTEN * thompson.WIDE**4 + (1 - thompson.OFTEN) * thompson.NARROW**4) / spread**2
     assert abs((noise**4).mean() - mixed) < 0.25
     assert mixed > 3.5
 
 
-def naive_choice(arms: Any, held: Floats, costs: Any, price: float, allowed: Any, nothing: bool) -> int:
+def naive_choice(table: Table, held: Floats, costs: Any, price: float, allowed: Any, nothing: bool) -> int:
     """The cheapest in the sample that was drawn, ties to the lowest arm number."""
-    masses = np.concatenate([[0.0] * nothing, [math.fsum(masses) for masses in held * drawn(arms)], [1.0]])
+    masses = np.concatenate([[0.0] * nothing, [math.fsum(masses) for masses in held * drawn(table)], [1.0]])
     scores = np.concatenate([[0.0] * nothing, costs, [1.0]]) - price * masses
     if len(allowed):
         scores = np.where(allowed, scores, np.inf)
@@ -308,58 +333,61 @@ def test_the_arm_played_is_the_cheapest_in_the_sample(held: Floats, form: int, n
     rng = np.random.default_rng(len(held) + form)
     costs = np.round(rng.random(len(held)), 2)
     plays = rng.integers(0, 40, len(held)).astype(float)
-    arms = flat(
+    table = made_of(
         held, costs.tolist(), form=form, plays=plays, successes=np.floor(plays * rng.random(len(held))), nothing=nothing
     )
     seen = set()
     for step in range(300):
         price = [0.0, 0.3, 1.0, 2.0, 5.0][step % 5]
-        allowed = rng.random(len(held) + 1 + nothing) < 0.5 if step % 3 == 0 else NOBODY
+        allowed: Any = rng.random(len(held) + 1 + nothing) < 0.5 if step % 3 == 0 else EVERY_ARM
         if len(allowed):
             allowed[-1] = True
             allowed[0] |= nothing
-        arm = kernel.thompson(arms, price, allowed)
-        assert arm == naive_choice(arms, held, costs, price, allowed, nothing)
+        arm = sampled(table, price, allowed)
+        assert arm == naive_choice(table, held, costs, price, allowed, nothing)
         seen.add(arm)
     assert len(seen) > 4
 
 
 def test_ties_go_to_the_lowest_arm() -> None:
     held = np.array([[1.0, 0.0], [1.0, 0.0], [1.0, 1.0]])
-    twins = flat(held, [0.25, 0.25, 1.0], form=LISTS, plays=[90, 90, 0], successes=[45, 45, 0])
-    played = {kernel.thompson(twins, 2.0, NOBODY) for _ in range(50)}
+    twins = made_of(held, [0.25, 0.25, 1.0], form=LISTS, plays=[90, 90, 0], successes=[45, 45, 0])
+    played = {sampled(twins, 2.0) for _ in range(50)}
     assert 1 in played
     assert 2 not in played
-    assert 2 in {kernel.thompson(twins, 2.0, np.array([1, 0, 1, 1, 1], dtype=bool)) for _ in range(50)}
+    assert 2 in {sampled(twins, 2.0, np.array([1, 0, 1, 1, 1], dtype=bool)) for _ in range(50)}
     # At a price of 0 options that cost nothing tie with nothing, and an option as dear as everything with that.
-    free = flat(held, [0.0, 0.0, 1.0], form=LISTS)
-    assert kernel.thompson(free, 0.0, NOBODY) == 0
-    assert kernel.thompson(flat(held, [0.0, 0.0, 1.0], form=LISTS, nothing=False), 0.0, NOBODY) == 0
-    assert kernel.thompson(free, 5.0, np.array([1, 0, 0, 1, 1], dtype=bool)) == 3
-    own = flat(np.eye(2), [0.0, 0.0], form=OWN)
-    assert kernel.thompson(own, 0.0, NOBODY) == 0
+    free = made_of(held, [0.0, 0.0, 1.0], form=LISTS)
+    assert sampled(free, 0.0) == 0
+    assert sampled(made_of(held, [0.0, 0.0, 1.0], form=LISTS, nothing=False), 0.0) == 0
+    assert sampled(free, 5.0, np.array([1, 0, 0, 1, 1], dtype=bool)) == 3
+    own = made_of(np.eye(2), [0.0, 0.0], form=OWN)
+    assert sampled(own, 0.0) == 0
 
 
 def test_only_the_ends_are_left_where_nothing_else_is_available() -> None:
-    arms = flat(chain(3), [0.1, 0.2, 0.3], form=SPANS)
+    table = made_of(chain(3), [0.1, 0.2, 0.3], form=SPANS)
     ends = np.array([1, 0, 0, 0, 1], dtype=bool)
-    assert {kernel.thompson(arms, price, ends) for price in (0.5, 3.0)} == {0, 4}
+    assert {sampled(table, price, ends) for price in (0.5, 3.0)} == {0, 4}
 
 
-def run(arms: Any, choose: Callable[..., int], truth: Floats, steps: int) -> list[int]:
+def run(table: Table, truth: Floats, steps: int, *, twin: bool = False) -> list[int]:
     """Some steps at a wandering price; a play is tallied by hand."""
     rng = np.random.default_rng(9)
+    choose = compiled(propose_sampled) if twin else propose_sampled
+    plays, successes, priced, costs = (column(table, name) for name in ("plays", "successes", "priced", "costs"))
     played = []
     for step in range(steps):
-        arm = int(choose(arms, 0.5 + 2.0 * (step % 7) / 7, NOBODY))
+        arm = int(choose(table, 0.5 + 2.0 * (step % 7) / 7, EVERY_ARM))
         played.append(arm)
-        if 0 < arm < int(arms[layout.ARMS]) - 1:
-            success = float(rng.random() < truth[arm - 1])
-            arms[layout.cell(layout.PLAYS, arm)] += 1.0
-            arms[layout.cell(layout.SUCCESSES, arm)] += success
-            arms[layout.cell(layout.PRICED, arm)] += 1.0
-            arms[layout.cell(layout.COSTS, arm)] += rng.random() * truth[arm - 1]
-        arms[int(arms[layout.MIDDLE]) + kernel.SEEN] += 1.0
+        if 0 < arm < len(plays) - 1:
+            plays[arm] += 1.0
+            successes[arm] += float(rng.random() < truth[arm - 1])
+            priced[arm] += 1.0
+            costs[arm] += rng.random() * truth[arm - 1]
+            for name, values in (("plays", plays), ("successes", successes), ("priced", priced), ("costs", costs)):
+                put(table, name, arm, float(values[arm]))
+        put_head(table, "seen", step + 1.0)
     return played
 
 
@@ -367,8 +395,8 @@ def run(arms: Any, choose: Callable[..., int], truth: Floats, steps: int) -> lis
 def test_a_chain_written_as_spans_and_as_lists_is_played_alike(held: Floats) -> None:
     costs = (0.8 * held.mean(axis=1)).tolist()
     truth = held @ np.random.default_rng(1).dirichlet(np.ones(held.shape[1]))
-    both = [flat(held, costs, form=form, seed=4) for form in (SPANS, LISTS)]
-    played = [run(arms, kernel.thompson, truth, 400) for arms in both]
+    both = [made_of(held, costs, form=form, seed=4) for form in (SPANS, LISTS)]
+    played = [run(table, truth, 400) for table in both]
     assert played[0] == played[1]
     assert len(set(played[0])) > 3
     np.testing.assert_allclose(fitted(both[0]), fitted(both[1]), rtol=1e-9)
@@ -380,31 +408,32 @@ def test_a_chain_written_as_spans_and_as_lists_is_played_alike(held: Floats) -> 
 def test_plain_and_compiled_play_the_same_arms(shape: str, told: bool) -> None:
     held, form = SHAPES.get(shape, (np.eye(5), OWN))
     costs = [] if told else np.random.default_rng(2).random(len(held)).tolist()
-    plain: Any = flat(held, costs, form=form, seed=11)
-    twin = np.array(plain)
+    plain = made_of(held, costs, form=form, seed=11)
+    twin = as_table(as_arrays(plain), compiled=True)
     truth = held @ np.random.default_rng(3).dirichlet(np.ones(held.shape[1]))
-    played = run(plain, kernel.thompson, truth, 300)
-    assert played == run(twin, fast(kernel.thompson), truth, 300)
-    assert plain == pytest.approx(twin.tolist(), rel=0, abs=0, nan_ok=True)
+    played = run(plain, truth, 300)
+    assert played == run(twin, truth, 300, twin=True)
+    assert np.array_equal(cells(plain), cells(twin), equal_nan=True)
     assert len(set(played)) > 1
 
 
 @pytest.mark.parametrize("form", [SPANS, OWN])
 def test_told_costs_are_sampled_around_their_mean(form: int) -> None:
     """One luck for all: an arm told a hundred times moves a tenth as far as one told once; what was never told is free."""
-    arms = flat(chain(3), [], form=form)
+    table = made_of(chain(3), [], form=form)
     for arm, told, mean in ((1, 100, 0.4), (2, 10_000, 0.4)):
-        arms[layout.cell(layout.PRICED, arm)], arms[layout.cell(layout.COSTS, arm)] = told, told * mean
-    luck = np.array([kernel._luck(arms, int(arms[layout.MIDDLE])) for _ in range(20_000)])
-    spread = math.sqrt(kernel.OFTEN * kernel.WIDE**2 + (1 - kernel.OFTEN) * kernel.NARROW**2)
+        put(table, "priced", arm, told)
+        put(table, "costs", arm, told * mean)
+    luck = np.array([thompson._luck(table) for _ in range(20_000)])
+    spread = math.sqrt(thompson.OFTEN * thompson.WIDE**2 + (1 - thompson.OFTEN) * thompson.NARROW**2)
     assert abs(luck.mean()) < 4 * spread / math.sqrt(luck.size)
     assert luck.std() == pytest.approx(spread, rel=0.03)
     for value in luck[:50].tolist():
-        one, other, never = (kernel._cost(arms, arm, value) for arm in (1, 2, 3))
+        one, other, never = (thompson._cost(table, arm, value) for arm in (1, 2, 3))
         assert one - 0.4 == pytest.approx(10 * (other - 0.4))
         assert never == 0.0
-    assert kernel._cost(arms, 1, 1e9) == 1.0
-    assert kernel._cost(arms, 1, -1e9) == 0.0
+    assert thompson._cost(table, 1, 1e9) == 1.0
+    assert thompson._cost(table, 1, -1e9) == 0.0
 
 
 EXTREME: list[tuple[float, float]] = [
@@ -421,17 +450,18 @@ def test_no_tally_makes_a_sample_that_is_no_number(shape: str, told: bool, data:
     held, form = SHAPES.get(shape, (np.eye(5), OWN))
     plays, successes = zip(*(data.draw(st.sampled_from(EXTREME)) for _ in held), strict=True)
     costs = [] if told else [0.5] * len(held)
-    arms = flat(held, costs, form=form, plays=plays, successes=successes, seed=data.draw(st.integers(0, 2**32 - 1)))
+    table = made_of(held, costs, form=form, plays=plays, successes=successes, seed=data.draw(st.integers(0, 2**32 - 1)))
     for place, n in enumerate(plays):
-        arms[layout.cell(layout.PRICED, 1 + place)], arms[layout.cell(layout.COSTS, 1 + place)] = n, n * 1.0
+        put(table, "priced", 1 + place, n)
+        put(table, "costs", 1 + place, n * 1.0)
     for price in (0.0, 1e-12, 1.0, 5.0, 1e9):
-        assert 0 <= kernel.thompson(arms, price, NOBODY) < len(held) + 2
-        assert all(map(math.isfinite, arms[int(arms[layout.MIDDLE]) :]))
+        assert 0 <= sampled(table, price) < len(held) + 2
+        assert all(map(math.isfinite, table.room))
         if form != OWN:
-            assert (drawn(arms) >= 0.0).all()
-            assert drawn(arms).sum() == pytest.approx(1.0)
-            assert fitted(arms).sum() == pytest.approx(1.0)
-            assert (fitted(arms) > 0.0).all()
+            assert (drawn(table) >= 0.0).all()
+            assert drawn(table).sum() == pytest.approx(1.0)
+            assert fitted(table).sum() == pytest.approx(1.0)
+            assert (fitted(table) > 0.0).all()
 
 
 # --- the selector's own view of it
@@ -545,7 +575,7 @@ def test_the_paper_s_bounds_do_not_stop_the_sampler() -> None:
     """Their lines are infinite before an arm is played, and a gap of infinity could not be saved."""
     selector = Selector(MENUS["top_k"][0], 0.8, 2000, bounds="paper", chooser="thompson")
     arms_of(selector, 300)
-    assert math.isfinite(selector.state()["kept"]["gap"])
+    assert math.isfinite(selector.state()["learner"]["gap"])
 
 
 # --- saving
@@ -600,8 +630,8 @@ def test_saved_and_loaded_it_goes_on_as_if_it_had_not_been(
     steps = 2000 if compiled else 900
     assert len(set(busy(made, steps, 1, swap))) > 2
     one, other = (selector.state() for selector in made)
-    assert one["kept"] == other["kept"]
-    assert one["tally"] == other["tally"]
+    assert one["learner"] == other["learner"]
+    assert one["accounts"] == other["accounts"]
 
 
 @pytest.mark.long
@@ -664,19 +694,24 @@ def damaged(name: str, change: Callable[[dict[str, Any]], None]) -> dict[str, An
     return state
 
 
-WORD = STATE - kernel.FIT_AT  # where the generator begins in what is kept
 HARM: dict[str, Callable[[dict[str, Any]], Any]] = {
-    "cells too short": lambda kept: kept["cells"].pop(),
-    "cells too long": lambda kept: kept["cells"].append(0.0),
-    "no cells": lambda kept: kept.update(cells=[]),
-    "cells of text": lambda kept: kept.update(cells="many"),
-    "cells in rows": lambda kept: kept.update(cells=[kept["cells"]]),
-    "no number": lambda kept: kept["cells"].__setitem__(-1, math.nan),
-    "None": lambda kept: kept["cells"].__setitem__(-1, None),
-    "infinity": lambda kept: kept["cells"].__setitem__(0, math.inf),
-    "a word below 0": lambda kept: kept["cells"].__setitem__(WORD, -1.0),
-    "a word of 33 bits": lambda kept: kept["cells"].__setitem__(WORD + 5, 2.0**32),
-    "half a word": lambda kept: kept["cells"].__setitem__(WORD + 3, 0.5),
+    "cells too short": lambda kept: kept["cells"]["numbers"].pop(),
+    "cells too long": lambda kept: kept["cells"]["numbers"].append(0.0),
+    "no cells": lambda kept: kept["cells"].update(numbers=[]),
+    "no cells at all": lambda kept: kept.update(cells={}),
+    "cells are missing": lambda kept: kept.pop("cells"),
+    "cells of text": lambda kept: kept["cells"].update(numbers="many"),
+    "cells in rows": lambda kept: kept["cells"].update(numbers=[kept["cells"]["numbers"]]),
+    "no number": lambda kept: kept["cells"]["numbers"].__setitem__(-1, math.nan),
+    "None": lambda kept: kept["cells"]["numbers"].__setitem__(-1, None),
+    "infinity": lambda kept: kept["cells"]["numbers"].__setitem__(0, math.inf),
+    "a fit at no time": lambda kept: kept["cells"].update(fit_at=math.nan),
+    "a fit at the end of time": lambda kept: kept["cells"].update(fit_at=math.inf),
+    "seen more than there can be": lambda kept: kept["cells"].update(seen=1e300),
+    "seen is text": lambda kept: kept["cells"].update(seen="many"),
+    "a word below 0": lambda kept: kept["cells"]["numbers"].__setitem__(0, -1.0),
+    "a word of 33 bits": lambda kept: kept["cells"]["numbers"].__setitem__(5, 2.0**32),
+    "half a word": lambda kept: kept["cells"]["numbers"].__setitem__(3, 0.5),
     "gap is no number": lambda kept: kept.update(gap=math.nan),
     "gap is infinite": lambda kept: kept.update(gap=-math.inf),
     "gap is text": lambda kept: kept.update(gap="wide"),
@@ -688,7 +723,7 @@ HARM: dict[str, Callable[[dict[str, Any]], Any]] = {
 @pytest.mark.parametrize("name", ["top_k", "intervals", "no order"])
 def test_hostile_states_are_refused(harm: Callable[[dict[str, Any]], Any], name: str) -> None:
     with pytest.raises(StateError):
-        Selector.from_state(damaged(name, lambda state: harm(state["kept"])))
+        Selector.from_state(damaged(name, lambda state: harm(state["learner"])))
 
 
 @pytest.mark.parametrize("value", [0.0, -1.0, 1e300, -1e300, 5e-324])
@@ -702,9 +737,9 @@ def test_what_cannot_be_told_from_a_state_costs_money_at_the_worst(
         monkeypatch.setenv("SUFFICE_NO_COMPILE", "1")
 
     def absurd(state: dict[str, Any]) -> None:
-        kept = state["kept"]["cells"]
-        words = slice(WORD, WORD + WORDS)
-        state["kept"]["cells"] = [*[value] * WORD, *kept[words], *[value] * (len(kept) - WORD - WORDS)]
+        kept = state["learner"]["cells"]
+        kept["numbers"] = [*kept["numbers"][:WORDS], *[value] * (len(kept["numbers"]) - WORDS)]
+        kept["fit_at"] = kept["seen"] = value
 
     try:
         selector = Selector.from_state(damaged("intervals", absurd))
@@ -715,4 +750,3 @@ def test_what_cannot_be_told_from_a_state_costs_money_at_the_worst(
         decision = selector.ask()
         selector.tell(decision, succeeds(decision))
         assert selector.debt <= 0.8
-    assert FIRST > STATE + WORDS

@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import fields
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -18,14 +19,16 @@ import numpy as np
 import pytest
 from book import EVERYTHING, NOTHING, OTHER, Book
 from interrupt import InterruptAt
+from looking import in_slots, learner_of, model_of, noted, trust_of, unfair
 
 import suffice
 from suffice import InvalidArgument, Menu, Selector, StateError
+from suffice.context.trust import Trust
 from suffice.errors import InvalidContext
-from suffice.kernels import trust as faith
-from suffice.kernels.compile import available
-from suffice.kernels.desk import SEATS
+from suffice.kernels.compiler import available
 from suffice.records import Decision
+from suffice.selector.compiled import SLOTS
+from suffice.selector.plain import Plain
 
 WITH = Menu({"a": 0.1, "b": 0.4}, everything="all", nothing="none")
 WITHOUT = Menu({"a": 0.1, "b": 0.4}, everything="all")
@@ -191,8 +194,8 @@ class Player:
 
     def ask(self, **given: Any) -> Decision:
         if self.trusted:
-            trust = self.selector._looking.trust  # type: ignore[union-attr]
-            trust[faith.GIVEN], trust[faith.LOOKS] = 1.0, 1e18
+            trust = trust_of(self.selector)
+            trust.given, trust.compares = 1, 1e18
         decision = self.selector.ask(**given)
         if given.get("audit", True):
             self.book.ask(decision.id, KINDS[decision.kind])
@@ -355,7 +358,7 @@ def test_without_trust_it_is_the_plain_selector(
     compiling(way, monkeypatch)
     menu = SEVERAL[name]
     looking = Selector(menu, 0.8, model=model if isinstance(model, str) else model(), seed=3)
-    looking._looking.trust[faith.WAITS] = 1e18  # type: ignore[union-attr]
+    trust_of(looking).waits = 1e18
     plain = Selector(menu, 0.8, seed=3)
     rng, out = random.Random(0), []
     for context, luck in worlds(menu, 400, 1):
@@ -370,24 +373,25 @@ def test_without_trust_it_is_the_plain_selector(
     assert str(looking.certificate()) == str(plain.certificate())
     assert looking.arms() == plain.arms()
     assert looking.cost == pytest.approx(plain.cost)
-    assert looking._looking.plain.kept() == plain._learner.kept()  # type: ignore[union-attr]
+    assert learner_of(looking).plain.state() == plain.learner.state()
 
 
 # --- two ways, and with or without a compiler
 
 
 def closed(selector: Selector) -> Selector:
-    """The same selector with the short way closed for good."""
-    selector.__dict__.update(_look_quickly=lambda *_: None, _tell_looking=lambda *_: False)
+    """The same selector with the quick ways closed for good."""
+    selector.__dict__.update(open_quick_ways=lambda: None)
+    selector.close_quick_ways()
     return selector
 
 
 def weights(selector: Selector) -> list[Any]:
     """All that was learned."""
-    eye = selector._looking.eye  # type: ignore[union-attr]
-    state = eye.state()
+    learner, trust = learner_of(selector), trust_of(selector)
+    state = learner.model.state()
     state.pop("features")
-    return [state, list(selector._looking.trust), selector._looking.tally.tolist()]  # type: ignore[union-attr]
+    return [state, [getattr(trust, one.name) for one in fields(Trust)], learner.tally.tolist()]
 
 
 class Twins:
@@ -447,7 +451,7 @@ class Twins:
 
 @pytest.mark.skipif(not available(), reason="needs the extra fast")
 @pytest.mark.parametrize(
-    ("name", "steps", "late"), [("few", 2500, 1), ("few", 2500, 4 * SEATS), ("chain", 1500, 20), ("told", 1500, 700)]
+    ("name", "steps", "late"), [("few", 2500, 1), ("few", 2500, 4 * SLOTS), ("chain", 1500, 20), ("told", 1500, 700)]
 )
 def test_the_short_way_and_the_long_way_are_one(name: str, steps: int, late: int) -> None:
     """The same arms, trust and weights: also where more decisions are out than have seats, and some are told by id."""
@@ -455,19 +459,19 @@ def test_the_short_way_and_the_long_way_are_one(name: str, steps: int, late: int
     short = Selector(menu, 0.75, model="auto", seed=5)
     twins = Twins(short, closed(Selector(menu, 0.75, model="auto", seed=5)), menu, 6)
     twins.play(steps, late)
-    assert short._made > 0
+    assert short._engine._made > 0  # type: ignore[attr-defined]
     assert short.insight().followed > 100
     assert late == 1 or len(twins.out) > late // 8
     assert weights(short) == weights(twins.both[1])
     assert str(short.certificate()) == str(twins.both[1].certificate())
     states = [one.state() for one in twins.both]
-    assert sorted(states[0]["notes"]) == sorted(states[1]["notes"])
-    assert states[0]["proposed"] == states[1]["proposed"]
-    assert len(states[0]["notes"]) <= len(twins.out)
+    assert states[0]["outstanding"] == states[1]["outstanding"]
+    assert states[0]["expired"] == states[1]["expired"]
+    assert len(noted(short)) <= len(twins.out)
     while twins.out:
         twins.tell()
-    assert not short._notes
-    assert not short._proposed
+    assert not noted(short)
+    assert not unfair(short)
     assert weights(short) == weights(twins.both[1])
 
 
@@ -488,8 +492,8 @@ def test_compiled_or_not_it_plays_the_same(name: str, monkeypatch: pytest.Monkey
     plain, compiled = made
     twins = Both(plain, compiled, menu, 8)
     twins.play(1500, 12)
-    assert plain._desk is None
-    assert compiled._desk is not None
+    assert isinstance(plain._engine, Plain)
+    assert not isinstance(compiled._engine, Plain)
     assert compiled.insight().followed > 100
     for one, other in zip(weights(plain)[1], weights(compiled)[1], strict=True):
         assert one == pytest.approx(other, rel=1e-9, abs=1e-9)
@@ -497,13 +501,13 @@ def test_compiled_or_not_it_plays_the_same(name: str, monkeypatch: pytest.Monkey
 
 @pytest.mark.skipif(not available(), reason="needs the extra fast")
 def test_an_outcome_is_learned_however_its_decision_was_asked() -> None:
-    """Where few options are at hand, many are asked at once or somebody saves: such decisions have a seat as well."""
+    """Where few options are at hand, many are asked at once or somebody saves: such decisions are no others."""
     selector = Selector(SEVERAL["few"], 0.6, model="auto")
     rng = random.Random(0)
     for _ in range(300):
         decision = selector.ask(context={"x": rng.random()})
         selector.tell(decision, decision.kind > 0 or (decision.kind == 0 and rng.random() < 0.6))
-    eye = selector._looking.eye  # type: ignore[union-attr]
+    eye = model_of(selector)
     ways: list[Callable[[], Decision]] = [
         lambda: selector.ask(context={"x": 0.5}, available=[0, 1]),
         lambda: selector.ask_many(1, contexts=[{"x": 0.5}])[0],
@@ -515,8 +519,8 @@ def test_an_outcome_is_learned_however_its_decision_was_asked() -> None:
         for _ in range(40):
             decision, before = ask(), eye._means[0].copy()
             selector.tell(decision, decision.kind > 0)
-            assert not selector._notes
-            assert not selector._proposed
+            assert not noted(selector)
+            assert not unfair(selector)
             changed = not np.array_equal(before, eye._means[0])
             assert changed == (decision.kind == 0)
             learned += changed
@@ -600,7 +604,7 @@ def test_late_outcomes_come_with_their_own_context(how: str, expired: bool) -> N
         for decision, _ in pairs:
             selector.expire(decision)
     again = AGAIN[how](selector)
-    model = again._looking.eye.model  # type: ignore[union-attr]
+    model = model_of(again).model
     model.heard.clear()
     random.Random(0).shuffle(pairs)
     for decision, context in pairs:
@@ -610,8 +614,8 @@ def test_late_outcomes_come_with_their_own_context(how: str, expired: bool) -> N
         assert same(heard, expected)
         assert (arm, success) == (decision.arm, 1.0)
     assert not model.heard
-    assert not again._notes
-    assert how == "itself" or len(selector._notes) == len(CONTEXTS)  # the other one has a life of its own
+    assert not noted(again)
+    assert how == "itself" or len(noted(selector)) == len(CONTEXTS)  # the other one has a life of its own
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -634,7 +638,7 @@ def test_the_default_model_learns_late_outcomes_alike(how: str, way: str, monkey
         for one in (selector, other):
             one.tell(decision, decision.id % 3 > 0)
     assert weights(selector) == weights(other)
-    assert not other._notes
+    assert not noted(other)
 
 
 def test_a_context_may_be_changed_once_it_was_asked_with() -> None:
@@ -674,9 +678,9 @@ def test_what_json_cannot_say_is_not_told_to_the_model() -> None:
     again = reloaded(selector, Recorder())
     for decision, _ in pairs:
         again.tell(decision, True)
-    assert [context for context, _, _ in again._looking.eye.model.heard] == [{"x": 1.0}]  # type: ignore[union-attr]
+    assert [context for context, _, _ in model_of(again).model.heard] == [{"x": 1.0}]
     assert again.told == selector.told + 3
-    assert not again._notes
+    assert not noted(again)
 
 
 def test_outcomes_of_the_rails_and_without_context_are_not_told() -> None:
@@ -705,7 +709,7 @@ def grown(menu: Menu = SEVERAL["few"], steps: int = 400, **given: Any) -> Select
         elif step % 10 == 8:
             selector.expire(decision)
         if step == steps // 4:
-            selector._looking.trust[faith.GIVEN] = 1.0  # type: ignore[union-attr]
+            trust_of(selector).given = 1
     return selector
 
 
@@ -743,7 +747,7 @@ def test_a_loaded_selector_goes_on_like_the_original(
 @pytest.mark.skipif(not available(), reason="needs the extra fast")
 @pytest.mark.parametrize("name", ["few", "told"])
 def test_moved_to_where_there_is_no_compiler(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pickled or saved with decisions on their seats, and taken up again without: outcomes teach the same."""
+    """Pickled or saved with decisions in their slots, and taken up again without: outcomes teach the same."""
     compiling("compiled", monkeypatch)
     menu = SEVERAL[name]
     selector = grown(menu)
@@ -754,13 +758,13 @@ def test_moved_to_where_there_is_no_compiler(name: str, monkeypatch: pytest.Monk
         selector.tell(decision, True, cost)
     compiling("plain", monkeypatch)
     for again in (pickle.loads(packed), Selector.from_state(state)):
-        assert again._desk is None
+        assert isinstance(again._engine, Plain)
         for decision in out:
             again.tell(decision, True, cost)
         for one, other in zip(weights(selector)[1], weights(again)[1], strict=True):
             assert one == pytest.approx(other, rel=1e-9, abs=1e-9)
         assert again.cost == pytest.approx(selector.cost)
-        assert not again._proposed - set(again._ledger.expired) - set(again._ledger.pending)
+        assert unfair(again) == unfair(selector)
 
 
 def test_a_model_of_ones_own_is_passed_again(tmp_path: Path) -> None:
@@ -771,8 +775,9 @@ def test_a_model_of_ones_own_is_passed_again(tmp_path: Path) -> None:
         Selector.load(path)
     model = Recorder()
     again = Selector.load(path, model=model)
-    assert model.before == len(selector._looking.eye.model.heard)  # type: ignore[union-attr]
-    assert again.state()["notes"] == selector.state()["notes"]
+    assert model.before == len(model_of(selector).model.heard)
+    assert again.state()["outstanding"] == selector.state()["outstanding"]
+    assert again.state()["expired"] == selector.state()["expired"]
     assert again.insight() == selector.insight()
     with pytest.raises(StateError):
         Selector.load(path, model="auto")  # which cannot make anything of what the other one has learned
@@ -838,7 +843,7 @@ GONE = object()
 def test_tampered_states_are_refused_and_never_crash() -> None:
     """Whatever stands in whatever place: it is read, and then the promise holds, or it is a StateError."""
     state = grown(TOLD, 60).state()
-    parts = ("model", "notes", "groups", "proposed", "kept", "tally")
+    parts = ("model", "learner", "outstanding", "expired", "accounts")
     places = [at for at in paths(state) if at and at[0] in parts]
     values = [None, -1, 10**30, 1e300, math.nan, math.inf, "x", [], {}, [[]], True, 0.5, GONE]
     rng = random.Random(0)
@@ -876,8 +881,8 @@ def test_files_from_before_there_were_contexts() -> None:
 
 def released(selector: Selector) -> None:
     """A line event strikes where no signal can: on leaving a `with`, before its exit is called."""
-    if "unlocked" not in repr(selector._lock):
-        selector._lock.release()
+    if "unlocked" not in repr(selector.lock):
+        selector.lock.release()
 
 
 def at_the_change(model: Any) -> Selector:
@@ -958,7 +963,7 @@ def test_a_handler_in_the_middle_is_refused_or_done_whole() -> None:
         asked = 2 + isinstance(found[0], Decision)
         assert selector.told + selector.pending == ready.told + ready.pending + asked
         assert selector.certificate().holds
-        eye = selector._looking.eye  # type: ignore[union-attr]
+        eye = model_of(selector)
         assert eye._means.shape[1] == eye.features.width
     assert refused > 5
     assert done > 0
@@ -1005,8 +1010,7 @@ def test_threads_with_contexts() -> None:
     assert not problems
     assert selector.told == sum(told) == 4 * 210
     assert sum(row.plays for row in selector.arms()) == selector.told
-    assert (selector.pending, len(selector._notes), len(selector._proposed)) == (0, 0, 0)
-    assert not selector._looking.all_seated()  # type: ignore[union-attr]
+    assert (selector.pending, len(noted(selector)), len(unfair(selector)), len(in_slots(selector))) == (0, 0, 0, 0)
 
 
 # --- what is refused

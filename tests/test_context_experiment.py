@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from suffice.kernels.compile import available
+from suffice.kernels.compiler import available
 from suffice.lab import drawing
 from suffice.lab.experiment import perform
 from suffice.lab.experiments import context as module

@@ -13,7 +13,7 @@ import pytest
 
 from suffice import InvalidArgument, Menu, SufficeError, optimum, simulate
 from suffice.optimum import contextual_optimum
-from suffice.promise import Promise
+from suffice.promise.rules import Promise
 from suffice.rivals import EpsilonGreedy, LinUCB, Rival, SquareCB, VowpalWabbit
 from suffice.rivals.base import own_rng
 from suffice.rivals.contextual import Contextual

@@ -3,7 +3,7 @@
 import pytest
 
 import suffice
-from suffice.kernels.compile import available
+from suffice.kernels.compiler import available
 from suffice.streams import ConfidentApis
 
 STEPS = 100_000

@@ -230,7 +230,7 @@ def test_a_contextual_method_is_asked_plainly_where_there_is_no_context() -> Non
 
 def test_a_contextual_method_is_never_run_blindly() -> None:
     class Ready(Looks):
-        def _ready_for(self, stream: Any) -> bool:
+        def can_run(self, stream: Any) -> bool:
             return True
 
     stream = ConfidentApis()

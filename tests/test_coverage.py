@@ -11,16 +11,15 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from tables import fresh_table
 
 from suffice import Menu
-from suffice.blocks import blocks
-from suffice.kernels import layout, lines
-from suffice.kernels.arms import lay_out, learn, redraw
-from suffice.kernels.closure import close
-from suffice.kernels.compile import available, fast
-from suffice.kernels.layout import ARMS, HAS_NOTHING, KIND, KNOWN, LAST, LEVEL, LOWER, MOST, PLAYS, UPPER, cell
-from suffice.kernels.lines import KL
-from suffice.memory import FULL
+from suffice.kernels.compiler import available, compiled
+from suffice.learning import bound_formulas as formulas
+from suffice.learning.arm_table import catch_up, learn_arm, recompute_bound
+from suffice.learning.bound_formulas import KL
+from suffice.learning.interval_closure import close
+from suffice.learning.records import Lesson, Table
 
 Floats = NDArray[np.float64]
 needs_compiler = pytest.mark.skipif(not available(), reason="the extra `fast` is not installed")
@@ -103,7 +102,7 @@ def shortfalls(means: Floats, plays: Floats, p: float, beta: float) -> Floats:
     wrong = (means < p) & (plays * divergence(means, p) > beta)
     for stream in np.flatnonzero(wrong.any(axis=1)):
         s = np.flatnonzero(wrong[stream])
-        uppers = [lines.upper_of(lines.HALF_LOG, means[stream, k] * plays[k], plays[k], beta) for k in s]
+        uppers = [formulas.upper_of(formulas.HALF_LOG, means[stream, k] * plays[k], plays[k], beta) for k in s]
         found[stream] = p - min(uppers)
     return found
 
@@ -115,7 +114,7 @@ def test_a_pool_is_seldom_underrated_and_by_little(p: float, graded: bool, rule:
     """The lemma at a threshold at which it says something of a few hundred outcomes, and at the one in use."""
     streams, end = 2000, 512
     means, plays = pooled(rule, p, graded, streams, end - 1, seed=2)
-    in_use = lines.level_of(lines.HALF_LOG, 9, end)
+    in_use = formulas.level_of(formulas.HALF_LOG, 9, end)
     for beta in (8.0, in_use):
         often, much = lemma(beta, end)
         short = shortfalls(means, plays, p, beta)
@@ -132,18 +131,18 @@ def test_a_pool_is_seldom_underrated_and_by_little(p: float, graded: bool, rule:
 @pytest.mark.parametrize("graded", [False, True])
 @pytest.mark.parametrize(
     ("kind", "level", "allowed"),
-    [(lines.KL, lines.level_of(lines.KL, 2, 8), 1 / 32), (lines.HALF_LOG, 8.0, lemma(8.0, 300)[0])],
+    [(formulas.KL, formulas.level_of(formulas.KL, 2, 8), 1 / 32), (formulas.HALF_LOG, 8.0, lemma(8.0, 300)[0])],
     ids=["kl", "half-log"],
 )
 def test_told_costs_are_not_overrated(kind: int, level: float, allowed: float, graded: bool, mean: float) -> None:
     """P(some s: lower cost > cost) is at most what is stated, the lower cost being what the code says it is."""
     streams, most = 3000, 4.0
     means, plays = pooled("always the least", mean, graded, streams, 300, seed=3)
-    needed = level + (np.log(plays + 1) if kind == lines.KL else 0.0 * plays)
+    needed = level + (np.log(plays + 1) if kind == formulas.KL else 0.0 * plays)
     far = np.where(means > mean, plays * divergence(means, mean), 0.0)
     for stream, k in np.random.default_rng(0).integers(0, (streams, 300), (500, 2)):
         shrunk = 0.1 * needed[k] - (needed[k] - level)  # so that many are wrong
-        low = lines.lower_of(kind, most * means[stream, k] * plays[k], plays[k], most, shrunk)
+        low = formulas.lower_of(kind, most * means[stream, k] * plays[k], plays[k], most, shrunk)
         assert (low > most * mean) == (far[stream, k] > 0.1 * needed[k])
     assert (far > needed).any(axis=1).mean() <= at_most(allowed, streams)
     if not graded:
@@ -153,9 +152,23 @@ def test_told_costs_are_not_overrated(kind: int, level: float, allowed: float, g
 # --- code: whole streams
 
 
+def _copy_table(table: Table, other: Table) -> None:
+    """Write one table over another."""
+    table.head.epoch_end, table.head.refresh_after = other.head.epoch_end, other.head.refresh_after
+    table.head.level, table.head.margin, table.head.steps = other.head.level, other.head.margin, other.head.steps
+    table.head.unplayed, table.head.sort_after = other.head.unplayed, other.head.sort_after
+    for arm in range(len(table.arms)):
+        table.arms[arm] = other.arms[arm]  # type: ignore[index]
+    for place in range(len(table.room)):
+        table.room[place] = other.room[place]
+
+
+copy_table = compiled(_copy_table)
+
+
 def watch(
-    arms: Any, blank: Any, scratch: Any, low: Any, high: Any, truth: Any, omega: Any, points: Any, coins: Any, rule: int,
-    share: float, implied: bool, alone: bool, short: Any, dear: Any,
+    table: Table, blank: Table, scratch: Table, low: Any, high: Any, truth: Any, omega: Any, points: Any, coins: Any,
+    rule: int, share: float, implied: bool, alone: bool, short: Any, dear: Any,
 ) -> None:  # fmt: skip
     """Play streams, and note per stream, epoch and arm the most by which a bound was wrong.
 
@@ -163,11 +176,12 @@ def watch(
     arm whose bound is nearest to being wrong (1), the same arm until it works (2). Wrong on purpose: thresholds shrunk to a
     `share`, or outcomes taken as those of all arms of which they are implied. `alone`: the closure without other bounds.
     """
-    first, last = int(blank[HAS_NOTHING]), int(blank[ARMS]) - 1
+    head, arms = table.head, table.arms
+    seen = scratch.arms if alone else arms
+    first, last = head.has_skip, head.arms - 1
     for stream in range(len(points)):
-        for place in range(len(blank)):
-            arms[place] = blank[place]
-            scratch[place] = blank[place]
+        copy_table(table, blank)
+        copy_table(scratch, blank)
         arm, worked, epoch = first, False, 0
         for told in range(1, points.shape[1] + 1):
             coin = coins[stream, told - 1]
@@ -176,7 +190,7 @@ def watch(
             elif rule == 1:
                 nearest = 2.0
                 for other in range(first, last):
-                    gap = (scratch if alone else arms)[cell(UPPER, other)] - truth[other]
+                    gap = seen[other].upper - truth[other]
                     if gap < nearest:
                         nearest, arm = gap, other
             elif worked:
@@ -184,38 +198,38 @@ def watch(
             point = points[stream, told - 1]
             worked = low[arm] <= point <= high[arm]
             cost = np.nan
-            if arms[KNOWN] == 0.0:
-                cost = arms[MOST] if (coin * 7919.0) % 1.0 < omega[arm] / arms[MOST] else 0.0
-            before = arms[LAST]
-            if implied:
-                for other in range(first, last):
-                    around = low[other] <= low[arm] and high[arm] <= high[other]
-                    within = low[arm] <= low[other] and high[other] <= high[arm]
-                    if around if worked else within:
-                        learn(arms, other, 1.0 if worked else 0.0, np.nan, 1, told, 1.0)
-            else:
-                learn(arms, arm, 1.0 if worked else 0.0, cost, 1, told, 1.0)
+            if head.costs_known == 0:
+                cost = head.max_cost if (coin * 7919.0) % 1.0 < omega[arm] / head.max_cost else 0.0
+            before = head.refresh_after
+            head.steps = told
+            for other in range(first, last):
+                around = low[other] <= low[arm] and high[arm] <= high[other]
+                within = low[arm] <= low[other] and high[other] <= high[arm]
+                if other == arm or (implied and (around if worked else within)):
+                    said = cost if not implied else np.nan
+                    lesson = Lesson(other, 1.0 if worked else 0.0, said, 0.0, 0, True, True, True)
+                    due = learn_arm(table, lesson, 1.0, 1.0)
+                    if due > 0:
+                        catch_up(table, due, other, 1.0)
             while 2 << epoch <= told + 1:
                 epoch += 1
             if share < 1.0:
-                level = arms[LEVEL]
+                level = head.level
                 for other in range(first, last):
-                    plays = arms[cell(PLAYS, other)]
+                    plays = arms[other].plays
                     if plays > 0.0:
-                        grown = math.log(plays + 1.0) if arms[KIND] == KL else 0.0
-                        arms[LEVEL] = share * (level + grown) - grown
-                        redraw(arms, other)
-                arms[LEVEL] = level
-            if alone and before != arms[LAST]:
-                for place in range(len(blank)):
-                    scratch[place] = arms[place]
+                        grown = math.log(plays + 1.0) if head.kind == KL else 0.0
+                        head.level = share * (level + grown) - grown
+                        recompute_bound(table, other)
+                head.level = level
+            if alone and before != head.refresh_after:
+                copy_table(scratch, table)
                 for other in range(first, last):
-                    scratch[cell(UPPER, other)] = 1.0
+                    scratch.arms[other].upper = 1.0
                 close(scratch)
             for other in range(first, last):
-                upper = (scratch if alone else arms)[cell(UPPER, other)]
-                short[stream, epoch, other] = max(short[stream, epoch, other], truth[other] - upper)
-                dear[stream, epoch, other] = max(dear[stream, epoch, other], arms[cell(LOWER, other)] - omega[other])
+                short[stream, epoch, other] = max(short[stream, epoch, other], truth[other] - seen[other].upper)
+                dear[stream, epoch, other] = max(dear[stream, epoch, other], arms[other].lower - omega[other])
 
 
 CHAIN = Menu(["s", "m", "l", "xl"], everything="all", nothing="none", contains="chain", max_cost=2.0)
@@ -245,19 +259,13 @@ def watched(
 ) -> tuple[Floats, Floats]:  # fmt: skip
     """Per stream, epoch and arm: how far the success was underrated, and the cost overrated, at most."""
     low, high, truth, omega, points = world(menu, streams, length, seed=kind)
-    at = layout.length(menu.arms, 0)
-    block = blocks(menu, kind, None, FULL, 0)[layout.POOLS]
-    blank = np.concatenate([np.zeros(at), block])
-    blank[layout.ARMS] = menu.arms
-    blank[layout.POOLS] = at if block.size else 0
-    costs = menu.costs if menu.costs is not None else np.zeros(0)
-    fast(lay_out)(blank, costs, kind, menu.max_cost, 1.0, menu.has_nothing, 0, 5.0)
+    table, blank, scratch = (fresh_table(menu, kind, compiled=True) for _ in range(3))
     epochs = length.bit_length() + 1
     short, dear = np.zeros((streams, epochs, menu.arms)), np.zeros((streams, epochs, menu.arms))
     coins = np.random.default_rng(99).random((streams, length))
-    fast(watch)(
-        blank.copy(), blank, blank.copy(), low, high, truth, omega, points, coins, rule, share, implied, alone, short, dear
-    )  # fmt: skip
+    compiled(watch)(
+        table, blank, scratch, low, high, truth, omega, points, coins, rule, share, implied, alone, short, dear
+    )
     return short, dear
 
 
@@ -289,7 +297,7 @@ def seldom(excess: Floats, kind: int, families: int) -> bool:
     """Whether each arm by itself was wrong as seldom as the lemma says, so many families of plays being bounded."""
     streams = len(excess)
     for k in range(2, excess.shape[1]):
-        often, _ = lemma(lines.level_of(kind, 0, 2 << k), 2.0 ** (k + 1))
+        often, _ = lemma(formulas.level_of(kind, 0, 2 << k), 2.0 ** (k + 1))
         if ((excess[:, k] > WRONG).mean(axis=0) > at_most(min(1.0, families * often), streams)).any():
             return False
     return True
@@ -298,7 +306,7 @@ def seldom(excess: Floats, kind: int, families: int) -> bool:
 def by_little(excess: Floats, kind: int, families: int, scale: float = 1.0) -> bool:
     """Whether each arm by itself was wrong by as little on average."""
     for k in range(2, excess.shape[1]):
-        _, much = lemma(lines.level_of(kind, 0, 2 << k), 2.0 ** (k + 1))
+        _, much = lemma(formulas.level_of(kind, 0, 2 << k), 2.0 ** (k + 1))
         spread = excess[:, k].std(axis=0) / math.sqrt(len(excess))
         if (excess[:, k].mean(axis=0) > families * scale * much + 4 * spread).any():
             return False
@@ -306,14 +314,14 @@ def by_little(excess: Floats, kind: int, families: int, scale: float = 1.0) -> b
 
 
 def check_kl(rule: int, streams: int, length: int) -> None:
-    short, dear = watched(CHAIN, lines.KL, rule, streams, length)
+    short, dear = watched(CHAIN, formulas.KL, rule, streams, length)
     assert not exceeds(wrong_somewhere(short), union, streams)
     assert not exceeds(wrong_somewhere(dear), union, streams)
 
 
 def check_lemma(kind: int, menu: Menu, rule: int, streams: int, length: int) -> None:
     """Half-log bounds of an arm's own plays, and where arms contain one another those of its pool besides."""
-    families = 1 if kind == lines.HALF_LOG else 2
+    families = 1 if kind == formulas.HALF_LOG else 2
     short, dear = watched(menu, kind, rule, streams, length)
     assert seldom(short, kind, families)
     assert by_little(short, kind, families)
@@ -322,7 +330,7 @@ def check_lemma(kind: int, menu: Menu, rule: int, streams: int, length: int) -> 
 
 
 def check_closure(rule: int, streams: int, length: int) -> None:
-    short, _ = watched(INTERVALS, lines.CLOSED, rule, streams, length, alone=True)
+    short, _ = watched(INTERVALS, formulas.CLOSED, rule, streams, length, alone=True)
     assert not exceeds(wrong_somewhere(short), differences, streams)
 
 
@@ -333,11 +341,11 @@ class TestCode:
         check_kl(rule, streams=1500, length=255)
 
     def test_half_log(self, rule: int) -> None:
-        check_lemma(lines.HALF_LOG, CHAIN, rule, streams=300, length=2047)
+        check_lemma(formulas.HALF_LOG, CHAIN, rule, streams=300, length=2047)
 
     @pytest.mark.parametrize("menu", [CHAIN, INTERVALS], ids=["chain", "intervals"])
     def test_contained(self, menu: Menu, rule: int) -> None:
-        check_lemma(lines.CONTAINED, menu, rule, streams=300, length=2047)
+        check_lemma(formulas.CONTAINED, menu, rule, streams=300, length=2047)
 
     def test_closure(self, rule: int) -> None:
         check_closure(rule, streams=400, length=511)
@@ -348,20 +356,20 @@ class TestWhatIsWrongIsCaught:
     """The same checks in the same worlds, of bounds that are not safe."""
 
     def test_half_the_threshold(self) -> None:
-        short, dear = watched(CHAIN, lines.KL, 0, 1500, 255, share=0.5)
+        short, dear = watched(CHAIN, formulas.KL, 0, 1500, 255, share=0.5)
         assert exceeds(wrong_somewhere(short), union, 1500)
         assert exceeds(wrong_somewhere(dear), union, 1500)
 
     def test_counting_what_is_implied(self) -> None:
         """A failure of a larger option is one of a smaller, a success of a smaller one of a larger: true, and biased."""
-        short, _ = watched(CHAIN, lines.KL, 0, 200, 511, implied=True)
+        short, _ = watched(CHAIN, formulas.KL, 0, 200, 511, implied=True)
         assert exceeds(wrong_somewhere(short), union, 200)
         for menu in (CHAIN, INTERVALS):
-            for families, kind in ((1, lines.HALF_LOG), (2, lines.CONTAINED)):
+            for families, kind in ((1, formulas.HALF_LOG), (2, formulas.CONTAINED)):
                 short, _ = watched(menu, kind, 0, 150, 4095, implied=True)
                 assert not seldom(short, kind, families)
                 assert not by_little(short, kind, families)
-        short, _ = watched(INTERVALS, lines.CLOSED, 0, 200, 511, implied=True, alone=True)
+        short, _ = watched(INTERVALS, formulas.CLOSED, 0, 200, 511, implied=True, alone=True)
         assert exceeds(wrong_somewhere(short), differences, 200)
 
 
@@ -373,11 +381,11 @@ class TestCodeAtLength:
         check_kl(rule, streams=20_000, length=1023)
 
     def test_half_log(self, rule: int) -> None:
-        check_lemma(lines.HALF_LOG, CHAIN, rule, streams=5_000, length=8191)
+        check_lemma(formulas.HALF_LOG, CHAIN, rule, streams=5_000, length=8191)
 
     @pytest.mark.parametrize("menu", [CHAIN, INTERVALS], ids=["chain", "intervals"])
     def test_contained(self, menu: Menu, rule: int) -> None:
-        check_lemma(lines.CONTAINED, menu, rule, streams=5_000, length=8191)
+        check_lemma(formulas.CONTAINED, menu, rule, streams=5_000, length=8191)
 
     def test_closure(self, rule: int) -> None:
         check_closure(rule, streams=10_000, length=2047)

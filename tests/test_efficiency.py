@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from suffice import Selector, summarize
-from suffice.kernels.compile import available
+from suffice.kernels.compiler import available
 from suffice.lab.experiment import perform
 from suffice.lab.experiments.efficiency import Efficiency, world_of
 from suffice.lab.sweep import sweep

@@ -13,7 +13,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from suffice.kernels.compile import OFF
+from suffice.kernels.compiler import OFF
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES, GALLERY = ROOT / "examples", ROOT / "docs" / "gallery"

@@ -20,10 +20,10 @@ import pytest
 from hypothesis import given, settings
 
 from suffice import InvalidArgument, StateError
+from suffice.context.encode import activate
 from suffice.errors import InvalidContext
 from suffice.features import SAMPLE, Features
-from suffice.kernels.compile import available, fast
-from suffice.kernels.features import activate
+from suffice.kernels.compiler import available, compiled
 from suffice.knots import Change, quantiles
 from suffice.menu import Floats
 from suffice.schema import MOST_CATEGORIES, Schema
@@ -64,7 +64,7 @@ def same(left: Any, right: Any) -> bool:
 )
 def _either_way(request: pytest.FixtureRequest) -> Iterator[None]:
     with mock.patch.dict(os.environ, {"SUFFICE_NO_COMPILE": "1"} if request.param == "plain" else {}):
-        fast(activate)  # from now on, compiled code is used wherever there is any
+        compiled(activate)  # from now on, compiled code is used wherever there is any
         yield
 
 
@@ -378,7 +378,7 @@ def test_compiled_is_plain() -> None:
         kinds, first, counts, starts, knots = (part.tolist() for part in features.layout)
         used = [
             activate(row.tolist(), kinds, first, counts, starts, knots, *found[0]),
-            fast(activate)(row, *features.layout, *found[1]),
+            compiled(activate)(row, *features.layout, *found[1]),
         ]
         assert used[0] == used[1]
         assert same(found[0][0], found[1][0])

@@ -10,18 +10,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from tables import as_table
 
 from suffice import Menu, Selector, optimum
-from suffice.book import EVERYTHING, NOTHING, TOLD, ask_of, back_of, rail_of, record_of
 from suffice.checks import WHOLE
-from suffice.guided import OwnLearner
-from suffice.kernels import layout as flat
-from suffice.kernels.arms import charge, cheapest, remember, turn
-from suffice.kernels.compile import available, fast
-from suffice.kernels.guard import allowance, follows
-from suffice.kernels.layout import ARMS, CURVE, PRICE_NOW
-from suffice.kernels.prices import dual_at, price_at
-from suffice.kernels.step import count, kind_of
+from suffice.kernels.compiler import available, compiled
+from suffice.kernels.rows import to_rows
+from suffice.learning.arm_table import catch_up, cheapest, guard_charge, learn
+from suffice.learning.custom_learner import CustomLearner
+from suffice.learning.guard import allowance, follows
+from suffice.learning.records import Pricing, TableHead
+from suffice.learning.table_learner import TableLearner, as_arrays
+from suffice.promise.account import FREE, Account, reserve, settle
+from suffice.promise.certificate import Certificate
+from suffice.selector.verbs import decide, is_open, lesson_of, role_of, standing
 from suffice.streams import Points
 
 Floats = NDArray[np.float64]
@@ -73,16 +75,15 @@ def theorem(bounds: str, steps: int, count: int, cap: float, most: float, kappa:
     share=st.floats(-2.0, 2.0),
 )
 def test_the_allowance(kappa: float, cap: float, arms: int, told: int, share: float) -> None:
-    cells = [0.0] * flat.HEAD
-    cells[flat.KAPPA], cells[flat.CEILING], cells[flat.ARMS] = kappa, cap, arms
+    head = TableHead(kappa=kappa, ceiling=cap, arms=arms, steps=told)
     step = max(told + 1, 2)
-    allowed = allowance(cells, told)
+    allowed = allowance(head)
     assert allowed == pytest.approx(kappa * cap * math.sqrt(arms * step * math.log(step)), rel=1e-12)
-    assert allowance(cells, told + 1) >= allowed > 0
-    cells[flat.GAP] = share * allowed
-    assert follows(cells, told) == (share <= 1.0)
-    cells[flat.KAPPA] = math.inf
-    assert follows(cells, told)
+    assert allowance(TableHead(kappa=kappa, ceiling=cap, arms=arms, steps=told + 1)) >= allowed > 0
+    head.gap = share * allowed
+    assert follows(head) == (share <= 1.0)
+    head.kappa = math.inf
+    assert follows(head)
 
 
 # --- what it charges
@@ -99,7 +100,7 @@ class Echo:
 
 
 def gap_of(selector: Selector) -> float:
-    return float(selector._learner.arms[flat.GAP])
+    return selector.learner.head.gap
 
 
 def naive_charge(selector: Selector, arm: int, success: float, cost: float | None) -> float:
@@ -131,12 +132,12 @@ def test_the_gap_is_what_a_trace_adds_up_to(menu: Menu, guard: float, late: bool
     echo = Echo()
     ours = Selector(menu, TARGET, chooser="thompson", guard=guard)
     own = Selector(menu, TARGET, chooser=echo, guard=guard)
-    assert isinstance(own._learner, OwnLearner)
+    assert isinstance(own.learner, CustomLearner)
     rng = np.random.default_rng(3)
     naive, bound, hints = 0.0, 0, set()
     out: list[Any] = []
     for step in range(1100):
-        bound += not follows(ours._learner.arms, ours.told)
+        bound += not follows(ours.learner.head)
         one = ours.ask()
         echo.arm = one.arm
         other = own.ask()
@@ -153,7 +154,7 @@ def test_the_gap_is_what_a_trace_adds_up_to(menu: Menu, guard: float, late: bool
                 if lost:
                     selector.expire(decision)
                 selector.tell(decision, success, cost)
-        hints.add(ours._learner.arms[flat.HINT])
+        hints.add(ours._engine.pricing(0).hint)
         assert gap_of(ours) == pytest.approx(naive, rel=1e-9, abs=1e-9)
         assert gap_of(own) == pytest.approx(naive, rel=1e-9, abs=1e-9)
     assert len(hints) > 8
@@ -161,7 +162,7 @@ def test_the_gap_is_what_a_trace_adds_up_to(menu: Menu, guard: float, late: bool
 
 
 def between(selector: Selector) -> bool:
-    return rail_of(selector._ledger.page()) not in (EVERYTHING, NOTHING)
+    return selector._engine.standing(0).limit == FREE
 
 
 class Counted:
@@ -187,7 +188,7 @@ def test_without_a_guard_it_is_always_followed(seed: int, target: float, luck: f
         for selector in (own, ours):
             decision = selector.ask()
             selector.tell(decision, bool(decision.is_everything or (not decision.is_nothing and rng.random() < luck)))
-            assert follows(selector._learner.arms, selector.told)
+            assert follows(selector.learner.head)
     assert counted.asked == asked > 0
 
 
@@ -203,10 +204,10 @@ def test_a_guard_that_binds_leaves_the_optimist(seed: int, target: float, name: 
     menu = GAPS[name]
     rng = np.random.default_rng(seed)
     spent = Selector(menu, target, chooser="thompson", guard=1e-9, seed=seed).state()
-    spent["kept"]["gap"] = 1e9
+    spent["learner"]["gap"] = 1e9
     echo = Echo()
     beyond = Selector(menu, target, chooser=echo, guard=1e-9)
-    beyond._learner.arms[flat.GAP] = 1e9
+    beyond.learner.head.gap = 1e9
     plain = Selector(menu, target, chooser="optimist")
     selectors = [Selector.from_state(spent), beyond, plain]
     for _ in range(200):
@@ -231,7 +232,7 @@ def test_a_tiny_guard_leaves_the_optimist_whenever_the_gap_is_open(name: str) ->
         price = selector.dual
         if between(selector) and gap_of(selector) > 1e-6:
             forced += 1
-            wanted = selector._learner.optimistic(price, None)
+            wanted = selector.learner.optimistic(price, None)
             assert selector.ask(audit=False).arm == wanted
         decision = selector.ask()
         share = (decision.arm / (menu.arms - 1)) ** 0.5
@@ -355,7 +356,7 @@ def endure(stream: Any, chooser: Hostile, kappa: float | None, steps: int, seed:
     theorem C begins with, which holds on every path: regret <= drift + gap + what the bounds of the optimum fell short.
     """
     selector = Selector(stream.menu, TARGET, chooser=chooser, guard=kappa, memory="full")
-    learner, cap = selector._learner, float(selector._promise.cap)
+    learner, cap = selector.learner, float(selector._promise.cap)
     success, cost = stream.truth()
     best = optimum(success, cost, TARGET)
     support = np.flatnonzero(best.weights)
@@ -367,7 +368,7 @@ def endure(stream: Any, chooser: Hostile, kappa: float | None, steps: int, seed:
         _, _, _, _, upper, lower = learner.columns()
         worth = lower - price * upper
         before = gap_of(selector)
-        trusted = follows(learner.arms, selector.told)
+        trusted = follows(learner.head)
         decision = selector.ask()
         told, paid = stream.judge(latent, decision.arm, decision.dual)
         short += price * float(best.weights[support] @ np.maximum(success[support] - upper[support], 0.0))
@@ -381,11 +382,11 @@ def endure(stream: Any, chooser: Hostile, kappa: float | None, steps: int, seed:
         added = gap_of(selector) - before
         assert added == pytest.approx(paid - price * told - worth.min(), abs=1e-9) or added == 0.0
         if asked:
-            assert gap_of(selector) <= allowance(learner.arms, selector.told) + cap + stream.menu.max_cost
-        assert isinstance(learner, OwnLearner)
+            assert gap_of(selector) <= allowance(learner.head) + cap + stream.menu.max_cost
+        assert isinstance(learner, CustomLearner)
         assert learner._inner is not None
-        assert learner._inner.arms[flat.EPOCH] >= selector.told  # of the epoch that is now, followed or not
-        fair += learner._fair or not asked
+        assert learner._inner.head.epoch_end >= selector.told  # of the epoch that is now, followed or not
+        fair += learner._blind or not asked
         assert learner._inner.columns()[0].sum() == fair  # what it was asked for is no evidence, also if it failed
     return regret, regret + best.dual * selector.debt
 
@@ -439,8 +440,8 @@ def test_a_guard_earns_its_keep() -> None:
 
 @pytest.mark.parametrize("stream", STREAMS.values(), ids=STREAMS.keys())
 def test_what_a_chooser_is_shown_is_for_reading(stream: Any) -> None:
-    learner: Any = Selector(stream.menu, TARGET, chooser=Dearest(stream))._learner
-    for column in (learner._sight.upper, learner._sight.lower):
+    learner: Any = Selector(stream.menu, TARGET, chooser=Dearest(stream)).learner
+    for column in (learner._view.upper, learner._view.lower):
         with pytest.raises(ValueError, match="read-only"):
             column[1] = 0.5
 
@@ -459,7 +460,7 @@ def test_what_a_chooser_proposed_is_no_evidence_unless_it_is_blind() -> None:
             decision = selector.ask()
             proposed[decision.arm] += chooser.calls > calls
             selector.tell(decision, stream.judge(latent, decision.arm, 0.0)[0])
-        learner: Any = selector._learner
+        learner: Any = selector.learner
         seen[name] = (learner.tally.plays - learner._inner.columns()[0]).astype(int).tolist()
         assert proposed.sum() > 20
         assert seen[name] == (proposed * (not blind)).tolist()
@@ -470,9 +471,12 @@ def test_the_evidence_is_saved(tmp_path: Any) -> None:
     stream = Coins()
     made = [Selector(stream.menu, TARGET, chooser=Worst(stream), guard=0.2, max_pending=4) for _ in range(2)]
     rng = np.random.default_rng(2)
+    unfair = 0
     out: list[Any] = []
     for step, latent in enumerate(stream.draw(rng, 700)):
-        if step % 150 == 100:
+        waits = any(not fair for *_, fair, _ in made[1].state()["outstanding"])
+        if step % 150 == 100 or (waits and unfair < 20):
+            unfair += waits
             made[1].save(tmp_path / "state.json")
             made[1] = Selector.load(tmp_path / "state.json", chooser=Worst(stream))
         asked = [selector.ask() for selector in made]
@@ -485,8 +489,9 @@ def test_the_evidence_is_saved(tmp_path: Any) -> None:
                     selector.expire(identity)
                 selector.tell(identity, stream.judge(past, arm, 0.0)[0])
     one, other = (selector.state() for selector in made)
-    assert one["kept"] == other["kept"]
-    assert one["proposed"] == other["proposed"]
+    assert one["learner"] == other["learner"]
+    assert one["outstanding"] == other["outstanding"]
+    assert unfair == 20
 
 
 # --- horizons at which the theorem says something, compiled
@@ -495,43 +500,40 @@ DEAREST, WORST, RANDOM, SLEEPER, WASTER = range(5)
 
 
 def attack(
-    book: Any, arms: Any, luck: Any, chances: Any, costs: Any, way: int, worst: int, best: int, blind: bool, plays: Any
-) -> int:
+    account: Any, pricing: Any, table: Any, luck: Any, chances: Any, costs: Any, way: int, worst: int, best: int, blind: bool,
+    plays: Any,
+) -> int:  # fmt: skip
     """Whole steps against a hostile chooser, as a selector with a chooser of one's own takes them; how often it was asked."""
-    last, asked = int(arms[ARMS]) - 1, 0
+    head, asked = table.head, 0
+    last = head.arms - 1
     for step in range(len(luck)):
-        rail = rail_of(book)
-        proposed = False
-        if rail == EVERYTHING:
-            arm = last
-        elif rail == NOTHING:
-            arm = 0
-        elif follows(arms, int(book[TOLD])):
-            proposed = True
-            asked += 1
-            arm = last
-            if way == WORST or (way == WASTER and luck[step] >= chances[best]):
-                arm = worst if way == WORST else best
-            elif way == RANDOM:
-                arm = int(luck[step - 1] * (last + 1))
-            elif way == SLEEPER and asked < 20_000 and dual_at(book, arms) > 0.0:
-                arm = cheapest(arms, dual_at(book, arms))
-        else:
-            arm = cheapest(arms, max(0.0, dual_at(book, arms)))
+        stands = standing(account, pricing, pricing, False)
+        proposed, arm = False, -1
+        if is_open(stands.limit, head):
+            price = max(0.0, stands.price)
+            proposed = follows(head)
+            if not proposed:
+                arm = cheapest(table, price)
+            else:
+                asked += 1
+                arm = last
+                if way == WORST or (way == WASTER and luck[step] >= chances[best]):
+                    arm = worst if way == WORST else best
+                elif way == RANDOM:
+                    arm = int(luck[step - 1] * (last + 1))
+                elif way == SLEEPER and asked < 20_000 and price > 0.0:
+                    arm = cheapest(table, price)
+        arm = decide(stands.limit, head, arm)
         plays[arm] += 1
         units = WHOLE if luck[step] < chances[arm] else 0
-        ask_of(book, kind_of(arms, arm), False)
-        if proposed and not blind:  # as `guided` does it: charged, but no evidence
-            back_of(book, kind_of(arms, arm))
-            record_of(book, kind_of(arms, arm), units, False)
-            price = price_at(book, arms)
-            charge(arms, arm, units / WHOLE, costs[arm])
-            if arms[CURVE] > 0.0:
-                remember(arms, int(book[TOLD]), price)
-            turn(arms, int(book[TOLD]), price)
-            arms[PRICE_NOW] = price_at(book, arms)
-        else:
-            count(book, arms, arm, units, costs[arm], False)
+        role, fair = role_of(head, arm), blind or not proposed
+        reserve(account, role)
+        settle(account, role, account.target, units, False)
+        if not fair:  # as `CustomLearner` does it: charged, but no evidence
+            head.gap += guard_charge(table, arm, units / WHOLE, costs[arm], pricing.now)
+        due = learn(table, pricing, pricing, lesson_of(account, arm, units, costs[arm], True, True, fair), False)
+        if due > 0:
+            catch_up(table, due, arm, pricing.now)
     return asked
 
 
@@ -542,15 +544,18 @@ def attacked(way: int, kappa: float | None, blind: bool, steps: int) -> float:
     # A sampler's memory, because the guard charges where there is one; `attack` asks nobody but itself.
     selector = Selector(stream.menu, TARGET, chooser="thompson", guard=kappa)
     assert selector.bounds == "half-log"
-    assert selector._compile()
+    assert isinstance(selector.learner, TableLearner)
+    table = as_table(as_arrays(selector.learner.plain_table()), compiled=True)
+    accounts, pricings = to_rows(Account, [selector.new_account()]), to_rows(Pricing, [selector._engine.pricing(0)])
     plays = np.zeros(8, dtype=np.int64)
     luck = np.random.default_rng(way).random(steps)
-    asked = fast(attack)(
-        selector._ledger.book, selector._learner.arms, luck, stream.chances, stream.costs, way, hostile.worst,
-        hostile.best, blind, plays,
+    asked = compiled(attack)(
+        accounts[0], pricings[0], table, luck, stream.chances, stream.costs, way, hostile.worst, hostile.best, blind, plays
     )  # fmt: skip
     assert asked > 1000
-    assert selector.certificate().debt <= TARGET
+    certificate = Certificate.make(selector.promise, Account(*accounts[0].item()), 0)
+    assert certificate.told == steps
+    assert certificate.debt <= TARGET
     best = optimum(stream.chances, stream.costs, TARGET)
     return float(plays @ (stream.costs - best.dual * stream.chances) - steps * (best.cost - best.dual * TARGET))
 

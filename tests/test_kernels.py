@@ -1,60 +1,62 @@
 """The kernels: the same arms as a plain scan, always; compiled, uncompiled and by objects; and the tree's invariants."""
 
 import copy
+import json
 import math
 import os
 import pickle
 import subprocess
 import sys
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from book import promised
+from tables import column, fresh_table, head_of, tell
 
 from suffice import Menu, Selector, bounds, simulate, warmup
 from suffice.choosers import Optimist
-from suffice.guided import OwnLearner
-from suffice.kernels import arms as flat
-from suffice.kernels import envelope, layout, lines
-from suffice.kernels.arms import cheapest as flat_cheapest
-from suffice.kernels.arms import learn as flat_learn
-from suffice.kernels.arms import scan
-from suffice.kernels.compile import available, fast
-from suffice.kernels.envelope import lowest, update
-from suffice.learner import FlatLearner
+from suffice.kernels.compiler import available, compiled
+from suffice.learning import bound_formulas as formulas
+from suffice.learning import envelope
+from suffice.learning.arm_table import catch_up, cheapest, learn_arm, scan, sort_by_slope
+from suffice.learning.custom_learner import CustomLearner
+from suffice.learning.envelope import lowest, update
+from suffice.learning.records import ArmRow, Lesson, Table, TableHead
+from suffice.learning.table_learner import TableLearner
+from suffice.selector.compiled import Compiled
+from suffice.selector.plain import Plain
 from suffice.streams import LabelRanks
 
 needs_compiler = pytest.mark.skipif(not available(), reason="the extra `fast` is not installed")
 
 
-def fresh(
-    count: int, kind: int, known: bool, seed: int, *, compiled: bool, tree: bool = True, twins: bool = False
-) -> Any:
-    """Arms of a random menu; with twins, many arms share a cost."""
+def fresh(count: int, kind: int, known: bool, seed: int, *, compiled: bool, twins: bool = False) -> Table:
+    """Arms of a random menu, with a tree; with twins, many arms share a cost."""
     rng = np.random.default_rng(seed)
-    size = envelope.leaf_count(count) if tree else 0
-    length = layout.length(count, size)
-    cells: Any = np.zeros(length) if compiled else [0.0] * length
-    cells[layout.ARMS], cells[layout.SIZE] = count, size
-    costs = np.sort(rng.random(count - 2)) if known else np.zeros(0)
-    if twins and known:
+    costs = np.sort(rng.random(count - 2))
+    if twins:
         costs = np.round(costs, 1)
-    lay_out = fast(flat.lay_out) if compiled else flat.lay_out
-    lay_out(cells, costs if compiled else costs.tolist(), kind, 1.0, 1.0, True, 0, 5.0)
-    return cells
+    menu = Menu(range(count - 2), everything="all", nothing="none", costs=costs.tolist() if known else None)
+    return fresh_table(menu, kind, compiled=compiled, tree=True)
 
 
-def contest(arms: Any, truth: Any, draws: Any, step: float) -> int:
+def contest(table: Table, truth: Any, draws: Any, step: float) -> int:
     """Play the lowest line at a wandering price, and compare the tree with a scan at every step."""
     price, differences = 2.5, 0
     for told in range(len(draws)):
-        arm = flat_cheapest(arms, price)
-        if arm != scan(arms, price):
+        arm = cheapest(table, price)
+        if arm != scan(table, price):
             differences += 1
         success = 1.0 if draws[told] < truth[arm] else 0.0
         price = min(max(price + step * (0.8 - success), 1e-3), 4.999)
-        flat_learn(arms, arm, success, draws[told] * truth[arm], 1, told + 1, price)
+        table.head.steps += 1
+        lesson = Lesson(arm, success, draws[told] * truth[arm], 0.0, 0, True, True, True)
+        due = learn_arm(table, lesson, price, price)
+        if due > 0:
+            catch_up(table, due, arm, price)
     return differences
 
 
@@ -66,19 +68,19 @@ def steps_for(count: int, budget: int) -> int:
 
 
 def run_contest(count: int, kind: int, known: bool, twins: bool, step: float, budget: int) -> int:
-    arms = fresh(count, kind, known, seed=count, compiled=True, twins=twins)
+    table = fresh(count, kind, known, seed=count, compiled=True, twins=twins)
     rng = np.random.default_rng(count + 1)
     truth = np.concatenate([[0.0], np.sort(rng.random(count - 2)), [1.0]])
     if twins:
         truth = np.round(truth, 1)
     draws = rng.random(steps_for(count, budget))
-    differences = int(fast(contest)(arms, truth, draws, step))
+    differences = int(compiled(contest)(table, truth, draws, step))
     assert differences == 0
     return len(draws)
 
 
 @needs_compiler
-@pytest.mark.parametrize("kind", [lines.HALF_LOG, lines.KL, lines.HOEFFDING])
+@pytest.mark.parametrize("kind", [formulas.HALF_LOG, formulas.KL, formulas.HOEFFDING])
 @pytest.mark.parametrize("known", [True, False])
 def test_the_tree_chooses_what_a_scan_chooses(kind: int, known: bool) -> None:
     """Every size, duplicate arms and massive ties (where costs are told all lines are equal at first), two step sizes."""
@@ -97,7 +99,7 @@ def test_fifty_million_steps() -> None:
     compared = 0
     for round_ in range(40):
         for count in SIZES:
-            for kind in (lines.HALF_LOG, lines.KL, lines.HOEFFDING):
+            for kind in (formulas.HALF_LOG, formulas.KL, formulas.HOEFFDING):
                 for known in (True, False):
                     compared += run_contest(count, kind, known, round_ % 2 == 1, 0.5 / (1 + round_), 400_000_000)
     assert compared >= 50_000_000
@@ -107,36 +109,35 @@ def test_fifty_million_steps() -> None:
 @pytest.mark.parametrize("known", [True, False])
 def test_the_invariants_hold(count: int, known: bool) -> None:
     """After every hundredth outcome the tree is checked node by node, at its own price and at others."""
-    arms = fresh(count, lines.KL, known, seed=1, compiled=False)
+    table = fresh(count, formulas.KL, known, seed=1, compiled=False)
     rng = np.random.default_rng(2)
     truth = np.concatenate([[0.0], np.sort(rng.random(count - 2)), [1.0]])
     price = 2.5
     for told in range(1, 1201):
-        arm = flat.cheapest(arms, price)
-        assert arm == flat.scan(arms, price)
+        arm = cheapest(table, price)
+        assert arm == scan(table, price)
         success = float(rng.random() < truth[arm])
         price = min(max(price + 0.02 * (0.8 - success), 1e-3), 4.999)
-        flat.learn(arms, arm, success, float(rng.random()), 1, told, price)
+        tell(table, arm, success, float(rng.random()), price)
         if told % 100 == 0:
             prices = [price, *np.linspace(0, 5, 41), *rng.uniform(0, 5, 40)]
-            envelope.check(arms, layout.HEAD + layout.STRIDE * count, int(arms[layout.SIZE]), prices)
+            envelope.check(table.room, head_of(table).leaves, prices)
 
 
 def test_the_checker_notices_a_wrong_tree() -> None:
-    arms = fresh(30, lines.KL, True, seed=1, compiled=False)
-    base = layout.HEAD + layout.STRIDE * 30
-    envelope.check(arms, base, 4, [2.5])
-    arms[base + envelope.WIDTH * 5 + envelope.ARM] = 29.0
+    tree = fresh(30, formulas.KL, True, seed=1, compiled=False).room
+    envelope.check(tree, 4, [2.5])
+    tree[envelope.WIDTH * 5 + envelope.ARM] = 29.0
     with pytest.raises(AssertionError, match="node 5 is certain of the wrong arm"):
-        envelope.check(arms, base, 4, [2.5])
-    arms = fresh(30, lines.KL, True, seed=1, compiled=False)
-    arms[base + envelope.WIDTH * 3 + envelope.MOST] = 7.0
+        envelope.check(tree, 4, [2.5])
+    tree = fresh(30, formulas.KL, True, seed=1, compiled=False).room
+    tree[envelope.WIDTH * 3 + envelope.MOST] = 7.0
     with pytest.raises(AssertionError, match="extreme slopes of node 3"):
-        envelope.check(arms, base, 4, [2.5])
-    arms = fresh(30, lines.KL, True, seed=1, compiled=False)
-    arms[envelope.bucket_of(base, 4, 5) + 2 * envelope.BUCKET] += 1.0
+        envelope.check(tree, 4, [2.5])
+    tree = fresh(30, formulas.KL, True, seed=1, compiled=False).room
+    tree[envelope.bucket_of(4, 5) + 2 * envelope.BUCKET] += 1.0
     with pytest.raises(AssertionError, match="one place"):
-        envelope.check(arms, base, 4, [2.5])
+        envelope.check(tree, 4, [2.5])
 
 
 def test_nearly_equal_lines() -> None:
@@ -149,25 +150,25 @@ def test_nearly_equal_lines() -> None:
         slopes = [0.7 + float(rng.integers(-4, 5)) * 2.0 ** -int(rng.choice([20, 40, 52])) for _ in range(count)]
         order = sorted(range(count), key=lambda arm: slopes[arm])
         for place, arm in enumerate(order):
-            envelope.set_line(tree, 0, size, place, costs[arm], slopes[arm], arm)
+            envelope.set_line(tree, size, place, costs[arm], slopes[arm], arm)
         margin = 2.0**-48 * 6.0
-        envelope.settle_all(tree, 0, size, 1.0, margin)
+        envelope.settle_all(tree, size, 1.0, margin)
         for _ in range(200):
             price = float(rng.uniform(0, 5)) if rng.random() < 0.5 else 1.0 + float(rng.integers(-9, 10)) * 2.0**-50
             scores = [(costs[arm] - price * slopes[arm], arm) for arm in range(count)]
-            assert lowest(tree, 0, size, price, margin) == min(scores)[1], trial
+            assert lowest(tree, size, price, margin) == min(scores)[1], trial
             arm = int(rng.integers(count))
             slopes[arm] += float(rng.integers(-2, 3)) * 2.0**-52
-            update(tree, 0, size, order.index(arm), costs[arm], slopes[arm], price, margin)
+            update(tree, size, order.index(arm), costs[arm], slopes[arm], price, margin)
 
 
 def test_sorting() -> None:
     rng = np.random.default_rng(0)
     for count in (1, 2, 3, 17, 100):
         keys = np.round(rng.random(count), 1).tolist()
-        cells = [0.0] * (4 * count) + keys
-        flat.sort_by(cells, 0, 4 * count, 1, count)
-        assert [int(c) for c in cells[:count]] == sorted(range(count), key=lambda k: keys[k])
+        table = Table(TableHead(arms=count), [ArmRow(upper=key) for key in keys], [0.0] * (4 * count))
+        sort_by_slope(table)
+        assert [int(arm) for arm in table.room[:count]] == sorted(range(count), key=lambda k: keys[k])
 
 
 class Kl(bounds.KL):
@@ -205,15 +206,14 @@ def test_compiled_uncompiled_and_objects_play_the_same_arms(menu: Menu, kind: st
         Selector(menu, 0.8, horizon, bounds=kind),
         Selector(menu, 0.8, horizon, bounds=own, chooser=Optimist()),
     ]
-    plain = Selector(menu, 0.8, horizon, bounds=kind)
-    learner = plain._learner
-    assert isinstance(learner, FlatLearner)
-    learner.arms, learner.compiled = list(map(float, learner.arms)), False
-    plain._ledger.book = [*map(float, plain._ledger.book)]
-    plain._set_up()
-    assert plain._desk is None
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SUFFICE_NO_COMPILE", "1")
+        plain = Selector(menu, 0.8, horizon, bounds=kind)
+    assert isinstance(plain.learner, TableLearner)
+    assert plain.learner.compiled is None
+    assert isinstance(plain._engine, Plain)
     contestants.append(plain)
-    assert isinstance(contestants[1]._learner, OwnLearner)
+    assert isinstance(contestants[1].learner, CustomLearner)
     rng = np.random.default_rng(0)
     truth = np.concatenate([[0.0] * menu.has_nothing, np.sort(rng.random(len(menu.options))), [1.0]])
     out: list[list[Any]] = []
@@ -233,10 +233,8 @@ def test_compiled_uncompiled_and_objects_play_the_same_arms(menu: Menu, kind: st
                 selector.tell(decision, success, cost if known is None else None)
     assert len({selector.told for selector in contestants}) == 1
     states = [selector.state() for selector in contestants]
-    for state in states:
-        del state["counts"]["settled"]  # a note for the next interrupt, which the short way does not need
-    assert states[0]["counts"] == states[1]["counts"] == states[2]["counts"]
-    assert states[0]["tally"] == states[1]["tally"] == states[2]["tally"]
+    assert states[0]["accounts"] == states[1]["accounts"] == states[2]["accounts"]
+    assert len({json.dumps(state["learner"]["tally"]) for state in states}) == 1
 
 
 def test_without_the_compiler_the_same_arms() -> None:
@@ -256,32 +254,46 @@ def test_without_the_compiler_the_same_arms() -> None:
     assert len(set(runs[0].split())) > 20
 
 
-def test_small_menus_need_no_compiler() -> None:
+def test_small_menus_need_no_compiler(tmp_path: Path) -> None:
+    """Unless machine code lies in the cache already."""
+    empty = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
     code = (
         "import sys, suffice; s = suffice.Selector(suffice.Menu.top_k([5, 10], classes=100), 0.9); "
         "s.tell(s.ask(), True); s.ask(); print('numba' in sys.modules)"
     )
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=empty)
+    assert done.stdout == "False\n"
+
+
+@needs_compiler
+def test_small_menus_use_machine_code_that_is_at_hand() -> None:
+    warmup()  # leaves it in the cache
+    code = (
+        "import sys, suffice; s = suffice.Selector(suffice.Menu.top_k([5, 10], classes=100), 0.9); "
+        "s.tell(s.ask(), True); s.ask(); print('numba' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "True\n"
 
 
 def test_unplayed_lines_of_the_paper_are_infinite_and_scanned() -> None:
-    arms = fresh(100, lines.PAPER, False, seed=0, compiled=False)
-    assert flat.cheapest(arms, 1.0) == 1
-    assert math.isinf(arms[layout.cell(layout.UPPER, 1)])
+    table = fresh(100, formulas.PAPER, False, seed=0, compiled=False)
+    assert cheapest(table, 1.0) == 1
+    assert math.isinf(column(table, "upper")[1])
 
 
 @pytest.mark.parametrize(
-    "target", [1 / 3, 0.123456789, Fraction(10**40 - 1, 3 * 10**40), 0.999999, Fraction(999_999, 10**6)]
+    "target", [1 / 3, 0.123456789, Fraction(10**40 - 1, 3 * 10**40), 0.999999, Fraction(999_999, 10**6), 0.999999999]
 )
 @pytest.mark.parametrize("options", [3, 120])
 def test_fine_targets_stay_in_whole_numbers(target: Any, options: int) -> None:
-    """Compiled whole numbers have 64 bits: a target that needs more is kept in Python's, also once all is warm."""
+    """Compiled whole numbers have 64 bits: in billionths every target fits, also once all is warm."""
     if available():
         warmup()
-    phi = Fraction(str(target)) if isinstance(target, float) else target
+    phi = promised(target)
     menu = Menu({i: (i + 1) / 200 for i in range(options)}, everything="all", nothing="none")
     selector = Selector(menu, target)
-    assert (selector._desk is not None) == (available() and phi.denominator <= 10**6)
+    assert isinstance(selector._engine, Compiled) == available()
     rng = np.random.default_rng(0)
     successes = 0
     for told in range(1, 1500):
@@ -313,16 +325,14 @@ def test_a_compiled_selector_goes_on_where_there_is_no_compiler(monkeypatch: pyt
     packed = pickle.dumps(selector)
     monkeypatch.setenv("SUFFICE_NO_COMPILE", "1")
     plain = pickle.loads(packed)
-    assert plain._desk is None
-    assert isinstance(plain._ledger.book, list)
+    assert isinstance(plain._engine, Plain)
     for _ in range(300):
         one, other = selector.ask(), plain.ask()
         assert (one.arm, one.dual) == (other.arm, other.dual)
         success = bool(rng.random() < 0.3 + 0.7 * (menu.known_cost(one.arm) or 0))
         selector.tell(one, success)
         plain.tell(other, success)
-    counts = [one.state()["counts"] | {"settled": None} for one in (plain, selector)]
-    assert counts[0] == counts[1]
+    assert plain.state()["accounts"] == selector.state()["accounts"]
 
 
 @needs_compiler
@@ -345,5 +355,5 @@ def test_where_nothing_can_be_kept_it_is_compiled_all_the_same(monkeypatch: pyte
         return 2.0 * number
 
     before = numba.config.CACHE_DIR  # type: ignore[attr-defined]
-    assert fast(double)(3.0) == 6.0
+    assert compiled(double)(3.0) == 6.0
     assert before == numba.config.CACHE_DIR  # type: ignore[attr-defined]

@@ -4,7 +4,7 @@ import copy
 import json
 import math
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
 from typing import Any
@@ -13,6 +13,7 @@ from unittest import mock
 import hypothesis.strategies as st
 import numpy as np
 import pytest
+from book import promised
 from hypothesis import given, settings
 from naive_memory import (
     ANY,
@@ -28,14 +29,16 @@ from naive_memory import (
     watch,
     world_of,
 )
+from tables import as_table, put
 
 from suffice import InvalidArgument, Menu, Selector, StateError, optimum, paper, simulate, warmup
 from suffice.bounds import KL, HalfLog
 from suffice.choosers import Optimist
-from suffice.kernels import layout
-from suffice.kernels import memory as kernel
-from suffice.kernels.compile import available, fast
-from suffice.learner import FlatLearner
+from suffice.kernels.compiler import available
+from suffice.kernels.compiler import compiled as twin_of
+from suffice.learning import forgetting
+from suffice.learning.records import Lesson, Table
+from suffice.learning.table_learner import TableLearner, as_arrays, check_tally
 from suffice.memory import LONGEST, Discount, Full, Reset, Window, named_memory
 from suffice.streams import Apis, LabelRanks, Phases, Points
 from suffice.streams.shapes import Beta
@@ -71,15 +74,27 @@ def selector_of(menu: Menu, target: float = 0.8, *, compiled: bool = True, **rul
     """A selector whose learner runs as wanted, now and later."""
     with uncompiled(not compiled):
         selector = Selector(menu, target, **rules)
-    learner = selector._learner
-    assert not isinstance(learner, FlatLearner) or learner.compiled == (compiled and available())
+    learner = selector.learner
+    if isinstance(learner, TableLearner):
+        assert (learner.compiled is not None) == (compiled and available())
     return selector
 
 
-def learner_of(menu: Menu, memory: str, *, compiled: bool = True) -> FlatLearner:
-    learner = selector_of(menu, compiled=compiled, memory=memory, bounds="half-log")._learner
-    assert isinstance(learner, FlatLearner)
+def learner_of(menu: Menu, memory: str, *, compiled: bool = True) -> TableLearner:
+    learner = selector_of(menu, compiled=compiled, memory=memory, bounds="half-log").learner
+    assert isinstance(learner, TableLearner)
     return learner
+
+
+def teach(learner: TableLearner, arm: int, success: float, cost: float | None, *, late: bool = False) -> None:
+    """Have an outcome learned at a price of 2.5."""
+    spent = math.nan if cost is None else cost
+    learner.follow(Lesson(arm, success, spent, 0.0, 0, True, not late, True), 2.5, 2.5)
+
+
+def both_kinds(table: Table) -> list[tuple[Table, Callable[[Any], Any]]]:
+    """A plain table, and a copy as arrays; each with what makes a function its kind."""
+    return [(table, lambda function: function), (as_table(as_arrays(table), compiled=True), twin_of)]
 
 
 # --- the sums of pools
@@ -128,24 +143,23 @@ def test_the_sums_are_those_of_the_order(menu: Menu, seed: int, whole: bool) -> 
     now = before + np.stack([later, later * rng.random(menu.arms)], axis=1)
     if whole:
         before, now = np.floor(before), np.floor(now)
-    arms = list(learner_of(menu, "reset", compiled=False).arms)
-    moment = kernel.moment_at(arms, 0, 1)
+    table = learner_of(menu, "reset", compiled=False).table
+    moment = forgetting.moment_at(table, 0, 1)
     for arm in range(menu.arms):
-        arms[moment + 1 + arm], arms[moment + 1 + menu.arms + arm] = before[arm].tolist()
-        arms[layout.cell(layout.PLAYS, arm)], arms[layout.cell(layout.SUCCESSES, arm)] = now[arm].tolist()
-    levels = int(arms[int(arms[layout.MEMORY]) + kernel.LEVELS])
-    room = kernel.moment_at(arms, levels, 0)
+        table.room[moment + 1 + arm], table.room[moment + 1 + menu.arms + arm] = before[arm].tolist()
+        table.arms[arm].plays, table.arms[arm].successes = now[arm].tolist()
+    room = forgetting.moment_at(table, table.head.memory_levels, 0)
     wanted = naive_sums(menu, before, now)
     found = []
-    for cells, function in ((arms, kernel._pool), (np.array(arms), fast(kernel._pool))):
-        function(cells, moment, room)
-        rows = np.array(cells[room : room + 8 * menu.arms]).reshape(menu.arms, 8)[menu.interior]
+    for kind, made in both_kinds(table):
+        made(forgetting._pool)(kind, moment, room)
+        rows = np.array(kind.room[room : room + 8 * menu.arms]).reshape(menu.arms, 8)[menu.interior]
         np.testing.assert_allclose(rows, wanted, atol=1e-9, rtol=0)
         assert not whole or np.array_equal(rows, wanted)
         assert np.array_equal(rows[:, ::2], np.rint(rows[:, ::2]))  # plays are counted exactly
         found.append(rows)
     assert np.array_equal(found[0], found[1])
-    assert room + 8 * menu.arms <= len(arms)
+    assert room + 8 * menu.arms <= len(table.room)
 
 
 # --- whether two means are apart
@@ -161,8 +175,8 @@ def test_apart_is_the_minimum_over_all_probabilities(
     plays: float, others: float, first: float, second: float, level: float
 ) -> None:
     successes, other_successes = plays * first, others * second
-    found = kernel.apart(plays, successes, others, other_successes, level)
-    assert found == fast(kernel.apart)(plays, successes, others, other_successes, level)
+    found = forgetting.apart(plays, successes, others, other_successes, level)
+    assert found == twin_of(forgetting.apart)(plays, successes, others, other_successes, level)
     if first <= second:
         assert not found
         return
@@ -176,14 +190,14 @@ def test_apart_is_the_minimum_over_all_probabilities(
     if exact < needed - margin:
         assert not found
     # Just below what is needed, and just above.
-    for function in (kernel.apart, fast(kernel.apart)) if exact > 1e-3 else ():
+    for function in (forgetting.apart, twin_of(forgetting.apart)) if exact > 1e-3 else ():
         assert function(plays, successes, others, other_successes, level + exact - needed - 2 * margin)
         assert not function(plays, successes, others, other_successes, level + exact - needed + 2 * margin)
 
 
 def test_apart_is_not_put_off_by_late_successes_and_rounding() -> None:
     """More successes than plays, fewer than none, and a mean that rounds to 1: no error, and never a contradiction."""
-    for function in (kernel.apart, fast(kernel.apart)):
+    for function in (forgetting.apart, twin_of(forgetting.apart)):
         assert function(10.0, 110.0, 100.0, 0.0, 5.0)  # the ten since all succeeded, and none before
         assert not function(3.0, 5.0, 3.0, 4.0, 0.0)
         assert not function(3.0, 5.0, 3.0, 3.0, 0.0)
@@ -207,16 +221,16 @@ ONLY = {
 @pytest.mark.parametrize(("before", "since"), ONLY.values(), ids=ONLY.keys())
 def test_each_of_the_four_tests_is_needed(before: Any, since: Any) -> None:
     menu = Menu.top_k([5, 10, 20], classes=100)
-    arms = list(learner_of(menu, "reset", compiled=False).arms)
-    moment = kernel.moment_at(arms, 0, 1)
+    table = learner_of(menu, "reset", compiled=False).table
+    moment = forgetting.moment_at(table, 0, 1)
     for arm in (1, 2, 3):
         (plays, successes), (later, later_successes) = before[arm - 1], since[arm - 1]
-        arms[moment + 1 + arm], arms[moment + 1 + menu.arms + arm] = float(plays), float(successes)
-        arms[layout.cell(layout.PLAYS, arm)] = float(plays + later)
-        arms[layout.cell(layout.SUCCESSES, arm)] = float(successes + later_successes)
+        table.room[moment + 1 + arm], table.room[moment + 1 + menu.arms + arm] = float(plays), float(successes)
+        put(table, "plays", arm, float(plays + later))
+        put(table, "successes", arm, float(successes + later_successes))
     contradiction = since is not ONLY["nothing"][1]
-    assert kernel.contradicted(arms, moment) == contradiction
-    assert fast(kernel.contradicted)(np.array(arms), moment) == contradiction
+    for kind, made in both_kinds(table):
+        assert made(forgetting.contradicted)(kind, moment) == contradiction
 
 
 # --- what is forgotten, against a list of all outcomes
@@ -242,7 +256,7 @@ def test_the_tally_is_that_of_a_list_of_outcomes(menu: Menu, memory: str, compil
     learner, naive = learner_of(menu, memory, compiled=compiled), NAIVE[memory](menu)
     for step, outcome in enumerate(outcomes_of(menu, seed=7, count=1300), 1):
         naive.tell(outcome)
-        learner.learn(outcome.arm, outcome.success, outcome.cost, 1, step, 2.5)
+        teach(learner, outcome.arm, outcome.success, outcome.cost)
         if step % 16 == 0 or naive.count % 32 == 0:
             plays, successes, priced, costs, _, _ = learner.columns()
             inner, wanted = menu.interior, naive.columns()
@@ -250,7 +264,7 @@ def test_the_tally_is_that_of_a_list_of_outcomes(menu: Menu, memory: str, compil
             assert successes[inner] == pytest.approx(wanted[inner, 1], abs=1e-9)
             assert (priced <= plays + 1e-9).all()
             assert (costs <= priced * menu.max_cost * (1 + 1e-9)).all()
-    learner._check()
+    check_tally(learner.columns(), learner.memory, menu.max_cost)
     if isinstance(naive, NaiveReset):
         assert naive.resets >= 1
 
@@ -265,12 +279,12 @@ def test_a_window_forgets_what_came_late_with_its_play(compiled: bool) -> None:
         arm, expired = int(rng.integers(1, 4)), step % 5 == 0
         success = 0.0 if expired else float(rng.random() < 0.4)
         naive.tell(Outcome(arm, success, None))
-        learner.learn(arm, success, None, 1, step, 2.5)
+        teach(learner, arm, success, None)
         given_up += [arm] if expired else []
         if len(given_up) > 3:
             late = given_up.pop(0)
             naive.amend(late, 1.0)
-            learner.learn(late, 1.0, None, 0, step, 2.5)
+            teach(learner, late, 1.0, None, late=True)
         if step % 10 == 0:
             assert learner.columns()[1].tolist() == naive.columns()[:, 1].tolist()
     means = naive.columns()[1:4, 1] / naive.columns()[1:4, 0]
@@ -281,16 +295,16 @@ def test_a_window_forgets_what_came_late_with_its_play(compiled: bool) -> None:
 def test_what_comes_later_than_the_window_is_long_is_not_learned(compiled: bool) -> None:
     told = Menu(["a", "b"], everything="all", max_cost=2.0, nothing="none")
     learner = learner_of(told, "window 16", compiled=compiled)
-    learner.learn(1, 0.0, None, 1, 1, 2.5)
-    for step in range(2, 40):
-        learner.learn(2, 1.0, 0.5, 1, step, 2.5)
-    learner.learn(1, 1.0, 1.5, 0, 39, 2.5)
+    teach(learner, 1, 0.0, None)
+    for _ in range(2, 40):
+        teach(learner, 2, 1.0, 0.5)
+    teach(learner, 1, 1.0, 1.5, late=True)
     assert [column[1] for column in learner.columns()[:4]] == [0.0, 0.0, 0.0, 0.0]
-    learner.learn(1, 0.0, None, 1, 40, 2.5)
-    learner.learn(1, 0.5, 1.5, 0, 40, 2.5)
+    teach(learner, 1, 0.0, None)
+    teach(learner, 1, 0.5, 1.5, late=True)
     assert [column[1] for column in learner.columns()[:4]] == [1.0, 0.5, 1.0, 1.5]
-    for step in range(41, 80):
-        learner.learn(2, 1.0, 0.5, 1, step, 2.5)
+    for _ in range(41, 80):
+        teach(learner, 2, 1.0, 0.5)
     assert [column[1] for column in learner.columns()[:4]] == [0.0, 0.0, 0.0, 0.0]
 
 
@@ -313,7 +327,7 @@ def test_decisions_that_come_back_late_do_no_harm_to_a_reset(compiled: bool) -> 
             for decision in late:
                 selector.tell(decision, True)
             late = []
-        plays, successes = selector._learner.columns()[:2]
+        plays, successes = selector.learner.columns()[:2]
         assert (successes <= plays).all()
     assert selector.certificate().holds
 
@@ -337,7 +351,7 @@ def shares_of(menu: Menu, way: int, streams: int, end: int) -> tuple[float, floa
         rng = np.random.default_rng(seed)
         chances, success = world_of(menu, rng)
         latents = rng.choice(len(chances), p=chances, size=end - 1)
-        worst = fast(watch)(nested, latents, rng.random(end - 1), success, way, 32)
+        worst = twin_of(watch)(nested, latents, rng.random(end - 1), success, way, 32)
         strengths.append(worst[-1] if worst[-1] > worst[end // 2 - 2] else 0.0)
     found = np.array(strengths)
     return float((found > 1.0).mean()), float((found > 0.1).mean())
@@ -368,7 +382,7 @@ def forgotten(trace: Any) -> int:
     menu = trace.method.menu
     inner = menu.interior
     played = (trace.arms >= inner.start) & (trace.arms < inner.stop)
-    return int(played.sum() - trace.method._learner.columns()[0][inner].sum())
+    return int(played.sum() - trace.method.learner.columns()[0][inner].sum())
 
 
 @needs_compiler
@@ -436,7 +450,7 @@ def test_a_shift_is_noticed_and_learning_begins_anew(
         trace = simulate(fresh, stream, last, seed)
         assert forgotten(trace) > 0
         # What counts is the end of the history, to the last outcome.
-        plays, successes = trace.method._learner.columns()[:2]
+        plays, successes = trace.method.learner.columns()[:2]
         kept = int(plays[inner].sum())
         played = np.flatnonzero((trace.arms >= inner.start) & (trace.arms < inner.stop))
         suffix = played[len(played) - kept :]
@@ -464,7 +478,7 @@ def test_no_memory_touches_the_promise(
 ) -> None:
     """Shifts, attacks that see the dual, outcomes that come late, reloading: an independent count at every outcome."""
     rng = np.random.default_rng(seed)
-    goal = target if isinstance(target, Fraction) else Fraction(str(target))
+    goal = promised(target)
     with uncompiled(not compiled):
         selector = Selector(menu, target, memory=memory, chooser=chooser, seed=seed)
         successes, late = Fraction(0), []
@@ -500,21 +514,20 @@ def test_no_memory_touches_the_promise(
 def test_a_reset_changes_neither_counts_nor_debt(compiled: bool, chooser: str) -> None:
     """Tally and count of the memory go down; told, successes, debt and cost go on as if nothing had happened."""
     selector = selector_of(CHAIN, 0.8, compiled=compiled, chooser=chooser)
-    cells = selector._learner.arms
-    place = int(cells[layout.MEMORY]) + kernel.COUNT
-    told, successes, resets, noted = 0, 0, 0, 0.0
+    told, successes, resets, noted = 0, 0, 0, 0
     for step in range(1200):
         decision = selector.ask()
         success = decision.is_everything or (not decision.is_nothing and step < 600)
         selector.tell(decision, success)
         told, successes = told + 1, successes + success
-        resets += bool(selector._learner.arms[place] < noted)
-        noted = selector._learner.arms[place]
+        counted = selector.learner.head.memory_count
+        resets += counted < noted
+        noted = counted
         assert (selector.told, selector.successes) == (told, successes)
         assert selector.debt == pytest.approx(0.8 * told - successes)
         assert selector.debt <= 0.8
     assert resets >= 1
-    assert selector._learner.columns()[0][CHAIN.interior].sum() < 600
+    assert selector.learner.columns()[0][CHAIN.interior].sum() < 600
 
 
 # --- a shift that ends
@@ -563,7 +576,7 @@ def played(selector: Selector, seed: int, count: int, cuts: tuple[int, ...] = ()
         selector.tell(decision, success, cost)
         found.append((decision.arm, decision.dual))
     state = selector.state()
-    return [*found, {name: state[name] for name in ("tally", "kept", "hint")}]
+    return [*found, {"learner": state["learner"], "hints": [one["hints"] for one in state["accounts"]]}]
 
 
 @compiled_or_not
@@ -611,7 +624,7 @@ def busy(memory: str, menu: Menu = CHAIN) -> Any:
 
 def spoil(state: Any, what: str) -> None:
     """One thing that no selector has ever saved."""
-    past = state["kept"]["past"]
+    past = state["learner"]["past"]
     used = [moment for moment in past.get("moments", []) if moment[1]]
     if what == "count":
         past["count"] = -1
@@ -645,7 +658,7 @@ def spoil(state: Any, what: str) -> None:
         used[0][1][0][1:] = [10**9, 0]
     elif what == "more successes than now":
         row = used[0][1][0]
-        plays = next(plays for arm, plays, *_ in state["tally"] if arm == row[0])
+        plays = next(plays for arm, plays, *_ in state["learner"]["tally"] if arm == row[0])
         row[1:] = [plays, plays]
     elif what == "a boundary arm":
         past["ring"][0][0] = 5
@@ -673,7 +686,7 @@ ONLY_WINDOW = ["a boundary arm", "a cost out of range", "a negative cost", "an i
 )
 def test_a_past_that_cannot_be_is_refused(memory: str, what: str) -> None:
     state = busy(memory)
-    assert Selector.from_state(copy.deepcopy(state)).state()["kept"] == state["kept"]
+    assert Selector.from_state(copy.deepcopy(state)).state()["learner"] == state["learner"]
     spoil(state, what)
     with pytest.raises(StateError):
         Selector.from_state(state)
@@ -683,7 +696,7 @@ def test_a_past_that_cannot_be_is_refused(memory: str, what: str) -> None:
 @pytest.mark.parametrize("memory", ["reset", "window 50", "discount 50"])
 def test_a_past_of_another_kind_is_refused(memory: str, past: Any) -> None:
     state = busy(memory)
-    state["kept"]["past"] = past
+    state["learner"]["past"] = past
     with pytest.raises(StateError):
         Selector.from_state(state)
 
@@ -698,7 +711,7 @@ def test_a_saved_memory_that_cannot_be_is_refused(memory: Any) -> None:
 
 def test_a_count_that_is_read_leaves_room_to_go_on() -> None:
     state = busy_twin("reset")
-    state["kept"]["past"]["count"] = 10**15 - 100
+    state["learner"]["past"]["count"] = 10**15 - 100
     with pytest.raises(StateError, match="count must be at most"):
         Selector.from_state(state)
 
@@ -708,7 +721,7 @@ def test_a_count_that_is_read_leaves_room_to_go_on() -> None:
 def test_whatever_is_read_is_refused_or_works(data: Any, memory: str) -> None:
     """Any one number of the past may be any other: StateError, or a selector that goes on and keeps its promise."""
     state = busy_twin(memory)
-    past = state["kept"]["past"]
+    past = state["learner"]["past"]
     paths = list(leaves(past))
     path = data.draw(st.sampled_from(paths))
     value = data.draw(
@@ -825,6 +838,6 @@ def test_the_shortest_spans_work(memory: str, compiled: bool) -> None:
     for _ in range(300):
         decision = selector.ask()
         selector.tell(decision, decision.is_everything or (not decision.is_nothing and bool(rng.random() < 0.8)))
-        plays = selector._learner.columns()[0][INTERVALS.interior]
+        plays = selector.learner.columns()[0][INTERVALS.interior]
         assert plays.sum() <= 1.5 * int(memory.split()[1]) + 2
     assert selector.certificate().holds

@@ -10,7 +10,7 @@ from typing import Any
 import hypothesis.strategies as st
 import numpy as np
 import pytest
-from book import EVERYTHING, NOTHING, OTHER, Book
+from book import EVERYTHING, NOTHING, OTHER, Book, promised
 from hypothesis import settings
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
@@ -100,7 +100,7 @@ class Attack(RuleBasedStateMachine):
         self, goal: Any, options: int, has_nothing: bool, known: bool, moves: str, size: float, start: Any, bounds: str,
         chooser: str, max_pending: int | None, patience: float | None, seed: int, compiled: bool,
     ) -> None:  # fmt: skip
-        phi = Fraction(str(goal)) if isinstance(goal, float) else goal
+        phi = promised(goal)
         costs = np.linspace(0.01, 0.9, options) if known else None
         boundary: dict[str, Any] = {"nothing": "none"} if has_nothing else {}
         self.menu = Menu([f"o{i}" for i in range(options)], everything="all", costs=costs, **boundary)
@@ -334,7 +334,7 @@ def test_never_behind_on_long_runs(
     boundary: dict[str, Any] = {"nothing": "none"} if has_nothing else {}
     menu = Menu({"a": 0.1, "b": 0.2, "c": 0.6}, everything="all", **boundary)
     selector = Selector(menu, target, slack=slack)
-    phi = Fraction(str(target)) if isinstance(target, float) else target
+    phi = promised(target)
     book = Book(phi, slack, Fraction(1), has_nothing)
     rng = np.random.default_rng(0)
     for step in range(1500):
@@ -355,7 +355,7 @@ def test_never_behind_on_long_runs(
 def test_the_threshold_is_never_behind(adversary: str, target: float, start: Any) -> None:
     selector = ThresholdSelector(target, low=2, high=12, slack=20, start=start)
     safe = {"safe": Fraction(1), "cheap": Fraction(0)}.get(start, Fraction(1, 2))
-    book = Book(Fraction(str(target)), 20, safe, True)
+    book = Book(promised(target), 20, safe, True)
     rng = np.random.default_rng(1)
     for step in range(1500):
         decision = selector.ask()

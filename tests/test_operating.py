@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from suffice.certificate import STATUSES
+from suffice.promise.certificate import STATUSES
 from suffice.service.http.metrics import COUNTERS, GAUGES
 from suffice.service.keeper import Keeper
 from suffice.service.plans import Plan

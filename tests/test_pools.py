@@ -8,25 +8,23 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from naive_bounds import NaiveBounds
+from tables import cells, column, fresh_table, head_of, put, put_head, tell, twin
 
 from suffice import Fleet, InvalidArgument, Menu, Selector
-from suffice.blocks import blocks
 from suffice.bounds import NAMED
-from suffice.kernels import arms as flat
-from suffice.kernels import envelope, layout, lines
-from suffice.kernels.arms import cheapest as flat_cheapest
-from suffice.kernels.arms import learn as flat_learn
-from suffice.kernels.arms import scan
-from suffice.kernels.closure import close
-from suffice.kernels.compile import available, fast
-from suffice.kernels.pools import tighten
-from suffice.memory import FULL
+from suffice.kernels.compiler import available
+from suffice.learning import bound_formulas as formulas
+from suffice.learning import envelope
+from suffice.learning.arm_table import catch_up, cheapest, learn_arm, refresh, scan, start_epoch
+from suffice.learning.interval_closure import close
+from suffice.learning.pooling import tighten
+from suffice.learning.records import Lesson, Table
 
 needs_compiler = pytest.mark.skipif(not available(), reason="the extra `fast` is not installed")
 COMPILED = [False, pytest.param(True, marks=needs_compiler)]
 QUICK = [Phase.explicit, Phase.reuse, Phase.generate]  # shrinking lists of tallies would take minutes
 CLOSE = 1e-7  # `kl_upper` ends a little above the root
-CODES = {"contained": lines.CONTAINED, "closed": lines.CLOSED}
+CODES = {"contained": formulas.CONTAINED, "closed": formulas.CLOSED}
 
 
 def multiple(a: int, b: int) -> bool:
@@ -47,41 +45,23 @@ MENUS = {
 INTERVALS = {name: menu for name, menu in MENUS.items() if name.startswith("intervals")}
 
 
-def fresh(menu: Menu, code: int, *, compiled: bool, tree: bool = False, horizon: int = 0) -> Any:
-    """Arms as a learner lays them out, with a tree even where the menu is small."""
-    size = envelope.leaf_count(menu.arms) if tree else 0
-    at = layout.length(menu.arms, size)
-    block = blocks(menu, code, None, FULL, 0)[layout.POOLS]
-    cells = np.zeros(at + block.size)
-    cells[at:] = block
-    cells[layout.ARMS], cells[layout.SIZE] = menu.arms, size
-    cells[layout.POOLS] = at if block.size else 0
-    costs = menu.costs if menu.costs is not None else np.zeros(0)
-    arms: Any = cells if compiled else cells.tolist()
-    twin(flat.lay_out, compiled)(
-        arms, costs if compiled else costs.tolist(), code, menu.max_cost, float(menu.everything_success),
-        menu.has_nothing, horizon, 5.0,
-    )  # fmt: skip
-    return arms
-
-
-def twin(function: Any, compiled: bool) -> Any:
-    return fast(function) if compiled else function
-
-
-def column(menu: Menu, arms: Any, which: int) -> dict[int, float]:
+def inner(menu: Menu, table: Table, name: str) -> dict[int, float]:
     """One number per interior arm."""
-    return {arm: float(arms[layout.cell(which, arm)]) for arm in range(menu.arms)[menu.interior]}
+    return dict(enumerate(column(table, name)[menu.interior].tolist(), int(menu.has_nothing)))
 
 
-def play(arms: Any, menu: Menu, naive: NaiveBounds, tallies: list[tuple[int, float]], told: int) -> None:
+def play(table: Table, naive: NaiveBounds, tallies: list[tuple[int, float]], told: int) -> None:
     """Put tallies in place as if they had been told, in both."""
     naive.told = told
     naive.enter(told + 1)
-    flat.enter(arms, told + 1)
+    head = head_of(table)
+    start_epoch(head, told + 1)
+    for name in ("epoch_end", "refresh_after", "level", "margin"):
+        put_head(table, name, getattr(head, name))
     for arm, (plays, share) in zip(naive.arms, tallies, strict=False):
         naive.plays[arm], naive.successes[arm] = plays, plays * share
-        arms[layout.cell(layout.PLAYS, arm)], arms[layout.cell(layout.SUCCESSES, arm)] = plays, plays * share
+        put(table, "plays", arm, plays)
+        put(table, "successes", arm, plays * share)
 
 
 TALLIES = st.lists(
@@ -101,14 +81,14 @@ TALLIES = st.lists(
 def test_pools_are_sums_over_all_that_contain_an_arm(
     menu: Menu, compiled: bool, tallies: list[tuple[int, float]], told: int
 ) -> None:
-    arms, naive = fresh(menu, lines.CONTAINED, compiled=compiled), NaiveBounds(menu)
-    play(arms, menu, naive, tallies, told)
-    twin(tighten, compiled)(arms)
+    table, naive = fresh_table(menu, formulas.CONTAINED, compiled=compiled), NaiveBounds(menu)
+    play(table, naive, tallies, told)
+    twin(tighten, compiled)(table)
     for arm in naive.arms:
         naive.pooled(arm)
     # Without an order there are no pools; a line of its own is no part of `tighten`.
     want = dict.fromkeys(naive.arms, 1.0) if menu.contains is None else naive.upper
-    assert column(menu, arms, layout.UPPER) == pytest.approx(want, abs=CLOSE)
+    assert inner(menu, table, "upper") == pytest.approx(want, abs=CLOSE)
 
 
 @pytest.mark.parametrize("compiled", COMPILED)
@@ -119,10 +99,10 @@ def test_the_closure_is_a_shortest_path(
     menu: Menu, compiled: bool, tallies: list[tuple[int, float]], told: int
 ) -> None:
     """Any tallies, also such as contradict one another: then nothing is changed."""
-    arms, naive = fresh(menu, lines.CLOSED, compiled=compiled), NaiveBounds(menu, closed=True)
-    play(arms, menu, naive, tallies, told)
-    assert twin(close, compiled)(arms) == naive.close()
-    assert column(menu, arms, layout.UPPER) == pytest.approx(naive.upper, abs=CLOSE)
+    table, naive = fresh_table(menu, formulas.CLOSED, compiled=compiled), NaiveBounds(menu, closed=True)
+    play(table, naive, tallies, told)
+    assert twin(close, compiled)(table) == naive.close()
+    assert inner(menu, table, "upper") == pytest.approx(naive.upper, abs=CLOSE)
     if naive.contradicted:
         assert set(naive.upper.values()) == {1.0}
 
@@ -135,16 +115,16 @@ def test_a_world_there_is_is_not_contradicted(menu: Menu, compiled: bool, seed: 
     """Tallies of a distribution with atoms on the grid and off it: the closure holds, and bounds what was never played."""
     rng = np.random.default_rng(seed)
     points = np.where(rng.random(40) < 0.5, rng.integers(0, 61, 40) / 60, rng.random(40))
-    arms, naive = fresh(menu, lines.CLOSED, compiled=compiled), NaiveBounds(menu, closed=True)
+    table, naive = fresh_table(menu, formulas.CLOSED, compiled=compiled), NaiveBounds(menu, closed=True)
     tallies, truth = [], {}
     for arm in naive.arms:
         low, high = menu.option(arm)
         truth[arm] = float(((points >= low - 1e-9) & (points <= high + 1e-9)).mean())
         tallies.append((plays if rng.random() < 0.4 else 0, truth[arm]))
-    play(arms, menu, naive, tallies, told)
-    assert twin(close, compiled)(arms)
+    play(table, naive, tallies, told)
+    assert twin(close, compiled)(table)
     assert naive.close()
-    upper = column(menu, arms, layout.UPPER)
+    upper = inner(menu, table, "upper")
     assert upper == pytest.approx(naive.upper, abs=CLOSE)
     assert all(upper[arm] >= truth[arm] - 1e-9 for arm in naive.arms)
 
@@ -158,8 +138,7 @@ def test_step_by_step_as_written_down(menu: Menu, kind: str, compiled: bool, hor
     rng = np.random.default_rng(3)
     closed = kind == "closed" and menu in INTERVALS.values()
     naive = NaiveBounds(menu, closed=closed, horizon=horizon)
-    arms = fresh(menu, CODES[kind], compiled=compiled, tree=True, horizon=horizon or 0)
-    learn = twin(flat.learn, compiled)
+    table = fresh_table(menu, CODES[kind], compiled=compiled, tree=True, horizon=horizon or 0)
     favourite = int(rng.integers(menu.arms))
     for told in range(1, 280):
         if told % 40 == 0:
@@ -168,28 +147,28 @@ def test_step_by_step_as_written_down(menu: Menu, kind: str, compiled: bool, hor
         success = {menu.arms - 1: 1.0}.get(arm, float(np.round(rng.random() ** 0.5, int(rng.integers(0, 3)))))
         cost = float(rng.random()) if menu.costs is None else None
         naive.tell(arm, success, cost)
-        learn(arms, arm, success, np.nan if cost is None else cost, 1, told, float(rng.uniform(0, 5)))
-        assert column(menu, arms, layout.UPPER) == pytest.approx(naive.upper, abs=CLOSE), told
+        tell(table, arm, success, np.nan if cost is None else cost, float(rng.uniform(0, 5)), compiled=compiled)
+        assert inner(menu, table, "upper") == pytest.approx(naive.upper, abs=CLOSE), told
         if menu.costs is None:
-            assert column(menu, arms, layout.LOWER) == pytest.approx(naive.lower, abs=CLOSE), told
+            assert inner(menu, table, "lower") == pytest.approx(naive.lower, abs=CLOSE), told
     assert min(naive.upper.values()) < 1.0
 
 
 def test_bounds_fall_within_an_epoch_and_are_free_in_the_next() -> None:
     """A lucky start of failures is kept until the epoch is over, and not beyond."""
     menu = MENUS["chain"]
-    arms = fresh(menu, lines.CONTAINED, compiled=False)
-    seen = [arms[layout.cell(layout.UPPER, 1)]]
+    table = fresh_table(menu, formulas.CONTAINED, compiled=False)
+    seen = [column(table, "upper")[1]]
     for told in range(1, 600):
-        flat.learn(arms, 1, 0.0 if told < 140 else 1.0, np.nan, 1, told, 1.0)
-        seen.append(arms[layout.cell(layout.UPPER, 1)])
+        tell(table, 1, 0.0 if told < 140 else 1.0, np.nan, 1.0)
+        seen.append(column(table, "upper")[1])
     for told in range(1, 600):
         begins = (told + 1) & told == 0  # an epoch begins at a power of two
         assert seen[told] <= seen[told - 1] or begins, told
         # What the tally alone allows now is more, or what is kept.
-        alone = lines.upper_of(
-            lines.HALF_LOG, float(max(0, told - 139)), float(told),
-            lines.level_of(lines.HALF_LOG, 0, lines.epoch_of(told + 1, 0)[1]),
+        alone = formulas.upper_of(
+            formulas.HALF_LOG, float(max(0, told - 139)), float(told),
+            formulas.level_of(formulas.HALF_LOG, 0, formulas.epoch_of(told + 1, 0)[1]),
         )  # fmt: skip
         assert seen[told] <= alone + 1e-12
         if begins:
@@ -201,21 +180,20 @@ def test_bounds_fall_within_an_epoch_and_are_free_in_the_next() -> None:
 def test_a_contradiction_leaves_the_bounds_as_they_were(compiled: bool) -> None:
     """Two intervals that do not meet and both always succeed: no distribution does that."""
     menu = Menu.intervals(step=0.125)
-    arms = fresh(menu, lines.CLOSED, compiled=compiled)
-    learn = twin(flat.learn, compiled)
+    table = fresh_table(menu, formulas.CLOSED, compiled=compiled)
     one, other = menu.arm((0.0, 0.25)), menu.arm((0.5, 0.75))
     for told in range(1, 3000):
-        learn(arms, one if told % 2 else other, 1.0, np.nan, 1, told, 2.0)
-    before = column(menu, arms, layout.UPPER)
-    assert not twin(close, compiled)(arms)
-    assert column(menu, arms, layout.UPPER) == before
+        tell(table, one if told % 2 else other, 1.0, np.nan, 2.0, compiled=compiled)
+    before = inner(menu, table, "upper")
+    assert not twin(close, compiled)(table)
+    assert inner(menu, table, "upper") == before
     assert before[one] == before[other] == 1.0
     # A world that is possible: half of the points in either. Now they say something of all others.
-    arms = fresh(menu, lines.CLOSED, compiled=compiled)
+    table = fresh_table(menu, formulas.CLOSED, compiled=compiled)
     for told in range(1, 3000):
-        learn(arms, one if told % 2 else other, float(told % 4 < 2), np.nan, 1, told, 2.0)
-    assert twin(close, compiled)(arms)
-    upper = column(menu, arms, layout.UPPER)
+        tell(table, one if told % 2 else other, float(told % 4 < 2), np.nan, 2.0, compiled=compiled)
+    assert twin(close, compiled)(table)
+    upper = inner(menu, table, "upper")
     assert upper[menu.arm((0.875, 1.0))] < 0.2  # never played, nor is any that contains it
     assert upper[menu.arm((0.75, 1.0))] > 0.5  # all of the other's points might lie at 0.75
     assert upper[one] > 0.5
@@ -228,14 +206,14 @@ def test_where_there_are_no_differences_closed_is_contained(menu: Menu, compiled
     if menu in INTERVALS.values():
         return
     rng = np.random.default_rng(1)
-    both = [fresh(menu, code, compiled=compiled) for code in CODES.values()]
-    assert len(both[0]) == len(both[1])
-    for told in range(1, 300):
+    both = [fresh_table(menu, code, compiled=compiled) for code in CODES.values()]
+    assert len(both[0].room) == len(both[1].room)
+    for _ in range(1, 300):
         arm, success = int(rng.integers(menu.arms)), float(rng.random() < 0.5)
-        for arms in both:
-            twin(flat.learn, compiled)(arms, arm, success, 0.3, 1, told, 1.0)
-    both[1][layout.KIND] = both[0][layout.KIND]
-    assert np.array_equal(np.array(both[0]), np.array(both[1]), equal_nan=True)
+        for table in both:
+            tell(table, arm, success, 0.3, 1.0, compiled=compiled)
+    put_head(both[1], "kind", head_of(both[0]).kind)
+    assert np.array_equal(cells(both[0]), cells(both[1]), equal_nan=True)
 
 
 def test_a_fleet_refuses_what_it_has_no_room_for() -> None:
@@ -248,13 +226,13 @@ def test_pools_bound_more_tightly_than_an_arms_own_plays() -> None:
     for name, menu in MENUS.items():
         uppers = []
         for kind in ("half-log", "contained", "closed"):
-            arms = fresh(menu, NAMED[kind].code, compiled=False)
+            table = fresh_table(menu, NAMED[kind].code, compiled=False)
             rng = np.random.default_rng(0)
-            for told in range(1, 512):
+            for _ in range(1, 512):
                 arm = int(rng.integers(menu.arms))
-                flat.learn(arms, arm, float(rng.random() < 0.4), 0.1, 1, told, 1.0)
-            flat.refresh(arms, 511, 1.0, True)
-            uppers.append(np.array(list(column(menu, arms, layout.UPPER).values())))
+                tell(table, arm, float(rng.random() < 0.4), 0.1, 1.0)
+            refresh(table, 1.0, True)
+            uppers.append(column(table, "upper")[menu.interior])
         assert (uppers[0] >= uppers[1]).all()
         assert (uppers[1] >= uppers[2]).all()
         if name != "no order":
@@ -264,17 +242,21 @@ def test_pools_bound_more_tightly_than_an_arms_own_plays() -> None:
 # --- the tree above them
 
 
-def contest(arms: Any, truth: Any, draws: Any, step: float, played: Any) -> int:
+def contest(table: Table, truth: Any, draws: Any, step: float, played: Any) -> int:
     """Play the lowest line at a wandering price, and compare the tree with a scan at every step."""
     price, differences = 2.5, 0
     for told in range(len(draws)):
-        arm = flat_cheapest(arms, price)
-        if arm != scan(arms, price):
+        arm = cheapest(table, price)
+        if arm != scan(table, price):
             differences += 1
         played[told] = arm
         success = 1.0 if draws[told] < truth[arm] else 0.0
         price = min(max(price + step * (0.8 - success), 1e-3), 4.999)
-        flat_learn(arms, arm, success, draws[told] * truth[arm], 1, told + 1, price)
+        table.head.steps += 1
+        lesson = Lesson(arm, success, draws[told] * truth[arm], 0.0, 0, True, True, True)
+        due = learn_arm(table, lesson, price, price)
+        if due > 0:
+            catch_up(table, due, arm, price)
     return differences
 
 
@@ -313,14 +295,14 @@ def truth_of(menu: Menu, seed: int) -> Any:
 
 
 def run_contest(menu: Menu, code: int, step: float, steps: int, *, compiled: bool = True) -> tuple[Any, Any]:
-    arms = fresh(menu, code, compiled=compiled, tree=True)
+    table = fresh_table(menu, code, compiled=compiled, tree=True)
     played = np.zeros(steps, dtype=np.int64)
     draws = np.random.default_rng(menu.arms).random(steps)
     truth = truth_of(menu, menu.arms)
     if not compiled:
         draws, truth = draws.tolist(), truth.tolist()
-    assert twin(contest, compiled)(arms, truth, draws, step, played) == 0
-    return played, np.array(arms)
+    assert twin(contest, compiled)(table, truth, draws, step, played) == 0
+    return played, cells(table)
 
 
 @needs_compiler
@@ -350,7 +332,7 @@ def test_the_tree_chooses_what_a_scan_chooses_among_many(grid: int, steps: int, 
 def test_the_tree_chooses_what_a_scan_chooses_in_long_chains(count: int) -> None:
     menu = Menu.top_k(range(1, count - 1), classes=2 * count)
     assert menu.arms == count
-    run_contest(menu, lines.CONTAINED, 0.5, 20_000 if count < 10_000 else 1_000)
+    run_contest(menu, formulas.CONTAINED, 0.5, 20_000 if count < 10_000 else 1_000)
 
 
 @needs_compiler
@@ -373,17 +355,17 @@ def test_compiled_and_uncompiled_give_the_same_numbers(name: str, kind: str) -> 
 def test_the_invariants_of_the_tree_hold(name: str, kind: str) -> None:
     """After refreshes, too, which change many lines at once."""
     menu = SIZED[name]
-    arms = fresh(menu, CODES[kind], compiled=available(), tree=True)
+    table = fresh_table(menu, CODES[kind], compiled=available(), tree=True)
     rng = np.random.default_rng(2)
     truth, price = truth_of(menu, 1), 2.5
     for told in range(1, 500):
-        arm = twin(flat.cheapest, available())(arms, price)
+        arm = twin(cheapest, available())(table, price)
         success = float(rng.random() < truth[arm])
         price = min(max(price + 0.05 * (0.8 - success), 1e-3), 4.999)
-        twin(flat.learn, available())(arms, arm, success, 0.2, 1, told, price)
+        tell(table, arm, success, 0.2, price, compiled=available())
         if told % 50 == 0:
             prices = [price, *np.linspace(0, 5, 21), *rng.uniform(0, 5, 20)]
-            envelope.check(arms, layout.HEAD + layout.STRIDE * menu.arms, int(arms[layout.SIZE]), prices)
+            envelope.check(table.room, head_of(table).leaves, prices)
 
 
 def test_a_selector_uses_them_by_name_and_by_itself() -> None:

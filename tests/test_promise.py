@@ -1,4 +1,4 @@
-"""The promise by itself: exact arithmetic, rails, and that it rests on the standard library alone."""
+"""The promise by itself: exact arithmetic, limits, and that it rests on the standard library alone."""
 
 import ast
 import math
@@ -14,27 +14,51 @@ import pytest
 from hypothesis import given
 
 import suffice
-from suffice import promise as module
-from suffice.book import slack_of
 from suffice.checks import WHOLE, exact, success_units
-from suffice.promise import EVERYTHING, NOTHING, PRICE, Counts, Promise
+from suffice.learning.prices import price_at
+from suffice.learning.records import Pricing
+from suffice.promise import rules
+from suffice.promise.account import (
+    FREE,
+    SAFE,
+    SKIP,
+    Account,
+    debt,
+    debt_bound,
+    debt_ceiling,
+    grow,
+    limit,
+    reserve,
+    settle,
+    tracked_debt,
+)
+from suffice.promise.rules import Promise
 
 PACKAGE = Path(suffice.__file__).parent
+FILES = [
+    *sorted(path.relative_to(PACKAGE).as_posix() for path in (PACKAGE / "promise").glob("*.py")),
+    "checks.py",
+    "errors.py",
+]
 
 
-@pytest.mark.parametrize("name", ["promise.py", "book.py", "checks.py", "errors.py", "kl.py", "certificate.py"])
+def test_the_promise_is_all_there() -> None:
+    assert {"promise/account.py", "promise/rules.py", "promise/certificate.py", "promise/divergence.py"} < set(FILES)
+
+
+@pytest.mark.parametrize("name", FILES)
 def test_the_promise_rests_on_the_standard_library_alone(name: str) -> None:
     for node in ast.walk(ast.parse((PACKAGE / name).read_text())):
         modules = [node.module] if isinstance(node, ast.ImportFrom) else []
         modules += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
         for imported in modules:
             assert imported is not None
-            own = imported in {f"suffice.{part}" for part in ("book", "checks", "errors", "kl", "promise")}
+            own = imported in ("suffice.checks", "suffice.errors") or imported.startswith("suffice.promise.")
             assert own or imported.split(".")[0] in sys.stdlib_module_names, f"{name} imports {imported}"
 
 
 def test_the_promise_is_small() -> None:
-    for name in ("promise.py", "book.py"):
+    for name in FILES:
         lines = (PACKAGE / name).read_text().splitlines()
         assert len(lines) < 300
 
@@ -51,64 +75,110 @@ def test_a_number_is_what_it_is_written_as(written: Any, meant: Fraction) -> Non
     assert exact("number", written) == meant
 
 
-@given(numerator=st.integers(1, 99), told=st.integers(1, 300))
-def test_debt_zero_is_found_exactly(numerator: int, told: int) -> None:
-    """At debt 0 everything is due, and one success more is enough to leave the rail: no off-by-rounding."""
+@pytest.mark.parametrize(
+    ("written", "units"),
+    [
+        (0.7, 700_000_000), (Fraction(2, 3), 666_666_667), (1 / 3, 333_333_334), (1e-9, 1), (1e-12, 1),
+        (0.999999999, 999_999_999), (Decimal("0.1234567891"), 123_456_790), (Fraction(10**18 - 10**9, 10**18), 999_999_999),
+    ],
+)  # fmt: skip
+def test_a_target_is_rounded_up_to_a_billionth(written: Any, units: int) -> None:
+    """What is promised is never less than what was asked for."""
+    promise = Promise.make(written)
+    assert promise.target == units
+    assert Fraction(promise.target, WHOLE) >= exact("target", written) > Fraction(promise.target - 1, WHOLE)
+    assert promise.rate == units / WHOLE
+
+
+@pytest.mark.parametrize("written", [Fraction(10**17 - 1, 10**17), Fraction(10**50 - 1, 10**50), 0.9999999991])
+def test_a_target_beyond_the_last_billionth_is_refused(written: Any) -> None:
+    with pytest.raises(suffice.InvalidArgument, match=r"target must be at most 0\.999999999"):
+        Promise.make(written)
+
+
+def told(promise: Promise, outcomes: int, units: int, forgiven: int = 0) -> Account:
+    """The account after so many outcomes that came to so many billionths of a success."""
+    account = promise.open()
+    account.outcomes, account.owed, account.successes = outcomes, promise.target * outcomes, units
+    account.forgiven = forgiven
+    if account.debt_growth or account.surplus_growth:
+        grow(account)
+    return account
+
+
+def record(account: Account, units: int, role: int, expired: bool = False) -> None:
+    """Ask in this role, and tell at once."""
+    reserve(account, role)
+    settle(account, role, account.target, units, expired)
+
+
+def pricing_of(promise: Promise) -> Pricing:
+    """Straight prices of these rules."""
+    return Pricing(cap=promise.cap, start=promise.start, step=promise.step or 0.0, slack=promise.slack or 0.0)
+
+
+def dual(promise: Promise, account: Account) -> float:
+    return price_at(pricing_of(promise), tracked_debt(account) / WHOLE, account.outcomes)
+
+
+@given(numerator=st.integers(1, 99), outcomes=st.integers(1, 300))
+def test_debt_zero_is_found_exactly(numerator: int, outcomes: int) -> None:
+    """At debt 0 the safe option is due, and one success more is enough to leave the limit: no off-by-rounding."""
     promise = Promise.make(numerator / 100)
-    counts = Counts(told=100 * told, successes=numerator * told * WHOLE)
-    assert promise.debt(counts) == 0
-    assert promise.rail(counts) == EVERYTHING
-    ahead = Counts(told=100 * told, successes=(numerator * told + 1) * WHOLE)
-    assert promise.rail(ahead) != EVERYTHING
-    behind = Counts(told=100 * told, successes=(numerator * told - 1) * WHOLE)
-    assert promise.rail(behind) == EVERYTHING
+    level = told(promise, 100 * outcomes, numerator * outcomes * WHOLE)
+    assert debt(level) == 0
+    assert limit(level) == SAFE
+    assert limit(told(promise, 100 * outcomes, (numerator * outcomes + 1) * WHOLE)) != SAFE
+    assert limit(told(promise, 100 * outcomes, (numerator * outcomes - 1) * WHOLE)) == SAFE
 
 
 def test_debt_is_exact_after_a_trillion_outcomes() -> None:
     promise = Promise.make(0.7)
-    counts = Counts(told=10**12, successes=(7 * 10**11) * WHOLE)
-    assert promise.rail(counts) == EVERYTHING
-    counts.successes += WHOLE
-    assert promise.rail(counts) == PRICE
-    assert promise.debt(counts) == -1
+    account = told(promise, 10**12, (7 * 10**11) * WHOLE)
+    assert limit(account) == SAFE
+    account.successes += WHOLE
+    assert limit(account) == FREE
+    assert debt(account) == -WHOLE
 
 
 @given(
     target=st.fractions(Fraction(1, 100), Fraction(99, 100), max_denominator=1000),
-    told=st.integers(0, 10**6),
+    outcomes=st.integers(0, 10**6),
     ahead=st.fractions(-5, 2000, max_denominator=1000),
-    slack=st.one_of(st.none(), st.floats(0.1, 1000)),
+    width=st.one_of(st.none(), st.floats(0.1, 1000)),
     safe=st.sampled_from([0.0, 0.25, 1.0]),
 )
-def test_rails_and_dual_against_the_formulas(
-    target: Fraction, told: int, ahead: Fraction, slack: float | None, safe: float
+def test_limits_and_price_against_the_formulas(
+    target: Fraction, outcomes: int, ahead: Fraction, width: float | None, safe: float
 ) -> None:
-    """dual = start + step·debt; everything at dual >= cap, nothing at dual <= 0, as rational arithmetic says."""
-    promise = Promise.make(target, slack=slack, start=safe * float(1 / (1 - target)))
-    units = int((target * told + ahead) * WHOLE)
-    if not 0 <= units <= told * WHOLE:
+    """price = start + step·debt; safe at price >= cap, skip at price <= 0, as rational arithmetic says."""
+    target = Fraction(math.ceil(target * WHOLE), WHOLE)  # what is promised
+    promise = Promise.make(target, slack=width, start=safe * float(1 / (1 - target)))
+    units = int((target * outcomes + ahead) * WHOLE)
+    if not 0 <= units <= outcomes * WHOLE:
         return
-    counts = Counts(told=told, successes=units)
-    debt = target * told - Fraction(units, WHOLE)
+    account = told(promise, outcomes, units)
+    owed = target * outcomes - Fraction(units, WHOLE)
     cap = 1 / (1 - target)
-    bank = Fraction(slack) if slack is not None else Fraction(math.sqrt(max(1, told)))
-    dual = Fraction(promise.start) + Fraction(promise.cap) / bank * debt
-    assert promise.debt(counts) == debt
-    assert promise.dual(counts) == pytest.approx(float(dual), rel=1e-9, abs=1e-9 * float(cap))
-    margin = cap / 10**9
-    if dual > cap + margin:
-        assert promise.rail(counts) == EVERYTHING
-    elif dual < -margin:
-        assert promise.rail(counts) == NOTHING
-    elif margin < dual < cap - margin:
-        assert promise.rail(counts) == PRICE
+    bank = Fraction(width) if width is not None else Fraction(math.sqrt(max(1, outcomes)))
+    price = Fraction(promise.start) + Fraction(promise.cap) / bank * owed
+    assert Fraction(debt(account), WHOLE) == owed
+    assert dual(promise, account) == pytest.approx(float(price), rel=1e-9, abs=1e-9 * float(cap))
+    # The limits are whole billionths of a success: one of these is so much in the price.
+    margin = cap / 10**9 + 2 * cap / bank / WHOLE
+    if price > cap + margin:
+        assert limit(account) == SAFE
+    elif price < -margin:
+        assert limit(account) == SKIP
+    elif margin < price < cap - margin:
+        assert limit(account) == FREE
 
 
-def test_the_rail_is_where_the_number_meant_is() -> None:
-    """A step computed in floating point, 5/sqrt(900), means 1/6: at debt 30 the dual is the cap 5."""
+def test_the_limit_is_where_the_number_meant_is() -> None:
+    """A step computed in floating point, 5/sqrt(900), means 1/6: at debt 30 the price is the cap 5."""
     promise = Promise.make(0.8, step=5 / math.sqrt(900), start="cheap")
-    assert promise.rail(Counts(told=100, successes=50 * WHOLE)) == EVERYTHING  # debt 30
-    assert promise.rail(Counts(told=101, successes=51 * WHOLE)) == PRICE  # debt 29.8
+    assert limit(told(promise, 100, 50 * WHOLE)) == SAFE  # debt 30
+    assert limit(told(promise, 101, 51 * WHOLE)) == FREE  # debt 29.8
 
 
 def test_counts_add_up_in_any_order() -> None:
@@ -116,32 +186,32 @@ def test_counts_add_up_in_any_order() -> None:
     promise = Promise.make(0.9)
     rng = np.random.default_rng(0)
     outcomes = [int(x) * WHOLE for x in rng.random(500) < 0.9]
-    first, second = Counts(), Counts()
+    first, second = promise.open(), promise.open()
     for units in outcomes:
-        promise.record(first, units, arm=PRICE)
+        record(first, units, FREE)
     for units in reversed(outcomes):
-        promise.record(second, units, arm=PRICE)
-    assert (promise.rail(first), promise.dual(first)) == (promise.rail(second), promise.dual(second))
+        record(second, units, FREE)
+    assert (limit(first), dual(promise, first)) == (limit(second), dual(promise, second))
 
 
 def test_slack_step_and_horizon_say_the_same() -> None:
     by_slack = Promise.make(0.75, slack=20)
     by_step = Promise.make(0.75, step=4 / 20)
     by_horizon = Promise.make(0.75, 400)
-    for told, successes in ((0, 0), (1, 1), (1000, 770), (1000, 760), (1000, 755)):
-        counts = Counts(told=told, successes=successes * WHOLE)
-        assert by_slack.rail(counts) == by_step.rail(counts) == by_horizon.rail(counts)
-        assert by_slack.dual(counts) == pytest.approx(by_step.dual(counts))
-        assert by_slack.dual(counts) == pytest.approx(by_horizon.dual(counts))
-    decaying = Promise.make(0.75)
-    assert slack_of(decaying.open(Counts(told=400))) == 20
-    assert slack_of(decaying.open(Counts())) == slack_of(decaying.open(Counts(told=1)))
+    for outcomes, successes in ((0, 0), (1, 1), (1000, 770), (1000, 760), (1000, 755)):
+        accounts = [told(promise, outcomes, successes * WHOLE) for promise in (by_slack, by_step, by_horizon)]
+        assert len({limit(account) for account in accounts}) == 1
+        prices = [dual(one, account) for one, account in zip((by_slack, by_step, by_horizon), accounts, strict=True)]
+        assert prices == pytest.approx([prices[0]] * 3)
+    decaying = pricing_of(Promise.make(0.75))
+    assert price_at(decaying, -1.0, 400) == pytest.approx(decaying.cap * (1 - 1 / 20))
+    assert price_at(decaying, -1.0, 0) == price_at(decaying, -1.0, 1)
 
 
 def test_the_default_cap() -> None:
     assert Promise.make(0.8).cap == 5.0
-    assert Promise.make(0.8, max_cost=3).cap == 15.0
-    assert Promise.make(0.8, everything_success=0.9).cap == 10.0
+    assert Promise.make(0.8, safe_cost=3).cap == 15.0
+    assert Promise.make(0.8, safe_success=0.9).cap == 10.0
     assert Promise.make(0.8, cap=2).cap == 2.0
 
 
@@ -152,90 +222,118 @@ def test_success_in_every_form(success: Any) -> None:
 
 @given(st.floats(0, 1))
 def test_what_is_counted_never_exceeds_what_was_told(success: float) -> None:
-    told = Fraction(str(success)) * WHOLE
-    assert told - 1 < success_units(success) <= told
+    wanted = Fraction(str(success)) * WHOLE
+    assert wanted - 1 < success_units(success) <= wanted
 
 
-@given(
-    st.one_of(st.integers(1, 10**6 - 1).map(lambda k: k / 10**6), st.sampled_from([Fraction(1, 3), np.float32(0.9)]))
-)
+def holds(account: Account) -> bool:
+    return debt(account) <= debt_bound(account)
+
+
+def sound(account: Account) -> bool:
+    return debt(account) <= debt_ceiling(account)
+
+
+@given(st.one_of(st.integers(1, 10**6 - 1).map(lambda k: k / 10**6), st.just(np.float32(0.9))))
 def test_a_success_that_equals_the_target_is_no_failure(share: Any) -> None:
-    """Theory 2: everything need only succeed as much as the target."""
-    promise = Promise.make(share)
-    promise.record(counts := Counts(), success_units(share), arm=EVERYTHING)
-    assert counts.everything_failures == 0
-    assert promise.holds(counts)
+    """Theory 2: the safe option need only succeed as much as the target."""
+    account = Promise.make(share).open()
+    record(account, success_units(share), SAFE)
+    assert account.safe_failures == 0
+    assert holds(account)
+
+
+def test_a_target_that_is_no_decimal_is_met_by_a_success_rounded_as_it_is() -> None:
+    account = Promise.make(Fraction(1, 3)).open()
+    record(account, Promise.make(Fraction(1, 3)).target, SAFE)
+    assert account.safe_failures == 0
+    record(account, success_units(Fraction(1, 3)), SAFE)  # rounded down, where the target is rounded up
+    assert account.safe_failures == 1
 
 
 def test_a_breach_shows_at_the_finest_targets() -> None:
-    promise = Promise.make(1e-12)
-    counts = Counts()
+    account = Promise.make(1e-9).open()
     for _ in range(500):
-        promise.record(counts, 0, arm=EVERYTHING)
-    assert not promise.holds(counts)
-    assert promise.sound(counts)
-    assert counts.breaches == 499
+        record(account, 0, SAFE)
+    assert not holds(account)
+    assert sound(account)
+    assert account.violations == 499
 
 
-def test_an_everything_barely_better_than_the_target() -> None:
-    promise = Promise.make(Fraction(10**17 - 1, 10**17), everything_success=Fraction(10**18 - 1, 10**18))
-    promise.record(counts := Counts(), WHOLE, arm=EVERYTHING)
-    assert promise.holds(counts)
-    assert math.isfinite(promise.debt_at_most(counts))
+def test_a_safe_option_barely_better_than_the_target() -> None:
+    account = Promise.make(Fraction(10**9 - 2, 10**9), safe_success=Fraction(10**9 - 1, 10**9)).open()
+    record(account, WHOLE, SAFE)
+    assert holds(account)
+    assert debt_bound(account) > 0
+    with pytest.raises(suffice.InvalidArgument, match="everything_success must be above the target"):
+        Promise.make(Fraction(10**9 - 1, 10**9), safe_success=Fraction(10**9 - 1, 10**9))
 
 
 def test_forgiveness_keeps_the_tracked_debt_at_the_floor() -> None:
     promise = Promise.make(0.5, slack=3, forgiving=True)
-    counts = Counts()
+    account = promise.open()
     for _ in range(100):
-        promise.record(counts, WHOLE, arm=PRICE)
-    assert promise.debt(counts) == -50
-    assert promise.dual(counts) == pytest.approx(0.0, abs=1e-9)
+        record(account, WHOLE, FREE)
+    assert debt(account) == -50 * WHOLE
+    assert dual(promise, account) == pytest.approx(0.0, abs=1e-9)
     for _ in range(6):
-        assert promise.rail(counts) != EVERYTHING
-        promise.record(counts, 0, arm=PRICE)
-    assert promise.rail(counts) == EVERYTHING  # six failures use up a slack of three at a target of one half
+        assert limit(account) != SAFE
+        record(account, 0, FREE)
+    assert limit(account) == SAFE  # six failures use up a slack of three at a target of one half
 
 
-def test_a_very_fine_target_is_no_trouble() -> None:
-    promise = Promise.make(Fraction(10**50 - 1, 10**50))
-    assert promise.rail(Counts()) == EVERYTHING
-    promise.record(counts := Counts(), WHOLE, arm=EVERYTHING)
-    assert promise.rail(counts) == PRICE
+def test_the_finest_target_is_no_trouble() -> None:
+    account = Promise.make(Fraction(10**9 - 1, 10**9)).open()
+    assert limit(account) == SAFE
+    record(account, WHOLE, SAFE)
+    assert limit(account) == FREE
 
 
 def test_lundberg_root_is_a_root() -> None:
     for target, fail in [(0.9, 0.05), (0.5, 0.4), (0.99, 0.001), (0.2, 0.79)]:
-        r = module.lundberg(Fraction(str(target)), Fraction(str(fail)))
+        r = rules.lundberg(round(target * WHOLE), round((1.0 - fail) * WHOLE))
         assert r > 0
         assert fail * math.exp(r * target) + (1 - fail) * math.exp(-r * (1 - target)) == pytest.approx(1.0, abs=1e-9)
 
 
 @given(
     target=st.fractions(Fraction(1, 1000), Fraction(999, 1000), max_denominator=10**6),
-    told=st.integers(0, 10**9),
+    outcomes=st.integers(0, 10**9),
     near=st.integers(-3, 3),
     parts=st.integers(0, WHOLE - 1),
 )
-def test_behind_is_decided_in_whole_numbers(target: Fraction, told: int, near: int, parts: int) -> None:
+def test_behind_is_decided_in_whole_numbers(target: Fraction, outcomes: int, near: int, parts: int) -> None:
     """Also for fractional successes, within a billionth of debt 0."""
-    wholes = int(target * told) + near
-    if not 0 <= wholes < told:
+    target = Fraction(math.ceil(target * WHOLE), WHOLE)
+    wholes = int(target * outcomes) + near
+    if not 0 <= wholes < outcomes:
         return
-    counts = Counts(told=told, successes=wholes * WHOLE + parts)
     promise = Promise.make(target)
-    exactly = target * told - Fraction(counts.successes, WHOLE)
-    assert (promise.rail(counts) == EVERYTHING) == (exactly >= 0)
-    assert promise.debt(counts) == exactly
-    assert promise.dual(counts) == pytest.approx(
-        float(1 / (1 - target) * (1 + exactly / Fraction(math.sqrt(max(1, told)))))
+    account = told(promise, outcomes, wholes * WHOLE + parts)
+    exactly = target * outcomes - Fraction(account.successes, WHOLE)
+    assert (limit(account) == SAFE) == (exactly >= 0)
+    assert Fraction(debt(account), WHOLE) == exactly
+    assert dual(promise, account) == pytest.approx(
+        float(1 / (1 - target) * (1 + exactly / Fraction(math.sqrt(max(1, outcomes)))))
     )
 
 
-def test_a_book_and_its_counts_say_the_same() -> None:
-    counts = Counts(
-        told=5, successes=3 * WHOLE + 7, forgiven=0.5, everything_successes=1.5, settled=4, next_id=9, out=2
-    )
-    again = Counts()
-    again.read(Promise.make(0.7).open(counts))
-    assert again == counts
+def test_rules_that_are_written_down_come_back() -> None:
+    for promise in (
+        Promise.make(0.7), Promise.make(Fraction(2, 3), 900, forgiving=True), Promise.make(0.8, step=0.1, start="cheap"),
+        Promise.make(0.9, slack=7.5, cap=3, start=1.5), Promise.make(0.9, safe_success=0.97, safe_cost=20),
+    ):  # fmt: skip
+        again = Promise.from_state(promise.state())
+        assert again == promise
+        assert again.open(5) == promise.open(5)
+
+
+def test_what_is_settled_leaves_no_decision_outstanding() -> None:
+    account = Promise.make(0.7).open()
+    for role in (SAFE, SKIP, FREE):
+        reserve(account, role)
+    assert (account.outstanding, account.not_skips) == (2, 2)
+    for role in (SAFE, SKIP, FREE):
+        settle(account, role, account.target, WHOLE * (role == SAFE), False)
+    assert (account.outstanding, account.not_skips) == (0, 0)
+    assert (account.most_outstanding, account.most_not_skips) == (2, 2)

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import suffice
-from suffice import Menu, Selector, SufficeWarning, ThresholdSelector, ledger, optimum, simulate
+from suffice import Menu, Selector, SufficeWarning, ThresholdSelector, optimum, simulate
+from suffice.selector import compiled, controller, plain
 from suffice.streams import LabelRanks
 
 MENU = Menu({"a": 0.1, "b": 0.4}, everything="all", nothing="none")
@@ -142,7 +143,7 @@ def test_costs_above_everything_are_kept_clipped_and_warned_about_once() -> None
     selector.tell(decisions[1], True, 7.0)  # a second warning would be an error here
     assert selector.cost == 12.0
     assert selector.successes == 2
-    assert selector._learner.columns()[3][-1] == 4.0
+    assert selector.learner.columns().costs[-1] == 4.0
 
 
 def test_without_nothing_the_cheapest_option_is_played_when_ahead() -> None:
@@ -299,7 +300,8 @@ def test_a_copy_keeps_the_clock() -> None:
 
 
 def test_decisions_given_up_too_long_ago_are_said_to_be(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ledger, "REMEMBERED", 5)
+    for module in (plain, compiled, controller):
+        monkeypatch.setattr(module, "REMEMBERED", 5)
     selector = Selector(MENU, 0.5)
     for decision in selector.ask_many(8):
         selector.expire(decision)

@@ -445,7 +445,7 @@ def test_history_adds_up(store_url: str) -> None:
 
 
 def test_what_was_learned_survives_a_restart(tmp_path: Path, postgres: Postgres) -> None:
-    """Stopped in good order or not: a mind that was never saved is learned again from the log."""
+    """Stopped in good order or not: what was never saved is learned again from the log."""
     for url in (str(tmp_path / "a.db"), postgres.database()):
 
         async def first(keeper: Keeper) -> Any:
@@ -546,7 +546,7 @@ def test_what_processes_have_learned_goes_into_a_file(postgres: Postgres, tmp_pa
             await tell(keepers[step % 2], (await one(keepers[step // 2 % 2])).decision, True)
         await keepers[0].store._fetch(tuple, "DELETE FROM snapshots")  # type: ignore[attr-defined]
         for keeper in keepers:
-            keeper._minds._minds.clear()  # nothing is saved
+            keeper._replicas._replicas.clear()  # nothing is saved
             await keeper.stop()
 
     async def look(keeper: Keeper) -> None:
@@ -582,7 +582,7 @@ def test_a_store_that_fails_changes_nothing() -> None:
 def test_what_is_archived_while_it_is_looked_up_is_archived() -> None:
     async def do(keeper: Keeper) -> None:
         await keeper.put("a", plan())
-        keeper._minds.forget("a")
+        keeper._replicas.forget("a")
         read, go_on = keeper.store.selector, asyncio.Event()
 
         async def slow(name: str) -> Any:

@@ -13,8 +13,9 @@ from load import NEVER, Storm, fetch, verify
 from postgres import Postgres
 from servers import PATIENCE, Server, Wire, all_ready, servers
 
-from suffice.service.errors import StoreInUse, StoreTooNew
+from suffice.service.errors import StoreInUse, StoreTooNew, StoreTooOld
 from suffice.service.stores import open_store
+from suffice.service.stores.schema import REFUSED, VERSION
 
 
 @pytest.mark.parametrize(("decisions", "largest"), [(6_000, 30), pytest.param(200_000, 100, marks=pytest.mark.long)])
@@ -71,7 +72,9 @@ def test_servers_that_start_at_once_on_an_empty_database(postgres: Postgres, tmp
         assert ids == list(range(count))
         for wire in wires:
             wire.close()
-        assert [dict(row) for row in await fetch(url, "SELECT version FROM suffice.schema_version")] == [{"version": 1}]
+        assert [dict(row) for row in await fetch(url, "SELECT version FROM suffice.schema_version")] == [
+            {"version": VERSION}
+        ]
 
     with servers(url, tmp_path, count) as some:
         asyncio.run(run(some))
@@ -133,6 +136,27 @@ def test_a_newer_file_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
     asyncio.run(run())
     with closing(sqlite3.connect(path)) as db:
         assert db.execute("PRAGMA user_version").fetchone() == (99,)
+
+
+def test_a_file_of_an_earlier_version_is_refused_in_a_sentence_and_left_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "suffice.db"
+
+    async def run() -> None:
+        store = open_store(f"sqlite:///{path}")
+        await store.open()
+        await store.close()
+        with closing(sqlite3.connect(path)) as db:
+            db.execute(f"PRAGMA user_version = {REFUSED}")
+        with pytest.raises(StoreTooOld, match="was written by an earlier suffice"):
+            await open_store(f"sqlite:///{path}").open()
+
+    asyncio.run(run())
+    with closing(sqlite3.connect(path)) as db:
+        assert db.execute("PRAGMA user_version").fetchone() == (REFUSED,)
+    refused = served(f"sqlite:///{path}", tmp_path)
+    assert refused.returncode not in (0, 124)
+    assert "start with a new store" in refused.stderr
+    assert "Traceback" not in refused.stderr
 
 
 def test_a_second_server_on_a_file_is_refused(tmp_path: Path) -> None:

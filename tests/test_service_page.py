@@ -13,8 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from suffice import Menu, Selector
-from suffice.certificate import STATUSES
-from suffice.kernels.layout import HINT
+from suffice.promise.certificate import STATUSES
 from suffice.service import standing
 from suffice.service.chart import Chart
 from suffice.service.http.edge import CSP
@@ -207,9 +206,9 @@ def test_what_other_processes_taught_moves_the_dual_of_a_list() -> None:
         await api.put(body={**PLAN, "slack": 50})
         while not 0.0 < (dual := (await api.get())["dual"]) < 10.0:
             await api.tell({"decision": (await api.ask())["decision"], "success": True})
-        (mind,) = api.keeper._minds._minds.values()
-        mind.selector._learner.arms[HINT] /= 2.0
-        mind.seen[99] = 1  # an outcome of another process
+        (replica,) = api.keeper._replicas._replicas.values()
+        replica.detached.pricing("").hint /= 2.0
+        replica.seen[99] = 1  # an outcome of another process
         (listed,) = (await api.call("GET", "/v1/selectors"))["selectors"]
         assert listed["dual"] < dual
 

@@ -1,8 +1,9 @@
-"""Counts that processes keep apart: the sum is that of one book, and the promise holds however their work interleaves."""
+"""Counts that processes keep apart: the sum is that of one account, and the promise holds however their work interleaves."""
 
 import ast
 import random
 import types
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
@@ -10,9 +11,23 @@ from typing import Any
 
 import pytest
 
-from suffice.book import EVERYTHING, NOTHING, PRICE, amend_of, ask_of, back_of, rail_of, record_of
 from suffice.checks import WHOLE
-from suffice.promise import Counts, Promise
+from suffice.promise.account import (
+    FREE,
+    SAFE,
+    SKIP,
+    Account,
+    amend,
+    debt,
+    debt_bound,
+    debt_ceiling,
+    limit,
+    reserve,
+    settle,
+    surplus_bound,
+    tracked_debt,
+)
+from suffice.promise.rules import Promise
 from suffice.service import shards as original
 from suffice.service.records import Shard
 
@@ -23,7 +38,7 @@ PHI = Fraction(7, 10)
 class Out:
     """A decision that is out, or was given up."""
 
-    kind: int
+    role: int
     expired: bool = False
     locked: bool = False  # being told
 
@@ -39,10 +54,9 @@ class World:
     promise: Promise = field(init=False)
     kept: dict[int, Shard] = field(default_factory=dict)
     out: list[Out] = field(default_factory=list)
-    told: int = 0
+    outcomes: int = 0
     units: int = 0
-    issued: int = 0
-    most_missing: int = 0
+    most_outstanding: int = 0
 
     def __post_init__(self) -> None:
         self.rng = random.Random(self.seed)
@@ -60,77 +74,73 @@ class World:
         if not late + prompt or self.rng.random() < 0.45:
             self.ask(process)
             return
-        amend = bool(late) and (not prompt or self.rng.random() < 0.3)
-        one = self.rng.choice(late if amend else prompt)
+        late_one = bool(late) and (not prompt or self.rng.random() < 0.3)
+        one = self.rng.choice(late if late_one else prompt)
         one.locked, seen = True, dict(self.kept)
-        give_up = not amend and self.rng.random() < 0.1
-        self.under_way[process] = lambda: self.settle(process, seen, one, amend, give_up)
+        give_up = not late_one and self.rng.random() < 0.1
+        self.under_way[process] = lambda: self.settle(process, seen, one, late_one, give_up)
 
-    def change(self, process: int, seen: dict[int, Shard], do: Any) -> Any:
+    def change(self, process: int, seen: dict[int, Shard], do: Callable[[Account], Any]) -> Any:
         own = self.kept[process]
-        before = self.shards.seen_by(own, seen, process)
-        book = self.promise.open(before)
-        result = do(book)
-        after = Counts()
-        after.read(book)
+        before = self.shards.visible_to(self.promise.open(), own, seen, process)
+        after = replace(before)
+        result = do(after)
         self.kept[process] = Shard(self.shards.moved(own.counts, before, after))
         return result
 
     def ask(self, process: int) -> None:
-        def do(book: Any) -> int:
-            rail = rail_of(book)
-            # Between the rails anything may be played; what fails most does the most harm.
-            kind = rail if rail != NOTHING or not self.forgiving else PRICE
-            ask_of(book, kind, False)
-            book[26] += 1  # the next id
-            return kind
+        def do(account: Account) -> int:
+            must = limit(account)
+            # Between the limits anything may be played; what fails most does the most harm.
+            role = must if must != SKIP or not self.forgiving else FREE
+            reserve(account, role)
+            return role
 
-        kind = self.change(process, self.kept, do)
-        self.issued += 1
-        if kind != EVERYTHING:
-            self.most_missing = max(
-                self.most_missing, sum(one.kind != EVERYTHING for one in self.out if not one.expired)
-            )
-        self.out.append(Out(kind))
+        role = self.change(process, self.kept, do)
+        self.out.append(Out(role))
+        if role != SAFE:
+            outstanding = sum(one.role != SAFE for one in self.out if not one.expired)
+            self.most_outstanding = max(self.most_outstanding, outstanding)
 
-    def settle(self, process: int, seen: dict[int, Shard], one: Out, amend: bool, give_up: bool) -> None:
-        success = one.kind == EVERYTHING or (one.kind == PRICE and self.rng.random() < 0.35)
-        units = WHOLE if success else self.rng.choice([0, 0, WHOLE // 3]) if one.kind == PRICE else 0
+    def settle(self, process: int, seen: dict[int, Shard], one: Out, late: bool, give_up: bool) -> None:
+        success = one.role == SAFE or (one.role == FREE and self.rng.random() < 0.35)
+        units = WHOLE if success else self.rng.choice([0, 0, WHOLE // 3]) if one.role == FREE else 0
         units = 0 if give_up else units
 
-        def do(book: Any) -> None:
-            if amend:
-                amend_of(book, one.kind, units)
+        def do(account: Account) -> None:
+            if late:
+                amend(account, one.role, account.target, units)
             else:
-                back_of(book, one.kind)
-                record_of(book, one.kind, units, give_up)
+                settle(account, one.role, account.target, units, give_up)
 
         self.change(process, seen, do)
         self.units += units
-        self.told += not amend
+        self.outcomes += not late
         one.expired, one.locked = give_up, False
         if not give_up:
             self.out.remove(one)
 
     def check(self) -> None:
-        total = self.shards.summed([shard.counts for shard in self.kept.values()])
-        kinds = [one.kind for one in self.out if not one.expired]
-        assert (total.told, total.successes, total.next_id) == (self.told, self.units, self.issued)
-        assert total.out == sum(kind != EVERYTHING for kind in kinds)
-        assert total.out_mirror == sum(kind != NOTHING for kind in kinds)
-        assert total.everything_lost == sum(one.expired and one.kind == EVERYTHING for one in self.out)
-        assert total.missing == self.most_missing
-        debt = PHI * self.told - Fraction(self.units, WHOLE)
-        assert self.promise.debt(total) == debt
-        assert debt <= PHI * (1 + self.most_missing) + total.everything_lost
-        assert self.promise.holds(total)
-        assert self.promise.sound(total)
-        assert total.breaches == 0
+        total = self.shards.summed(self.promise.open(), [shard.counts for shard in self.kept.values()])
+        roles = [one.role for one in self.out if not one.expired]
+        assert (total.outcomes, total.successes) == (self.outcomes, self.units)
+        assert total.outstanding == sum(role != SAFE for role in roles)
+        assert total.not_skips == sum(role != SKIP for role in roles)
+        assert total.safe_lost == sum(one.expired and one.role == SAFE for one in self.out)
+        assert total.most_outstanding == self.most_outstanding
+        owed = PHI * self.outcomes - Fraction(self.units, WHOLE)
+        assert Fraction(debt(total), WHOLE) == owed
+        assert owed <= PHI * max(1, self.most_outstanding) + total.safe_lost
+        assert debt(total) <= debt_bound(total)
+        assert debt(total) <= debt_ceiling(total)
+        assert total.violations == 0
         if not self.forgiving:
-            assert -debt <= self.promise.ahead_at_most(total) + 1e-9
+            most = surplus_bound(total)
+            assert most is not None
+            assert -debt(total) <= most
         else:
-            # What is tracked never sinks below the floor by more than what was told side by side.
-            assert float(debt) + total.forgiven >= -6 - len(self.kept)
+            # What is tracked never sinks below the limit by more than what was told side by side.
+            assert tracked_debt(total) >= -(6 + len(self.kept)) * WHOLE
 
 
 def storm(seed: int, processes: int, forgiving: bool, steps: int = 300, shards: Any = original) -> None:
@@ -154,23 +164,39 @@ def test_the_promise_holds_over_the_sum_for_long(forgiving: bool) -> None:
         storm(1000 + seed, 1 + seed % 7, forgiving, 2000)
 
 
-def test_one_shard_is_the_book_itself() -> None:
-    counts = Counts(told=5, successes=3 * WHOLE, missing=2, excess=0.5, worst_excess=0.7, settled=4)
-    assert original.summed([counts]) == replace(counts, settled=-1)
-    assert original.seen_by(Shard(counts), {0: Shard(counts)}, 0) == replace(counts, settled=-1)
-    assert original.moved(counts, counts, replace(counts, told=6)) == replace(counts, told=6, settled=-1)
+def test_one_shard_is_the_account_itself() -> None:
+    counts = Account(
+        outcomes=5, owed=4 * WHOLE, successes=3 * WHOLE, most_outstanding=2, shortfall=WHOLE // 2, worst_shortfall=WHOLE
+    )
+    assert original.summed(Account(), [counts]) == counts
+    assert original.visible_to(Account(), Shard(counts), {0: Shard(counts)}, 0) == counts
+    assert original.moved(counts, counts, replace(counts, outcomes=6)) == replace(counts, outcomes=6)
 
 
-def test_excesses_add_up_and_each_goes_on_from_its_own() -> None:
-    parts = {0: Shard(Counts(excess=1.0, worst_excess=2.0)), 1: Shard(Counts(excess=0.5, worst_excess=0.5))}
+def test_limits_are_those_of_the_promise_and_no_shard_keeps_them() -> None:
+    growing = Promise.make(PHI)
+    own = Shard(Account(outcomes=50, owed=35 * WHOLE, successes=30 * WHOLE))
+    others = Shard(Account(outcomes=50, owed=35 * WHOLE, successes=40 * WHOLE))
+    before = original.visible_to(growing.open(7), own, {0: own, 1: others}, 0)
+    assert before.max_outstanding == 7
+    assert before.max_surplus == pytest.approx(10 * WHOLE)  # the root of all outcomes, not of its own
+    after = replace(before)
+    reserve(after, FREE)
+    moved = original.moved(own.counts, before, after)
+    assert moved == replace(own.counts, outstanding=1, most_outstanding=1, not_skips=1, most_not_skips=1)
+
+
+def test_shortfalls_add_up_and_each_goes_on_from_its_own() -> None:
+    parts = {0: Shard(Account(shortfall=10, worst_shortfall=20)), 1: Shard(Account(shortfall=5, worst_shortfall=5))}
     total = original.total(parts).counts
-    assert (total.excess, total.worst_excess) == (1.5, 2.5)
-    seen = original.seen_by(parts[0], parts, 0)
-    assert (seen.excess, seen.worst_excess) == (1.0, 2.0)
+    assert (total.shortfall, total.worst_shortfall) == (15, 25)
+    seen = original.visible_to(Account(), parts[0], parts, 0)
+    assert (seen.shortfall, seen.worst_shortfall) == (10, 20)
 
 
 def test_what_is_written_is_read_again() -> None:
-    shard = Shard(Counts(told=3, successes=10**15 + 7, out=-2, forgiven=0.1, excess=1e-9), 0.1 + 0.2, 12)
+    counts = Account(outcomes=3, successes=10**15 + 7, outstanding=-2, forgiven=10**8, shortfall=1)
+    shard = Shard(counts, asked=11, cost=0.1 + 0.2, events=12)
     assert original.read(original.write(shard)) == shard
     assert original.read(original.write(Shard())) == Shard()
 
@@ -182,7 +208,7 @@ def _mutants() -> list[tuple[str, types.ModuleType]]:
     source = Path(str(original.__file__)).read_text()
     found = []
     swaps = [
-        ("max((getattr", "min((getattr"),
+        ("max(getattr(rules, name), getattr(part, name))", "min(getattr(rules, name), getattr(part, name))"),
         ("max(getattr(own, name), getattr(after, name))", "getattr(own, name)"),
         ("max(getattr(own, name), getattr(after, name))", "getattr(own, name) + getattr(after, name)"),
         ("getattr(own, name) + getattr(after, name) - getattr(before, name)", "getattr(after, name)"),
@@ -191,8 +217,8 @@ def _mutants() -> list[tuple[str, types.ModuleType]]:
             "getattr(own, name) + getattr(after, name)",
         ),
         ("if one != number", "if one == number"),
-        ("[own.counts, *others]", "others"),
-        ("sum(getattr(part, name) for part in some)", "max(getattr(part, name) for part in some)"),
+        ("[own.counts, *(", "[*("),
+        ("getattr(rules, name) + getattr(part, name)", "max(getattr(rules, name), getattr(part, name))"),
     ]
     for old, new in swaps:
         assert old in source, old

@@ -14,8 +14,8 @@ from jobs import ODD, Job, asked, settled
 from postgres import Postgres, running
 
 from suffice.errors import InvalidArgument
-from suffice.promise import Counts
-from suffice.service.errors import Conflict, StoreDown, StoreInUse, StoreTooNew, TooMany
+from suffice.promise.account import Account
+from suffice.service.errors import Conflict, StoreDown, StoreInUse, StoreTooNew, StoreTooOld, TooMany
 from suffice.service.records import AMENDED, EXPIRED, PENDING, TOLD, Key, Reply, Row, Shard
 from suffice.service.stores import open_store
 from suffice.service.stores.base import Changes, Shards, Store, Whose
@@ -23,7 +23,7 @@ from suffice.service.stores.copy import copy
 from suffice.service.stores.memory import MemoryStore
 from suffice.service.stores.postgres import STARTING
 from suffice.service.stores.postgres_line import SETTINGS
-from suffice.service.stores.schema import VERSION
+from suffice.service.stores.schema import REFUSED, VERSION
 
 Got = TypeVar("Got")
 
@@ -108,8 +108,8 @@ class TestContract:
     def test_what_is_asked_is_found_again_to_the_last_bit(self, store_url: str) -> None:
         async def do(store: Store) -> None:
             rows = [ODD, replace(ODD, id=1, group="", due=None, note=None, dual=1e-300)]
-            counts = Counts(told=10**12, successes=10**15 + 1, forgiven=0.1, missing=7)
-            shards = {(1, ""): Shard(counts, 0.1 + 0.2, 9), (1, ODD.group): Shard()}
+            counts = Account(outcomes=10**12, successes=10**15 + 1, forgiven=10**8, most_outstanding=7)
+            shards = {(1, ""): Shard(counts, 13, 0.1 + 0.2, 9), (1, ODD.group): Shard()}
             job = asked(*rows, shards=shards)
             await store.transact(job)
             assert await store.rows(1, -1, 10) == rows
@@ -336,6 +336,19 @@ def test_a_file_of_a_later_version_is_refused(tmp_path: Path) -> None:
         run(str(path), lambda store: store.ping())
 
 
+def test_a_file_whose_counts_had_another_shape_is_refused(tmp_path: Path) -> None:
+    path, copied = tmp_path / "a.db", tmp_path / "copy.db"
+    run(str(path), lambda store: store.ping())
+    with sqlite3.connect(path) as db:
+        db.execute(f"PRAGMA user_version = {REFUSED}")
+    db.close()
+    with pytest.raises(StoreTooOld, match=r"written by an earlier suffice.*start with a new store"):
+        run(str(path), lambda store: store.ping())
+    with pytest.raises(StoreTooOld, match="written by an earlier suffice"):
+        asyncio.run(copy(str(path), str(copied)))
+    assert not copied.exists()
+
+
 def test_what_is_no_database_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "a.db"
     path.write_text("not a database at all, but long enough to be looked at" * 100)
@@ -416,6 +429,14 @@ def test_a_database_of_a_later_version_is_refused(postgres: Postgres) -> None:
     run(url, lambda store: store.ping())
     postgres.say(url, f"UPDATE suffice.schema_version SET version = {VERSION + 1};")
     with pytest.raises(StoreTooNew, match="upgrade suffice"):
+        run(url, lambda store: store.ping())
+
+
+def test_a_database_whose_counts_had_another_shape_is_refused(postgres: Postgres) -> None:
+    url = postgres.database()
+    run(url, lambda store: store.ping())
+    postgres.say(url, f"UPDATE suffice.schema_version SET version = {REFUSED};")
+    with pytest.raises(StoreTooOld, match="start with a new store"):
         run(url, lambda store: store.ping())
 
 

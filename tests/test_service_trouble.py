@@ -194,9 +194,9 @@ def test_a_decision_that_expires_and_is_told_in_one_transaction_is_amended(store
         await keeper.start()
         await keeper.put("hasty", Plan.parse(json.dumps({**PLANS["hasty"], "expire_after": 3600.0})))
         ids = [one.decision for one in await keeper.ask("hasty", Wish(count=40)) if one.decision is not None]
-        mind = await keeper._mind("hasty")
+        replica = await keeper._replica("hasty")
         expired, told = await asyncio.gather(  # both wait for the same transaction, in this order
-            keeper._tell(mind, [(identity, 0, None) for identity in ids], expire=True),
+            keeper._tell(replica, [(identity, 0, None) for identity in ids], expire=True),
             keeper.tell("hasty", [Outcome(identity, True, 0.5) for identity in ids]),
         )
         assert [one.result for one in expired] == ["expired"] * 40
@@ -219,11 +219,11 @@ def test_saving_in_the_middle_of_a_batch_changes_no_count(tmp_path: Path) -> Non
         keeper = Keeper(open_store(url))
         await keeper.start()
         await keeper.put("plain", Plan.parse(json.dumps(PLANS["plain"])))
-        mind, done = await keeper._mind("plain"), threading.Event()
+        replica, done = await keeper._replica("plain"), threading.Event()
 
         def save() -> None:
             while not done.is_set():
-                mind.state()
+                replica.state()
 
         saving = threading.Thread(target=save)
         saving.start()

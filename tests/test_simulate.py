@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from suffice import Menu, Selector, ThresholdSelector, Trace, paper, replicate, simulate, summarize
-from suffice.kernels import runs as kernel
-from suffice.kernels.compile import available, fast
+from suffice.kernels.compiler import available, signatures
 from suffice.rivals import AlwaysEverything, Projected
 from suffice.streams import LabelRanks, Phases, Stream, Table, Trap
 
@@ -30,8 +29,9 @@ def test_it_plays_the_same_arms_as_ask_and_tell(name: str) -> None:
         method.tell(decision, success, cost)
         seen = (trace.arms[step], trace.successes[step], trace.costs[step], trace.duals[step])
         assert seen == (decision.arm, success, cost, decision.dual)
-    counts = [one.state()["counts"] | {"settled": None} for one in (trace.method, method)]
+    counts = [[account["counts"] for account in one.state()["accounts"]] for one in (trace.method, method)]
     assert counts[0] == counts[1]
+    assert trace.method.state()["next_id"] == method.state()["next_id"]
 
 
 def test_the_numbers_of_a_trace() -> None:
@@ -97,11 +97,12 @@ def test_compiled_runs_take_the_steps_of_ask_and_tell(
     for name in ("arms", "successes", "costs", "duals"):
         assert (getattr(compiled, name) == getattr(asked, name)).all(), name
     states = [trace.method.state() for trace in (compiled, asked)]
-    # What was settled last is a note for the next interrupt, which compiled code does not need.
-    counts = [state["counts"] | {"settled": None} for state in states]
-    assert counts[0] == counts[1]
-    assert states[0]["tally"] == states[1]["tally"]
-    assert states[0]["opened"] == states[1]["opened"]
+    # What was spent is summed block by block, in another order.
+    accounts = [[{**one, "spent": None} for one in state["accounts"]] for state in states]
+    assert accounts[0] == accounts[1]
+    assert compiled.method.cost == pytest.approx(asked.method.cost)
+    for name in ("learner", "next_id", "outstanding", "first_unplayed"):
+        assert states[0][name] == states[1][name], name
     one, other = compiled.method.ask(), asked.method.ask()
     assert (one.id, one.arm, one.dual) == (other.id, other.arm, other.dual)
 
@@ -124,7 +125,7 @@ def test_replicas_are_what_single_runs_are() -> None:
     method = Selector(stream.menu, 0.9)
     together = replicate(method, stream, 3000, seeds=[5, 1, 9], workers=2)
     singles = [Selector(stream.menu, 0.9, seed=seed) for seed in (5, 1, 9)]
-    assert together == [summarize(one, stream, 3000, one._seed) for one in singles]
+    assert together == [summarize(one, stream, 3000, seed) for one, seed in zip(singles, (5, 1, 9), strict=True)]
     assert len({run.cost for run in together}) == 3
     assert method.told == 0
 
@@ -146,11 +147,12 @@ def test_nothing_is_compiled_again_for_another_size_or_stream() -> None:
     if not available():
         pytest.skip("the extra `fast` is not installed")
     simulate(Selector(STREAMS["ranks"].menu, 0.9), STREAMS["ranks"], 50)
-    before = len(fast(kernel.play).signatures)
+    before = signatures()
+    assert before["suffice.selector.runs.play"] == 1
     for stream in STREAMS.values():
         for target in (0.5, Fraction(2, 3)):
             simulate(Selector(stream.menu, target, slack=3), stream, 50)
-    assert len(fast(kernel.play).signatures) == before == 1
+    assert signatures() == before
 
 
 class Kinds:

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from suffice import Menu, Selector
-from suffice.kernels import cells as kernel
-from suffice.kernels import layout, pools
+from suffice.learning import forgetting, interval_closure, pooling, thompson
+from suffice.learning.records import CHAIN, INTERVALS, NO_SHAPE, PAIRS, SPANS
+from suffice.learning.table_learner import TableLearner
 from suffice.options import superset
 from suffice.structure import MOST_ASKED, MOST_CELLS, MOST_COMPARED, MOST_GRID, Cells, Order, cells_of, order_of
 
@@ -71,16 +72,16 @@ def pairs_on_a_grid(grid: int) -> list[tuple[int, int]]:
 def around(menu: Menu, order: Order) -> dict[int, list[int]]:
     """Per interior arm those that contain it, its own number included, as the kernels understand an order."""
     first, last = int(menu.has_nothing), menu.arms - 1
-    if order.shape == pools.CHAIN:
+    if order.shape == CHAIN:
         return {arm: list(range(arm, last)) for arm in range(first, last)}
-    if order.shape == pools.INTERVALS:
+    if order.shape == INTERVALS:
         ends = pairs_on_a_grid(order.grid)
         assert len(ends) == last - first
         return {
             first + place: [first + other for other, (a, b) in enumerate(ends) if a <= low and high <= b]
             for place, (low, high) in enumerate(ends)
         }
-    assert order.shape == pools.PAIRS
+    assert order.shape == PAIRS
     assert order.starts is not None
     assert order.outer is not None
     assert order.starts.size == menu.arms + 1
@@ -100,10 +101,10 @@ def test_the_order_is_that_of_the_menu(menu: Menu) -> None:
 
 
 def test_the_shape_is_the_quickest_that_fits() -> None:
-    shapes = {kind: (order_of(menu) or Order(pools.LOOSE)).shape for kind, menu in menus().items()}
-    chains = {kind for kind, shape in shapes.items() if shape == pools.CHAIN}
+    shapes = {kind: (order_of(menu) or Order(NO_SHAPE)).shape for kind, menu in menus().items()}
+    chains = {kind for kind, shape in shapes.items() if shape == CHAIN}
     assert chains == {"top_k", "thresholds", "chain"}
-    assert {kind for kind, shape in shapes.items() if shape == pools.INTERVALS} == {"intervals", "halves", "third"}
+    assert {kind for kind, shape in shapes.items() if shape == INTERVALS} == {"intervals", "halves", "third"}
 
 
 @pytest.mark.parametrize("menu", WITHOUT.values(), ids=WITHOUT.keys())
@@ -161,7 +162,7 @@ def test_any_order_of_ones_own(sets: list[set[int]]) -> None:
 def implied(menu: Menu, cells: Cells, masses: NDArray[np.float64]) -> NDArray[np.float64]:
     """The success of each arm if its cells hold these masses."""
     assert cells.members is not None
-    if cells.form == kernel.SPANS:
+    if cells.form == SPANS:
         spans = cells.members.reshape(menu.arms, 2).astype(int)
         return np.array([masses[low:high].sum() for low, high in spans])
     return np.asarray(cells.members.reshape(menu.arms, cells.count) @ masses)
@@ -299,6 +300,15 @@ def test_what_auto_takes() -> None:
 def test_the_blocks_lie_behind_one_another() -> None:
     """Pools, cells and memory begin where the one before ends, and the last ends with the memory."""
     for menu in menus().values():
-        learner = Selector(menu, 0.8, bounds="closed", chooser="thompson", memory="reset")._learner
-        starts = [int(learner.arms[place]) for place in (layout.POOLS, layout.MIDDLE, layout.MEMORY)]
-        assert layout.length(menu.arms, 0) == starts[0] < starts[1] < starts[2] < len(learner.arms)
+        learner = Selector(menu, 0.8, bounds="closed", chooser="thompson", memory="reset").learner
+        assert isinstance(learner, TableLearner)
+        table = learner.plain_table()
+        head, order = table.head, order_of(menu)
+        assert order is not None
+        pools = pooling.block_size(order.shape, order.grid, order.pairs, menu.arms)
+        pools += interval_closure.matrix_size(order.grid) if order.shape == INTERVALS else 0
+        past = forgetting.block_size(head.memory, head.memory_levels, head.memory_span, menu.arms)
+        assert head.leaves == 0 == head.pools_at
+        assert head.rng_at == pools
+        assert head.memory_at == pools + thompson.block_size(head.form, head.cells, menu.arms)
+        assert len(table.room) == head.memory_at + past

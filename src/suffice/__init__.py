@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from suffice import models, rivals, streams
-from suffice.certificate import Certificate
+from suffice.context.learner import Insight
 from suffice.errors import (
     AlreadyTold,
     ForeignDecision,
@@ -21,15 +21,15 @@ from suffice.errors import (
     Unreachable,
 )
 from suffice.fleet import Fleet
-from suffice.kernels.warm import warmup
-from suffice.looking import Insight
 from suffice.menu import Menu
 from suffice.optimum import Optimum, contextual_optimum, optimum
-from suffice.printed import paper
+from suffice.promise.certificate import Certificate
 from suffice.records import Arm, Decision
-from suffice.selector import Selector
+from suffice.selector.paper import paper
+from suffice.selector.selector import Selector
+from suffice.selector.threshold import ThresholdSelector
 from suffice.simulate import Mark, Summary, Trace, replicate, simulate, summarize
-from suffice.threshold import ThresholdSelector
+from suffice.warm import warmup
 
 if TYPE_CHECKING:
     from suffice.client import AsyncClient as AsyncClient

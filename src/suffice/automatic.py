@@ -4,8 +4,8 @@ from typing import Any
 
 from suffice.bounds import Bounds, Closed, Contained, HalfLog, named_bounds
 from suffice.choosers import named_chooser
-from suffice.kernels.compile import available
-from suffice.kernels.pools import INTERVALS
+from suffice.kernels.compiler import available
+from suffice.learning.records import INTERVALS
 from suffice.memory import Memory, named_memory
 from suffice.menu import Menu
 from suffice.structure import MOST_GRID, cells_of, order_of

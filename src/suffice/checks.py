@@ -46,6 +46,11 @@ def positive(name: str, value: Any) -> Fraction:
     return number
 
 
+def positive_float(name: str, value: Any) -> float:
+    """The same as a float; most are one already."""
+    return value if type(value) is float and 1e-100 <= value <= 1e100 else float(positive(name, value))
+
+
 def rate(name: str, value: Any) -> Fraction:
     """A share strictly between 0 and 1."""
     number = exact(name, value)

@@ -4,11 +4,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-from suffice.certificate import Certificate
 from suffice.optimum import optimum
-from suffice.printed import paper
+from suffice.promise.certificate import Certificate
 from suffice.rivals import AlwaysEverything, Projected
-from suffice.selector import Selector
+from suffice.selector.paper import paper
+from suffice.selector.selector import Selector
 from suffice.simulate import Method, simulate
 from suffice.streams import LabelRanks, Phases
 

@@ -12,11 +12,11 @@ from typing import Any, Final
 import numpy as np
 
 from suffice.checks import flag, whole
+from suffice.context.encode import CATEGORY, NUMBER, UNDECIDED, activate
 from suffice.errors import InvalidArgument, StateError, shown
-from suffice.kernels.compile import fast, warm
-from suffice.kernels.features import CATEGORY, NUMBER, UNDECIDED, activate
-from suffice.kernels.random import MASK, WORDS, draw, sow
+from suffice.kernels.compiler import at_hand, compiled
 from suffice.knots import Change, Integers, change, knots_for, laid_out, quantiles
+from suffice.learning.rng import MASK, WORDS, seed_state, uniform
 from suffice.menu import Floats
 from suffice.saving import reading
 from suffice.schema import KINDS, MOST_CATEGORIES, NAMES, Schema
@@ -54,7 +54,7 @@ class Features:
         self._quiet = 0  # so many may be noted before the sample or the knots change; 0: who knows
         self._next, self._bar = 0, 1.0  # the next row that the sample takes, and how few it takes by now
         self._random = [0.0] * WORDS
-        sow(self._random, 0, 1)
+        seed_state(self._random, 0, 1)
         self._lay_out()
 
     # --- from contexts to rows and vectors
@@ -74,7 +74,7 @@ class Features:
                 f"indices and values must have room for {self.room}, got {len(indices)}, {len(values)}"
             )
         if self._compiled:
-            return int(fast(activate)(row, *self.layout, indices, values))
+            return int(compiled(activate)(row, *self.layout, indices, values))
         return activate(row.tolist(), *self._lists, indices, values)
 
     def expand(self, row: Floats, out: Floats) -> Floats:
@@ -182,9 +182,9 @@ class Features:
         elif self.noted < self._next:
             return
         else:
-            self._sample[int(draw(self._random, 0) * SAMPLE)] = row.copy()
-        self._bar *= math.exp(math.log(draw(self._random, 0)) / SAMPLE)
-        ahead = math.log(draw(self._random, 0)) / math.log1p(-self._bar)
+            self._sample[int(uniform(self._random, 0) * SAMPLE)] = row.copy()
+        self._bar *= math.exp(math.log(uniform(self._random, 0)) / SAMPLE)
+        ahead = math.log(uniform(self._random, 0)) / math.log1p(-self._bar)
         self._next = self.noted + 1 + int(min(ahead, 1e15))
 
     def _place(self) -> list[list[float]]:
@@ -210,7 +210,7 @@ class Features:
         self.layout = laid_out(self._kinds, self._open, self._knots)
         kinds, first, counts, starts, knots = (part.tolist() for part in self.layout)
         self._lists = kinds, first, counts, starts, knots  # quicker than arrays for code that is not compiled
-        self._compiled = warm()
+        self._compiled = at_hand()
         self.width, self.room = self.layout.width, 1 + 2 * size
         self._indices, self._values = np.zeros(self.room, dtype=np.int64), np.zeros(self.room)
 

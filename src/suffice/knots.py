@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from suffice.kernels.features import CATEGORY, hat
+from suffice.context.encode import CATEGORY, hat
 from suffice.menu import Floats
 
 Integers = NDArray[np.int64]
@@ -18,7 +18,7 @@ FURTHEST: Final = 1e100  # the width of a hat between knots further out might be
 
 
 class Layout(NamedTuple):
-    """Where the features of each field lie, in the arrays that `kernels.features.activate` takes."""
+    """Where the features of each field lie, in the arrays that `context.encode.activate` takes."""
 
     kinds: Integers
     first: Integers

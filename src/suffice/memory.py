@@ -10,7 +10,8 @@ from typing import Any, ClassVar, Final
 
 from suffice.checks import whole
 from suffice.errors import InvalidArgument, shown
-from suffice.kernels import memory as kernel
+from suffice.learning.records import DISCOUNT, RESET, WINDOW
+from suffice.learning.records import FULL as WHOLE_PAST
 
 # Outcomes between two moments of the nearest level; more for large menus, where looking takes longer.
 NEAREST: Final = 32
@@ -23,7 +24,7 @@ class Full:
     """The whole history."""
 
     name: ClassVar[str] = "full"
-    way: ClassVar[int] = 0
+    way: ClassVar[int] = WHOLE_PAST
     span: ClassVar[int] = 0
 
 
@@ -32,7 +33,7 @@ class Reset:
     """The whole history until it contradicts itself; then learning begins anew."""
 
     name: ClassVar[str] = "reset"
-    way: ClassVar[int] = kernel.RESET
+    way: ClassVar[int] = RESET
     span: ClassVar[int] = 0
 
 
@@ -46,7 +47,7 @@ class Window:
 
     length: int
     name: ClassVar[str] = "window"
-    way: ClassVar[int] = kernel.WINDOW
+    way: ClassVar[int] = WINDOW
 
     def __post_init__(self) -> None:
         _span("length", self.length)
@@ -62,7 +63,7 @@ class Discount:
 
     half_life: int
     name: ClassVar[str] = "discount"
-    way: ClassVar[int] = kernel.DISCOUNT
+    way: ClassVar[int] = DISCOUNT
 
     def __post_init__(self) -> None:
         _span("half_life", self.half_life)
@@ -112,7 +113,7 @@ def levels_of(memory: Memory, arms: int) -> tuple[int, int]:
     >>> levels_of(Reset(), 211), levels_of(Reset(), 125_251), levels_of(Full(), 211)
     ((10, 32), (2, 8192), (0, 0))
     """
-    if memory.way != kernel.RESET:
+    if memory.way != RESET:
         return 0, 0
     nearest, levels = NEAREST, 1
     while 16 * nearest < arms:

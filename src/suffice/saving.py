@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from suffice.errors import InvalidArgument, NewerState, StateError, SufficeError, shown
 
-VERSION: Final = 1
+VERSION: Final = 2  # 1 was written before the first release, and is not read
 FORMAT: Final = "suffice"
 
 
@@ -54,6 +54,10 @@ def read_state(path: str | os.PathLike[str]) -> dict[str, Any]:
     if version > VERSION:
         raise NewerState(
             f"{path} was written by a later suffice (format {version}, this one reads up to {VERSION}): upgrade suffice"
+        )
+    if version < VERSION:
+        raise StateError(
+            f"{path} was written by an earlier suffice (format {version}, this one reads format {VERSION}): begin anew"
         )
     state = document.get("state")
     if not isinstance(state, dict) or document.get("digest") != _digest(state):

@@ -14,8 +14,8 @@ from typing import Any, Final
 
 import numpy as np
 
+from suffice.context.encode import CATEGORY, NUMBER, UNDECIDED
 from suffice.errors import InvalidArgument, InvalidContext, shown
-from suffice.kernels.features import CATEGORY, NUMBER, UNDECIDED
 from suffice.menu import Floats
 
 MOST_CATEGORIES: Final = 32

@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 
 from suffice.checks import success_units, whole
 from suffice.errors import InvalidArgument
-from suffice.kernels.compile import available
+from suffice.kernels.compiler import available
 from suffice.records import Decision
-from suffice.runs import Block, World
+from suffice.selector.world import Block, World
 from suffice.streams.base import Stream, Table, Windows
 
 Floats = NDArray[np.float64]
@@ -250,7 +250,7 @@ def _blocks(
 
 def _world(method: Any, stream: Stream) -> World | None:
     """What the compiled loop needs, if this method and this stream can go through it."""
-    ready = getattr(method, "_ready_for", None)
+    ready = getattr(method, "can_run", None)
     # Asked in any case: who is asked step by step may still have compiled steps.
     if ready is None or not available() or not ready(stream) or _shows(method, stream):
         return None  # bounds, a chooser or a model of one's own, or a target too fine for compiled code
@@ -277,7 +277,7 @@ def _shows(method: Any, stream: Any) -> bool:
 
 def _by_kernel(method: Any, world: World, latents: Any) -> Block:
     block = Block.empty(len(latents))
-    method._run(world, np.asarray(latents, dtype=np.float64), block)
+    method.run(world, np.asarray(latents, dtype=np.float64), block)
     return block
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from suffice.kernels import cells, pools
+from suffice.learning.records import CHAIN, INTERVALS, LISTS, PAIRS, SPANS
 from suffice.menu import Menu
 from suffice.options import ByPlace, covers, key, superset
 
@@ -49,10 +49,10 @@ def order_of(menu: Menu) -> Order | None:
     if len(menu.options) < 2 or menu.contains is None:
         return None
     if menu.contains == "chain":
-        return Order(pools.CHAIN)
+        return Order(CHAIN)
     grid = _grid(menu)
     if grid:
-        return Order(pools.INTERVALS, grid=grid)
+        return Order(INTERVALS, grid=grid)
     nested = _nested(menu)
     if nested is None:
         return None
@@ -62,7 +62,7 @@ def order_of(menu: Menu) -> Order | None:
     _, outer = np.nonzero(nested)
     if outer.size > MOST_PAIRS or outer.size == len(menu.options):
         return None
-    return Order(pools.PAIRS, starts=np.cumsum(counts), outer=outer + first)
+    return Order(PAIRS, starts=np.cumsum(counts), outer=outer + first)
 
 
 def cells_of(menu: Menu) -> Cells | None:
@@ -75,7 +75,7 @@ def cells_of(menu: Menu) -> Cells | None:
     if menu.contains == "chain" and inner < MOST_CELLS:
         spans[menu.interior, 1] = np.arange(1, inner + 1)
         spans[-1, 1] = inner + 1
-        return Cells(cells.SPANS, inner + 1, spans.ravel())
+        return Cells(SPANS, inner + 1, spans.ravel())
     grid = _grid(menu)
     if grid:
         count = 2 * grid + 1 + fails  # points, the gaps between them, and what lies nowhere
@@ -84,7 +84,7 @@ def cells_of(menu: Menu) -> Cells | None:
         ends = np.rint(np.array(menu.options) * grid)
         spans[menu.interior] = np.stack([2 * ends[:, 0], 2 * ends[:, 1] + 1], axis=1)
         spans[-1, 1] = count - fails
-        return Cells(cells.SPANS, count, spans.ravel())
+        return Cells(SPANS, count, spans.ravel())
     if menu.contains is not superset:
         return None
     called, names = _called(menu)
@@ -94,7 +94,7 @@ def cells_of(menu: Menu) -> Cells | None:
     held = np.zeros((menu.arms, 1 << names))
     held[menu.interior] = (called[:, None] & np.arange(1 << names)) != 0
     held[-1] = 1.0
-    return Cells(cells.LISTS, 1 << names, held.ravel())
+    return Cells(LISTS, 1 << names, held.ravel())
 
 
 def _grid(menu: Menu) -> int:

@@ -8,7 +8,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from suffice.kernels.lines import KL, PAPER, epoch_of, level_of, lower_of, upper_of
+from suffice.learning.bound_formulas import KL, PAPER, epoch_of, level_of, lower_of, upper_of
 from suffice.menu import Menu
 
 Floats = NDArray[np.float64]

@@ -5,7 +5,7 @@ and from below, bound all others (docs/bounds.md). For menus of other kinds than
 """
 
 from suffice.bounds.contained import Contained
-from suffice.kernels.lines import CLOSED
+from suffice.learning.bound_formulas import CLOSED
 
 
 class Closed(Contained):

@@ -7,7 +7,7 @@ until then the bound from before stays, and stays true.
 """
 
 from suffice.bounds.half_log import HalfLog
-from suffice.kernels.lines import CONTAINED
+from suffice.learning.bound_formulas import CONTAINED
 
 
 class Contained(HalfLog):

@@ -6,7 +6,7 @@ average, and for that half a logarithm is enough (docs/bounds.md has the proof).
 """
 
 from suffice.bounds.base import LineBounds
-from suffice.kernels.lines import HALF_LOG
+from suffice.learning.bound_formulas import HALF_LOG
 
 
 class HalfLog(LineBounds):

@@ -3,7 +3,7 @@
 import math
 
 from suffice.bounds.base import LineBounds
-from suffice.kernels.lines import HOEFFDING, PAPER
+from suffice.learning.bound_formulas import HOEFFDING, PAPER
 from suffice.menu import Menu
 
 

@@ -4,7 +4,7 @@ With n arms and an epoch that ends at E, the failure probability per arm and sid
 """
 
 from suffice.bounds.base import LineBounds
-from suffice.kernels.lines import KL as CODE
+from suffice.learning.bound_formulas import KL as CODE
 
 
 class KL(LineBounds):

@@ -7,7 +7,6 @@ from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from suffice.certificate import percent
 from suffice.cli.comparison import below
 from suffice.cli.run import optima
 from suffice.cli.terminal import number, tenths
@@ -16,6 +15,7 @@ from suffice.lab.compare_board import Board, Total
 from suffice.lab.report import brief
 from suffice.lab.run import Row
 from suffice.lab.verdict import Estimate
+from suffice.promise.certificate import percent
 
 WIDE = 100  # from here on there is room between columns
 SHORT, YARDSTICK, NO_RATIO = "†", "◆", "≤ 0"

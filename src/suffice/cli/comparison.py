@@ -5,10 +5,10 @@ from collections.abc import Callable
 from rich.table import Table
 from rich.text import Text
 
-from suffice.certificate import percent
 from suffice.cli.terminal import number, plain_table, tenths
 from suffice.lab.run import Comparison, Row
 from suffice.lab.verdict import Estimate
+from suffice.promise.certificate import percent
 
 
 def compared(found: Comparison) -> Table:

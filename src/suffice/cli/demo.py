@@ -9,7 +9,6 @@ from rich.table import Table
 from rich.text import Text
 
 from suffice import demo as demonstration
-from suffice.certificate import percent
 from suffice.checks import whole
 from suffice.cli.commands import OPTIONS, AsJson, Flag, MaybeWhole, Whole, command
 from suffice.cli.live import live
@@ -17,6 +16,7 @@ from suffice.cli.terminal import bars, console, fitted, plain_table, stepping, w
 from suffice.demo import Demo
 from suffice.errors import InvalidArgument
 from suffice.live import FIRST, PACE
+from suffice.promise.certificate import percent
 
 TABLE = Group("Without --live", sort_key=5)
 LIVE = Group("With --live", sort_key=6)

@@ -16,11 +16,11 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from suffice.certificate import Certificate, percent
 from suffice.checks import positive, whole
 from suffice.cli.commands import live_or_say
 from suffice.cli.terminal import console, fitted, plain_table, stoppable, tenths, watched, write_json
 from suffice.errors import InvalidArgument
+from suffice.promise.certificate import Certificate, percent
 
 if TYPE_CHECKING:
     from suffice.client import RemoteCertificate

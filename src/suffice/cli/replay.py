@@ -10,7 +10,6 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from suffice.certificate import percent
 from suffice.checks import rate
 from suffice.cli.commands import AsJson, Whole, command
 from suffice.cli.comparison import compared, explained
@@ -19,6 +18,7 @@ from suffice.lab import replay as lab
 from suffice.lab import replay_files
 from suffice.lab.run_files import numbers
 from suffice.lab.verdict import Estimate
+from suffice.promise.certificate import percent
 
 MOST_ROWS = 30
 

@@ -8,7 +8,6 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from suffice.certificate import percent
 from suffice.checks import rate, whole
 from suffice.cli.commands import AsJson, MaybeWhole, Whole, command, lab_or_say
 from suffice.cli.comparison import compared, explained
@@ -32,6 +31,7 @@ from suffice.lab.run_methods import usual
 from suffice.lab.run_stream import Opened, open_stream
 from suffice.lab.verdict import Estimate
 from suffice.optimum import Optimum
+from suffice.promise.certificate import percent
 from suffice.streams import Log
 
 WIDE, COST = 100, 5  # from here on there is room for a column that can be done without; the place of the mean cost

@@ -14,8 +14,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from suffice.certificate import percent
 from suffice.errors import InvalidArgument, shown
+from suffice.promise.certificate import percent
 
 if TYPE_CHECKING:
     from rich.progress import Progress, ProgressColumn

@@ -8,8 +8,8 @@ import numpy as np
 
 from suffice.checks import cost_told, exact, flag, success_units
 from suffice.client.outbox import PARCEL, Outcome
+from suffice.context.encode import CATEGORY
 from suffice.errors import ForeignDecision, InvalidArgument, UnknownDecision, shown
-from suffice.kernels.features import CATEGORY
 from suffice.memory import Memory, written
 from suffice.menu import Menu
 from suffice.records import UNAUDITED, Decision

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 from urllib.parse import quote
 
-from suffice.book import EVERYTHING
 from suffice.checks import whole
 from suffice.client import bodies, replies
 from suffice.client.bodies import UNASKED
@@ -18,6 +17,7 @@ from suffice.client.outbox import PARCEL, Outcome
 from suffice.client.problems import reasons, refusal
 from suffice.client.replies import RemoteCertificate, Standing
 from suffice.client.steps import JSON, Request, Steps
+from suffice.context.learner import Insight
 from suffice.errors import (
     AlreadyTold,
     InvalidArgument,
@@ -27,8 +27,8 @@ from suffice.errors import (
     Unreachable,
     shown,
 )
-from suffice.looking import Insight
 from suffice.menu import Menu
+from suffice.promise.account import SAFE
 from suffice.records import Arm, Decision
 from suffice.schema import listed
 
@@ -163,7 +163,7 @@ class Remote:
             arm, option = self._menu.arms - 1, self._menu.option(self._menu.arms - 1)
         else:
             arm, option = copy.deepcopy(self._everything or (0, None))
-        return Decision(UNASKED, arm, option, EVERYTHING, 0.0, self._key)
+        return Decision(UNASKED, arm, option, SAFE, 0.0, self._key)
 
     # --- tell
 

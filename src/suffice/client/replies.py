@@ -5,14 +5,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Final, cast
 
-from suffice.book import EVERYTHING, NOTHING, PRICE
-from suffice.certificate import Certificate, worst
 from suffice.client.bodies import as_json
 from suffice.client.outbox import Outcome
+from suffice.context.learner import Insight
 from suffice.errors import InvalidArgument, SufficeError, shown
-from suffice.looking import Insight
 from suffice.menu import Menu
-from suffice.promise import Counts, Promise
+from suffice.promise.account import FREE, SAFE, SKIP, Account
+from suffice.promise.certificate import Certificate, worst
+from suffice.promise.rules import Promise
 from suffice.records import UNAUDITED, Arm, Decision
 
 
@@ -51,7 +51,7 @@ class Standing:
 class RemoteCertificate(Certificate):
     """The service's certificate: its numbers, and the text that it prints. `groups` holds those of the groups, if any.
 
-    What the numbers follow from stays with the service, so there is no `promise`, there are no `counts`, no `window` and no
+    What the numbers follow from stays with the service, so there is no `promise`, there is no `account`, no `window` and no
     `bounds_after`.
     """
 
@@ -84,7 +84,7 @@ class RemoteCertificate(Certificate):
         return self.text
 
 
-_KEPT_THERE: Final = ("promise", "counts", "text", "groups")
+_KEPT_THERE: Final = ("promise", "account", "text", "groups")
 _INFINITE: Final = frozenset(("ahead_at_most", "debt_at_most", "upper_success"))
 
 
@@ -118,7 +118,7 @@ def certificate(said: Mapping[str, Any]) -> RemoteCertificate:
     return RemoteCertificate(
         **_values(RemoteCertificate, said, _KEPT_THERE),
         promise=cast(Promise, None),
-        counts=cast(Counts, None),
+        account=cast(Account, None),
         text=str(said["text"]),
         groups={name: certificate(part) for name, part in (said.get("groups") or {}).items()},
     )
@@ -131,7 +131,7 @@ def decision(said: Mapping[str, Any], menu: Menu | None, key: str) -> Decision:
         if not 0 <= arm < menu.arms or as_json(menu.option(arm)) != option:
             raise InvalidArgument(f"menu must be the selector's own: of that, arm {arm} is {shown(option)}")
         option = menu.option(arm)
-    kind = EVERYTHING if said["everything"] else NOTHING if said["nothing"] else PRICE
+    kind = SAFE if said["everything"] else SKIP if said["nothing"] else FREE
     return Decision(
         UNAUDITED if identity is None else int(identity),
         arm,

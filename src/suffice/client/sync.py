@@ -17,8 +17,8 @@ from suffice.client.line import Line
 from suffice.client.remote import Remote, planned, standings
 from suffice.client.replies import RemoteCertificate, Standing
 from suffice.client.steps import Answer, Lost, Request, Steps, Wait
+from suffice.context.learner import Insight
 from suffice.errors import ServiceProblem, SufficeWarning
-from suffice.looking import Insight
 from suffice.menu import Menu
 from suffice.records import Arm, Decision
 

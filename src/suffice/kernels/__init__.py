@@ -1,1 +1,1 @@
-"""Every function that is compiled: the envelope, the step, and the loops that drive it."""
+"""The one door to the compiler, and records as rows of arrays, which compiled code works on."""

@@ -4,13 +4,13 @@ import html
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
-from suffice.certificate import percent
 from suffice.lab.compare import Found
 from suffice.lab.compare_board import Board, Total
 from suffice.lab.compare_figure import COLOURS, SUMMARY
 from suffice.lab.report import brief, figure, head, number
 from suffice.lab.run import Row
 from suffice.lab.verdict import Estimate
+from suffice.promise.certificate import percent
 
 STYLE = """
 .board th { vertical-align: bottom; } .board th:nth-child(n+2) { text-align: right; } .board td { white-space: nowrap; }

@@ -11,7 +11,7 @@ from typing import Any, Final
 import numpy as np
 
 from suffice.errors import InvalidArgument
-from suffice.kernels.compile import PACKAGE
+from suffice.kernels.compiler import PACKAGE
 from suffice.lab.run_stream import Opened, open_stream, parts
 
 # What a result does not depend on: the commands, and of the lab all but what a run goes through.

@@ -4,9 +4,9 @@ from collections.abc import Callable
 from typing import Any
 
 from suffice.menu import Menu
-from suffice.printed import paper
 from suffice.rivals import AlwaysEverything, Projected
-from suffice.selector import Selector
+from suffice.selector.paper import paper
+from suffice.selector.selector import Selector
 
 Make = Callable[[Menu, float, int, float], Any]
 

@@ -4,7 +4,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from suffice.certificate import Certificate
 from suffice.checks import whole
 from suffice.errors import Infeasible, SufficeError
 from suffice.lab import fit
@@ -12,6 +11,7 @@ from suffice.lab.run_methods import Make, feedback_of
 from suffice.lab.runs import Outcome, even, half, outcome
 from suffice.lab.verdict import Estimate
 from suffice.optimum import Optimum, contextual_optimum, optimum
+from suffice.promise.certificate import Certificate
 from suffice.simulate import Summary, summarize
 
 Progress = Callable[[str, int], None]  # the method, steps done in all its runs

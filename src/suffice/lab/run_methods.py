@@ -7,11 +7,11 @@ from typing import Any, Final
 from suffice import rivals as package
 from suffice.checks import positive, rate, whole
 from suffice.errors import InvalidArgument, shown
-from suffice.printed import paper
 from suffice.rivals import Projected, Rival
 from suffice.rivals.base import CONTEXT, SUCCESS, SUCCESS_AND_COST
-from suffice.selector import Selector
-from suffice.threshold import ThresholdSelector
+from suffice.selector.paper import paper
+from suffice.selector.selector import Selector
+from suffice.selector.threshold import ThresholdSelector
 
 Make = Callable[[int], Any]  # from the seed of the method's own randomness
 PARTS: Final = ("bounds", "chooser", "prices", "memory", "guard", "slack", "model")

@@ -9,7 +9,7 @@ import numpy as np
 from suffice.lab import fit
 from suffice.lab.methods import FEEDBACK
 from suffice.optimum import Optimum
-from suffice.selector import Selector
+from suffice.selector.selector import Selector
 from suffice.simulate import Summary, summarize
 
 

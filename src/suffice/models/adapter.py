@@ -7,7 +7,7 @@ import numpy as np
 
 from suffice.checks import flag
 from suffice.errors import InvalidArgument
-from suffice.kernels.random import WORDS, draw, sow
+from suffice.learning.rng import WORDS, seed_state, uniform
 from suffice.menu import Floats, Menu
 from suffice.models.calibration import Calibration
 
@@ -34,7 +34,7 @@ class Adapter:
         self._plays, self._successes = np.zeros(count), np.zeros(count)
         self._calibrations = [Calibration() for _ in range(count)]
         self._random = [0.0] * WORDS
-        sow(self._random, 0, 1)
+        seed_state(self._random, 0, 1)
 
     def forget(self) -> None:
         """Begin anew, with clones that have learned nothing."""
@@ -87,4 +87,4 @@ class Adapter:
 
     def _label(self, success: float) -> bool:
         """A success as classifiers know it; one of 0.25 is True in a quarter of all cases."""
-        return success >= 1.0 or (success > 0.0 and draw(self._random, 0) < success)
+        return success >= 1.0 or (success > 0.0 and uniform(self._random, 0) < success)

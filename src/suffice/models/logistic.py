@@ -1,6 +1,6 @@
 """The model that comes with suffice: online Bayesian logistic regression on features that need no tuning.
 
-See `kernels.logistic` for what is learned and how. Weights of an option that was never played are as they were beforehand,
+See `context.logistic` for what is learned and how. Weights of an option that was never played are as they were beforehand,
 which the menu's order has a say in: where options are made of cells, as many log-odds as its share of the cells has. What is
 learned of the context by playing one option, all options share.
 """
@@ -12,13 +12,12 @@ from typing import Any, ClassVar, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from suffice.context import logistic as kernel
 from suffice.errors import InvalidArgument, InvalidContext, StateError
 from suffice.features import Features
-from suffice.kernels import cells
-from suffice.kernels import logistic as kernel
-from suffice.kernels.compile import available, twin_of, warm
-from suffice.kernels.looking import ALL, NOISE
+from suffice.kernels.compiler import at_hand, available, compiled
 from suffice.knots import Change
+from suffice.learning.records import SPANS
 from suffice.menu import Menu
 from suffice.structure import cells_of
 
@@ -40,7 +39,7 @@ def offsets_of(menu: Menu) -> Floats:
     if found is None or found.members is None:
         return offsets
     members = found.members.reshape(menu.arms, -1)
-    held = members[:, 1] - members[:, 0] if found.form == cells.SPANS else members.sum(axis=1)
+    held = members[:, 1] - members[:, 0] if found.form == SPANS else members.sum(axis=1)
     share = np.clip(held[menu.interior] / found.count, kernel.LEAST, 1.0 - kernel.LEAST)
     offsets[menu.interior] = np.log(share / (1.0 - share))
     return offsets
@@ -105,7 +104,7 @@ class LogisticModel:
         return np.zeros((rows, width)), covariances
 
     @property
-    def _part(self) -> float:
+    def part(self) -> float:
         """Of the variance of the intercept, what each other weight has beforehand."""
         return 1.0 / max(1, len(self.features.schema.names))
 
@@ -114,7 +113,7 @@ class LogisticModel:
         return int(self._used[0])
 
     def _prior(self) -> Floats:
-        prior = np.full(self.features.width, self._part)
+        prior = np.full(self.features.width, self.part)
         prior[0] = 1.0
         return prior
 
@@ -124,7 +123,7 @@ class LogisticModel:
         self._index, self._value = np.zeros(features.room, dtype=np.int64), np.zeros(features.room)
         self._gain = np.zeros(features.width)
         self._lower = np.zeros(self._opened().arms)
-        self._compiled = warm()
+        self._compiled = at_hand()
         self.made += 1
 
     def compile(self) -> None:
@@ -187,12 +186,12 @@ class LogisticModel:
         """The arm with the least cost − price·(success, so many deviations up)."""
         count, menu = self._active(row), self._opened()
         costs = self._costs(count, width)
-        mask = ALL if allowed is None else allowed
+        mask = kernel.EVERY_ARM if allowed is None else allowed
         if self._compiled:
             return int(
-                twin_of(kernel.cheapest)(
+                compiled(kernel.cheapest)(
                     self._index, self._value, count, self._slots, self._offsets, self._means, self._covariances,
-                    self._part, costs, price, width, int(menu.has_nothing), self._best, mask,
+                    self.part, costs, price, width, int(menu.has_nothing), self._best, mask,
                 )
             )  # fmt: skip
         odds, variance = self._odds(count)
@@ -214,9 +213,9 @@ class LogisticModel:
             self._learn_cost(count, slot, cost)
         if self._compiled:
             return float(
-                twin_of(kernel.learn)(
+                compiled(kernel.learn)(
                     self._index, self._value, count, arm, success, self._slots, self._offsets, self._means,
-                    self._covariances, self._part, self._gain, self.features.width,
+                    self._covariances, self.part, self._gain, self.features.width,
                 )
             )  # fmt: skip
         return self._learn_plainly(count, arm, slot, success)
@@ -231,22 +230,18 @@ class LogisticModel:
 
     # --- what compiled code works on
 
-    def asking(self) -> tuple[Any, ...]:
-        """The arrays that `kernels.looking.ask_looking` takes."""
+    def arrays(self) -> dict[str, Any]:
+        """The arrays that `context_calls.ContextPlace` names, by these names."""
         if not self._fits(self.features.width):
             self.begin()
-        return (
-            *self.features.layout, self._index, self._value, self._slots, self._offsets, self._known, self._means,
-            self._covariances, self._noise, self._cost_means, self._cost_covariances, self._lower, self._part,
-        )  # fmt: skip
-
-    def telling(self) -> tuple[Any, ...]:
-        """The arrays that `kernels.looking.tell_looking` takes."""
-        return (
-            *self.features.layout, self._index, self._value, self._slots, self._offsets, self._means, self._covariances,
-            self._noise, self._cost_means, self._cost_covariances, self._told, self._used, self._gain,
-            self._part,
-        )  # fmt: skip
+        kinds, first, counts, starts, knots = self.features.layout
+        return {
+            "kinds": kinds, "first": first, "counts": counts, "starts": starts, "knots": knots, "index": self._index,
+            "value": self._value, "arm_rows": self._slots, "offsets": self._offsets, "costs": self._known,
+            "means": self._means, "covariances": self._covariances, "noise": self._noise,
+            "cost_means": self._cost_means, "cost_covariances": self._cost_covariances, "cost_told": self._told,
+            "lower": self._lower, "gain": self._gain, "used": self._used,
+        }  # fmt: skip
 
     # --- without a compiler: whole arrays at a time
 
@@ -256,7 +251,7 @@ class LogisticModel:
         along = self._means[: self._rows][:, index] @ value
         around = np.maximum(np.einsum("kab,a,b->k", part, value, value), 0.0)
         own = np.where(slots > 0, along[slots], 0.0)
-        unknown = kernel.OWN * (1.0 + self._part * float(value[1:] @ value[1:]))
+        unknown = kernel.OWN * (1.0 + self.part * float(value[1:] @ value[1:]))
         wide = np.where(slots > 0, around[slots], unknown)
         return self._offsets + along[0] + own, around[0] + wide
 
@@ -269,7 +264,7 @@ class LogisticModel:
         return kernel.expected(float(odds[arm]), float(variance[arm]))
 
     def _move(self, count: int, slot: int, step: float, shrink: float) -> None:
-        """As `kernels.logistic.move`, for what all arms share and for the arm's own."""
+        """As `context.logistic.move`, for what all arms share and for the arm's own."""
         for row in {0, slot}:
             gain = self._covariances[row][:, self._index[:count]] @ self._value[:count]
             self._means[row] += step * gain
@@ -282,7 +277,7 @@ class LogisticModel:
         if not self._priced:
             return self._known
         costs = self._known.copy()
-        run = twin_of(kernel.costs_of) if self._compiled else kernel.costs_of
+        run = compiled(kernel.costs_of) if self._compiled else kernel.costs_of
         run(
             self._index, self._value, count, self._slots, self._cost_means, self._cost_covariances, self._noise,
             self._opened().max_cost, width, costs,
@@ -290,10 +285,10 @@ class LogisticModel:
         return costs
 
     def _learn_cost(self, count: int, slot: int, cost: float) -> None:
-        run = twin_of(kernel.learn_cost) if self._compiled else kernel.learn_cost
+        run = compiled(kernel.learn_cost) if self._compiled else kernel.learn_cost
         run(
             self._index, self._value, count, slot, cost, float(self._told[slot]), self._cost_means,
-            self._cost_covariances, self._noise, NOISE * self._opened().max_cost ** 2, self._gain, self.features.width,
+            self._cost_covariances, self._noise, kernel.NOISE * self._opened().max_cost ** 2, self._gain, self.features.width,
         )  # fmt: skip
         self._told[slot] += 1.0
 

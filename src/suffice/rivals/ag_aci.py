@@ -46,7 +46,7 @@ class AgACI(Chained):
     def __init__(self, menu: Menu, target: float | Fraction) -> None:
         super().__init__(menu, target)
         self._need_numbers()
-        self._slack = float(1 - self._promise.target)
+        self._slack = float(1 - self._owed_share)
         self._steps = np.array(STEPS)
         self._levels = np.full(self._steps.size, self._slack)
         self._exponents = np.zeros(self._steps.size)  # Σ r(1 + ηr), each with the η of its time

@@ -7,17 +7,17 @@ Some are shown more than a bit, and say so: a loop of one's own needs two lines 
 import copy
 import math
 from abc import ABC, abstractmethod
+from fractions import Fraction
 from typing import Any, ClassVar, Final
 
 import numpy as np
 
-from suffice.book import TOLD
 from suffice.checks import WHOLE, as_number, cost_told, exact, success_units, whole
-from suffice.errors import InvalidArgument, shown
-from suffice.ledger import Ledger
+from suffice.errors import AlreadyTold, InvalidArgument, UnknownDecision, shown
 from suffice.menu import Menu
-from suffice.promise import PRICE, Promise
+from suffice.promise.rules import Promise
 from suffice.records import Decision
+from suffice.selector.identity import Identity
 
 # What a method is shown of each step, from the least to the most.
 SUCCESS: Final = "success"
@@ -55,9 +55,14 @@ class Rival(ABC):
     def __init__(self, menu: Menu, target: Any) -> None:
         if not isinstance(menu, Menu):
             raise InvalidArgument(f"menu must be a Menu, got {shown(menu)}")
-        # The promise serves to count only; nothing that a rival plays depends on it.
-        self._promise = Promise.make(target, max_cost=menu.max_cost, everything_success=menu.everything_success)
-        self._ledger = Ledger(self._promise)
+        # Serves to check the target and for its cap; nothing that a rival plays depends on a promise.
+        self._promise = Promise.make(target, safe_cost=menu.max_cost, safe_success=menu.everything_success)
+        self._owed_share = Fraction(self._promise.target, WHOLE)  # the target
+        self._identity = Identity()
+        self._waiting: dict[int, tuple[int, bool]] = {}  # what is outstanding: its arm, and whether it counts
+        self._issued = 0
+        self.told = 0
+        self._units = 0  # successes, in billionths
         self.menu = menu
         self.cost = 0.0
         self._note: Any = None  # what `_choose` leaves for the `_learn` of the same decision
@@ -87,12 +92,14 @@ class Rival(ABC):
         counted = self._counted()
         self._note, self._context = None, context if self.contextual else None
         arm = self._choose()
-        identity = self._ledger.issue(arm, PRICE, 0.0, counted=counted)
+        identity = self._issued
+        self._waiting[identity] = arm, counted
+        self._issued += 1
         if self._note is not None:
             self._notes[identity] = self._note
         if self.contextual:
             self._contexts[identity] = copy.copy(context)  # a caller may fill the same row again
-        return Decision(identity, arm, self.menu.option(arm), self.menu.kind_of(arm), self.dual, self._ledger.key)
+        return Decision(identity, arm, self.menu.option(arm), self.menu.kind_of(arm), self.dual, self._identity.key)
 
     def _counted(self) -> bool:
         """Whether the decision to come counts towards the target; those of a first round do not."""
@@ -120,8 +127,7 @@ class Rival(ABC):
     def tell(self, decision: Decision | int, success: float, cost: float | None = None) -> None:
         """How it went."""
         units = success_units(success)
-        identity = self._ledger.identify(decision)
-        arm, _, _, counted = self._ledger.entry(identity)
+        identity, (arm, counted) = self._find(decision)
         spent = self.menu.known_cost(arm) if cost is None else cost_told(cost)
         if spent is None:
             raise InvalidArgument(f"cost must be told for option {self.menu.option(arm)!r}")
@@ -130,33 +136,41 @@ class Rival(ABC):
             raise InvalidArgument(
                 f"latent must be heard before it is told: {self.name!r} sees {self.feedback}; call hear(latent) first"
             )
-        self._ledger.settle(identity, units)
+        del self._waiting[identity]
+        if counted:
+            self.told += 1
+            self._units += units
         self.cost += spent
         self._note, self._context = self._notes.pop(identity, None), self._contexts.pop(identity, None)
         self._heard = self._heard if hears else None
         self._learn(arm, units / WHOLE, min(spent, self.menu.max_cost), counted=counted)
         self._heard = None
 
+    def _find(self, decision: Decision | int) -> tuple[int, tuple[int, bool]]:
+        """A decision that waits for its outcome."""
+        identity = self._identity.id_of(decision)
+        if identity in self._waiting:
+            return identity, self._waiting[identity]
+        if 0 <= identity < self._issued:
+            raise AlreadyTold(f"decision {identity} was settled before; telling it again changes nothing")
+        raise UnknownDecision(f"decision {shown(identity)} was never asked of this method")
+
     @property
     def target(self) -> float:
-        return float(self._promise.target)
+        return self._promise.rate
 
     @property
     def debt(self) -> float:
         """Successes owed: target·told − successes."""
-        return float(self._promise.debt(self._ledger.counts))
-
-    @property
-    def told(self) -> int:
-        return int(self._ledger.book[TOLD])
+        return (self._promise.target * self.told - self._units) / WHOLE
 
     @property
     def successes(self) -> float:
-        return as_number(self._ledger.counts.successes)
+        return as_number(self._units)
 
     @property
     def pending(self) -> int:
-        return self._ledger.outstanding()
+        return len(self._waiting)
 
 
 def own_rng(seed: Any) -> np.random.Generator:

@@ -50,7 +50,7 @@ class BCCP(Chained):
         labels = int(menu.everything)
         likely = 1.0 / np.arange(1, labels + 1)
         self.pulls = 0.5 / labels + 0.5 * likely / likely.sum()
-        self._slack = float(1 - self._promise.target)
+        self._slack = float(1 - self._owed_share)
         self._steps = np.array(STEPS) * self.width
         self._thresholds = np.full(self._steps.size, self.high)
         self._logs = np.zeros(self._steps.size)

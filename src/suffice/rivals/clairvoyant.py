@@ -36,7 +36,7 @@ class ClairvoyantMix(Rival):
 
     def __init__(self, menu: Menu, target: float | Fraction, stream: Any, *, seed: int = 0) -> None:
         super().__init__(menu, target)
-        self.weights = optimum(*truth_of(menu, stream), self._promise.target).weights
+        self.weights = optimum(*truth_of(menu, stream), self._owed_share).weights
         self._rng = own_rng(seed)
 
     def _choose(self) -> int:

@@ -31,6 +31,4 @@ class ConservativePath(ConservativeUCB):
     guarantee: ClassVar[str] = "debt at most 0 on every path where everything succeeds"
 
     def _safe(self, arm: int) -> bool:
-        counts = self._ledger.counts
-        achieved = Fraction(counts.successes, WHOLE)
-        return achieved >= self._promise.target * (counts.told + self.pending + 1)
+        return Fraction(self._units, WHOLE) >= self._owed_share * (self.told + self.pending + 1)

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from suffice.bounds import Tally
-from suffice.kernels.lines import KL, level_of, lower_of, upper_of
+from suffice.learning.bound_formulas import KL, level_of, lower_of, upper_of
 from suffice.menu import Menu
 
 Floats = NDArray[np.float64]

@@ -4,10 +4,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from suffice.book import NEXT_ID, PARTS, SUCCESSES, TOLD
 from suffice.checks import WHOLE
 from suffice.rivals.base import NONE, PRIMARY, Rival
-from suffice.runs import Block, World
+from suffice.selector.world import Block, World
 
 
 class AlwaysEverything(Rival):
@@ -27,11 +26,11 @@ class AlwaysEverything(Rival):
     def _choose(self) -> int:
         return self.menu.arms - 1
 
-    def _ready_for(self, stream: Any) -> bool:
-        """Whether `_run` can play this stream."""
+    def can_run(self, stream: Any) -> bool:
+        """Whether `run` can play this stream."""
         return type(self) is AlwaysEverything
 
-    def _run(self, world: World, latents: Any, block: Block) -> None:
+    def run(self, world: World, latents: Any, block: Block) -> None:
         """Whole steps against a world that is known beforehand: no choice, so no loop."""
         last = self.menu.arms - 1
         if len(world.units):
@@ -41,11 +40,7 @@ class AlwaysEverything(Rival):
             units = WHOLE * ((world.low[last] <= latents) & (latents <= world.high[last]))
             block.costs[:] = world.costs[last]
         block.arms[:], block.successes[:] = last, units / WHOLE
-        book = self._ledger.page()
-        total = int(units.sum()) + int(book[PARTS])
-        book[TOLD] += latents.size
-        book[NEXT_ID] += latents.size
-        book[SUCCESSES] += total // WHOLE
-        book[PARTS] = total % WHOLE
-        self._ledger.put(book)
+        self.told += latents.size
+        self._issued += latents.size
+        self._units += int(units.sum())
         self.cost += float(block.costs.sum())

@@ -49,7 +49,7 @@ class Knapsack(Rival):
     def __init__(self, menu: Menu, target: float | Fraction, horizon: int) -> None:
         super().__init__(menu, target)
         self._horizon = whole("horizon", horizon)
-        self._budget: Fraction = (1 - self._promise.target) * self._horizon
+        self._budget: Fraction = (1 - self._owed_share) * self._horizon
         self._pace = float(self._budget) / self._horizon  # what a step uses of the time, on the scale of the failures
         self._growth = math.log1p(math.sqrt(math.log(2.0) / max(float(self._budget), 1.0)))
         self._log_failures = self._log_time = 0.0
@@ -58,8 +58,7 @@ class Knapsack(Rival):
     @property
     def left(self) -> Fraction:
         """Failures that may still happen, those that are pending not counted."""
-        counts = self._ledger.counts
-        return self._budget - counts.told + Fraction(counts.successes, WHOLE)
+        return self._budget - self.told + Fraction(self._units, WHOLE)
 
     def ratios(self) -> Floats:
         """The saving per resource of every arm, up to a common factor."""

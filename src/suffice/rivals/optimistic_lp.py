@@ -41,7 +41,7 @@ class OptimisticLP(Rival):
 
     def mix(self) -> Floats:
         """The weights that the arm of the next step is drawn from."""
-        return optimum(self._estimates.upper, self._estimates.cost, self._promise.target).weights
+        return optimum(self._estimates.upper, self._estimates.cost, self._owed_share).weights
 
     def _choose(self) -> int:
         return draw(self._rng, self.mix())

@@ -6,7 +6,7 @@ from suffice.checks import exact
 from suffice.errors import InvalidArgument, shown
 from suffice.menu import Menu
 from suffice.optimum import optimum
-from suffice.promise import Promise
+from suffice.promise.rules import Promise
 from suffice.rivals.best_fixed import truth_of
 
 DUAL: Final = "dual"
@@ -26,7 +26,7 @@ class Price:
     """
 
     def __init__(self, price: Any, promise: Promise, *, step: float = 0.0) -> None:
-        self._target, self._cap = float(promise.target), promise.cap
+        self._target, self._cap = promise.rate, promise.cap
         self._step = step if price == DUAL else 0.0
         self.value = 0.0 if price == DUAL else fixed(price, f'"{DUAL}", "{SHADOW}" or a number')
 
@@ -61,4 +61,4 @@ def told(price: Any, menu: Menu, promise: Promise, stream: Any) -> Any:
         return price
     if stream is None:
         raise InvalidArgument("price must be a number where no stream is given whose truth() tells the shadow price")
-    return optimum(*truth_of(menu, stream), promise.target).dual
+    return optimum(*truth_of(menu, stream), promise.rate).dual

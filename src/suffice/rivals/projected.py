@@ -3,18 +3,17 @@
 from fractions import Fraction
 from typing import Any, ClassVar
 
-import numpy as np
-
 from suffice.bounds import Paper
-from suffice.checks import whole
+from suffice.checks import success_units, whole
 from suffice.choosers import Optimist
 from suffice.errors import InvalidArgument
-from suffice.kernels.compile import fast
-from suffice.kernels.runs import play_projected
-from suffice.learner import FlatLearner
+from suffice.kernels.compiler import available, compiled
+from suffice.learning.records import Lesson
+from suffice.learning.table_learner import TableLearner
 from suffice.menu import Menu
 from suffice.rivals.base import PRIMARY, SUCCESS_AND_COST, Rival, step_of
-from suffice.runs import Block, World
+from suffice.selector.runs import NO_DEBT, play_projected
+from suffice.selector.world import Block, World
 
 
 class Projected(Rival):
@@ -44,7 +43,7 @@ class Projected(Rival):
         self._cap = self._promise.cap if cap is None else float(cap)
         self._dual = 0.0
         self._opened = 1
-        self._learner = FlatLearner(menu, Paper(), Optimist(), horizon, self._promise)
+        self._learner = TableLearner(menu, Paper(), Optimist(), horizon, self._promise.cap)
 
     @property
     def dual(self) -> float:
@@ -57,27 +56,29 @@ class Projected(Rival):
         if not self._counted():
             self._opened += 1
             return self._opened - 1
-        return self._learner.propose(self._dual, None, self.told)
+        return self._learner.arm_at(self._dual)
 
     def _learn(self, arm: int, success: float, cost: float, *, counted: bool) -> None:
         if counted:
             self._dual = min(max(self._dual + self._step * (self.target - success), 0.0), self._cap)
-        self._learner.learn(arm, success, cost, 1, self.told, self._dual)
+        self._learner.follow(Lesson(arm, success, cost, NO_DEBT, 0, counted, True, True), self._dual, self._dual)
 
-    def _ready_for(self, stream: Any) -> bool:
-        """Whether `_run` can play this stream."""
-        if type(self) is not Projected or not self._learner.compilable:
-            return False
-        if not self._learner.compiled:
-            self._learner.compile()
-        return True
+    def can_run(self, stream: Any) -> bool:
+        """Whether `run` can play this stream."""
+        return type(self) is Projected and available()
 
-    def _run(self, world: World, latents: Any, block: Block) -> None:
+    def run(self, world: World, latents: Any, block: Block) -> None:
         """Whole steps against a world that is known beforehand."""
-        book = np.array(self._ledger.page(), dtype=np.float64)
-        self._opened, self._dual = fast(play_projected)(
-            book, self._learner.arms, latents, *world, *block.columns, self._opened, self._dual, self._step, self._cap,
-            self.target,
+        self._learner.compile()
+        if self._learner.compiled is None:
+            raise RuntimeError("a run of whole steps needs the compiler")
+        before = self._opened
+        self._opened, self._dual = compiled(play_projected)(
+            self._learner.compiled.address, latents, *world, *block.columns, self._opened, self._dual, self._step,
+            self._cap, self.target,
         )  # fmt: skip
-        self._ledger.put(book.tolist())
+        counted = latents.size - (self._opened - before)
+        self.told += counted
+        self._issued += latents.size
+        self._units += sum(success_units(value) for value in block.successes[latents.size - counted :].tolist())
         self.cost += float(block.costs.sum())

@@ -57,7 +57,7 @@ class QuantileACI(Chained):
     @property
     def level(self) -> float:
         """The share of misses that is aimed at, which may lie beyond 0 and 1."""
-        return float(1 - self._promise.target) - self._step * (self._owed if self._momentum else self.debt)
+        return float(1 - self._owed_share) - self._step * (self._owed if self._momentum else self.debt)
 
     def _choose(self) -> int:
         level = self.level

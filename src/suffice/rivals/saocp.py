@@ -50,7 +50,7 @@ class SAOCP(Chained):
         super().__init__(menu, target)
         self._need_numbers()
         self._lifetime = whole("lifetime", lifetime)
-        self._slack = float(1 - self._promise.target)
+        self._slack = float(1 - self._owed_share)
         self.born = np.zeros(0, dtype=np.int64)
         self.ages = np.zeros(0, dtype=np.int64)
         self.thresholds = np.zeros(0)

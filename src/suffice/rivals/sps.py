@@ -44,7 +44,7 @@ class SPS(Chained):
         super().__init__(menu, target)
         self._need_numbers()
         self._log = math.log(2.0 * float(whole("horizon", horizon)) ** 2)
-        self._slack = float(1 - self._promise.target)
+        self._slack = float(1 - self._owed_share)
         self._recorded: list[float] = []
         self.threshold = self.high
 

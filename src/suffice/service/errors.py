@@ -63,6 +63,10 @@ class StoreTooNew(ServiceError):
     """The store was written by a later version of suffice."""
 
 
+class StoreTooOld(ServiceError):
+    """The store was written by a version of suffice whose counts had another shape."""
+
+
 def status_of(error: SufficeError) -> int:
     """The HTTP status that says the same as an error."""
     if isinstance(error, ServiceError):

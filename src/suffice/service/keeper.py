@@ -9,21 +9,21 @@ import time
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from typing import Any, Final
 
-from suffice.certificate import Certificate
 from suffice.checks import cost_told, success_units
+from suffice.context.learner import Insight
 from suffice.errors import InvalidArgument, SufficeError, shown
-from suffice.kernels.warm import warmup
-from suffice.looking import Insight
+from suffice.promise.certificate import Certificate
 from suffice.records import Arm
 from suffice.service.errors import Conflict, Gone, NoSuchSelector, NotAllowed, StoredPlan, TooMany, status_of
-from suffice.service.mind import Mind
-from suffice.service.minds import Minds, read_plan
 from suffice.service.plans import Plan
 from suffice.service.records import Asked, Bin, Kept, Limits, Outcome, Row, Standing, Told, Wish
+from suffice.service.replica import Replica
+from suffice.service.replica_cache import ReplicaCache, read_plan
 from suffice.service.standing import Stood, certified
 from suffice.service.stores.base import Shards, Store, Whose
 from suffice.service.work import KEPT, Ask, Batch, Tell
 from suffice.service.writer import Writer
+from suffice.warm import warmup
 
 log = logging.getLogger("suffice.service")
 
@@ -45,7 +45,7 @@ class Keeper:
         # Servers that share a store go by its clock: their own may differ.
         self.clock: Callable[[], float] = clock or (lambda: time.time() + store.ahead)
         self.ready = False
-        self._minds = Minds(store, self.clock)
+        self._replicas = ReplicaCache(store, self.clock)
         self._writer = Writer(store, self.limits.queue, self.clock, self._after)
         self._tasks: set[asyncio.Task[Any]] = set()
         self._unreadable: set[int] = set()  # selectors whose plans cannot be read
@@ -60,7 +60,7 @@ class Keeper:
         await asyncio.to_thread(warmup)
         for loop in (
             self._every(SWEEP, self.sweep),
-            self._every(TEND, self._minds.tend),
+            self._every(TEND, self._replicas.tend),
             self._every(PRUNE, self.prune),
             self._every(CLOCK, self.set_clock),
         ):
@@ -75,7 +75,7 @@ class Keeper:
         await asyncio.gather(*self._tasks, return_exceptions=True)
         await self._writer.drain()
         with contextlib.suppress(SufficeError):  # what was learned can be learned again from the log
-            await self._minds.save_all()
+            await self._replicas.save_all()
         await self.store.close()
 
     def _begin(self, work: Coroutine[Any, Any, None]) -> None:
@@ -95,8 +95,8 @@ class Keeper:
 
     def _after(self, batch: Batch) -> None:
         for number in batch.behind:
-            if self._minds.wants(number):
-                self._begin(self._minds.follow(number))
+            if self._replicas.wants(number):
+                self._begin(self._replicas.follow(number))
 
     async def sweep(self) -> int:
         """Give up what is overdue; how many decisions that were."""
@@ -106,13 +106,13 @@ class Keeper:
             waits = []
             for number in dict.fromkeys(selector for selector, _ in found):
                 try:
-                    mind = await self._minds.numbered(number)
+                    replica = await self._replicas.numbered(number)
                 except StoredPlan as error:
                     self._unreadable.add(number)  # the others go on
                     log.error("nothing of it expires until it can be read: %s", error)
                     continue
                 ids = [identity for selector, identity in found if selector == number]
-                waits.append(self._tell(mind, [(identity, 0, None) for identity in ids], expire=True))
+                waits.append(self._tell(replica, [(identity, 0, None) for identity in ids], expire=True))
             results = await asyncio.gather(*waits)
             done = sum(one.result == "expired" for told in results for one in told)
             count += done
@@ -149,7 +149,7 @@ class Keeper:
             )
         if kept.archived is not None:
             kept = await self.store.archive(name, None) or kept
-        self._minds.forget(name)
+        self._replicas.forget(name)
         return await self.standing(name), made
 
     async def archive(self, name: str) -> Standing:
@@ -159,13 +159,13 @@ class Keeper:
             raise NoSuchSelector(f"there is no selector {name!r}; make one with PUT /v1/selectors/{name}")
         if kept.archived is None:
             await self.store.archive(name, self.clock())
-        self._minds.forget(name)
+        self._replicas.forget(name)
         return await self.standing(name)
 
     async def standing(self, name: str) -> Standing:
         """A selector and where it stands."""
-        kept = await self._minds.kept(name)
-        await self._minds.of(kept)  # only what is loaded knows the price
+        kept = await self._replicas.kept(name)
+        await self._replicas.of(kept)  # only what is loaded knows the price
         return (await self._stand([kept]))[0]
 
     async def standings(
@@ -189,17 +189,17 @@ class Keeper:
         result, began = [], time.perf_counter()
         for kept in some:
             try:
-                outline = await self._minds.outline(kept)
+                outline = await self._replicas.outline(kept)
             except StoredPlan as error:
                 if not many:
                     raise
                 log.error("left out of the list: %s", error)
                 continue
-            parts, mind = own[kept.number], self._minds.at_hand(kept)
+            parts, replica = own[kept.number], self._replicas.at_hand(kept)
             if len(parts) > MANY:
-                result.append(await asyncio.to_thread(self._stood.anew, kept, outline, mind, parts))
+                result.append(await asyncio.to_thread(self._stood.anew, kept, outline, replica, parts))
             else:
-                result.append(self._stood.get(kept, outline, mind, parts))
+                result.append(self._stood.get(kept, outline, replica, parts))
             if time.perf_counter() - began > BREATH:
                 await asyncio.sleep(0)
                 began = time.perf_counter()
@@ -207,21 +207,21 @@ class Keeper:
 
     async def plan(self, name: str) -> Plan:
         """What the selector was made from."""
-        return (await self._mind(name)).plan
+        return (await self._replica(name)).plan
 
-    async def _mind(self, name: str) -> Mind:
-        return await self._minds.of(await self._minds.kept(name))
+    async def _replica(self, name: str) -> Replica:
+        return await self._replicas.of(await self._replicas.kept(name))
 
     # --- ask and tell
 
     async def ask(self, name: str, wish: Wish, key: str | None = None, digest: str = "") -> list[Asked]:
         """Decisions, on disk."""
-        kept = await self._minds.kept(name)
+        kept = await self._replicas.kept(name)
         if kept.archived is not None:
             raise Gone(
                 f"selector {name!r} was archived, so nothing can be asked of it; PUT its plan again to bring it back"
             )
-        mind = self._minds.at_hand(kept) or await self._minds.of(kept)
+        replica = self._replicas.at_hand(kept) or await self._replicas.of(kept)
         if wish.count is not None and not 1 <= wish.count <= self.limits.list_length:
             raise InvalidArgument(f"count must be a number from 1 to {self.limits.list_length:,}, got {wish.count}")
         if wish.contexts is not None and len(wish.contexts) != (wish.count or 1):
@@ -230,15 +230,15 @@ class Keeper:
             )
         for what, text in (("group", wish.group), ("Idempotency-Key", key)):
             _check_text(what, text)
-        if wish.group and wish.group not in mind.groups and len(mind.groups) >= self.limits.groups:
+        if wish.group and wish.group not in replica.groups and len(replica.groups) >= self.limits.groups:
             raise TooMany(f"a selector may have at most {self.limits.groups:,} groups, and {name!r} has them")
-        request = Ask(mind, wish, mind.allowed(wish.available), key, digest, _future())
+        request = Ask(replica, wish, replica.allowed(wish.available), key, digest, _future())
         self._writer.put(request)
         return await request.done
 
     async def tell(self, name: str, outcomes: Sequence[Outcome]) -> list[Told]:
         """What became of each outcome, on disk."""
-        mind = await self._mind(name)
+        replica = await self._replica(name)
         if len(outcomes) > self.limits.list_length:
             raise InvalidArgument(
                 f"outcomes must be at most {self.limits.list_length:,} at once, got {len(outcomes):,}"
@@ -255,15 +255,15 @@ class Keeper:
                 continue
             good.append((outcome.decision, units, cost))
             places.append(place)
-        told = await self._tell(mind, good) if good else []
+        told = await self._tell(replica, good) if good else []
         for place, one in zip(places, told, strict=True):
             results[place] = one
         return [one for one in results if one is not None]
 
     async def _tell(
-        self, mind: Mind, outcomes: list[tuple[int, int, float | None]], expire: bool = False
+        self, replica: Replica, outcomes: list[tuple[int, int, float | None]], expire: bool = False
     ) -> list[Told]:
-        request = Tell(mind, outcomes, _future(), expire)
+        request = Tell(replica, outcomes, _future(), expire)
         self._writer.put(request)
         return await request.done
 
@@ -271,10 +271,10 @@ class Keeper:
 
     async def certificate(self, name: str, group: str | None = None) -> Certificate:
         """What is promised, whether it is so, and if not, why and what to do."""
-        kept = await self._minds.kept(name)
+        kept = await self._replicas.kept(name)
         if group is None:
             return (await self._stand([kept]))[0].certificate
-        promise = (await self._minds.outline(kept)).promise
+        promise = (await self._replicas.outline(kept)).promise
         shards = await self.store.shards([kept.number])
         if len(shards) > MANY:  # at first none of them is remembered
             return await asyncio.to_thread(certified, promise, kept.number, shards, self._stood.groups, group)
@@ -282,47 +282,47 @@ class Keeper:
 
     async def arms(self, name: str, most: int | None = None) -> list[Arm]:
         """A row per arm, or for the `most` played ones, as far as this process has learned."""
-        mind = await self._followed(name)
-        with mind.lock:
-            return mind.selector.arms(most)
+        replica = await self._followed(name)
+        with replica.lock:
+            return replica.selector.arms(most)
 
     async def insight(self, name: str) -> Insight:
         """What is made of contexts."""
-        mind = await self._followed(name)
-        if mind.plan.model is None:
+        replica = await self._followed(name)
+        if replica.plan.model is None:
             raise InvalidArgument(
                 f'selector {name!r} has no model that looks at contexts: its plan needs "model": "auto"'
             )
-        with mind.lock:
-            return mind.selector.insight()
+        with replica.lock:
+            return replica.selector.insight()
 
     async def history(
         self, name: str, bins: int, since: float = -math.inf, width: float | None = None
     ) -> tuple[list[Bin], float]:
         """What happened over time, in at most so many bins or in bins this wide, what was promised; and the finest width."""
-        mind = await self._followed(name)
+        replica = await self._followed(name)
         bounds = (await self.certificate(name)).bounds_after
-        with mind.lock:
-            return mind.chart.bins(bins, bounds, float(mind.promise.target), since, width), mind.chart.width
+        with replica.lock:
+            return replica.chart.bins(bins, bounds, replica.promise.rate, since, width), replica.chart.width
 
     async def options(self, name: str, arms: Iterable[int]) -> dict[int, Any]:
         """The options of these arms, in JSON's terms."""
-        mind = await self._mind(name)
-        return {arm: mind.option(arm) for arm in arms}
+        replica = await self._replica(name)
+        return {arm: replica.option(arm) for arm in arms}
 
     async def decisions(self, name: str, after: int = -1, limit: int = 1000) -> list[Row]:
         """Decisions with a larger id, in order."""
-        return await self.store.rows((await self._minds.kept(name)).number, after, limit)
+        return await self.store.rows((await self._replicas.kept(name)).number, after, limit)
 
     async def recent(self, name: str, limit: int = 100) -> list[Row]:
         """The decisions asked last, the newest first."""
-        return await self.store.recent((await self._minds.kept(name)).number, limit)
+        return await self.store.recent((await self._replicas.kept(name)).number, limit)
 
-    async def _followed(self, name: str) -> Mind:
-        mind = await self._mind(name)
+    async def _followed(self, name: str) -> Replica:
+        replica = await self._replica(name)
         if self.store.shared:
-            await self._minds.follow(mind.number)
-        return mind
+            await self._replicas.follow(replica.number)
+        return replica
 
 
 def _check_text(what: str, text: str | None) -> None:

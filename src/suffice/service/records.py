@@ -4,8 +4,8 @@ import json
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
-from suffice.certificate import Certificate
-from suffice.promise import Counts
+from suffice.promise.account import Account
+from suffice.promise.certificate import Certificate
 
 PENDING: Final = 0
 TOLD: Final = 1
@@ -156,7 +156,8 @@ class Row:
 class Shard:
     """What one server process has counted for a selector, or for one group of it. The sums of all shards are the truth."""
 
-    counts: Counts = field(default_factory=Counts)
+    counts: Account = field(default_factory=Account)  # no limits: these are the promise's
+    asked: int = 0  # decisions that are or were outstanding; beside the selector itself, those of its groups too
     cost: float = 0.0
     events: int = 0  # outcomes and expiries that this shard has settled, of all groups; only beside the selector itself
 

@@ -1,54 +1,47 @@
 """Counts that server processes keep apart, added up: what is true of all, and what one process has to add to its own.
 
-Theory, section 6: what drives decisions is a sum. What is not: `missing` and `forgiven` are maxima, so the largest counts.
-`excess` is a running maximum of each process; the sum of all is an upper bound, and a process goes on from its own.
+Theory, section 6: what drives decisions is a sum. What is not: maxima, of which the largest counts, and the running
+shortfall of the safe option, of which the sum of all is an upper bound; a process goes on from its own. Each field of an
+account says which of these it is (`merge_of`). The limits are the promise's, and no shard keeps them.
 """
 
 import json
 from collections.abc import Iterable
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict
 from typing import Final
 
-from suffice.promise import Counts
+from suffice.promise.account import MAX, SUM, Account, grow, merge_of
 from suffice.service.records import Shard
 from suffice.service.stores.base import Shards
 
-LARGEST: Final = frozenset({"missing", "missing_mirror", "forgiven"})
-RUNNING: Final = frozenset({"excess", "worst_excess"})
-SKIPPED: Final = frozenset({"settled"})  # of one ledger only
-ADDED: Final = tuple(
-    one.name
-    for one in fields(Counts)
-    if one.name not in LARGEST and one.name not in RUNNING and one.name not in SKIPPED
-)
+RUNNING: Final = ("shortfall", "worst_shortfall")
+ADDED: Final = tuple(name for name, how in merge_of.items() if how == SUM)
+LARGEST: Final = tuple(name for name, how in merge_of.items() if how == MAX)
+COUNTS: Final = (*ADDED, *LARGEST, *RUNNING)
 
 
-def summed(parts: Iterable[Counts]) -> Counts:
-    """The counts of all. In sums of one part nothing changes."""
-    some = list(parts)
-    if len(some) == 1:
-        return replace(some[0], settled=-1)
-    total = Counts()
-    for name in (*ADDED, *RUNNING):
-        setattr(total, name, sum(getattr(part, name) for part in some))
-    for name in LARGEST:
-        setattr(total, name, max((getattr(part, name) for part in some), default=0))
-    return total
+def summed(rules: Account, parts: Iterable[Account]) -> Account:
+    """The counts of all, under the rules of an account that was told nothing, which it becomes."""
+    for part in parts:
+        for name in (*ADDED, *RUNNING):
+            setattr(rules, name, getattr(rules, name) + getattr(part, name))
+        for name in LARGEST:
+            setattr(rules, name, max(getattr(rules, name), getattr(part, name)))
+    grow(rules)
+    return rules
 
 
-def seen_by(own: Shard, shards: Shards, number: int) -> Counts:
+def visible_to(rules: Account, own: Shard, shards: Shards, number: int) -> Account:
     """What the process with this shard counts on: the sum of all, but its own running maxima."""
-    others = [shard.counts for one, shard in shards.items() if one != number]
-    if not others:
-        return replace(own.counts, settled=-1)
-    total = summed([own.counts, *others])
-    total.excess, total.worst_excess = own.counts.excess, own.counts.worst_excess
-    return total
+    found = summed(rules, [own.counts, *(shard.counts for one, shard in shards.items() if one != number)])
+    for name in RUNNING:
+        setattr(found, name, getattr(own.counts, name))
+    return found
 
 
-def moved(own: Counts, before: Counts, after: Counts) -> Counts:
+def moved(own: Account, before: Account, after: Account) -> Account:
     """What the own counts become when the sum seen moved from `before` to `after`."""
-    result = Counts()
+    result = Account()
     for name in ADDED:
         setattr(result, name, getattr(own, name) + getattr(after, name) - getattr(before, name))
     for name in LARGEST:
@@ -58,10 +51,11 @@ def moved(own: Counts, before: Counts, after: Counts) -> Counts:
     return result
 
 
-def total(shards: Shards) -> Shard:
-    """All of it."""
+def total(shards: Shards, rules: Account | None = None) -> Shard:
+    """All of it; with the limits of these rules, if there are any."""
     return Shard(
-        counts=summed(shard.counts for shard in shards.values()),
+        counts=summed(rules or Account(), (shard.counts for shard in shards.values())),
+        asked=sum(shard.asked for shard in shards.values()),
         cost=sum(shard.cost for shard in shards.values()),
         events=sum(shard.events for shard in shards.values()),
     )
@@ -69,12 +63,13 @@ def total(shards: Shards) -> Shard:
 
 def write(shard: Shard) -> str:
     """A shard as stores keep it."""
-    counts = {name: value for name, value in asdict(shard.counts).items() if name not in SKIPPED and value}
-    return json.dumps({"cost": shard.cost, "events": shard.events, **counts})
+    values = asdict(shard.counts)
+    counts = {name: values[name] for name in COUNTS if values[name]}
+    return json.dumps({"asked": shard.asked, "cost": shard.cost, "events": shard.events, **counts})
 
 
 def read(text: str) -> Shard:
     """A shard from what `write` wrote."""
     found = json.loads(text)
-    cost, events = found.pop("cost"), found.pop("events")
-    return Shard(counts=Counts(**found), cost=cost, events=events)
+    asked, cost, events = found.pop("asked"), found.pop("cost"), found.pop("events")
+    return Shard(counts=Account(**found), asked=asked, cost=cost, events=events)

@@ -4,14 +4,14 @@ import json
 from collections.abc import Mapping
 from typing import Final
 
-from suffice.certificate import Certificate
 from suffice.errors import InvalidArgument, shown
-from suffice.promise import Counts, Promise
-from suffice.service.mind import Mind, Outline
-from suffice.service.records import Kept, Standing
+from suffice.promise.certificate import Certificate
+from suffice.promise.group_certificate import Together, of_all
+from suffice.promise.rules import Promise
+from suffice.service.records import Kept, Shard, Standing
+from suffice.service.replica import Outline, Replica
 from suffice.service.shards import total
 from suffice.service.stores.base import Shards, Whose
-from suffice.together import Together, of_all
 
 REMEMBERED: Final = 1000  # standings
 GROUPS: Final = 20_000  # certificates of groups
@@ -29,7 +29,7 @@ class Groups:
         known = self._known.get(whose)
         if known is not None and known[0] == shards:
             return known[1]
-        found = _of(promise, total(shards).counts, 0)
+        found = _of(promise, total(shards, promise.open()), 0)
         if len(self._known) >= GROUPS:
             self._known.clear()
         self._known[whose] = (shards, found)
@@ -46,15 +46,17 @@ def certified(
         return groups.get(promise, (number, group), shards[(number, group)])
     parts = {one[1]: groups.get(promise, one, found) for one, found in shards.items() if one[0] == number and one[1]}
     # Ids are the selector's own, so those of its groups are counted beside it too.
-    elsewhere = sum(part.counts.next_id for part in parts.values())
-    own = _of(promise, total(shards.get((number, ""), {})).counts, elsewhere)
+    elsewhere = sum(
+        one.asked for whose, found in shards.items() if whose[0] == number and whose[1] for one in found.values()
+    )
+    own = _of(promise, total(shards.get((number, ""), {}), promise.open()), elsewhere)
     if not parts:
         return own
     return of_all(own, parts)
 
 
-def _of(promise: Promise, counts: Counts, elsewhere: int) -> Certificate:
-    return Certificate.make(promise, counts, counts.next_id - elsewhere - counts.told)
+def _of(promise: Promise, shard: Shard, elsewhere: int) -> Certificate:
+    return Certificate.make(promise, shard.counts, shard.asked - elsewhere - shard.counts.outcomes)
 
 
 class Stood:
@@ -64,35 +66,36 @@ class Stood:
         self.groups = Groups()
         self._known: dict[int, tuple[Kept, int | None, Mapping[Whose, Shards], Standing]] = {}
 
-    def get(self, kept: Kept, outline: Outline, mind: Mind | None, shards: Mapping[Whose, Shards]) -> Standing:
+    def get(self, kept: Kept, outline: Outline, replica: Replica | None, shards: Mapping[Whose, Shards]) -> Standing:
         """A selector and where it stands: as before, where neither its counts nor anything else of it has changed."""
         known = self._known.get(kept.number)
-        learned = None if mind is None else mind.learned  # of other processes, too: that moves the dual, and no count
+        # Of other processes, too: that moves the dual, and no count.
+        learned = None if replica is None else replica.learned
         if known is not None and known[:3] == (kept, learned, shards):
             return known[3]
-        found = self.anew(kept, outline, mind, shards)
+        found = self.anew(kept, outline, replica, shards)
         if len(kept.plan) < LONG:
             if len(self._known) >= REMEMBERED:
                 self._known.clear()
             self._known[kept.number] = (kept, learned, shards, found)
         return found
 
-    def anew(self, kept: Kept, outline: Outline, mind: Mind | None, shards: Mapping[Whose, Shards]) -> Standing:
+    def anew(self, kept: Kept, outline: Outline, replica: Replica | None, shards: Mapping[Whose, Shards]) -> Standing:
         """The same of one that has too many groups to be remembered as a whole."""
-        return standing_of(kept, outline, mind, shards, certified(outline.promise, kept.number, shards, self.groups))
+        return standing_of(kept, outline, replica, shards, certified(outline.promise, kept.number, shards, self.groups))
 
 
 def standing_of(
-    kept: Kept, outline: Outline, mind: Mind | None, shards: Mapping[Whose, Shards], certificate: Certificate
+    kept: Kept, outline: Outline, replica: Replica | None, shards: Mapping[Whose, Shards], certificate: Certificate
 ) -> Standing:
     """A selector and where it stands; without its price where nothing that was learned is at hand."""
     every = [one for found in shards.values() for one in found.values()]
-    main = total(shards.get((kept.number, ""), {}))
+    main = total(shards.get((kept.number, ""), {}), outline.promise.open())
     dual = None
     grouped = isinstance(certificate, Together) and "" not in certificate.groups  # then each group has its own
-    if mind is not None and not grouped:
-        with mind.lock:
-            dual = mind.dual("", main.counts)
+    if replica is not None and not grouped:
+        with replica.lock:
+            dual = replica.dual("", main.counts)
     return Standing(
         name=kept.name,
         created=kept.created,
@@ -101,7 +104,7 @@ def standing_of(
         certificate=certificate,
         cost=max(0.0, sum(one.cost for one in every)),
         dual=dual,
-        asks=main.counts.next_id + sum(one.counts.unaudited for one in every),
+        asks=main.asked + sum(one.counts.unaudited for one in every),
         tells=main.events - sum(one.counts.expired for one in every),
         bounds=outline.bounds,
         chooser=outline.chooser,

@@ -11,12 +11,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from suffice.book import EVERYTHING, NOTHING
 from suffice.checks import WHOLE
 from suffice.errors import SufficeError, UnknownDecision
+from suffice.promise.account import SAFE, SKIP
 from suffice.service.errors import Conflict, Gone, status_of
-from suffice.service.mind import Mind, Sitting
 from suffice.service.records import AMENDED, EXPIRED, PENDING, TOLD, Asked, Reply, Row, Told, Wish
+from suffice.service.replica import AccountSession, Replica
 from suffice.service.stores.base import Changes, Shards, Whose
 
 log = logging.getLogger("suffice.service")
@@ -29,7 +29,7 @@ KEPT: Final = 24 * 3600.0  # seconds that the answer to an ask with an idempoten
 class Ask:
     """A request for decisions."""
 
-    mind: Mind
+    replica: Replica
     wish: Wish
     allowed: Any
     key: str | None
@@ -48,7 +48,7 @@ class Ask:
 class Tell:
     """Outcomes, checked: (decision, units, cost); or, with `expire`, decisions to be given up."""
 
-    mind: Mind
+    replica: Replica
     outcomes: list[tuple[int, int, float | None]]
     done: asyncio.Future[list[Told]]
     expire: bool = False
@@ -70,15 +70,15 @@ class Batch:
     asks: set[Whose] = field(default_factory=set)
     keys: set[tuple[int, str]] = field(default_factory=set)
     tells: list[tuple[int, int]] = field(default_factory=list)
-    settled: list[tuple[Mind, Row]] = field(default_factory=list)
+    settled: list[tuple[Replica, Row]] = field(default_factory=list)
     behind: set[int] = field(default_factory=set)  # selectors of which other processes know more
     asked: bool = False
-    _sittings: dict[Whose, Sitting] = field(default_factory=dict)
+    _sessions: dict[Whose, AccountSession] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         told: set[tuple[int, int]] = set()
         for request in self.requests:
-            number = request.mind.number
+            number = request.replica.number
             if isinstance(request, Tell):
                 told.update((number, decision) for decision, _, _ in request.outcomes)
                 continue
@@ -93,8 +93,8 @@ class Batch:
     def ask(self, shard: int, found: Mapping[Whose, Shards], replies: Mapping[tuple[int, str], Reply]) -> Changes:
         """Decide the asks."""
         changes, known = Changes(), dict(replies)
-        with self._minds():
-            self._sittings = {}
+        with self._replicas():
+            self._sessions = {}
             for request in self.requests:
                 if isinstance(request, Ask):
                     self._answer(request, shard, found, known, changes)
@@ -102,11 +102,11 @@ class Batch:
         return changes
 
     @contextlib.contextmanager
-    def _minds(self) -> Iterator[None]:
-        """Hold all minds until the last of them has said what it counts: between two requests, saving would reset it."""
+    def _replicas(self) -> Iterator[None]:
+        """Hold all replicas until every request is answered: nobody learns or saves between two of them."""
         with contextlib.ExitStack() as held:
-            for mind in {id(request.mind): request.mind for request in self.requests}.values():
-                held.enter_context(mind.lock)
+            for replica in {id(request.replica): request.replica for request in self.requests}.values():
+                held.enter_context(replica.lock)
             yield
 
     def _answer(
@@ -118,60 +118,62 @@ class Batch:
         changes: Changes,
     ) -> None:
         request.result = request.error = None
-        mind, key, before = request.mind, request.key, len(changes.asked)
-        pages: list[tuple[Sitting, Any]] = []
+        replica, key, before = request.replica, request.key, len(changes.asked)
+        marks: list[tuple[AccountSession, Any]] = []
         try:
-            mind.check_contexts(request.wish.contexts)  # before there is a group for it
-            main = self._sitting(mind, "", shard, found)
-            own = self._sitting(mind, request.wish.group or "", shard, found)
-            pages = [(main, main.page()), (own, own.page())]
-            earlier = None if key is None else known.get((mind.number, key))
+            replica.detached.check(request.wish.contexts, request.wish.group or None)  # before there is a group for it
+            main = self._session(replica, "", shard, found)
+            own = self._session(replica, request.wish.group or "", shard, found)
+            marks = [(main, main.mark()), (own, own.mark())]
+            earlier = None if key is None else known.get((replica.number, key))
             if earlier is not None and earlier.at > self.now - KEPT:
                 request.result = _again(earlier, request)
                 return
             request.result = self._decide(request, main, own, changes.asked)
             if key is not None:
-                reply = Reply(mind.number, key, request.digest, _text(request.result), self.now)
-                known[(mind.number, key)] = reply
+                reply = Reply(replica.number, key, request.digest, _text(request.result), self.now)
+                known[(replica.number, key)] = reply
                 changes.replies.append(reply)
         except Exception as error:
-            for sitting, page in pages:
-                sitting.back(page)
+            for session, mark in marks:
+                session.back(mark)
             del changes.asked[before:]
             _failed(request, error)
 
-    def _decide(self, request: Ask, main: Sitting, own: Sitting, rows: list[Row]) -> list[Asked]:
-        mind, wish = request.mind, request.wish
-        after, result, at = mind.plan.expire_after, [], own.at()
+    def _decide(self, request: Ask, main: AccountSession, own: AccountSession, rows: list[Row]) -> list[Asked]:
+        replica, wish = request.replica, request.wish
+        after, result = replica.plan.expire_after, []
         due = None if after is None else self.now + after
         for context in wish.contexts or [None] * request.size:
-            decision, note = own.ask(request.allowed, wish.audit, context, self.now, at)
-            identity, arm, _, kind, dual, _ = decision
+            identity = main.asked
+            choice, note = own.ask(request.allowed, wish.audit, context)
+            arm, price = choice.arm, choice.price
             if wish.audit:
-                identity = identity if own is main else main.take_id()
-                rows.append(Row(mind.number, identity, wish.group or "", arm, dual, self.now, due, note))
+                main.asked = identity + 1
+                rows.append(Row(replica.number, identity, wish.group or "", arm, price, self.now, due, note))
             asked = identity if wish.audit else None
-            result.append(Asked(asked, arm, mind.option(arm), dual, kind == EVERYTHING, kind == NOTHING))
+            role = choice.role
+            result.append(Asked(asked, arm, replica.option(arm), price, role == SAFE, role == SKIP))
         return result
 
-    def _sitting(self, mind: Mind, group: str, shard: int, found: Mapping[Whose, Shards]) -> Sitting:
-        whose = (mind.number, group)
-        sitting = self._sittings.get(whose)
-        if sitting is None:
+    def _session(self, replica: Replica, group: str, shard: int, found: Mapping[Whose, Shards]) -> AccountSession:
+        whose = (replica.number, group)
+        session = self._sessions.get(whose)
+        if session is None:
             shards = found.get(whose, {})
-            sitting = self._sittings[whose] = Sitting(mind, group, shard, shards)
+            session = self._sessions[whose] = AccountSession(replica, group, shard, shards)
             if not group and any(
-                one.events > mind.seen.get(number, 0) for number, one in shards.items() if number != shard
+                one.events > replica.seen.get(number, 0) for number, one in shards.items() if number != shard
             ):
-                self.behind.add(mind.number)
-        return sitting
+                self.behind.add(replica.number)
+        return session
 
     def _close(self, changes: Changes) -> None:
         touched = {(row.selector, row.group) for row in (*changes.asked, *changes.settled)}
         touched |= {(number, "") for number, _ in touched}
-        for whose, sitting in self._sittings.items():
-            shard = sitting.shard()
-            if whose in touched or sitting.changed(shard):  # decisions that are not judged leave no row
+        for whose, session in self._sessions.items():
+            shard = session.shard()
+            if whose in touched or session.changed(shard):  # decisions that are not judged leave no row
                 changes.shards[whose] = shard
 
     # --- tells
@@ -179,8 +181,8 @@ class Batch:
     def tell(self, shard: int, found: Mapping[Whose, Shards], rows: Mapping[tuple[int, int], Row]) -> Changes:
         """Settle the tells."""
         changes, now = Changes(), dict(rows)
-        with self._minds():
-            self._sittings, self.settled = {}, []
+        with self._replicas():
+            self._sessions, self.settled = {}, []
             for request in self.requests:
                 if isinstance(request, Tell):
                     self._settle_all(request, shard, found, now, changes)
@@ -199,7 +201,7 @@ class Batch:
     ) -> None:
         request.error, results = None, []
         for decision, units, cost in request.outcomes:
-            row = rows.get((request.mind.number, decision))
+            row = rows.get((request.replica.number, decision))
             try:
                 results.append(self._settle(request, row, decision, units, cost, shard, found, rows, changes))
             except SufficeError as error:
@@ -213,15 +215,15 @@ class Batch:
         self, request: Tell, row: Row | None, decision: int, units: int, cost: float | None, shard: int,
         found: Mapping[Whose, Shards], rows: dict[tuple[int, int], Row], changes: Changes,
     ) -> Told:  # fmt: skip
-        mind = request.mind
+        replica = request.replica
         if row is None:
-            raise _missing(mind, decision, found.get((mind.number, ""), {}))
+            raise _missing(replica, decision, found.get((replica.number, ""), {}))
         if row.state in (TOLD, AMENDED) or (request.expire and row.state != PENDING):
             return _told_before(request, row, units, cost)
         if not request.expire:
-            mind.selector._check_cost(row.arm, cost)
-        main = self._sitting(mind, "", shard, found)
-        own = self._sitting(mind, row.group, shard, found)
+            replica.selector.check_cost(row.arm, cost)
+        main = self._session(replica, "", shard, found)
+        own = self._session(replica, row.group, shard, found)
         late = row.state == EXPIRED
         new = Row(
             row.selector, row.id, row.group, row.arm, row.dual, row.asked, row.due, row.note,
@@ -229,16 +231,17 @@ class Batch:
             by=shard, seq=main.events + 1, gave_by=row.by if late else None, gave_seq=row.seq if late else None,
             gave_at=row.told if late else None,
         )  # fmt: skip
-        spent = mind.spent(new)
+        spent = replica.spent(new)
+        role = replica.menu.kind_of(row.arm)
         if request.expire:  # from here on nothing fails: what is counted is written
-            own.give_up(row)
+            own.expire(role)
         else:
-            own.settle(row, units)
+            own.settle(row, units, role)
         main.events += 1
         own.cost += spent
         rows[(row.selector, row.id)] = new
         changes.settled.append(new)
-        self.settled.append((mind, new))
+        self.settled.append((replica, new))
         return Told(decision, 200, "amended" if late else "expired" if request.expire else "counted")
 
     # --- afterwards
@@ -253,13 +256,13 @@ class Batch:
             else:
                 request.done.set_result(request.result)  # type: ignore[arg-type]
                 if isinstance(request, Ask) and request.wish.group and request.wish.audit:
-                    request.mind.groups.add(request.wish.group)
-        for place, (mind, row) in enumerate(self.settled, 1):
-            with mind.lock:
-                if row.by is not None and row.seq == mind.seen.get(row.by, 0) + 1:
-                    mind.learn(row)
+                    request.replica.groups.add(request.wish.group)
+        for place, (replica, row) in enumerate(self.settled, 1):
+            with replica.lock:
+                if row.by is not None and row.seq == replica.seen.get(row.by, 0) + 1:
+                    replica.learn(row)
                 else:  # this shard was another process's before, of which not all is known yet
-                    self.behind.add(mind.number)
+                    self.behind.add(replica.number)
             if place % SLICE == 0:
                 await asyncio.sleep(0)
 
@@ -279,14 +282,14 @@ class Batch:
 
 def _failed(request: Ask | Tell, error: Exception) -> None:
     if not isinstance(error, SufficeError):
-        log.exception("selector %s: a request failed", request.mind.name)
+        log.exception("selector %s: a request failed", request.replica.name)
     request.error = error
 
 
-def _missing(mind: Mind, decision: int, shards: Shards) -> SufficeError:
-    if 0 <= decision < sum(shard.counts.next_id for shard in shards.values()):  # only where not all is kept
+def _missing(replica: Replica, decision: int, shards: Shards) -> SufficeError:
+    if 0 <= decision < sum(shard.asked for shard in shards.values()):  # only where not all is kept
         return Gone(f"decision {decision} was settled too long ago to be remembered; nothing was changed")
-    return UnknownDecision(f"decision {decision} was never asked of selector {mind.name!r}")
+    return UnknownDecision(f"decision {decision} was never asked of selector {replica.name!r}")
 
 
 def _told_before(request: Tell, row: Row, units: int, cost: float | None) -> Told:

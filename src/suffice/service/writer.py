@@ -76,6 +76,6 @@ class Writer:
         while self._queue and (not taken or size + self._queue[0].size <= LARGEST) and len(selectors) < WIDEST:
             request = self._queue.popleft()
             size += request.size
-            selectors.add(request.mind.number)
+            selectors.add(request.replica.number)
             taken.append(request)
         return taken

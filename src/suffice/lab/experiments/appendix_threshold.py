@@ -9,9 +9,9 @@ import numpy as np
 from suffice.lab import fit, runs
 from suffice.lab.experiment import Canvas, Experiment, Numbers, Settings, Task
 from suffice.lab.verdict import Estimate, Verdict, judge
+from suffice.selector.threshold import ThresholdSelector
 from suffice.simulate import blocks, simulate
 from suffice.streams import Needs
-from suffice.threshold import ThresholdSelector
 
 SOURCE = "Appendix A"
 BASE: Settings = {"target": 0.8, "seeds": 20, "starts": {"beta": 0.0, "flat": 1.0}}

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from suffice.certificate import percent
 from suffice.lab.experiment import Canvas, Numbers
+from suffice.promise.certificate import percent
 
 Row = Mapping[str, Any]
 

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from suffice.certificate import percent
 from suffice.lab.experiment import Numbers
 from suffice.lab.experiments.context import PLAIN, RECORDED, RIVALLED, SHIFTS, SHUFFLED, TARGETS, row_of
 from suffice.lab.report import brief
 from suffice.lab.run_methods import LOOKING
+from suffice.promise.certificate import percent
 
 Row = Mapping[str, Any]
 

@@ -9,8 +9,8 @@ from suffice.lab import fit, runs
 from suffice.lab.experiment import Canvas, Experiment, Numbers, Settings, Task
 from suffice.lab.verdict import OURS, Estimate, Verdict, judge, power
 from suffice.optimum import Optimum, optimum
-from suffice.printed import paper
-from suffice.selector import Selector
+from suffice.selector.paper import paper
+from suffice.selector.selector import Selector
 from suffice.simulate import summarize
 from suffice.streams import Apis, LabelRanks, Needs, Phases, Points, Rides, Told
 from suffice.streams.apis import TASKS
@@ -191,7 +191,8 @@ def method_of(name: str, stream: Any, target: float, horizon: int, seed: int) ->
         success, _ = stream.truth()
         inner = range(stream.menu.arms)[stream.menu.interior]
         tally = [[arm, CERTAIN, float(success[arm]) * CERTAIN, 0, 0.0] for arm in inner]
-        selector._learner.fill(tally, 0, 0.0, {})
+        learned = {**selector.learner.state(), "tally": tally}
+        selector.learner.restore(learned, 0.0)
     return selector
 
 

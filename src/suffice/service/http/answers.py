@@ -7,19 +7,19 @@ from typing import Any, Final
 import pydantic_core
 from starlette.responses import Response
 
-from suffice.certificate import STATUSES, Certificate
 from suffice.checks import WHOLE
-from suffice.looking import Insight
+from suffice.context.learner import Insight
 from suffice.menu import Menu
+from suffice.promise.certificate import STATUSES, Certificate
+from suffice.promise.group_certificate import Together
 from suffice.records import Arm
 from suffice.service.chart import OTHERS
 from suffice.service.plans.json_options import option_json
 from suffice.service.records import AMENDED, EXPIRED, PENDING, STATES, Asked, Bin, Row, Standing, Told
-from suffice.together import Together
 
 MEDIA: Final = "application/json"
 
-_WRITTEN: Final = [one.name for one in fields(Certificate) if one.name not in ("promise", "counts")]
+_WRITTEN: Final = [one.name for one in fields(Certificate) if one.name not in ("promise", "account")]
 
 
 def answer(body: Any, status: int = 200) -> Response:
@@ -71,7 +71,7 @@ def listed(one: Standing) -> dict[str, Any]:
 def certificate(one: Certificate, most: int | None = None) -> dict[str, Any]:
     """What was promised, and whether it is so: of all groups, and of so many of them, the worst first."""
     body = {name: getattr(one, name) for name in _WRITTEN}
-    body |= {"status": one.status, "missing": one.counts.missing, "text": str(one)}
+    body |= {"status": one.status, "missing": max(0, one.account.most_outstanding - 1), "text": str(one)}
     if isinstance(one, Together):
         statuses = {name: part.status for name, part in one.groups.items()}
         found = Counter(statuses.values())

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Final, Literal
 from fastapi import APIRouter, Depends, Query, Request, Response
 from starlette.responses import StreamingResponse
 
+from suffice.promise.group_certificate import Together
 from suffice.service.chart import OTHERS
 from suffice.service.http import answers
 from suffice.service.http.bare import Named, only_known, outcomes
@@ -18,7 +19,6 @@ from suffice.service.http.routes import keeper_of
 from suffice.service.http.streams import EventStream, Streams
 from suffice.service.keeper import MANY
 from suffice.service.plans.values import MOST_WHOLE, Name
-from suffice.together import Together
 
 CSV: Final[dict[str, Any]] = {"text/csv": {"schema": {"type": "string"}}}
 EVENT: Final[dict[str, Any]] = {

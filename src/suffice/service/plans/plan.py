@@ -12,10 +12,10 @@ import pydantic_core
 from pydantic import AfterValidator, ConfigDict, Field, PrivateAttr, ValidationError, WithJsonSchema
 
 from suffice.errors import InvalidArgument, SufficeError, shown
-from suffice.guided import KAPPA
+from suffice.learning.custom_learner import KAPPA
 from suffice.menu import Menu
 from suffice.options import key
-from suffice.selector import Selector
+from suffice.selector.selector import Selector
 from suffice.service.plans.faults import refuse
 from suffice.service.plans.menus import AnyForm
 from suffice.service.plans.values import Body, Counting, Positive, Start, Target, Whole, as_share
@@ -63,7 +63,7 @@ class Plan(Body):
     )
     form: AnyForm = Field(alias="menu", description="What may be chosen.")
     target: Target = Field(
-        description='The success rate to hold, strictly between 0 and 1; "2/3" where no decimal is exact.'
+        description='The success rate to hold, strictly between 0 and 1, or "2/3", which is rounded up to a billionth.'
     )
     horizon: Counting | None = Field(None, description="How many outcomes there will be, if that is known.")
     slack: Positive | None = Field(

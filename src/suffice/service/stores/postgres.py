@@ -23,7 +23,7 @@ from suffice.service.shards import read
 from suffice.service.stores import postgres_sql as sql
 from suffice.service.stores.base import Shards, Store, Whose, Work, too_many, whose
 from suffice.service.stores.postgres_line import LOST, SETTINGS, TROUBLE, Line, said_of, settings_for, speaking
-from suffice.service.stores.schema import STEPS, VERSION, check_version, kept_of, key_of, key_values, row_of
+from suffice.service.stores.schema import VERSION, check_version, kept_of, key_of, key_values, row_of, steps_from
 
 Got = TypeVar("Got")
 
@@ -75,7 +75,7 @@ class PostgresStore(Store):
                 await connection.execute("CREATE TABLE schema_version (version INTEGER NOT NULL)")
             version = await connection.fetchval("SELECT COALESCE(MAX(version), 0) FROM schema_version")
             check_version(version, "the database")
-            for step in STEPS[version:]:
+            for step in steps_from(version):
                 for statement in step:
                     await connection.execute(statement)
             if version < VERSION:

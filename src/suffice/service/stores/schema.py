@@ -3,8 +3,10 @@
 from collections.abc import Sequence
 from typing import Any, Final
 
-from suffice.service.errors import StoreTooNew
+from suffice.service.errors import StoreTooNew, StoreTooOld
 from suffice.service.records import Kept, Key, Row
+
+REFUSED: Final = 1  # the last version that is not read: its counts and what it had learned had another shape
 
 # Each step is run once, in order, together with noting that it was. Only ever add steps at the end.
 STEPS: Final[tuple[tuple[str, ...], ...]] = (
@@ -34,7 +36,7 @@ STEPS: Final[tuple[tuple[str, ...], ...]] = (
             created DOUBLE PRECISION NOT NULL, revoked DOUBLE PRECISION, expires DOUBLE PRECISION)""",
     ),
 )
-VERSION: Final = len(STEPS)
+VERSION: Final = REFUSED + len(STEPS)
 
 TABLES: Final = {  # with their columns: what it takes to copy a store
     "selectors": ("number", "name", "plan", "created", "archived"),
@@ -58,11 +60,21 @@ KEY: Final = ", ".join(TABLES["access_keys"])
 
 
 def check_version(found: int, where: str) -> None:
-    """Refuse a store that a later version of suffice has migrated."""
+    """Refuse a store that a later version of suffice has migrated, or one from before all that can be read."""
+    if 0 < found <= REFUSED:
+        raise StoreTooOld(
+            f"{where} was written by an earlier suffice (schema {found}, this one reads from {REFUSED + 1} on): start with a "
+            "new store, or keep that version for this one"
+        )
     if found > VERSION:
         raise StoreTooNew(
             f"{where} was written by a later suffice (schema {found}, this one knows up to {VERSION}): upgrade suffice"
         )
+
+
+def steps_from(found: int) -> Sequence[tuple[str, ...]]:
+    """What takes a store of this version to the present one; 0: there is nothing in it."""
+    return STEPS[max(0, found - REFUSED) :]
 
 
 def values_of(row: Row) -> tuple[Any, ...]:

@@ -23,13 +23,13 @@ from suffice.service.stores.schema import (
     KEY,
     ROW,
     SELECTOR,
-    STEPS,
     VERSION,
     check_version,
     kept_of,
     key_of,
     key_values,
     row_of,
+    steps_from,
     values_of,
 )
 
@@ -95,7 +95,7 @@ class SqliteStore(Store):
         try:
             version = writer.execute("PRAGMA user_version").fetchone()[0]
             check_version(version, str(self.path))
-            for step in STEPS[version:]:
+            for step in steps_from(version):
                 for statement in step:
                     writer.execute(statement)
             writer.execute(f"PRAGMA user_version = {VERSION}")

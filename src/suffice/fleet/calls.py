@@ -1,0 +1,135 @@
+"""The steps of many selectors at once: each a call of compiled code over the rows of a fleet, found by its address."""
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from suffice.checks import WHOLE
+from suffice.kernels.compiler import inlined
+from suffice.kernels.rows import carray, dtype_of, pointer
+from suffice.learning.arm_table import REFRESH_DUE, cheapest, learn, refresh_own
+from suffice.learning.prices import clipped_price
+from suffice.learning.records import ArmRow, Pricing, Table, TableHead
+from suffice.learning.table_calls import NUMBER
+from suffice.promise.account import Account, limit, reserve, settle
+from suffice.selector.verbs import decide, is_open, lesson_of, price_of, role_of
+
+NOTHING_OUT: Final = -1
+
+
+@dataclass(slots=True)
+class FleetPlace:
+    """Where the rows of a fleet lie in memory, and how much room each selector has."""
+
+    accounts: int = 0
+    pricings: int = 0
+    heads: int = 0
+    arms: int = 0
+    rooms: int = 0
+    out: int = 0  # the arm that each has out, or NOTHING_OUT
+    size: int = 0
+    count: int = 0  # of arms
+    room: int = 0
+
+
+PLACE: Final = dtype_of(FleetPlace)
+ACCOUNT, PRICING, HEAD, ARM = dtype_of(Account), dtype_of(Pricing), dtype_of(TableHead), dtype_of(ArmRow)
+WHOLE_NUMBER: Final = np.dtype(np.int64)
+ARM_BYTES: Final = ARM.itemsize
+
+
+@inlined
+def fleet_at(address: int) -> FleetPlace:
+    """The place of a fleet."""
+    found: FleetPlace = carray(pointer(address), 1, PLACE)[0]
+    return found
+
+
+@inlined
+def table_of(place: FleetPlace, one: int) -> Table:
+    """The table of one selector."""
+    return Table(
+        carray(pointer(place.heads), place.size, HEAD)[one],
+        carray(pointer(place.arms + one * place.count * ARM_BYTES), place.count, ARM),
+        carray(pointer(place.rooms + one * place.room * 8), place.room, NUMBER),
+    )
+
+
+def ask_fleet(address: int, which: Any, result: Any) -> None:
+    """A decision for each selector listed; none of them has one out."""
+    place = fleet_at(address)
+    accounts = carray(pointer(place.accounts), place.size, ACCOUNT)
+    pricings = carray(pointer(place.pricings), place.size, PRICING)
+    out = carray(pointer(place.out), place.size, WHOLE_NUMBER)
+    for at in range(len(which)):
+        one = which[at]
+        table, account, pricing = table_of(place, one), accounts[one], pricings[one]
+        at_limit, price = limit(account), price_of(account, pricing, pricing, False)
+        arm = -1
+        if is_open(at_limit, table.head):
+            arm = cheapest(table, max(0.0, price))  # nothing is sampled
+        arm = decide(at_limit, table.head, arm)
+        reserve(account, role_of(table.head, arm))
+        out[one] = arm
+        result[at] = arm
+
+
+def tell_fleet(address: int, which: Any, units: Any, costs: Any, expired: bool) -> None:
+    """Settle the decision of each selector listed."""
+    place = fleet_at(address)
+    accounts = carray(pointer(place.accounts), place.size, ACCOUNT)
+    pricings = carray(pointer(place.pricings), place.size, PRICING)
+    out = carray(pointer(place.out), place.size, WHOLE_NUMBER)
+    for at in range(len(which)):
+        one = which[at]
+        table, account, pricing, arm = table_of(place, one), accounts[one], pricings[one], out[one]
+        settle(account, role_of(table.head, arm), account.target, units[at], expired)
+        lesson = lesson_of(account, arm, units[at], costs[at], True, True, True)
+        if learn(table, pricing, pricing, lesson, False) == REFRESH_DUE:
+            refresh_own(table, pricing.now)
+        out[one] = NOTHING_OUT
+
+
+def refresh_fleet(address: int) -> None:
+    """Recompute all lines of every selector from its tally."""
+    place = fleet_at(address)
+    accounts = carray(pointer(place.accounts), place.size, ACCOUNT)
+    pricings = carray(pointer(place.pricings), place.size, PRICING)
+    for one in range(place.size):
+        account, pricing = accounts[one], pricings[one]
+        debt = (account.owed - account.successes + account.forgiven) / WHOLE
+        pricing.now = clipped_price(pricing, debt, account.outcomes)
+        refresh_own(table_of(place, one), pricing.now)
+
+
+def first_wrong(address: int, which: Any, marks: Any, waiting: bool) -> tuple[bool, int]:
+    """The place of the first selector listed twice (True), or else of the first that does not wait, or waits, as wanted."""
+    place = fleet_at(address)
+    out = carray(pointer(place.out), place.size, WHOLE_NUMBER)
+    return wrong_place(out, which, marks, waiting)
+
+
+def wrong_place(out: Any, which: Any, marks: Any, waiting: bool) -> tuple[bool, int]:
+    """The same, given what each has out."""
+    twice, wrong = False, len(which)
+    for at in range(len(which)):
+        one = which[at]
+        if marks[one] != 0:
+            twice, wrong = True, at
+            break
+        marks[one] = 1
+        if wrong == len(which) and (out[one] != NOTHING_OUT) != waiting:
+            wrong = at
+    for at in range(len(which)):
+        marks[which[at]] = 0
+    return twice, wrong
+
+
+_INTS, _FLOATS = "int64[::1]", "float64[::1]"
+KINDS: Final[dict[Any, tuple[str, ...]]] = {
+    ask_fleet: ("int64", _INTS, _INTS),
+    tell_fleet: ("int64", _INTS, _INTS, _FLOATS, "boolean"),
+    refresh_fleet: ("int64",),
+    first_wrong: ("int64", _INTS, "uint8[::1]", "boolean"),
+}

@@ -1,0 +1,245 @@
+"""Many independent selectors of one menu in arrays: one controller per city, customer or query class."""
+
+import os
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from suffice.bounds import KL, HalfLog, Hoeffding, LineBounds, named_bounds
+from suffice.checks import WHOLE, whole
+from suffice.errors import InvalidArgument, shown
+from suffice.fleet.rows import CompiledRows, PlainRows
+from suffice.kernels.compiler import available
+from suffice.kernels.rows import from_rows
+from suffice.learning.blocks import new_table
+from suffice.learning.prices import price_at
+from suffice.learning.records import Pricing
+from suffice.memory import FULL
+from suffice.menu import Menu
+from suffice.promise.account import Account, debt, tracked_debt
+from suffice.promise.certificate import Certificate
+from suffice.promise.rules import Promise
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+class Fleet:
+    """So many selectors, each with its own promise, stepped together.
+
+    Each has at most one decision out: `ask` some of them, `tell` some of them, in any order. The arms are those that as
+    many single `Selector`s would play. (Contexts are a selector's affair: ask one with `context=` and `group=`.)
+
+    Args:
+        menu, target, horizon, slack, step, cap, start, bounds: as for `Selector`, the same for all.
+        size: how many.
+
+    >>> import numpy as np
+    >>> menu = Menu.top_k([5, 10, 20, 50], classes=100)
+    >>> fleet = Fleet(menu, target=0.9, size=1000)
+    >>> arms = fleet.ask([3, 1, 4])
+    >>> [menu.option(arm) for arm in arms]
+    [100, 100, 100]
+    >>> fleet.tell([4, 3], successes=[True, True])
+    >>> fleet.told.sum(), fleet.pending
+    (np.int64(2), 1)
+    """
+
+    def __init__(
+        self,
+        menu: Menu,
+        target: float | Fraction,
+        size: int,
+        horizon: int | None = None,
+        *,
+        slack: float | None = None,
+        step: float | None = None,
+        cap: float | None = None,
+        start: str | float = "safe",
+        bounds: str = "auto",
+    ) -> None:
+        if not isinstance(menu, Menu):
+            raise InvalidArgument(f"menu must be a Menu, got {shown(menu)}")
+        self._promise = Promise.make(
+            target, horizon, slack=slack, step=step, cap=cap, start=start, safe_cost=menu.max_cost,
+            safe_success=menu.everything_success, forgiving=not menu.has_nothing,
+        )  # fmt: skip
+        found = named_bounds(bounds)
+        # A row has no room for what other arms say.
+        if not isinstance(found, LineBounds) or type(found) not in (HalfLog, KL, Hoeffding):
+            raise InvalidArgument(
+                f'bounds must be "auto", "half-log", "kl" or "hoeffding" for a fleet, got {shown(bounds)}'
+            )
+        self._menu = menu
+        self._bounds = found.name
+        self._horizon = None if horizon is None else whole("horizon", horizon)
+        known = [menu.known_cost(arm) for arm in range(menu.arms)]
+        self._known: Floats = np.array([np.nan if cost is None else cost for cost in known])
+        made = new_table(menu, found.code, self._horizon or 0, self._promise.cap, None, FULL, 0, 0.0)
+        kind = CompiledRows if available() else PlainRows
+        self._rows = kind(whole("size", size), self._promise.open(), self._new_pricing(), made)
+
+    def _new_pricing(self) -> Pricing:
+        promise = self._promise
+        curved = promise.step is None and promise.start == promise.cap
+        return Pricing(
+            cap=promise.cap, start=promise.start, step=promise.step or 0.0, slack=promise.slack or 0.0,
+            curved=int(curved), hint=promise.cap, hint_at=1.0, now=promise.cap,
+        )  # fmt: skip
+
+    # --- ask and tell
+
+    def ask(self, which: ArrayLike | None = None) -> Ints:
+        """The arm that each selector listed plays now; all of them if none is listed. Each must have none out."""
+        listed = self._listed(which)
+        wrong = self._first_wrong(listed, waiting=False)
+        if wrong is not None:
+            raise InvalidArgument(f"which must list selectors with no decision out, got {wrong}: tell it first")
+        order = self._by_number(listed)
+        result = np.zeros(listed.size, dtype=np.int64)
+        self._rows.ask(listed[order], result)
+        answer = np.empty_like(result)
+        answer[order] = result
+        return answer
+
+    def tell(self, which: ArrayLike | None, successes: ArrayLike, costs: ArrayLike | None = None) -> None:
+        """How the decisions of the selectors listed went. All are told, or none if one is bad."""
+        listed = self._waiting(which)
+        units = _units(successes, listed.size)
+        spent = self._known[self._rows.out[listed]]
+        if costs is not None:
+            told = _numbers("costs", costs, listed.size)
+            if not (np.isfinite(told) & (told >= 0)).all():
+                raise InvalidArgument("costs must be finite and at least 0")
+            spent = np.where(np.isnan(spent), told, spent)
+        if np.isnan(spent).any():
+            raise InvalidArgument("costs must be told: the menu does not know what its options cost")
+        spent = np.minimum(spent, self._menu.max_cost)
+        order = self._by_number(listed)
+        self._rows.tell(listed[order], units[order], spent[order], expired=False)
+
+    def expire(self, which: ArrayLike) -> None:
+        """Give up on the decisions of the selectors listed: they count as failures."""
+        listed = self._waiting(which)
+        spent = self._known[self._rows.out[listed]]
+        self._rows.tell(listed, np.zeros(listed.size, np.int64), spent, expired=True)
+
+    def _listed(self, which: ArrayLike | None) -> Ints:
+        if which is None:
+            return np.arange(len(self), dtype=np.int64)
+        listed = np.asarray(which)
+        if listed.ndim != 1 or (listed.size and listed.dtype.kind not in "iu"):
+            raise InvalidArgument(f"which must list selectors by number, got {shown(which)}")
+        listed = listed.astype(np.int64)
+        if listed.size and not (int(listed.min()) >= 0 and int(listed.max()) < len(self)):
+            raise InvalidArgument(f"which must list numbers from 0 to {len(self) - 1}, got {shown(which)}")
+        return listed
+
+    def _waiting(self, which: ArrayLike | None) -> Ints:
+        listed = self._listed(which)
+        wrong = self._first_wrong(listed, waiting=True)
+        if wrong is not None:
+            raise InvalidArgument(f"which must list selectors with a decision out, got {wrong}: ask it first")
+        return listed
+
+    def _by_number(self, listed: Ints) -> Any:
+        """An order of the places in a list that goes through memory from front to back.
+
+        Selectors are independent and listed once, so the order in which they are stepped is ours to choose, and a large
+        fleet in random order would wait for memory most of the time.
+        """
+        if listed.size * 8 < len(self):
+            return slice(None)  # too few to be worth a look at the whole fleet
+        place = np.full(len(self), -1, dtype=np.int64)
+        place[listed] = np.arange(listed.size)
+        return place[place >= 0]
+
+    def _first_wrong(self, listed: Ints, *, waiting: bool) -> int | None:
+        """The first selector listed that is not as wanted; raises if one is listed twice."""
+        twice, place = self._rows.first_wrong(listed, waiting=waiting)
+        if twice:
+            raise InvalidArgument(f"which must list each selector once, got {int(listed[place])} twice")
+        return int(listed[place]) if place < listed.size else None
+
+    # --- where things stand
+
+    def __len__(self) -> int:
+        return len(self._rows.out)
+
+    @property
+    def menu(self) -> Menu:
+        """What may be chosen."""
+        return self._menu
+
+    @property
+    def told(self) -> Ints:
+        """Outcomes counted, per selector."""
+        return np.array(self._rows.account_rows()["outcomes"])
+
+    @property
+    def debts(self) -> Floats:
+        """Successes owed, per selector."""
+        return np.array([debt(account) / WHOLE for account in self._accounts()])
+
+    @property
+    def duals(self) -> Floats:
+        """The price of a success, per selector."""
+        pairs = zip(self._accounts(), from_rows(Pricing, self._rows.pricing_rows()), strict=True)
+        return np.array([price_at(pricing, tracked_debt(one) / WHOLE, one.outcomes) for one, pricing in pairs])
+
+    def _accounts(self) -> list[Account]:
+        return from_rows(Account, self._rows.account_rows())
+
+    @property
+    def pending(self) -> int:
+        """How many selectors have a decision out."""
+        return int((self._rows.out >= 0).sum())
+
+    @property
+    def nbytes(self) -> int:
+        """The memory that the state takes."""
+        return self._rows.nbytes
+
+    def certificate(self, one: int) -> Certificate:
+        """The certificate of one selector."""
+        index = int(self._listed([one])[0])
+        return Certificate.make(self._promise, self._rows.account(index), int(self._rows.out[index] >= 0))
+
+    def __repr__(self) -> str:
+        return f"<Fleet of {len(self):,} selectors, {self._menu.arms} arms, target={self._promise.rate:g}>"
+
+    # --- saving
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the whole fleet as one NumPy file (.npz). A crash in the middle leaves the file as it was before."""
+        from suffice.fleet.state import write_fleet
+
+        write_fleet(self, path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> "Fleet":
+        """The fleet that was saved."""
+        from suffice.fleet.state import read_fleet
+
+        return read_fleet(cls, path)
+
+
+def _numbers(name: str, values: Any, count: int) -> Floats:
+    try:
+        array = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidArgument(f"{name} must hold one number per selector listed, got {shown(values)}") from None
+    if array.shape != (count,):
+        raise InvalidArgument(f"{name} must hold {count} numbers, one per selector listed, got shape {array.shape}")
+    return array
+
+
+def _units(successes: Any, count: int) -> Ints:
+    array = _numbers("successes", successes, count)
+    if not ((array >= 0.0) & (array <= 1.0)).all():
+        raise InvalidArgument("successes must lie between 0 and 1")
+    # In billionths, rounded down; the millionth of one makes 0.0157 the number it is written as. Only 1 is a success.
+    units = np.floor(array * WHOLE + 1e-6).astype(np.int64)
+    return np.where(array < 1.0, np.minimum(units, WHOLE - 1), units)

@@ -1,0 +1,174 @@
+"""The rows of a fleet: as arrays that compiled code steps through, or as objects where there is no compiler."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from suffice.checks import WHOLE
+from suffice.fleet import calls
+from suffice.fleet.calls import NOTHING_OUT, FleetPlace, wrong_place
+from suffice.kernels.compiler import native
+from suffice.kernels.rows import Rows, address_of, copy_of, dtype_of, from_rows, to_rows
+from suffice.learning.arm_table import REFRESH_DUE, begin_table, cheapest, learn, refresh_own
+from suffice.learning.blocks import NewTable
+from suffice.learning.prices import clipped_price
+from suffice.learning.records import ArmRow, Pricing, Table, TableHead
+from suffice.learning.table_learner import CompiledTable, as_arrays
+from suffice.promise.account import Account, limit, reserve, settle, tracked_debt
+from suffice.selector.verbs import decide, is_open, lesson_of, price_of, role_of
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+class CompiledRows:
+    """Arrays, in each a row for every selector."""
+
+    def __init__(self, count: int, account: Account, pricing: Pricing, made: NewTable) -> None:
+        self.accounts: Rows = np.repeat(to_rows(Account, [account]), count)
+        self.pricings: Rows = np.repeat(to_rows(Pricing, [pricing]), count)
+        begun = CompiledTable(made)  # all begin alike
+        begun.begin()
+        self.heads: Rows = np.repeat(begun.head, count)
+        self.arms: Rows = np.tile(begun.arms, (count, 1))
+        self.rooms: Floats = np.tile(begun.room, (count, 1))
+        self.out: Ints = np.full(count, NOTHING_OUT, dtype=np.int64)
+        self._find()
+
+    def _find(self) -> None:
+        """Note where the arrays lie."""
+        arrays = (self.accounts, self.pricings, self.heads, self.arms, self.rooms, self.out)
+        size, count = self.arms.shape
+        accounts, pricings, heads, arms, rooms, out = (address_of(array) for array in arrays)
+        place = FleetPlace(accounts, pricings, heads, arms, rooms, out, size, count, self.rooms.shape[1])
+        self._place = to_rows(FleetPlace, [place])
+        self._address = address_of(self._place)
+
+    def _call(self, function: Callable[..., Any], *given: Any) -> Any:
+        return native(function, *calls.KINDS[function])(self._address, *given)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._find()
+
+    def ask(self, which: Ints, result: Ints) -> None:
+        """A decision for each selector listed, by one call of compiled code, which no interrupt can cut short."""
+        self._call(calls.ask_fleet, which, result)
+
+    def tell(self, which: Ints, units: Ints, costs: Floats, *, expired: bool) -> None:
+        """Settle the decision of each selector listed."""
+        self._call(calls.tell_fleet, which, units, costs, expired)
+
+    def first_wrong(self, which: Ints, *, waiting: bool) -> tuple[bool, int]:
+        """The place of the first selector listed twice, or else of the first that is not as wanted."""
+        twice, place = self._call(calls.first_wrong, which, np.zeros(len(self.out), dtype=np.uint8), waiting)
+        return bool(twice), int(place)
+
+    def account(self, one: int) -> Account:
+        """A copy of the account of one selector."""
+        return Account(*self.accounts[one].item())
+
+    def account_rows(self) -> Rows:
+        """All accounts as an array."""
+        return self.accounts
+
+    def pricing_rows(self) -> Rows:
+        """All prices as an array."""
+        return self.pricings
+
+    def arm_rows(self) -> Rows:
+        """All arms as an array, a row for each selector."""
+        return self.arms
+
+    def restore(self, accounts: Rows, pricings: Rows, arms: Rows, steps: Ints, unplayed: Ints, out: Ints) -> None:
+        """Take over what was told. All else is worked out anew from it."""
+        self.accounts[:], self.pricings[:], self.arms[:], self.out[:] = accounts, pricings, arms, out
+        self.heads["steps"], self.heads["unplayed"] = steps, unplayed
+        self._call(calls.refresh_fleet)
+
+    @property
+    def nbytes(self) -> int:
+        """The memory that the state takes."""
+        arrays = (self.accounts, self.pricings, self.heads, self.arms, self.rooms, self.out)
+        return sum(array.nbytes for array in arrays)
+
+
+class PlainRows:
+    """Objects, in lists with one for every selector. Each is stepped on a copy that is then put in its place at once."""
+
+    def __init__(self, count: int, account: Account, pricing: Pricing, made: NewTable) -> None:
+        self._accounts = [(copy_of(account), NOTHING_OUT) for _ in range(count)]  # and the arm that each has out
+        self._pricings = [copy_of(pricing) for _ in range(count)]
+        self._tables = [
+            Table(copy_of(made.head), from_rows(ArmRow, made.arms), made.room.tolist()) for _ in range(count)
+        ]
+        for table in self._tables:
+            begin_table(table)
+
+    @property
+    def out(self) -> Ints:
+        """The arm that each has out, or NOTHING_OUT."""
+        return np.array([arm for _, arm in self._accounts], dtype=np.int64)
+
+    def ask(self, which: Ints, result: Ints) -> None:
+        """A decision for each selector listed."""
+        for place, one in enumerate(which.tolist()):
+            account, pricing, table = copy_of(self._accounts[one][0]), self._pricings[one], self._tables[one]
+            at_limit, price = limit(account), price_of(account, pricing, pricing, False)
+            arm = cheapest(table, max(0.0, price)) if is_open(at_limit, table.head) else -1
+            arm = decide(at_limit, table.head, arm)
+            reserve(account, role_of(table.head, arm))
+            self._accounts[one] = account, arm
+            result[place] = arm
+
+    def tell(self, which: Ints, units: Ints, costs: Floats, *, expired: bool) -> None:
+        """Settle the decision of each selector listed."""
+        for one, success, cost in zip(which.tolist(), units.tolist(), costs.tolist(), strict=True):
+            (known, arm), pricing, table = self._accounts[one], self._pricings[one], self._tables[one]
+            account = copy_of(known)
+            settle(account, role_of(table.head, arm), account.target, success, expired)
+            self._accounts[one] = account, NOTHING_OUT
+            lesson = lesson_of(account, arm, success, cost, True, True, True)
+            if learn(table, pricing, pricing, lesson, False) == REFRESH_DUE:
+                refresh_own(table, pricing.now)
+
+    def first_wrong(self, which: Ints, *, waiting: bool) -> tuple[bool, int]:
+        """The place of the first selector listed twice, or else of the first that is not as wanted."""
+        return wrong_place(self.out, which, np.zeros(len(self._accounts), dtype=np.uint8), waiting)
+
+    def account(self, one: int) -> Account:
+        """A copy of the account of one selector."""
+        return copy_of(self._accounts[one][0])
+
+    def account_rows(self) -> Rows:
+        """All accounts as an array."""
+        return to_rows(Account, [account for account, _ in self._accounts])
+
+    def pricing_rows(self) -> Rows:
+        """All prices as an array."""
+        return to_rows(Pricing, self._pricings)
+
+    def arm_rows(self) -> Rows:
+        """All arms as an array, a row for each selector."""
+        return np.stack([as_arrays(table).arms for table in self._tables])
+
+    def restore(self, accounts: Rows, pricings: Rows, arms: Rows, steps: Ints, unplayed: Ints, out: Ints) -> None:
+        """Take over what was told. All else is worked out anew from it."""
+        self._accounts = list(zip(from_rows(Account, accounts), out.tolist(), strict=True))
+        self._pricings = from_rows(Pricing, pricings)
+        for one, table in enumerate(self._tables):
+            table.head.steps, table.head.unplayed = int(steps[one]), int(unplayed[one])
+            self._tables[one] = table = table._replace(arms=from_rows(ArmRow, arms[one]))
+            account, pricing = self._accounts[one][0], self._pricings[one]
+            pricing.now = clipped_price(pricing, tracked_debt(account) / WHOLE, account.outcomes)
+            refresh_own(table, pricing.now)
+
+    @property
+    def nbytes(self) -> int:
+        """The memory that the numbers take; the objects around them take several times as much."""
+        count = len(self._accounts)
+        sizes = [dtype_of(kind).itemsize for kind in (Account, Pricing, TableHead)]
+        table = self._tables[0]
+        return count * (sum(sizes) + len(table.arms) * dtype_of(ArmRow).itemsize + 8 * len(table.room))

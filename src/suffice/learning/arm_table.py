@@ -1,0 +1,307 @@
+"""The table of arms: what an outcome does to an arm's tally, its line and the tree of lines, and which arm is proposed.
+
+A menu of up to SMALL arms has no tree: all lines are looked at. What is needed seldom and takes long (bounds of a new epoch,
+a look at the past, a new fit) is not done on the way: `propose` and `learn` say that it is due, and `catch_up` or `fit` does
+it. So compiled code for it is made when it is first needed.
+"""
+
+import math
+from collections.abc import MutableSequence, Sequence
+from typing import Final, cast
+
+import numpy as np
+
+from suffice.learning.bound_formulas import CLOSED, CONTAINED, PAPER, epoch_of, level_of, lower_of, upper_of
+from suffice.learning.envelope import BUCKET, lowest, set_line, settle_all, update
+from suffice.learning.forgetting import amend_window, look_at_past, past_is_due
+from suffice.learning.guard import at_limit, follows
+from suffice.learning.interval_closure import close
+from suffice.learning.pooling import tighten
+from suffice.learning.prices import move_price
+from suffice.learning.records import FULL, NO_CELLS, OWN, RESET, WINDOW, Lesson, Pricing, Table, TableHead
+from suffice.learning.thompson import begin, sample_own, thompson
+
+EVERY_ARM: Final = cast("Sequence[bool]", np.zeros(0, dtype=np.bool_))  # where all arms may be played
+REFRESH: Final = 1.05  # how much the history grows before bounds that look at other arms are refreshed
+SMALL: Final = 64  # scanning so few lines is faster than keeping a tree
+FIT_FIRST: Final = -2  # instead of an arm: the cells must be fitted before one can be drawn
+
+DONE, PAST_DUE, REFRESH_DUE = range(3)  # what an outcome leaves to be done: a look at the past, bounds anew
+
+
+def begin_table(table: Table) -> None:
+    """Begin the first epoch of a table in which nothing was played."""
+    start_epoch(table.head, 1)
+    rebuild(table, table.head.ceiling)
+
+
+def start_epoch(head: TableHead, step: int) -> None:
+    """Enter the epoch that holds this step: its level, and the margin that exceeds the rounding of scores in it."""
+    last, end = epoch_of(step, head.horizon)
+    head.epoch_end = last
+    head.refresh_after = last if head.kind < CONTAINED else min(last, max(step, math.floor(REFRESH * step)))
+    head.level = level_of(head.kind, head.arms, end)
+    width = math.sqrt(head.level) if head.kind == PAPER else 0.0  # how far unclipped bounds reach beyond [0, 1]
+    head.margin = 2.0**-48 * (1.0 + width) * (head.max_cost + head.ceiling)
+
+
+def is_interior(head: TableHead, arm: int) -> bool:
+    """Whether an arm is neither the safe option nor the skip."""
+    return head.has_skip <= arm < head.arms - 1
+
+
+# --- proposing
+
+
+def propose(table: Table, price: float) -> int:
+    """The arm to play at this price: the chooser's as long as the guard follows it, else the optimist's; or FIT_FIRST."""
+    head = table.head
+    if head.form != NO_CELLS and price >= 0.0 and follows(head):
+        if head.form == OWN:
+            return sample_own(table, price, EVERY_ARM)
+        if head.seen >= head.fit_at:
+            return FIT_FIRST
+        return thompson(table, price, EVERY_ARM)
+    return cheapest(table, price)
+
+
+def fit_is_due(table: Table) -> bool:
+    """Whether the cells must be fitted before an arm can be drawn."""
+    head = table.head
+    return head.form != NO_CELLS and head.form != OWN and head.seen >= head.fit_at and follows(head)
+
+
+def cheapest(table: Table, price: float) -> int:
+    """The lowest line, from the tree where there is one; the safe option at a price that is no number."""
+    head = table.head
+    if not price >= 0.0:
+        return head.arms - 1
+    # Lines of arms that were never played are infinite in the paper's bounds; a tree cannot compare those.
+    if head.leaves == 0 or (head.kind == PAPER and head.unplayed > 0):
+        return scan(table, price)
+    return lowest(table.room, head.leaves, price, head.margin)
+
+
+def scan(table: Table, price: float) -> int:
+    """The lowest line by looking at all, ties to the smallest arm number."""
+    best, found = math.inf, table.head.arms - 1
+    for arm, row in enumerate(table.arms):
+        if row.lower - price * row.upper < best:
+            best, found = row.lower - price * row.upper, arm
+    return found
+
+
+def best_score(table: Table, price: float) -> float:
+    """The least cost − price·success that the bounds think possible."""
+    best = table.arms[cheapest(table, price)]
+    return best.lower - price * best.upper
+
+
+def guard_charge(table: Table, arm: int, success: float, cost: float, paid: float) -> float:
+    """What a play between the limits came to above the best that the bounds thought possible, at the price paid then."""
+    if at_limit(table.head, arm, paid):
+        return 0.0
+    spent = table.arms[arm].known_cost if math.isnan(cost) else cost
+    if math.isnan(spent):
+        spent = table.head.max_cost  # given up, and nobody said that it was less
+    least = best_score(table, paid)
+    return spent - paid * success - least if math.isfinite(least) else 0.0  # the paper's bounds of an unplayed arm
+
+
+# --- learning
+
+
+def learn(table: Table, main: Pricing, pricing: Pricing, lesson: Lesson, grouped: bool) -> int:
+    """Take in the outcome of a decision: prices, tally, line and tree. What it leaves to be done: DONE, or what is due.
+
+    `pricing` is that of the decision's account, `main` that of the selector, which may be the same.
+    """
+    if lesson.fresh and lesson.counted:
+        table.head.steps += 1
+    paid, price = move_price(main, pricing, table.head.steps, lesson, grouped)
+    return learn_arm(table, lesson, paid, price)
+
+
+def learn_arm(table: Table, lesson: Lesson, paid: float, price: float) -> int:
+    """Take an outcome into its arm's tally and line; `paid` was the price before it."""
+    if not lesson.fair:  # a choice that hangs on what the bounds do not see is no fair sample: only the time goes on
+        return REFRESH_DUE if table.head.steps + 1 > table.head.refresh_after else DONE
+    head, arm, row = table.head, lesson.arm, table.arms[lesson.arm]
+    interior, success, cost = head.has_skip <= arm < head.arms - 1, lesson.success, lesson.cost
+    if lesson.fresh:
+        if interior and row.plays == 0.0:
+            head.unplayed -= 1
+            if head.kind == PAPER and head.unplayed == 0:
+                head.sort_after = 0.0  # all lines are finite now: build the tree that was left alone so far
+        if head.form != NO_CELLS and not at_limit(head, arm, paid):
+            head.seen += 1.0
+            head.gap += guard_charge(table, arm, success, cost, paid)
+    elif head.memory == WINDOW and interior and amend_window(table, arm, success, cost):
+        success, cost = 0.0, math.nan
+    row.plays += 1.0 if lesson.fresh else 0.0
+    # No more successes than plays: an interrupt may have kept the play from being learned that a late success amends.
+    row.successes += success
+    if row.successes > row.plays:
+        row.successes = row.plays
+    # Nor more costs: what comes late may be that of a play that is forgotten.
+    if cost == cost and (lesson.fresh or row.priced + 1.0 <= row.plays):
+        row.priced += 1.0
+        row.costs += cost
+    if lesson.fresh and head.memory != FULL and interior and past_is_due(table, arm, success, cost):
+        return PAST_DUE
+    if head.steps + 1 > head.refresh_after:
+        return REFRESH_DUE
+    if interior and row.plays > 0.0:
+        return change_line(table, arm, price)
+    return DONE
+
+
+def change_line(table: Table, arm: int, price: float) -> int:
+    """Recompute the line of an interior arm that was played, and carry it up the tree."""
+    head = table.head
+    recompute_bound(table, arm)
+    if head.leaves == 0 or (head.kind == PAPER and head.unplayed > 0):
+        return DONE
+    if head.steps >= head.sort_after:
+        return REFRESH_DUE
+    row = table.arms[arm]
+    update(table.room, head.leaves, int(row.place), row.lower, row.upper, price, head.margin)
+    return DONE
+
+
+def recompute_bound(table: Table, arm: int) -> None:
+    """The line of an interior arm that was played, from its tally."""
+    head, row = table.head, table.arms[arm]
+    upper = upper_of(head.kind, row.successes, row.plays, head.level)
+    # A bound of this epoch stays one: what other arms have said of this one is kept until they are asked again.
+    if head.kind < CONTAINED or upper < row.upper:
+        row.upper = upper
+    if head.costs_known == 0 or head.kind == PAPER:
+        row.lower = lower_of(head.kind, row.costs, row.priced, head.max_cost, head.level)
+
+
+# --- what is due now and then
+
+
+def catch_up(table: Table, due: int, arm: int, price: float) -> None:
+    """Do what an outcome of this arm left to be done. (`CompiledTable.catch_up` takes the same steps one by one.)"""
+    head = table.head
+    if due == PAST_DUE and look_at_past(table):
+        if head.form != NO_CELLS:
+            renew_fit(table)
+        refresh(table, price, True)
+    elif head.steps + 1 > head.refresh_after:
+        refresh(table, price, head.steps + 1 > head.epoch_end)
+    elif is_interior(head, arm) and table.arms[arm].plays > 0.0 and change_line(table, arm, price) == REFRESH_DUE:
+        rebuild(table, price)
+
+
+def renew_fit(table: Table) -> None:
+    """Something was forgotten: all of it, or a little, and then the fit is looked at again from where it stands."""
+    if table.head.memory == RESET:
+        begin(table)
+    else:
+        table.head.fit_at = 0.0
+
+
+def refresh(table: Table, price: float, fresh: bool) -> None:
+    """Recompute every line for the step to come and build the tree anew; `fresh`: no earlier bound is kept."""
+    recompute_bounds(table, fresh)
+    if table.head.kind >= CONTAINED:
+        tighten(table)
+    if table.head.kind == CLOSED:
+        close(table)
+    rebuild(table, price)
+
+
+def refresh_own(table: Table, price: float) -> None:
+    """The same where bounds look at no other arm, and no earlier one is kept."""
+    recompute_bounds(table, True)
+    rebuild(table, price)
+
+
+def recompute_bounds(table: Table, fresh: bool) -> None:
+    """What each arm's own tally says, for the step to come."""
+    head, arms = table.head, table.arms
+    start_epoch(head, head.steps + 1)
+    for arm in range(head.has_skip, head.arms - 1):
+        if fresh and head.kind != PAPER:
+            arms[arm].upper = 1.0
+            if head.costs_known == 0:
+                arms[arm].lower = 0.0
+        if arms[arm].plays > 0.0:
+            recompute_bound(table, arm)
+
+
+def begin_tree(table: Table) -> None:
+    """Sort the leaves anew soon: just after the next epoch begins, which sorts anyway."""
+    table.head.sort_after = max(4.0 * table.head.arms, 2.0 * table.head.steps + 2.0)
+
+
+def rebuild(table: Table, price: float) -> None:
+    """Sort the leaves by slope and settle the tree at this price.
+
+    Near-equal lines that are out of order would meet again and again; sorting at times that double keeps them apart.
+    """
+    head, arms, room = table.head, table.arms, table.room
+    begin_tree(table)
+    if head.leaves == 0:
+        return
+    # The order is worked out in the cells of the tree, which are about to be overwritten: room for 5·8·leaves.
+    sort_by_slope(table)
+    for place in range(head.arms):
+        arms[int(room[place])].place = place
+    for arm in range(head.arms):
+        row = arms[arm]
+        set_line(room, head.leaves, int(row.place), row.lower, row.upper, arm)
+    for place in range(head.arms, head.leaves * BUCKET):
+        set_line(room, head.leaves, place, math.inf, 0.0, place)
+    settle_all(room, head.leaves, price, head.margin)
+
+
+def sort_by_slope(table: Table) -> None:
+    """Write the arms' numbers to the first cells of the room, ordered by upper success, by a stable merge sort.
+
+    Needs room for 4·arms cells: numbers and keys, twice. Keys travel with their numbers, so that memory is read in order.
+    Those with the largest key go to the end as they are: as long as most arms are unseen, they are most.
+    """
+    arms, room, count = table.arms, table.room, table.head.arms
+    largest = arms[0].upper
+    for arm in range(1, count):
+        largest = max(largest, arms[arm].upper)
+    others = 0
+    for arm in range(count):
+        if arms[arm].upper < largest:
+            room[others] = arm
+            room[2 * count + others] = arms[arm].upper
+            others += 1
+    source, target = 0, count
+    run = 1
+    while run < others:
+        for left in range(0, others, 2 * run):
+            _merge(room, source, target, 2 * count, left, min(left + run, others), min(left + 2 * run, others))
+        source, target = target, source
+        run *= 2
+    if source != 0:
+        for place in range(others):
+            room[place] = room[source + place]
+    place = others
+    for arm in range(count):
+        if arms[arm].upper == largest:
+            room[place] = arm
+            place += 1
+
+
+def _merge(
+    room: MutableSequence[float], source: int, target: int, to_key: int, left: int, middle: int, right: int
+) -> None:
+    i, j = left, middle
+    for place in range(left, right):
+        if j >= right or (i < middle and room[source + to_key + i] <= room[source + to_key + j]):
+            taken = i
+            i += 1
+        else:
+            taken = j
+            j += 1
+        room[target + place] = room[source + taken]
+        room[target + to_key + place] = room[source + to_key + taken]

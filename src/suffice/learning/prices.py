@@ -1,0 +1,92 @@
+"""The price between the limits: straight in the debt, or a curve of the debt around a hint of the right price.
+
+The promise needs only its limits, which are tested on the debt itself. Between them any price is safe; which one costs
+least is a matter of theory 7 ("any price curve") and of measurement. With b the bend of the curve and x = 1 + debt/b:
+
+    x >= 1         cap                        (debt >= 0: the upper limit)
+    0 <= x < 1     hint + (cap − hint)·x³
+    −2 <= x < 0    hint·(1 − (−x/2)³)
+    x < −2         0
+
+So around debt = −b the price hardly moves from the hint, and it leaves it ever faster towards either end. The hint begins
+at the cap and is then the mean price of the last block; blocks grow by a quarter. It costs money at the worst.
+"""
+
+import math
+from typing import Final
+
+from suffice.learning.records import Lesson, Pricing
+
+BLOCK: Final = 1.25  # how much longer each block of the hint is than the one before
+OWN_HINT_AT: Final = 1024  # by measurement: as long as a group is small, what all pay is the better hint
+
+
+def price_at(pricing: Pricing, debt: float, outcomes: int) -> float:
+    """The price now paid for one success, of an account with this debt. Straight, it may be below 0 or above the cap.
+
+    It is worked out once for each outcome and remembered: an ask and the next outcome need the same.
+    """
+    if debt != pricing.last_debt or outcomes != pricing.last_outcomes or pricing.hint != pricing.last_hint:
+        pricing.last_price = compute_price(pricing, debt, outcomes)
+        pricing.last_debt, pricing.last_outcomes, pricing.last_hint = debt, outcomes, pricing.hint
+    return pricing.last_price
+
+
+def compute_price(pricing: Pricing, debt: float, outcomes: int) -> float:
+    """The same, worked out."""
+    root = math.sqrt(outcomes) if outcomes > 1 else 1.0
+    slack = pricing.slack if pricing.slack > 0.0 else root  # the most successes that may be banked
+    if pricing.curved == 0:
+        step = pricing.step if pricing.step > 0.0 else pricing.cap / slack
+        return pricing.start + step * debt
+    bend, most = 0.1 * root + 10.0, slack / 3.0
+    if most < bend:
+        bend = most  # as it was before, or larger: it never decreases
+    x = 1.0 + debt / bend
+    if x >= 1.0:
+        return pricing.cap
+    if x >= 0.0:
+        return pricing.hint + (pricing.cap - pricing.hint) * (x * x * x)
+    if x >= -2.0:
+        return pricing.hint * (1.0 + 0.125 * (x * x * x))
+    return 0.0
+
+
+def clipped_price(pricing: Pricing, debt: float, outcomes: int) -> float:
+    """The same, cut to where it is a price (0 if it is no number): what a tree of lines is settled at."""
+    price = price_at(pricing, debt, outcomes)
+    if not price > 0.0:
+        return 0.0
+    return price if price < pricing.cap else pricing.cap
+
+
+def update_hint(pricing: Pricing, outcomes: int, price: float) -> None:
+    """Take the price into the hint: the mean over a block, at whose end the next, longer one begins."""
+    pricing.hint_sum += price
+    pricing.hint_count += 1.0
+    if outcomes >= pricing.hint_at:
+        pricing.hint = min(max(pricing.hint_sum / pricing.hint_count, 0.0), pricing.cap)
+        pricing.hint_sum = 0.0
+        pricing.hint_count = 0.0
+        pricing.hint_at = math.ceil(BLOCK * outcomes) + 1.0
+
+
+def borrow_hint(pricing: Pricing, main: Pricing) -> None:
+    """Take over the hint of all groups, until there is one of its own."""
+    if pricing.hint_at <= OWN_HINT_AT:
+        pricing.hint = main.hint
+
+
+def move_price(main: Pricing, pricing: Pricing, steps: int, lesson: Lesson, grouped: bool) -> tuple[float, float]:
+    """Let the hints and the price follow an outcome. The price before it, and the one after it by the hint of before."""
+    if grouped:
+        borrow_hint(pricing, main)
+    paid, price = pricing.now, clipped_price(pricing, lesson.debt, lesson.outcomes)
+    pricing.now = price
+    if lesson.fresh and pricing.curved > 0:
+        update_hint(main, steps, price)
+        if grouped:
+            update_hint(pricing, lesson.outcomes, price)
+        if pricing.hint != pricing.last_hint:
+            pricing.now = clipped_price(pricing, lesson.debt, lesson.outcomes)
+    return paid, price

@@ -1,0 +1,288 @@
+"""The account: what a promise has been told, in whole numbers, and the functions on it that the guarantee rests on.
+
+Standard library only. The functions run as they are on an `Account`, and `kernels` compiles these same functions for rows
+of an array with fields of the same names. Successes and targets are counted in billionths of a success (`WHOLE` is one),
+so that no decision ever hangs on rounding; everything else here counts decisions.
+
+    debt    = owed − successes                     successes owed; negative when ahead
+    tracked = debt + forgiven                      the same, with the surplus that was written off
+    limits  : tracked + target > max_debt   → the safe option, and nothing else
+              tracked <= −max_surplus       → the skip option, if the menu has one
+              between them                  → any option
+
+The upper limit is tested first: never behind comes before never ahead.
+"""
+
+import math
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Final
+
+from suffice.checks import WHOLE
+
+SKIP: Final = -1
+FREE: Final = 0
+SAFE: Final = 1
+
+CONFIDENCE: Final = 0.99  # of what is said about a safe option that may fail
+
+# A limit that was computed in floating point, such as cap/(5/sqrt(900)), lands a few last bits beside the number that was
+# meant. Limits are moved inwards by this factor, so that a debt which equals the number meant is at the limit. Outcomes of
+# 0 and 1 move the debt by far more, so no other decision changes.
+SNAP: Final = 1.0 - 2.0**-40
+
+UNLIMITED: Final = 1 << 60  # billionths: a limit that no account reaches
+CARRIED: Final = 1 << 61  # billionths: from here on a sum is carried over, long before 64 bits are full
+
+SUM, MAX, OWN = "sum", "max", "own"  # how the counts of several servers make those of all; see `merge_of`
+
+
+def _counts(how: str = SUM) -> Any:
+    return field(default=0, metadata={"merge": how})
+
+
+@dataclass(slots=True)
+class Account:
+    """The limits of one promise, and all that it was told. A selector has one, and one for each group.
+
+    Counts that several servers keep apart add up to those of all, but for maxima, which have a maximum, and for what each
+    keeps for itself: limits, and the running shortfall of the safe option (the sum of several is an upper bound).
+    """
+
+    # Limits, in billionths, but for `max_outstanding`. What is asked now is asked under this target.
+    target: int = _counts(OWN)
+    max_debt: int = _counts(OWN)  # an option other than the safe one is played while tracked + target <= max_debt
+    max_surplus: int = _counts(OWN)  # the most successes that may be banked; never lowered
+    max_outstanding: int = _counts(
+        OWN
+    )  # at so many decisions outstanding, safe plays excluded, the safe option is played
+    debt_growth: int = _counts(OWN)  # how the limits grow, by the square root of the outcomes; 0: they do not
+    surplus_growth: int = _counts(OWN)
+    forgives: int = _counts(OWN)  # 1 where the menu has no skip: surplus beyond max_surplus is written off
+    allowance: int = _counts(OWN)  # what failures that are declared of the safe option may add, times a logarithm
+
+    # What was told, in billionths of a success.
+    owed: int = _counts()  # the targets of all that was settled
+    successes: int = _counts()
+    carried: int = _counts()  # how often both sums were lowered by CARRIED, which leaves their difference as it is
+    forgiven: int = _counts(MAX)
+
+    # How often.
+    outcomes: int = _counts()  # told, and expired
+    expired: int = _counts()  # counted as failures because no outcome came
+    amended: int = _counts()  # of those, the ones that a late success made good
+    unaudited: int = _counts()  # asked with audit=False: never counted, never outstanding
+    forced: int = _counts()  # safe plays where a skip was due, because too many decisions were outstanding
+    violations: int = _counts()  # outcomes after which the debt was above its bound
+
+    # The safe option and the skip option.
+    safe_plays: int = _counts()  # with an outcome told
+    safe_shortage: int = _counts()  # what those plays lacked of a whole success each, in billionths
+    safe_failures: int = _counts()  # of those plays, the ones that succeeded less than their target
+    safe_lost: int = _counts()  # expired: booked as failures, though nothing says that they failed
+    skip_successes: int = _counts()  # in billionths; more than zero violates an assumption
+    shortfall: int = _counts(OWN)  # of the safe option itself at its worst recently, in billionths
+    worst_shortfall: int = _counts(OWN)  # the largest it ever was
+
+    # What is outstanding, and the most that ever was at once, the decision just asked included.
+    outstanding: int = _counts()  # other than safe plays
+    most_outstanding: int = _counts(MAX)
+    not_skips: int = _counts()  # outstanding, other than skips
+    most_not_skips: int = _counts(MAX)
+
+
+FIELDS: Final = tuple(one.name for one in fields(Account))
+RESERVED: Final = ("forced", "outstanding", "most_outstanding", "not_skips", "most_not_skips")  # what `reserve` changes
+merge_of: Final = {one.name: one.metadata["merge"] for one in fields(Account)}
+
+
+# --- what may be played
+
+
+def debt(account: Account) -> int:
+    """Successes owed, in billionths; negative when ahead."""
+    return account.owed - account.successes
+
+
+def tracked_debt(account: Account) -> int:
+    """The debt as the limits see it: surplus that was forgiven is gone."""
+    return account.owed - account.successes + account.forgiven
+
+
+def limit(account: Account) -> int:
+    """What must be played now: SAFE, SKIP, or anything (FREE)."""
+    tracked = account.owed - account.successes + account.forgiven
+    if tracked + account.target > account.max_debt or account.outstanding >= account.max_outstanding:
+        return SAFE  # not a skip, even if one is due: skips without end would break the bound (theory 4)
+    if tracked <= -account.max_surplus:
+        return SKIP
+    return FREE
+
+
+# --- asked
+
+
+def reserve(account: Account, role: int) -> None:
+    """Count a decision as outstanding."""
+    full = account.outstanding >= account.max_outstanding
+    if role == SAFE and full and account.forgives == 0 and tracked_debt(account) <= -account.max_surplus:
+        account.forced += 1
+    if role != SAFE:
+        account.outstanding += 1
+        if account.outstanding > account.most_outstanding:
+            account.most_outstanding = account.outstanding
+    if role != SKIP:
+        account.not_skips += 1
+        if account.not_skips > account.most_not_skips:
+            account.most_not_skips = account.not_skips
+
+
+# --- settled
+
+
+def settle(account: Account, role: int, target: int, units: int, expired: bool) -> None:
+    """Count the outcome of a decision that was outstanding, or its expiry, which is a failure until it is amended."""
+    if role != SAFE:
+        account.outstanding -= 1
+    if role != SKIP:
+        account.not_skips -= 1
+    account.outcomes += 1
+    account.owed += target
+    account.successes += units
+    if account.owed >= CARRIED and account.successes >= CARRIED:
+        account.owed -= CARRIED
+        account.successes -= CARRIED
+        account.carried += 1
+    if expired:
+        account.expired += 1
+    if role == SAFE and expired:
+        account.safe_lost += 1
+    elif role == SAFE:
+        _count_safe(account, target, units)
+    elif role == SKIP:
+        account.skip_successes += units
+    _close(account)
+
+
+def amend(account: Account, role: int, target: int, units: int) -> None:
+    """Count an outcome that came after its decision had expired. The debt can only fall."""
+    account.successes += units
+    if units > 0:
+        account.amended += 1
+    if role == SAFE:
+        account.safe_lost -= 1
+        _count_safe(account, target, units)
+    elif role == SKIP:
+        account.skip_successes += units
+    _close(account)
+
+
+def _count_safe(account: Account, target: int, units: int) -> None:
+    """Count what the safe option did, and its shortfall: the worst sum of target − success over its most recent plays."""
+    account.safe_plays += 1
+    account.safe_shortage += WHOLE - units
+    if units < target:
+        account.safe_failures += 1
+    account.shortfall = max(0, account.shortfall + target - units)
+    account.worst_shortfall = max(account.worst_shortfall, account.shortfall)
+
+
+def _close(account: Account) -> None:
+    """Let limits grow, forgive what lies beyond them where nothing can be skipped, and note a debt above its bound."""
+    owed = account.owed - account.successes
+    # A surplus below the limit of before is below that of now: there is no need to work it out.
+    if account.debt_growth > 0 or owed + account.forgiven <= -account.max_surplus:
+        grow(account)
+        if account.forgives > 0:
+            account.forgiven = max(account.forgiven, -owed - account.max_surplus)
+    if owed > account.max_debt and owed > debt_bound(account):
+        account.violations += 1
+
+
+def grow(account: Account) -> None:
+    """Raise the limits that grow with the outcomes. They are never lowered.
+
+    `max_surplus` is raised when the surplus reaches it, and for whoever reads it.
+    """
+    if account.debt_growth == 0 and account.surplus_growth == 0:
+        return
+    root = math.sqrt(max(account.outcomes, 1)) * SNAP
+    surplus = math.floor(account.surplus_growth * root)
+    if surplus > account.max_surplus:
+        account.max_surplus = surplus
+    if account.debt_growth > 0:
+        account.max_debt = max(account.max_debt, account.target - 1 + math.ceil(account.debt_growth * root))
+
+
+# --- what is certain
+
+
+def base_bound(account: Account) -> int:
+    """max_debt + target·(D − 1) + X: D the most decisions other than safe plays ever outstanding at once, X lost safe plays.
+
+    Limits stand one billionth below the number that was meant, which the debt must not reach when a decision is asked.
+    """
+    late = account.target * max(account.most_outstanding - 1, 0)
+    return account.max_debt + 1 + late + WHOLE * account.safe_lost
+
+
+def debt_bound(account: Account) -> int:
+    """The bound on the debt while safe and skip option do what the menu says of them.
+
+    The allowance is 1/r, with r > 0 the solution of E[exp(r·(target − success))] = 1 for a safe option that is known to fail
+    sometimes (Lundberg), and 0 for one that does not. Its shortfalls are a walk of mean below zero, which from any one
+    play ever exceeds x with probability at most exp(−r·x). Giving play m the share 1/(m(m+1)) of the 1% makes
+    x = ln(m(m+1)/1%)/r hold for all plays and all times at once.
+    """
+    if account.allowance == 0 or account.safe_plays == 0:
+        return base_bound(account)
+    plays = float(account.safe_plays)
+    walk = math.log(plays * (plays + 1.0) / (1.0 - CONFIDENCE))
+    return base_bound(account) + math.ceil(account.allowance * walk)
+
+
+def debt_ceiling(account: Account) -> int:
+    """The bound that holds in every world, however the safe option behaves. A debt above it is a bug in suffice.
+
+    The last decision asked that was not a safe play saw a debt below the limit. What it did not know adds at most
+    target·(D − 1), lost safe plays at most X, and what was told of safe plays since at most their worst recent shortfall.
+    """
+    return base_bound(account) + account.shortfall
+
+
+def surplus_bound(account: Account) -> int | None:
+    """The most by which successes may run ahead; None where there is no skip to play."""
+    return None if account.forgives else _banked(account)
+
+
+def window_bound(account: Account, length: int) -> int:
+    """The most failures beyond the allowed ones in any window of so many outcomes: the largest debt + what was banked.
+
+    Forgiven surplus is written off for good, so windows stay bounded where there is no skip. Once the safe option has
+    failed, what its failures added at their worst is included.
+    """
+    largest = max(debt_bound(account), base_bound(account) + account.worst_shortfall)
+    return min(account.target * length, largest + _banked(account))
+
+
+def _banked(account: Account) -> int:
+    bottom = account.max_surplus + WHOLE * account.amended
+    if account.forgives:
+        return bottom
+    late = (WHOLE - account.target) * (max(account.most_not_skips, 1) + account.forced)
+    return bottom + late + account.skip_successes
+
+
+def at_outcomes(account: Account, outcomes: int) -> Account:
+    """The account as its limits were after so many outcomes, all else being as now."""
+    earlier = replace(account, outcomes=outcomes)
+    if account.surplus_growth > 0:
+        earlier.max_surplus = 0
+    if account.debt_growth > 0:
+        earlier.max_debt = account.target - 1
+    grow(earlier)
+    return earlier
+
+
+def total(account: Account, units: int) -> int:
+    """A sum of targets or successes with what was carried over."""
+    return units + account.carried * CARRIED

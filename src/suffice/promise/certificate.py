@@ -1,0 +1,286 @@
+"""The certificate: what was promised, whether it is so, and if not, which assumption broke and what to do."""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from suffice.checks import WHOLE, as_number, whole
+from suffice.promise.account import (
+    CONFIDENCE,
+    Account,
+    at_outcomes,
+    debt,
+    debt_bound,
+    debt_ceiling,
+    grow,
+    surplus_bound,
+    total,
+    window_bound,
+)
+from suffice.promise.divergence import kl_lower, kl_upper
+from suffice.promise.rules import Promise
+
+STATUSES: Final = ("bug", "infeasible", "breach", "unknown", "warned", "kept", "waiting")  # the worst first
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """Where a promise stands. Reads well when printed.
+
+    `holds` says that the debt is within `debt_at_most`; `breach`, that an assumption about the boundary options was seen
+    to fail, whether or not it did harm; `feasible` is False once everything is known, with 99% confidence, to fail
+    more often than the target allows; `sound` is False only if suffice itself is wrong.
+    """
+
+    target: float
+    told: int
+    successes: float
+    rate: float | None
+    debt: float
+    debt_at_most: float
+    ahead_at_most: float
+    pending: int
+    forgiven: float
+    expired: int
+    revived: int
+    unaudited: int
+    everything_plays: int
+    everything_failures: int
+    everything_lost: int
+    everything_failure_at_least: float  # its failure rate, 99% sure at all times together
+    everything_failure_at_most: float
+    nothing_successes: float
+    breaches: int  # outcomes after which the debt was above its bound
+    holds: bool
+    breach: bool
+    feasible: bool
+    sound: bool
+    promise: Promise = field(repr=False)
+    account: Account = field(repr=False)
+
+    @staticmethod
+    def make(promise: Promise, account: Account, pending: int) -> "Certificate":
+        """The certificate of this account, which is copied."""
+        account = replace(account)
+        grow(account)
+        least, most = failure_rate(account)
+        owed, bound, ahead = debt(account), debt_bound(account), surplus_bound(account)
+        holds = owed <= bound
+        failed = _failed(promise, account.safe_failures, least, holds)
+        successes = total(account, account.successes)
+        return Certificate(
+            target=promise.rate,
+            told=account.outcomes,
+            successes=as_number(successes),
+            rate=successes / WHOLE / account.outcomes if account.outcomes else None,
+            debt=owed / WHOLE,
+            debt_at_most=bound / WHOLE,
+            ahead_at_most=math.inf if ahead is None else ahead / WHOLE,
+            pending=pending,
+            forgiven=account.forgiven / WHOLE,
+            expired=account.expired,
+            revived=account.amended,
+            unaudited=account.unaudited,
+            everything_plays=account.safe_plays,
+            everything_failures=account.safe_failures,
+            everything_lost=account.safe_lost,
+            everything_failure_at_least=least,
+            everything_failure_at_most=most,
+            nothing_successes=account.skip_successes / WHOLE,
+            breaches=account.violations,
+            holds=holds,
+            breach=failed or account.skip_successes > 0,
+            feasible=least <= (WHOLE - promise.target) / WHOLE,
+            sound=owed <= debt_ceiling(account),
+            promise=promise,
+            account=account,
+        )
+
+    @property
+    def status(self) -> str:
+        """In one word: kept; warned (kept, but an assumption was seen to fail); unknown (kept if plays of everything whose
+        outcome was never told succeeded); breach (behind by more than promised); infeasible (no choice reaches the target);
+        waiting (nothing told yet); or bug."""
+        if not self.sound:
+            return "bug"
+        if not self.told:
+            return "waiting"
+        if not self.feasible:
+            return "infeasible"
+        if not self.holds:
+            return "breach"
+        if self._unknown:
+            return "unknown"
+        return "warned" if self.breach or self.breaches else "kept"
+
+    @property
+    def verdict(self) -> str:
+        """The first sentence of what it says."""
+        return self._lines()[0]
+
+    @property
+    def _failed(self) -> bool:
+        """Whether everything failed more than was declared of it."""
+        return _failed(self.promise, self.everything_failures, self.everything_failure_at_least, self.holds)
+
+    @property
+    def _unknown(self) -> bool:
+        """Whether it holds only if plays of everything that nobody told of succeeded."""
+        return self.holds and self.everything_lost > 0 and self.debt > self.debt_at_most - self.everything_lost
+
+    def bounds_after(self, tolds: Iterable[int]) -> list[tuple[float, float]]:
+        """`debt_at_most` and `ahead_at_most` after so many outcomes, all else being as now.
+
+        So they held then, too, unless more plays of everything were lost then than are now: add those to `debt_at_most`.
+        """
+        found = []
+        for told in tolds:
+            earlier = at_outcomes(self.account, told)
+            ahead = surplus_bound(earlier)
+            found.append((debt_bound(earlier) / WHOLE, math.inf if ahead is None else ahead / WHOLE))
+        return found
+
+    def window(self, length: int) -> float:
+        """The most failures beyond the allowed ones that any window of so many outcomes can hold."""
+        return window_bound(self.account, whole("length", length)) / WHOLE
+
+    def everyone(self) -> tuple[float, float] | None:
+        """About 95% sure: the success rate of all decisions, those that were not audited included.
+
+        None if nothing was left out or nothing was told. Assumes that a coin chose the audited ones before asking.
+        """
+        if self.rate is None or not self.unaudited:
+            return None
+        sample = self.told * (1.0 + self.told / self.unaudited)  # told/(1 − share audited): a finite population
+        z2 = 1.96**2
+        middle = (self.rate + z2 / (2 * sample)) / (1 + z2 / sample)
+        half = math.sqrt(z2 * (self.rate * (1 - self.rate) / sample + z2 / (4 * sample * sample))) / (1 + z2 / sample)
+        return max(0.0, middle - half), min(1.0, middle + half)
+
+    def __str__(self) -> str:
+        return "\n".join(self._lines())
+
+    def _lines(self) -> list[str]:
+        if not self.sound:
+            return [
+                f"BUG: the debt is {self.debt:.4g}, above {debt_ceiling(self.account) / WHOLE:.4g}, which no behaviour "
+                "of the options can explain.",
+                "Please report it with the saved state; until then play everything.",
+            ]
+        return [self._standing(), *self._bounds(), *self._bookkeeping(), *self._evidence()]
+
+    def _standing(self) -> str:
+        if self.rate is None:
+            return f"Nothing told yet (target {percent(self.target)})."
+        said = f"{percent(self.rate)} of {self.told:,} succeeded (target {percent(self.target)})"
+        if not self.feasible:
+            return f"TARGET OUT OF REACH: {said}, and everything itself fails too often for it."
+        if self._unknown:
+            return (
+                f"NOT KNOWN: {said}, counting as failures {self.everything_lost:,} plays of everything whose outcome was "
+                "never told; the promise holds if they succeeded. Look after the feedback."
+            )
+        if not self.holds:
+            return f"BROKEN: {said}; behind by {self.debt:.4g}, where {self.debt_at_most:.4g} was promised at most."
+        if self.breaches:
+            return f"Kept now: {said}; it was behind by more than promised after {self.breaches:,} outcomes."
+        return f"Kept: {said}."
+
+    def _bounds(self) -> list[str]:
+        where = "level" if self.debt == 0 else f"{abs(self.debt):.4g} {'behind' if self.debt > 0 else 'ahead'}"
+        sure = "" if self.promise.safe_success == WHOLE else f" ({percent(CONFIDENCE)} sure)"
+        limit = "" if math.isinf(self.ahead_at_most) else f", never ahead by more than {self.ahead_at_most:.4g}"
+        never = "Promised: never" if self.breaches else "Never"
+        lines = [f"{never} behind by more than {self.debt_at_most:.4g}{sure}{limit}; now {where}."]
+        length = 500
+        if self.told >= length:
+            allowed = (1.0 - self.target) * length
+            lines.append(
+                f"No {length} outcomes in a row so far can hold more than {min(length, allowed + self.window(length)):.4g} "
+                f"failures ({allowed:.4g} allowed)."
+            )
+        everyone = self.everyone()
+        if everyone is not None:
+            lines.append(
+                f"All {self.told + self.unaudited:,} decisions, audited or not: between {percent(everyone[0])} and "
+                f"{percent(everyone[1])} succeeded (95% sure, if a coin chose the audited ones)."
+            )
+        return lines
+
+    def _bookkeeping(self) -> list[str]:
+        parts = [
+            f"{self.pending:,} pending" if self.pending else "",
+            f"{self.expired:,} expired and counted as failures" if self.expired else "",
+            f"{self.revived:,} of those revived by a late success" if self.revived else "",
+            f"{self.forgiven:.4g} surplus successes forgiven" if self.forgiven else "",
+        ]
+        said = ", ".join(part for part in parts if part)
+        return [said[0].upper() + said[1:] + "."] if said else []
+
+    def _evidence(self) -> list[str]:
+        lines = []
+        if self.everything_failures:
+            lines.append(
+                f"Everything fell short in {self.everything_failures:,} of {self.everything_plays:,} plays; its failure "
+                f"rate is {percent(self.everything_failure_at_least)} to {percent(self.everything_failure_at_most)} "
+                f"({percent(CONFIDENCE)} sure)."
+            )
+            lines.append(self._advice())
+        if self.nothing_successes:
+            lines.append(
+                f"Nothing succeeded {self.nothing_successes:,.10g} times, which it never should: successes may run further "
+                "ahead. If it is an option that can succeed, list it as one and leave nothing out of the menu."
+            )
+        return lines
+
+    def _advice(self) -> str:
+        if not self.feasible:
+            return (
+                f"What to do: everything itself does not reach {percent(self.target)}; lower the target (less than "
+                f"{percent(1.0 - self.everything_failure_at_most)} can be met as far as is known, more than "
+                f"{percent(1.0 - self.everything_failure_at_least)} cannot), or give the menu a better everything."
+            )
+        if not self._failed:
+            return "That is within what everything_success declares."
+        honest = 1.0 - self.everything_failure_at_most
+        if honest <= self.target:
+            return "What to do: find out why everything failed; if it goes on at this rate, the target may be out of reach."
+        digits = max(2, 1 - math.floor(math.log10(self.everything_failure_at_most)))
+        return (
+            "What to do: find out why everything failed; if that is its nature, declare everything_success="
+            f"{math.floor(honest * 10**digits) / 10**digits:.{digits}f} or so, and expect to pay more."
+        )
+
+
+def _failed(promise: Promise, failures: int, least: float, holds: bool) -> bool:
+    """Where failures are declared, a debt beyond its 99% bound is as much evidence as the rate of failures itself."""
+    allowed = (WHOLE - promise.safe_success) / WHOLE
+    return failures > 0 if allowed == 0.0 else least > allowed or not holds
+
+
+def worst(some: Iterable[Certificate]) -> str:
+    """The worst status of several."""
+    return min((one.status for one in some), key=STATUSES.index)
+
+
+def failure_rate(account: Account) -> tuple[float, float]:
+    """Bounds on the safe option's failure rate that may be watched continuously: the KL mixture, not Clopper–Pearson."""
+    plays = account.safe_plays
+    if plays == 0:
+        return 0.0, 1.0
+    rate = account.safe_shortage / WHOLE / plays
+    level = math.log((plays + 1) / (1.0 - CONFIDENCE)) / plays
+    return max(0.0, kl_lower(rate, level)), kl_upper(rate, level)
+
+
+def percent(share: float) -> str:
+    """A share in percent, with as many digits as it takes to tell it from 0% and from 100%.
+
+    >>> percent(0.9), percent(0.90312), percent(0.99999), percent(0.00002)
+    ('90%', '90.3%', '99.999%', '0.002%')
+    """
+    digits = 1
+    while digits < 14 and 0.0 < share < 1.0 and round(100.0 * share, digits) in (0.0, 100.0):
+        digits += 1
+    return f"{100.0 * share:.{digits}f}".rstrip("0").rstrip(".") + "%"

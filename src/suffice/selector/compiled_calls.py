@@ -1,0 +1,238 @@
+"""Calls of compiled code on a selector as a whole, found by the address of its header.
+
+Such a call holds the interpreter from its first line to its last. No other thread, no signal handler and no fork can see
+it half done, so it needs no lock. Whoever works on the state in several steps takes the lock and marks the header LOCKED;
+a call that finds it so changes nothing and says so, and its caller goes the careful way, through the lock.
+
+A decision waits in the slot of its id modulo the number of slots, which is a power of two. If another one still waits
+there, the call says so, too, and the careful way makes room.
+"""
+
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from suffice.kernels.compiler import inlined
+from suffice.kernels.rows import carray, dtype_of, pointer
+from suffice.learning.arm_table import DONE, FIT_FIRST, learn, propose
+from suffice.learning.records import Pricing
+from suffice.learning.table_calls import NUMBER, table_at
+from suffice.promise.account import Account, amend, limit, reserve, settle
+from suffice.selector.verbs import decide, is_open, lesson_of, price_of, role_of, standing
+
+
+@dataclass(slots=True)
+class Header:
+    """What a selector is made of, and where it lies in memory."""
+
+    accounts: int = 0
+    pricings: int = 0
+    slots: int = 0
+    mask: int = 0  # the number of slots less 1
+    features: int = 0  # of contexts, a row for each slot
+    fields: int = 0  # how many each row holds
+    table: int = 0  # the place of the arms
+    next_id: int = 0
+    settled: int = -1  # the decision that was settled last on the careful way: it may still lie where it waited
+    lost: int = 0  # whether that one has expired, and may be amended
+    locked: int = 1
+    expire_after: float = 0.0
+    due: float = 0.0  # no decision is overdue before this
+    seen_at: float = 0.0  # the clock, when it was last looked at
+
+
+@dataclass(slots=True)
+class Slot:
+    """A decision that waits for its outcome."""
+
+    id: int = 0
+    row: int = 0
+    arm: int = 0
+    role: int = 0
+    target: int = 0
+    asked_at: float = 0.0
+    counted: int = 0
+    fair: int = 0
+    noted: int = 0  # whether something is kept of a context: 0, IN_SLOT or ELSEWHERE
+    who: int = 0  # decided: see `context.trust`
+    paid: float = 0.0  # the price of a success then
+
+
+HEADER, ACCOUNT, PRICING, SLOT = dtype_of(Header), dtype_of(Account), dtype_of(Pricing), dtype_of(Slot)
+EMPTY: Final = -1
+LEAVING: Final = -2  # less the id: the decision is being moved elsewhere
+IN_SLOT, ELSEWHERE = 1, 2
+DECLINED, TOLD = 0, 1  # what `tell_at` answers; above: told, and something is due
+DUE: Final = 4  # what is due is what it is above TOLD, modulo this; the rest is the arm
+
+
+class Parts(NamedTuple):
+    """The parts of a selector, as compiled code sees them."""
+
+    header: Header
+    account: Account
+    pricing: Pricing
+    main: Pricing
+
+
+@inlined
+def header_at(address: int) -> Header:
+    """The header at this address."""
+    found: Header = carray(pointer(address), 1, HEADER)[0]
+    return found
+
+
+@inlined
+def parts_at(address: int, row: int) -> Parts:
+    """The header at this address, and one of its accounts."""
+    header = header_at(address)
+    pricings = carray(pointer(header.pricings), row + 1, PRICING)
+    return Parts(header, carray(pointer(header.accounts), row + 1, ACCOUNT)[row], pricings[row], pricings[0])
+
+
+@inlined
+def slot_at(header: Header, identity: int) -> Slot:
+    """Where a decision waits, or would."""
+    found: Slot = carray(pointer(header.slots), header.mask + 1, SLOT)[identity & header.mask]
+    return found
+
+
+def ask_at(address: int, row: int, now: float) -> tuple[int, int, float]:
+    """Decide, and note the decision as outstanding: its id, its arm and the price.
+
+    The id is EMPTY if it cannot be done this way, and FIT_FIRST if the cells must be fitted before.
+    """
+    header, account, pricing, main = parts_at(address, row)
+    identity = header.next_id
+    slot = slot_at(header, identity)
+    if header.locked != 0 or slot.id != EMPTY or not header.seen_at <= now < header.due:
+        return EMPTY, 0, 0.0
+    table = table_at(header.table)
+    at_limit, price = limit(account), price_of(account, pricing, main, row > 0)
+    arm = -1
+    if is_open(at_limit, table.head):
+        arm = propose(table, max(0.0, price))
+        if arm == FIT_FIRST:
+            return FIT_FIRST, 0, 0.0
+    arm = decide(at_limit, table.head, arm)
+    file_at(header, account, row, arm, role_of(table.head, arm), now, True, True)
+    return identity, arm, price
+
+
+def file_at(
+    header: Header, account: Account, row: int, arm: int, role: int, now: float, counted: bool, fair: bool
+) -> None:
+    """Count a decision as outstanding, and have it wait in its slot, which is empty."""
+    if counted:
+        reserve(account, role)
+    slot = slot_at(header, header.next_id)
+    slot.id, slot.row, slot.arm, slot.role = header.next_id, row, arm, role
+    slot.target, slot.asked_at, slot.counted, slot.fair, slot.noted = account.target, now, counted, fair, 0
+    header.next_id += 1
+    header.seen_at = max(header.seen_at, now)
+    header.due = min(header.due, now + header.expire_after)
+
+
+def tell_at(address: int, identity: int, units: int, cost: float) -> int:
+    """Settle a decision that waits in its slot, and learn from it; NaN is a cost that nobody told.
+
+    DECLINED if it cannot be done this way; else TOLD, or more than that if something is due.
+    """
+    header = header_at(address)
+    slot = slot_at(header, identity)
+    if header.locked != 0 or identity < 0 or slot.id != identity or header.settled == identity:
+        return DECLINED
+    if slot.counted == 0 or slot.noted != 0:
+        return DECLINED
+    table, row, arm = table_at(header.table), slot.row, slot.arm
+    spent = table.arms[arm].known_cost if cost != cost else cost
+    if not 0.0 <= spent <= table.head.max_cost:  # or not known
+        return DECLINED
+    _, account, pricing, main = parts_at(address, row)
+    slot.id = EMPTY
+    pricing.spent += spent
+    settle(account, slot.role, slot.target, units, False)
+    due = learn(table, main, pricing, lesson_of(account, arm, units, spent, True, True, slot.fair != 0), row > 0)
+    return TOLD if due == DONE else TOLD + due + DUE * arm
+
+
+# --- the careful way, a step at a time
+
+
+def issue_at(address: int, row: int, arm: int, role: int, now: float, counted: bool, fair: bool, noted: bool) -> int:
+    """Note a decision that was made as outstanding; its id, or EMPTY if another one still waits in its slot."""
+    header, account, _, _ = parts_at(address, row)
+    identity = header.next_id
+    if slot_at(header, identity).id != EMPTY:
+        return EMPTY
+    file_at(header, account, row, arm, role, now, counted, fair)
+    if noted:
+        slot_at(header, identity).noted = ELSEWHERE
+    return identity
+
+
+def settle_at(
+    address: int, identity: int, row: int, role: int, target: int, units: int, expired: bool, counted: bool
+) -> None:
+    """Count an outcome, or an expiry; the decision leaves its slot, if it waits in one."""
+    header, account, _, _ = parts_at(address, row)
+    slot = slot_at(header, identity)
+    if slot.id == identity or slot.id == LEAVING - identity:
+        slot.id = EMPTY
+    header.settled, header.lost = identity, int(expired)
+    if counted:
+        settle(account, role, target, units, expired)
+
+
+def amend_at(address: int, identity: int, row: int, role: int, target: int, units: int, counted: bool) -> None:
+    """Count the outcome of a decision that had expired."""
+    header, account, _, _ = parts_at(address, row)
+    header.settled, header.lost = identity, 0
+    if counted:
+        amend(account, role, target, units)
+
+
+def standing_at(address: int, row: int) -> tuple[int, float]:
+    """Where an account stands: what may be played, and the price."""
+    _, account, pricing, main = parts_at(address, row)
+    now = standing(account, pricing, main, row > 0)
+    return now.limit, now.price
+
+
+def move_slots_at(address: int, slots: int, mask: int, features: int) -> None:
+    """Have all decisions wait in other slots, of which there are more, and all empty; with room for features like before."""
+    header = header_at(address)
+    old, new = carray(pointer(header.slots), header.mask + 1, SLOT), carray(pointer(slots), mask + 1, SLOT)
+    fields = header.fields
+    kept = carray(pointer(header.features), (header.mask + 1) * fields, NUMBER)
+    moved = carray(pointer(features), (mask + 1) * fields, NUMBER)
+    for place in range(header.mask + 1):
+        if old[place].id != EMPTY:
+            identity = old[place].id if old[place].id >= 0 else LEAVING - old[place].id
+            there = identity & mask
+            new[there] = old[place]
+            for field in range(fields):
+                moved[there * fields + field] = kept[place * fields + field]
+    header.slots, header.mask, header.features = slots, mask, features
+
+
+def move_rows_at(address: int, accounts: int, pricings: int, rows: int) -> None:
+    """Have accounts and prices lie elsewhere, where there is room for more."""
+    header = header_at(address)
+    old, old_prices = carray(pointer(header.accounts), rows, ACCOUNT), carray(pointer(header.pricings), rows, PRICING)
+    new, new_prices = carray(pointer(accounts), rows, ACCOUNT), carray(pointer(pricings), rows, PRICING)
+    for row in range(rows):
+        new[row], new_prices[row] = old[row], old_prices[row]
+    header.accounts, header.pricings = accounts, pricings
+
+
+_INT, _FLOAT, _BOOL = "int64", "float64", "boolean"
+KINDS: Final = {
+    ask_at: (_INT, _INT, _FLOAT),
+    tell_at: (_INT, _INT, _INT, _FLOAT),
+    issue_at: (_INT, _INT, _INT, _INT, _FLOAT, _BOOL, _BOOL, _BOOL),
+    settle_at: (_INT, _INT, _INT, _INT, _INT, _INT, _BOOL, _BOOL),
+    amend_at: (_INT, _INT, _INT, _INT, _INT, _INT, _BOOL),
+    standing_at: (_INT, _INT),
+    move_slots_at: (_INT, _INT, _INT, _INT),
+    move_rows_at: (_INT, _INT, _INT, _INT),
+}

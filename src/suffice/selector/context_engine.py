@@ -1,0 +1,121 @@
+"""The compiled engine with a model beside the arms, which looks at contexts."""
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from suffice.context.learner import ContextLearner, Note
+from suffice.kernels.compiler import native
+from suffice.kernels.rows import address_of, to_rows
+from suffice.learning.arm_table import FIT_FIRST
+from suffice.learning.table_learner import CompiledTable
+from suffice.models.logistic import LogisticModel
+from suffice.selector import context_calls as calls
+from suffice.selector.compiled import DECLINED, Compiled
+from suffice.selector.compiled_calls import IN_SLOT, Slot
+from suffice.selector.context_calls import NO_ROOM, NOT_READY, ContextPlace
+
+
+class CompiledContext(Compiled):
+    """As `Compiled`; asks with a context of a model of ours are one call of compiled code, once its fields are known."""
+
+    learner: ContextLearner
+
+    def __init__(self, learner: ContextLearner, table: CompiledTable) -> None:
+        self._place = to_rows(ContextPlace, [ContextPlace()])
+        self._made = 0  # which of the model's arrays are at hand; 0: none
+        self._busy = False
+        super().__init__(learner, table)
+
+    def attach(self, lock: threading.RLock, failed: Callable[[int, Exception], None]) -> None:
+        """Take the lock of the controller: reading a context takes several steps."""
+        self._lock = lock
+
+    def _set_up(self) -> None:
+        super()._set_up()
+        self._made = 0
+        self._native_ask = native(calls.ask_context_at, *calls.KINDS[calls.ask_context_at])
+        self._native_tell = native(calls.tell_context_at, *calls.KINDS[calls.tell_context_at])
+        self._ready = native(calls.ready_at, *calls.KINDS[calls.ready_at])
+        self.ask_quickly, self.tell_quickly = self._decline, self._tell_in_context
+
+    def open(self) -> None:
+        self._busy = False
+        super().open()
+
+    def _decline(self, address: int, row: int, now: float) -> tuple[int, int, float]:
+        """An ask without a context goes step by step, for the model's tally is kept there."""
+        return DECLINED
+
+    def ask_in_context(self, row: int, now: float, context: Any) -> tuple[int, int, float]:
+        """Decide in a context. Reading it is Python; the rest is one call."""
+        with self._lock:
+            model = self.learner.model
+            if self._busy or not isinstance(model, LogisticModel) or not model.features.schema.names:
+                return DECLINED
+            self._busy = True
+            try:
+                ready = self._ready(self.address, now)
+                if ready == NO_ROOM:
+                    self._make_room()
+                elif ready == NOT_READY:
+                    return DECLINED
+                if ready != calls.READY and self._ready(self.address, now) != calls.READY:
+                    return DECLINED
+                features = model.read(context)
+                model.note(features)
+                if model.made != self._made:
+                    self._take_arrays(model)
+                found: tuple[int, int, float] = self._native_ask(self.address, row, now, self._context, features)
+                if found[0] == FIT_FIRST:
+                    self.fit()
+                    found = self._native_ask(self.address, row, now, self._context, features)
+                return found
+            finally:
+                self._busy = False
+
+    def _tell_in_context(self, address: int, identity: int, units: int, cost: float) -> int:
+        with self._lock:
+            model = self.learner.model
+            if self._busy or not isinstance(model, LogisticModel) or not model.features.schema.names:
+                return 0
+            self._busy = True
+            try:
+                if model.made != self._made:
+                    self._take_arrays(model)
+                return int(self._native_tell(address, identity, units, cost, self._context))
+            finally:
+                self._busy = False
+
+    def _take_arrays(self, model: LogisticModel) -> None:
+        """Note where the model's arrays lie: it made them anew."""
+        learner, fields = self.learner, len(model.features.schema.names)
+        if int(self._header["fields"][0]) != fields:
+            # No decision waits with features of another number of fields: the first context decides how many there are.
+            rows = np.zeros(max(1, len(self._array("slots")) * fields))
+            self._header["features"], self._header["fields"] = self._keep(rows), fields
+            self._forget_arrays()
+        arrays = {**model.arrays(), "trust": learner.trust_rows, "watch": learner.watch.room, "tally": learner.tally}
+        self._model_arrays = arrays  # kept alive as long as their addresses are in use
+        place = self._place
+        for name, array in arrays.items():
+            place[name] = address_of(array)
+        place["watch_size"], place["knots_size"] = len(learner.watch.room), len(arrays["knots"])
+        place["active"], place["width"], place["part"] = len(arrays["index"]), model.features.width, model.part
+        place["rows"], place["cost_rows"] = len(arrays["means"]), len(arrays["noise"])
+        self._context, self._made = address_of(place), model.made
+
+    def _note_of(self, slot: Slot, identity: int) -> Any:
+        if slot.noted != IN_SLOT:
+            return super()._note_of(slot, identity)
+        fields, mask = int(self._header["fields"][0]), int(self._header["mask"][0])
+        first = (identity & mask) * fields
+        return Note(self._array("features")[first : first + fields].copy(), None, slot.paid, slot.who)
+
+    # --- copies
+
+    def __getstate__(self) -> dict[str, Any]:
+        unshared = ("_lock", "_context", "_model_arrays", "_native_ask", "_native_tell", "_ready")
+        return {name: value for name, value in super().__getstate__().items() if name not in unshared}

@@ -1,0 +1,128 @@
+"""Whole runs on a stream, compiled: the same steps, driven by a world that is known beforehand.
+
+A world is five arrays. If `units` has rows, the latent is the number of one: what every arm would do in it, in billionths
+of a success, and its `prices`. Else an arm succeeds where the latent lies between `low` and `high`, at a fixed price
+`costs`. What happens is written to `played`, `succeeded`, `spent` and `duals`.
+"""
+
+from typing import Any, Final
+
+from suffice.checks import WHOLE
+from suffice.learning.arm_table import catch_up, cheapest, fit_is_due, learn, learn_arm, propose
+from suffice.learning.prices import price_at
+from suffice.learning.records import Lesson
+from suffice.learning.table_calls import table_at
+from suffice.learning.thompson import fit
+from suffice.promise.account import FREE, SAFE, SKIP, limit, reserve, settle
+from suffice.selector.compiled_calls import parts_at
+from suffice.selector.verbs import decide, is_open, lesson_of, price_of, role_of
+
+LOW_ARM, MIDDLE_ARM, HIGH_ARM = 0, 1, 2  # of a threshold
+NO_DEBT: Final = 0.0
+
+
+def judged(latent: float, arm: int, low: Any, high: Any, units: Any) -> int:
+    """What an arm does in a step, in billionths of a success."""
+    if len(units) > 0:
+        return int(units[int(latent), arm])
+    return WHOLE if low[arm] <= latent <= high[arm] else 0
+
+
+def priced(latent: float, arm: int, costs: Any, prices: Any) -> float:
+    """What an arm costs in a step."""
+    return float(prices[int(latent), arm]) if len(prices) > 0 else float(costs[arm])
+
+
+def play(
+    address: int, latents: Any, low: Any, high: Any, costs: Any, units: Any, prices: Any,
+    played: Any, succeeded: Any, spent: Any, duals: Any, opening: int,
+) -> int:  # fmt: skip
+    """A selector's run.
+
+    `opening` is the next arm of a first round, 0 where there is none; what comes back is the one after the last played.
+    """
+    header, account, pricing, main = parts_at(address, 0)
+    table = table_at(header.table)
+    first_round, last = opening > 0, table.head.arms - 1
+    for step in range(len(latents)):
+        at_limit, price = limit(account), price_of(account, pricing, main, False)
+        opens = first_round and opening < last
+        if opens:
+            arm = opening
+            opening += 1
+        else:
+            arm = -1
+            if is_open(at_limit, table.head):
+                if fit_is_due(table):
+                    fit(table)
+                arm = propose(table, max(0.0, price))
+            arm = decide(at_limit, table.head, arm)
+            reserve(account, role_of(table.head, arm))
+        header.next_id += 1
+        success = judged(latents[step], arm, low, high, units)
+        cost = priced(latents[step], arm, costs, prices)
+        if not opens:
+            settle(account, role_of(table.head, arm), account.target, success, False)
+        due = learn(table, main, pricing, lesson_of(account, arm, success, cost, not opens, True, True), False)
+        if due > 0:
+            catch_up(table, due, arm, pricing.now)
+        played[step] = arm
+        succeeded[step] = success / WHOLE
+        spent[step] = cost
+        duals[step] = price
+    return opening
+
+
+def play_projected(
+    address: int, latents: Any, low: Any, high: Any, costs: Any, units: Any, prices: Any,
+    played: Any, succeeded: Any, spent: Any, duals: Any, opening: int, dual: float, step_size: float, cap: float,
+    target: float,
+) -> tuple[int, float]:  # fmt: skip
+    """A run of the projected baseline on a table of arms: always the argmin, and a dual that is clipped."""
+    table = table_at(address)
+    last = table.head.arms - 1
+    for step in range(len(latents)):
+        duals[step] = dual
+        opens = opening < last
+        if opens:
+            arm = opening
+            opening += 1
+        else:
+            arm = cheapest(table, dual)
+        success = judged(latents[step], arm, low, high, units)
+        cost = priced(latents[step], arm, costs, prices)
+        if not opens:
+            dual = min(max(dual + step_size * (target - success / WHOLE), 0.0), cap)
+            table.head.steps += 1
+        lesson = Lesson(arm, success / WHOLE, cost, NO_DEBT, 0, not opens, True, True)
+        due = learn_arm(table, lesson, dual, dual)
+        if due > 0:
+            catch_up(table, due, arm, dual)
+        played[step] = arm
+        succeeded[step] = success / WHOLE
+        spent[step] = cost
+    return opening, dual
+
+
+def play_threshold(
+    accounts: Any, pricings: Any, latents: Any, bottom: float, top: float, inside_low: float, inside_high: float,
+    has_skip: bool, played: Any, succeeded: Any, spent: Any, duals: Any,
+) -> None:  # fmt: skip
+    """A run of the scalar controller where a step succeeds at thresholds from its latent on, and cost is linear."""
+    account, pricing = accounts[0], pricings[0]
+    for step in range(len(latents)):
+        dual = price_at(pricing, (account.owed - account.successes + account.forgiven) / WHOLE, account.outcomes)
+        duals[step] = dual
+        now = limit(account)
+        if now == SAFE:
+            arm, role, value = HIGH_ARM, SAFE, top
+        elif now == SKIP:
+            arm, role, value = LOW_ARM, SKIP if has_skip else FREE, bottom
+        else:
+            arm, role, value = MIDDLE_ARM, FREE, min(max(bottom + dual, inside_low), inside_high)
+        reserve(account, role)
+        success = 1 if latents[step] <= value else 0
+        settle(account, role, account.target, WHOLE * success, False)
+        played[step] = arm
+        succeeded[step] = success
+        spent[step] = (value - bottom) / pricing.cap

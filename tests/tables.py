@@ -1,0 +1,93 @@
+"""Tables of arms for tests: as plain objects, or as arrays that compiled functions take as they are."""
+
+import math
+from typing import Any
+from unittest import mock
+
+import numpy as np
+
+from suffice.kernels.compiler import compiled as twin_of
+from suffice.kernels.rows import from_rows, to_rows
+from suffice.learning import blocks
+from suffice.learning.arm_table import SMALL, begin_table, catch_up, learn_arm
+from suffice.learning.base import Floats
+from suffice.learning.blocks import NewTable, new_table
+from suffice.learning.records import ArmRow, Lesson, Table, TableHead
+from suffice.memory import FULL, Memory
+from suffice.menu import Menu
+
+
+def as_table(made: NewTable, *, compiled: bool = False) -> Table:
+    """A new table as functions take it, plain or compiled. Its first epoch is not begun yet."""
+    room: Any = made.room.copy()
+    if compiled:
+        head: Any = to_rows(TableHead, [made.head])[0]  # what is written to a row is the array's
+        arms: Any = made.arms.copy()
+        return Table(head, arms, room)
+    return Table(made.head, from_rows(ArmRow, made.arms), room.tolist())
+
+
+def fresh_table(
+    menu: Menu, kind: int, *, compiled: bool = False, tree: bool = False, horizon: int = 0, sampled: Any = None,
+    memory: Memory = FULL, seed: int = 0, ceiling: float = 5.0,
+) -> Table:  # fmt: skip
+    """A table as a learner makes it, with a tree even where the menu is small, if wanted; begun."""
+    with mock.patch.object(blocks, "SMALL", 0 if tree else SMALL):
+        made = new_table(menu, kind, horizon, ceiling, sampled, memory, seed, math.inf)
+    table = as_table(made, compiled=compiled)
+    twin(begin_table, compiled)(table)
+    return table
+
+
+def twin(function: Any, compiled: bool) -> Any:
+    """A function, or its compiled twin."""
+    return twin_of(function) if compiled else function
+
+
+def head_of(table: Table) -> TableHead:
+    """The head as a record; a copy, if it is a row of an array."""
+    head: Any = table.head
+    return head if isinstance(head, TableHead) else TableHead(*head.item())
+
+
+def put_head(table: Table, name: str, value: float) -> None:
+    """Write one field of the head."""
+    head: Any = table.head
+    if isinstance(head, TableHead):
+        setattr(head, name, value)
+    else:
+        head[name] = value
+
+
+def column(table: Table, name: str) -> Floats:
+    """One number per arm."""
+    arms: Any = table.arms
+    return np.array([getattr(row, name) for row in arms] if isinstance(arms, list) else arms[name], dtype=np.float64)
+
+
+def put(table: Table, name: str, arm: int, value: float) -> None:
+    """Write one number of an arm."""
+    arms: Any = table.arms
+    if isinstance(arms, list):
+        setattr(arms[arm], name, value)
+    else:
+        arms[name][arm] = value
+
+
+def cells(table: Table) -> Floats:
+    """All numbers of a table one behind the other, to compare two tables."""
+    head = head_of(table)
+    numbers = [[getattr(head, name) for name in TableHead.__slots__], table.room]
+    return np.concatenate([*map(np.asarray, numbers), *(column(table, name) for name in ArmRow.__slots__)])
+
+
+def tell(table: Table, arm: int, success: float, cost: float, price: float, *, compiled: bool = False) -> None:
+    """Learn from an outcome as a driver does, at this price before it and after it."""
+    twin(tell_arm, compiled)(table, arm, success, cost, price)
+
+
+def tell_arm(table: Table, arm: int, success: float, cost: float, price: float) -> None:
+    table.head.steps += 1
+    due = learn_arm(table, Lesson(arm, success, cost, 0.0, 0, True, True, True), price, price)
+    if due > 0:
+        catch_up(table, due, arm, price)
