@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from suffice.checks import WHOLE
 from suffice.kernels.compiler import compiled
 from suffice.learning.arm_table import catch_up, fit_is_due, learn, propose
-from suffice.learning.table_calls import table_at
+from suffice.learning.tables import table_at
 from suffice.learning.thompson import fit
 from suffice.promise.account import limit, reserve, settle
 from suffice.selector.compiled_calls import parts_at

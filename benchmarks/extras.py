@@ -198,7 +198,7 @@ def _interior_step(stream: Coverage, scanned: bool, plan: Plan) -> Interior:
     play(suffice.Selector(stream.menu, TARGET, bounds="hoeffding"), windows, stream.draw(rng, 10))  # may compile
     if scanned:
         learner: Any = selector.learner
-        learner.compiled.head["leaves"] = 0  # the tree is gone, so all lines are looked at
+        learner.compiled.head.leaves = 0  # the tree is gone, so all lines are looked at
     many = max(8 * arms, 1_000_000) // (8 if plan.quick else 1)
     steps = min(many, 400_000_000 // arms) if scanned else many
     seconds, cycles, own, inside = 0.0, 0, 0, 0

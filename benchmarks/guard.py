@@ -15,7 +15,7 @@ import suffice
 from suffice.kernels.compiler import compiled
 from suffice.learning.arm_table import catch_up, fit_is_due, learn, propose
 from suffice.learning.guard import follows
-from suffice.learning.table_calls import table_at
+from suffice.learning.tables import table_at
 from suffice.learning.thompson import fit
 from suffice.promise.account import FREE, limit, reserve, settle
 from suffice.selector.compiled_calls import parts_at

@@ -9,7 +9,7 @@ import numpy as np
 from suffice.kernels.compiler import compiled as twin_of
 from suffice.kernels.rows import from_rows, to_rows
 from suffice.learning import blocks
-from suffice.learning.arm_table import SMALL, begin_table, catch_up, learn_arm
+from suffice.learning.arm_table import SMALL, catch_up, learn_arm, rebuild
 from suffice.learning.base import Floats
 from suffice.learning.blocks import NewTable, new_table
 from suffice.learning.records import ArmRow, Lesson, Table, TableHead
@@ -18,7 +18,7 @@ from suffice.menu import Menu
 
 
 def as_table(made: NewTable, *, compiled: bool = False) -> Table:
-    """A new table as functions take it, plain or compiled. Its first epoch is not begun yet."""
+    """A new table as functions take it, plain or compiled. A tree, where there is one, is not built yet."""
     room: Any = made.room.copy()
     if compiled:
         head: Any = to_rows(TableHead, [made.head])[0]  # what is written to a row is the array's
@@ -35,7 +35,8 @@ def fresh_table(
     with mock.patch.object(blocks, "SMALL", 0 if tree else SMALL):
         made = new_table(menu, kind, horizon, ceiling, sampled, memory, seed, math.inf)
     table = as_table(made, compiled=compiled)
-    twin(begin_table, compiled)(table)
+    if made.head.leaves:
+        twin(rebuild, compiled)(table, ceiling)
     return table
 
 

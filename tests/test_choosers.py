@@ -25,7 +25,7 @@ from suffice.learning.blocks import MOST_COUNTED
 from suffice.learning.bound_formulas import HALF_LOG
 from suffice.learning.records import LISTS, OWN, SPANS, ArmRow, Table, TableHead
 from suffice.learning.rng import WORDS, normals, seed_state, uniform
-from suffice.learning.table_learner import as_arrays
+from suffice.learning.tables import as_arrays
 from suffice.learning.thompson import fit, sample_own
 from suffice.learning.thompson import thompson as sample_cells
 

@@ -20,7 +20,8 @@ from suffice.learning.arm_table import catch_up, cheapest, guard_charge, learn
 from suffice.learning.custom_learner import CustomLearner
 from suffice.learning.guard import allowance, follows
 from suffice.learning.records import Pricing, TableHead
-from suffice.learning.table_learner import TableLearner, as_arrays
+from suffice.learning.table_learner import TableLearner
+from suffice.learning.tables import as_arrays
 from suffice.promise.account import FREE, Account, reserve, settle
 from suffice.promise.certificate import Certificate
 from suffice.selector.verbs import decide, is_open, lesson_of, role_of, standing
@@ -545,7 +546,7 @@ def attacked(way: int, kappa: float | None, blind: bool, steps: int) -> float:
     selector = Selector(stream.menu, TARGET, chooser="thompson", guard=kappa)
     assert selector.bounds == "half-log"
     assert isinstance(selector.learner, TableLearner)
-    table = as_table(as_arrays(selector.learner.plain_table()), compiled=True)
+    table = as_table(as_arrays(selector.learner.table.plain()), compiled=True)
     accounts, pricings = to_rows(Account, [selector.new_account()]), to_rows(Pricing, [selector._engine.pricing(0)])
     plays = np.zeros(8, dtype=np.int64)
     luck = np.random.default_rng(way).random(steps)

@@ -38,7 +38,8 @@ from suffice.kernels.compiler import available
 from suffice.kernels.compiler import compiled as twin_of
 from suffice.learning import forgetting
 from suffice.learning.records import Lesson, Table
-from suffice.learning.table_learner import TableLearner, as_arrays, check_tally
+from suffice.learning.table_learner import TableLearner, check_tally
+from suffice.learning.tables import as_arrays
 from suffice.memory import LONGEST, Discount, Full, Reset, Window, named_memory
 from suffice.streams import Apis, LabelRanks, Phases, Points
 from suffice.streams.shapes import Beta

@@ -302,7 +302,7 @@ def test_the_blocks_lie_behind_one_another() -> None:
     for menu in menus().values():
         learner = Selector(menu, 0.8, bounds="closed", chooser="thompson", memory="reset").learner
         assert isinstance(learner, TableLearner)
-        table = learner.plain_table()
+        table = learner.table.plain()
         head, order = table.head, order_of(menu)
         assert order is not None
         pools = pooling.block_size(order.shape, order.grid, order.pairs, menu.arms)

@@ -38,7 +38,8 @@ from suffice.learning.blocks import rows_of
 from suffice.learning.guard import allowance, at_limit
 from suffice.learning.records import Lesson, Pricing, TableHead
 from suffice.learning.rng import MASK, WORDS, seed_state
-from suffice.learning.table_learner import CompiledTable, TableLearner, check_tally
+from suffice.learning.table_learner import TableLearner, check_tally
+from suffice.learning.tables import CompiledTable
 from suffice.menu import Menu
 from suffice.models import as_model
 from suffice.models.guest import Guest

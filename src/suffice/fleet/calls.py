@@ -4,17 +4,21 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from suffice.checks import WHOLE
 from suffice.kernels.compiler import inlined
-from suffice.kernels.rows import carray, dtype_of, pointer
+from suffice.kernels.rows import dtype_of, rows_at
 from suffice.learning.arm_table import REFRESH_DUE, cheapest, learn, refresh_own
+from suffice.learning.base import Floats
 from suffice.learning.prices import clipped_price
 from suffice.learning.records import ArmRow, Pricing, Table, TableHead
-from suffice.learning.table_calls import NUMBER
+from suffice.learning.tables import NUMBER
 from suffice.promise.account import Account, limit, reserve, settle
 from suffice.selector.verbs import decide, is_open, lesson_of, price_of, role_of
 
+Ints = NDArray[np.int64]
+Marks = NDArray[np.uint8]
 NOTHING_OUT: Final = -1
 
 
@@ -42,7 +46,7 @@ ARM_BYTES: Final = ARM.itemsize
 @inlined
 def fleet_at(address: int) -> FleetPlace:
     """The place of a fleet."""
-    found: FleetPlace = carray(pointer(address), 1, PLACE)[0]
+    found: FleetPlace = rows_at(address, 1, PLACE)[0]
     return found
 
 
@@ -50,18 +54,18 @@ def fleet_at(address: int) -> FleetPlace:
 def table_of(place: FleetPlace, one: int) -> Table:
     """The table of one selector."""
     return Table(
-        carray(pointer(place.heads), place.size, HEAD)[one],
-        carray(pointer(place.arms + one * place.count * ARM_BYTES), place.count, ARM),
-        carray(pointer(place.rooms + one * place.room * 8), place.room, NUMBER),
+        rows_at(place.heads, place.size, HEAD)[one],
+        rows_at(place.arms + one * place.count * ARM_BYTES, place.count, ARM),
+        rows_at(place.rooms + one * place.room * 8, place.room, NUMBER),
     )
 
 
-def ask_fleet(address: int, which: Any, result: Any) -> None:
+def ask_fleet(address: int, which: Ints, result: Ints) -> None:
     """A decision for each selector listed; none of them has one out."""
     place = fleet_at(address)
-    accounts = carray(pointer(place.accounts), place.size, ACCOUNT)
-    pricings = carray(pointer(place.pricings), place.size, PRICING)
-    out = carray(pointer(place.out), place.size, WHOLE_NUMBER)
+    accounts = rows_at(place.accounts, place.size, ACCOUNT)
+    pricings = rows_at(place.pricings, place.size, PRICING)
+    out = rows_at(place.out, place.size, WHOLE_NUMBER)
     for at in range(len(which)):
         one = which[at]
         table, account, pricing = table_of(place, one), accounts[one], pricings[one]
@@ -75,12 +79,12 @@ def ask_fleet(address: int, which: Any, result: Any) -> None:
         result[at] = arm
 
 
-def tell_fleet(address: int, which: Any, units: Any, costs: Any, expired: bool) -> None:
+def tell_fleet(address: int, which: Ints, units: Ints, costs: Floats, expired: bool) -> None:
     """Settle the decision of each selector listed."""
     place = fleet_at(address)
-    accounts = carray(pointer(place.accounts), place.size, ACCOUNT)
-    pricings = carray(pointer(place.pricings), place.size, PRICING)
-    out = carray(pointer(place.out), place.size, WHOLE_NUMBER)
+    accounts = rows_at(place.accounts, place.size, ACCOUNT)
+    pricings = rows_at(place.pricings, place.size, PRICING)
+    out = rows_at(place.out, place.size, WHOLE_NUMBER)
     for at in range(len(which)):
         one = which[at]
         table, account, pricing, arm = table_of(place, one), accounts[one], pricings[one], out[one]
@@ -94,8 +98,8 @@ def tell_fleet(address: int, which: Any, units: Any, costs: Any, expired: bool) 
 def refresh_fleet(address: int) -> None:
     """Recompute all lines of every selector from its tally."""
     place = fleet_at(address)
-    accounts = carray(pointer(place.accounts), place.size, ACCOUNT)
-    pricings = carray(pointer(place.pricings), place.size, PRICING)
+    accounts = rows_at(place.accounts, place.size, ACCOUNT)
+    pricings = rows_at(place.pricings, place.size, PRICING)
     for one in range(place.size):
         account, pricing = accounts[one], pricings[one]
         debt = (account.owed - account.successes + account.forgiven) / WHOLE
@@ -103,10 +107,10 @@ def refresh_fleet(address: int) -> None:
         refresh_own(table_of(place, one), pricing.now)
 
 
-def first_wrong(address: int, which: Any, marks: Any, waiting: bool) -> tuple[bool, int]:
+def first_wrong(address: int, which: Ints, marks: Marks, waiting: bool) -> tuple[bool, int]:
     """The place of the first selector listed twice (True), or else of the first that does not wait, or waits, as wanted."""
     place = fleet_at(address)
-    out = carray(pointer(place.out), place.size, WHOLE_NUMBER)
+    out = rows_at(place.out, place.size, WHOLE_NUMBER)
     return wrong_place(out, which, marks, waiting)
 
 
@@ -124,12 +128,3 @@ def wrong_place(out: Any, which: Any, marks: Any, waiting: bool) -> tuple[bool, 
     for at in range(len(which)):
         marks[which[at]] = 0
     return twice, wrong
-
-
-_INTS, _FLOATS = "int64[::1]", "float64[::1]"
-KINDS: Final[dict[Any, tuple[str, ...]]] = {
-    ask_fleet: ("int64", _INTS, _INTS),
-    tell_fleet: ("int64", _INTS, _INTS, _FLOATS, "boolean"),
-    refresh_fleet: ("int64",),
-    first_wrong: ("int64", _INTS, "uint8[::1]", "boolean"),
-}

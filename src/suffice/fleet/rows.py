@@ -11,11 +11,11 @@ from suffice.fleet import calls
 from suffice.fleet.calls import NOTHING_OUT, FleetPlace, wrong_place
 from suffice.kernels.compiler import native
 from suffice.kernels.rows import Rows, address_of, copy_of, dtype_of, from_rows, to_rows
-from suffice.learning.arm_table import REFRESH_DUE, begin_table, cheapest, learn, refresh_own
+from suffice.learning.arm_table import REFRESH_DUE, cheapest, learn, rebuild, refresh_own
 from suffice.learning.blocks import NewTable
 from suffice.learning.prices import clipped_price
 from suffice.learning.records import ArmRow, Pricing, Table, TableHead
-from suffice.learning.table_learner import CompiledTable, as_arrays
+from suffice.learning.tables import CompiledTable, as_arrays
 from suffice.promise.account import Account, limit, reserve, settle, tracked_debt
 from suffice.selector.verbs import decide, is_open, lesson_of, price_of, role_of
 
@@ -30,10 +30,11 @@ class CompiledRows:
         self.accounts: Rows = np.repeat(to_rows(Account, [account]), count)
         self.pricings: Rows = np.repeat(to_rows(Pricing, [pricing]), count)
         begun = CompiledTable(made)  # all begin alike
-        begun.begin()
-        self.heads: Rows = np.repeat(begun.head, count)
+        if made.head.leaves:
+            begun.call(rebuild, made.head.ceiling)
+        self.heads: Rows = np.repeat(begun.heads, count)
         self.arms: Rows = np.tile(begun.arms, (count, 1))
-        self.rooms: Floats = np.tile(begun.room, (count, 1))
+        self.rooms: Floats = np.tile(begun.cells, (count, 1))
         self.out: Ints = np.full(count, NOTHING_OUT, dtype=np.int64)
         self._find()
 
@@ -47,7 +48,7 @@ class CompiledRows:
         self._address = address_of(self._place)
 
     def _call(self, function: Callable[..., Any], *given: Any) -> Any:
-        return native(function, *calls.KINDS[function])(self._address, *given)
+        return native(function)(self._address, *given)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
@@ -105,7 +106,8 @@ class PlainRows:
             Table(copy_of(made.head), from_rows(ArmRow, made.arms), made.room.tolist()) for _ in range(count)
         ]
         for table in self._tables:
-            begin_table(table)
+            if made.head.leaves:
+                rebuild(table, made.head.ceiling)
 
     @property
     def out(self) -> Ints:

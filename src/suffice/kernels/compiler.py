@@ -12,9 +12,11 @@ import os
 import sys
 import threading
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args, get_type_hints
+
+import numpy as np
 
 PACKAGE = Path(__file__).parent.parent
 OFF = "SUFFICE_NO_COMPILE"  # set to anything, this variable switches compiling off
@@ -74,18 +76,40 @@ def inlined(function: Kernel) -> Kernel:
     return function
 
 
-def native(function: Callable[..., Any], *kinds: str) -> Any:
-    """The bare machine code of a function for arguments of these kinds, which holds the interpreter while it runs.
+def native(function: Callable[..., Any]) -> Any:
+    """The bare machine code of a function, which holds the interpreter while it runs.
 
-    For functions that take less time than Numba's look at the arguments' types: they must be exactly these.
+    For functions that take less time than Numba's look at the arguments' types: they must be exactly as annotated.
     """
     made = _entries.get(function)
     if made is None:
         with lock:
             made = _entries.get(function)
             if made is None:
-                made = _entries[function] = _make(function, alone=False).compile(f"({', '.join(kinds)},)")
+                kinds = tuple(_kind_of(one) for one in hints_of(function).values())
+                made = _entries[function] = _make(function, alone=False).compile(kinds)
     return made
+
+
+@functools.cache
+def hints_of(function: Callable[..., Any]) -> dict[str, Any]:
+    """What each argument of a function is annotated as."""
+    return {name: one for name, one in get_type_hints(function).items() if name != "return"}
+
+
+def _kind_of(hint: Any) -> Any:
+    """How compiled code takes what is annotated so: numbers, arrays of numbers, and tuples with named fields."""
+    import numba
+
+    types: Any = numba.types
+    if hint in (int, float, bool):
+        return {int: types.int64, float: types.float64, bool: types.boolean}[hint]
+    if hint == Sequence[bool]:
+        return types.Array(types.boolean, 1, "C")
+    if hasattr(hint, "_fields"):
+        return types.NamedTuple([_kind_of(one) for one in get_type_hints(hint).values()], hint)
+    _, dtype = get_args(hint)
+    return types.Array(numba.from_dtype(np.dtype(get_args(dtype)[0])), 1, "C")
 
 
 def signatures() -> dict[str, int]:

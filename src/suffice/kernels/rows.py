@@ -86,36 +86,40 @@ def address_of(rows: Rows) -> int:
     return int(rows.ctypes.data)
 
 
-def pointer(address: int) -> Any:
-    """An address as compiled code takes it."""
-    raise NotImplementedError("only in compiled code")
-
-
-def carray(pointer: Any, count: int | tuple[int, ...], dtype: Any) -> Any:
-    """Rows that lie at an address, as `numba.carray` has them: nothing is copied, and nobody counts references."""
+def rows_at(address: int, count: int | tuple[int, ...], dtype: Any) -> Any:
+    """Rows that lie at an address: nothing is copied, and nobody counts references."""
     raise NotImplementedError("only in compiled code")
 
 
 @functools.cache
-def _pointer() -> Any:
+def _rows_at() -> Any:
+    """Written out where it is called: `numba.carray` is compiled anew for each dtype, and takes longer than its callers."""
     from numba import types
     from numba.extending import intrinsic
+    from numba.np import arrayobj
+
+    numba_arrays: Any = arrayobj
 
     @intrinsic
-    def pointer(_: Any, address: Any) -> Any:
+    def rows_at(_: Any, address: Any, count: Any, dtype: Any) -> Any:
+        several = isinstance(count, types.BaseTuple)
+        sizes = len(count) if several else 1
+        array = types.Array(dtype.dtype, sizes, "C")
+
         def write(context: Any, builder: Any, signature: Any, given: Any) -> Any:
-            return builder.inttoptr(given[0], context.get_value_type(types.voidptr))
+            shape = [builder.extract_value(given[1], one) for one in range(sizes)] if several else [given[1]]
+            item = context.get_constant(types.intp, context.get_abi_sizeof(context.get_data_type(array.dtype)))
+            strides = [item]
+            for size in shape[:0:-1]:
+                strides.insert(0, builder.mul(strides[0], size))
+            made = numba_arrays.make_array(array)(context, builder)
+            data = builder.inttoptr(given[0], context.get_data_type(array.dtype).as_pointer())
+            numba_arrays.populate_array(made, data=data, shape=shape, strides=strides, itemsize=item, meminfo=None)
+            return made._getvalue()
 
-        return types.voidptr(types.int64), write
+        return array(address, count, dtype), write
 
-    return pointer
-
-
-def _carray() -> Any:
-    import numba
-
-    return getattr(numba, "carray")  # noqa: B009
+    return rows_at
 
 
-pointer.in_numba = _pointer  # type: ignore[attr-defined]
-carray.in_numba = _carray  # type: ignore[attr-defined]
+rows_at.in_numba = _rows_at  # type: ignore[attr-defined]

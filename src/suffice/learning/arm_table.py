@@ -26,13 +26,7 @@ REFRESH: Final = 1.05  # how much the history grows before bounds that look at o
 SMALL: Final = 64  # scanning so few lines is faster than keeping a tree
 FIT_FIRST: Final = -2  # instead of an arm: the cells must be fitted before one can be drawn
 
-DONE, PAST_DUE, REFRESH_DUE = range(3)  # what an outcome leaves to be done: a look at the past, bounds anew
-
-
-def begin_table(table: Table) -> None:
-    """Begin the first epoch of a table in which nothing was played."""
-    start_epoch(table.head, 1)
-    rebuild(table, table.head.ceiling)
+DONE, PAST_DUE, REFRESH_DUE, FORGOTTEN = range(4)  # what an outcome leaves to be done: a look at the past, bounds anew
 
 
 def start_epoch(head: TableHead, step: int) -> None:
@@ -183,24 +177,33 @@ def recompute_bound(table: Table, arm: int) -> None:
 # --- what is due now and then
 
 
+def look_back(table: Table, arm: int, price: float) -> int:
+    """Look at the past after an outcome of this arm. What that leaves to be done."""
+    if look_at_past(table):
+        return FORGOTTEN
+    return REFRESH_DUE if table.head.steps + 1 > table.head.refresh_after else change_line(table, arm, price)
+
+
 def catch_up(table: Table, due: int, arm: int, price: float) -> None:
-    """Do what an outcome of this arm left to be done. (`CompiledTable.catch_up` takes the same steps one by one.)"""
-    head = table.head
-    if due == PAST_DUE and look_at_past(table):
-        if head.form != NO_CELLS:
-            renew_fit(table)
+    """Do what an outcome of this arm left to be done."""
+    if due == PAST_DUE:
+        due = look_back(table, arm, price)
+    if due == FORGOTTEN:
+        renew_fit(table)
         refresh(table, price, True)
-    elif head.steps + 1 > head.refresh_after:
-        refresh(table, price, head.steps + 1 > head.epoch_end)
-    elif is_interior(head, arm) and table.arms[arm].plays > 0.0 and change_line(table, arm, price) == REFRESH_DUE:
-        rebuild(table, price)
+    elif due == REFRESH_DUE:
+        # Or only the order of the leaves is due: the line itself was changed.
+        if table.head.steps + 1 > table.head.refresh_after:
+            refresh(table, price, table.head.steps + 1 > table.head.epoch_end)
+        else:
+            rebuild(table, price)
 
 
 def renew_fit(table: Table) -> None:
     """Something was forgotten: all of it, or a little, and then the fit is looked at again from where it stands."""
-    if table.head.memory == RESET:
+    if table.head.form != NO_CELLS and table.head.memory == RESET:
         begin(table)
-    else:
+    elif table.head.form != NO_CELLS:
         table.head.fit_at = 0.0
 
 
@@ -211,13 +214,15 @@ def refresh(table: Table, price: float, fresh: bool) -> None:
         tighten(table)
     if table.head.kind == CLOSED:
         close(table)
-    rebuild(table, price)
+    if table.head.leaves > 0:
+        rebuild(table, price)
 
 
 def refresh_own(table: Table, price: float) -> None:
     """The same where bounds look at no other arm, and no earlier one is kept."""
     recompute_bounds(table, True)
-    rebuild(table, price)
+    if table.head.leaves > 0:
+        rebuild(table, price)
 
 
 def recompute_bounds(table: Table, fresh: bool) -> None:
@@ -245,8 +250,6 @@ def rebuild(table: Table, price: float) -> None:
     """
     head, arms, room = table.head, table.arms, table.room
     begin_tree(table)
-    if head.leaves == 0:
-        return
     # The order is worked out in the cells of the tree, which are about to be overwritten: room for 5·8·leaves.
     sort_by_slope(table)
     for place in range(head.arms):

@@ -12,7 +12,7 @@ from suffice.choosers import Thompson
 from suffice.errors import StateError, shown
 from suffice.kernels.rows import Rows, dtype_of
 from suffice.learning import forgetting, interval_closure, pooling, thompson
-from suffice.learning.arm_table import SMALL
+from suffice.learning.arm_table import SMALL, start_epoch
 from suffice.learning.bound_formulas import CLOSED, CONTAINED, PAPER
 from suffice.learning.envelope import leaf_count, room
 from suffice.learning.records import FULL, INTERVALS, NO_CELLS, OWN, RESET, WINDOW, ArmRow, Table, TableHead
@@ -44,12 +44,13 @@ class NewTable:
 def new_table(
     menu: Menu, kind: int, horizon: int, ceiling: float, sampled: Cells | None, memory: Memory, seed: int, kappa: float
 ) -> NewTable:
-    """The table for a menu. Its first epoch and its tree are not begun yet: see `arm_table.begin_table`."""
+    """The table for a menu, in its first epoch. A tree, where there is one, is not built yet: see `arm_table.rebuild`."""
     head = TableHead(
         arms=menu.arms, has_skip=int(menu.has_nothing), costs_known=int(menu.costs is not None), max_cost=menu.max_cost,
         ceiling=ceiling, kind=kind, horizon=horizon, unplayed=menu.arms - 1 - int(menu.has_nothing),
         leaves=leaf_count(menu.arms) if menu.arms > SMALL else 0, kappa=kappa,
     )  # fmt: skip
+    start_epoch(head, 1)
     blocks, at = [], room(head.leaves) if head.leaves else 0
     if at:
         blocks.append(np.zeros(at))

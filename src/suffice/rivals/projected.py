@@ -12,6 +12,7 @@ from suffice.learning.records import Lesson
 from suffice.learning.table_learner import TableLearner
 from suffice.menu import Menu
 from suffice.rivals.base import PRIMARY, SUCCESS_AND_COST, Rival, step_of
+from suffice.selector.compiled_calls import DUE, TOLD
 from suffice.selector.runs import NO_DEBT, play_projected
 from suffice.selector.world import Block, World
 
@@ -70,13 +71,18 @@ class Projected(Rival):
     def run(self, world: World, latents: Any, block: Block) -> None:
         """Whole steps against a world that is known beforehand."""
         self._learner.compile()
-        if self._learner.compiled is None:
+        table = self._learner.compiled
+        if table is None:
             raise RuntimeError("a run of whole steps needs the compiler")
-        before = self._opened
-        self._opened, self._dual = compiled(play_projected)(
-            self._learner.compiled.address, latents, *world, *block.columns, self._opened, self._dual, self._step,
-            self._cap, self.target,
-        )  # fmt: skip
+        step, before = 0, self._opened
+        while step < latents.size:
+            step, self._opened, self._dual, left = compiled(play_projected)(
+                table.address, latents, *world, *block.columns, step, self._opened, self._dual, self._step, self._cap,
+                self.target,
+            )  # fmt: skip
+            if left > TOLD:
+                arm, due = divmod(left - TOLD, DUE)
+                table.catch_up(due, arm, self._dual)
         counted = latents.size - (self._opened - before)
         self.told += counted
         self._issued += latents.size

@@ -11,8 +11,8 @@ from suffice.kernels.compiler import available, native, note_ready
 from suffice.kernels.rows import Rows, address_of, from_rows, to_rows, values_of
 from suffice.learning.base import Learner
 from suffice.learning.records import Pricing
-from suffice.learning.table_calls import fit_at
-from suffice.learning.table_learner import CompiledTable
+from suffice.learning.tables import CompiledTable
+from suffice.learning.thompson import fit
 from suffice.promise.account import Account
 from suffice.selector import compiled_calls as calls
 from suffice.selector.compiled_calls import DUE, ELSEWHERE, EMPTY, HEADER, LEAVING, TOLD, Header, Slot
@@ -44,7 +44,7 @@ class Compiled:
         """Find the machine code and the places of the arrays."""
         self.address = address_of(self._header)
         self._header["table"] = self.table.address
-        self.ask_quickly, self.tell_quickly = self._native(calls.ask_at), self._native(calls.tell_at)
+        self.ask_quickly, self.tell_quickly = native(calls.ask_at), native(calls.tell_at)
         note_ready()
 
     def usable(self) -> bool:
@@ -54,11 +54,8 @@ class Compiled:
     def attach(self, lock: threading.RLock, failed: Callable[[int, Exception], None]) -> None:
         """Nothing: each change is one call of compiled code, which needs no lock and does not fail."""
 
-    def _native(self, function: Callable[..., Any]) -> Any:
-        return native(function, *calls.KINDS[function])
-
     def _call(self, function: Callable[..., Any], *given: Any) -> Any:
-        return native(function, *calls.KINDS[function])(self.address, *given)
+        return native(function)(self.address, *given)
 
     def _keep(self, array: Rows) -> int:
         """Keep an array alive as long as the header may point at it; its address."""
@@ -86,7 +83,7 @@ class Compiled:
 
     def fit(self) -> None:
         """Fit the cells anew, which an ask found due."""
-        self.table.call(fit_at)
+        self.table.call(fit)
 
     def catch_up(self, done: int) -> None:
         """Do what a tell left to be done."""

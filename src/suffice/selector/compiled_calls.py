@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from suffice.kernels.compiler import inlined
-from suffice.kernels.rows import carray, dtype_of, pointer
+from suffice.kernels.rows import dtype_of, rows_at
 from suffice.learning.arm_table import DONE, FIT_FIRST, learn, propose
 from suffice.learning.records import Pricing
-from suffice.learning.table_calls import NUMBER, table_at
+from suffice.learning.tables import NUMBER, table_at
 from suffice.promise.account import Account, amend, limit, reserve, settle
 from suffice.selector.verbs import decide, is_open, lesson_of, price_of, role_of, standing
 
@@ -77,7 +77,7 @@ class Parts(NamedTuple):
 @inlined
 def header_at(address: int) -> Header:
     """The header at this address."""
-    found: Header = carray(pointer(address), 1, HEADER)[0]
+    found: Header = rows_at(address, 1, HEADER)[0]
     return found
 
 
@@ -85,14 +85,14 @@ def header_at(address: int) -> Header:
 def parts_at(address: int, row: int) -> Parts:
     """The header at this address, and one of its accounts."""
     header = header_at(address)
-    pricings = carray(pointer(header.pricings), row + 1, PRICING)
-    return Parts(header, carray(pointer(header.accounts), row + 1, ACCOUNT)[row], pricings[row], pricings[0])
+    pricings = rows_at(header.pricings, row + 1, PRICING)
+    return Parts(header, rows_at(header.accounts, row + 1, ACCOUNT)[row], pricings[row], pricings[0])
 
 
 @inlined
 def slot_at(header: Header, identity: int) -> Slot:
     """Where a decision waits, or would."""
-    found: Slot = carray(pointer(header.slots), header.mask + 1, SLOT)[identity & header.mask]
+    found: Slot = rows_at(header.slots, header.mask + 1, SLOT)[identity & header.mask]
     return found
 
 
@@ -201,10 +201,10 @@ def standing_at(address: int, row: int) -> tuple[int, float]:
 def move_slots_at(address: int, slots: int, mask: int, features: int) -> None:
     """Have all decisions wait in other slots, of which there are more, and all empty; with room for features like before."""
     header = header_at(address)
-    old, new = carray(pointer(header.slots), header.mask + 1, SLOT), carray(pointer(slots), mask + 1, SLOT)
+    old, new = rows_at(header.slots, header.mask + 1, SLOT), rows_at(slots, mask + 1, SLOT)
     fields = header.fields
-    kept = carray(pointer(header.features), (header.mask + 1) * fields, NUMBER)
-    moved = carray(pointer(features), (mask + 1) * fields, NUMBER)
+    kept = rows_at(header.features, (header.mask + 1) * fields, NUMBER)
+    moved = rows_at(features, (mask + 1) * fields, NUMBER)
     for place in range(header.mask + 1):
         if old[place].id != EMPTY:
             identity = old[place].id if old[place].id >= 0 else LEAVING - old[place].id
@@ -218,21 +218,8 @@ def move_slots_at(address: int, slots: int, mask: int, features: int) -> None:
 def move_rows_at(address: int, accounts: int, pricings: int, rows: int) -> None:
     """Have accounts and prices lie elsewhere, where there is room for more."""
     header = header_at(address)
-    old, old_prices = carray(pointer(header.accounts), rows, ACCOUNT), carray(pointer(header.pricings), rows, PRICING)
-    new, new_prices = carray(pointer(accounts), rows, ACCOUNT), carray(pointer(pricings), rows, PRICING)
+    old, old_prices = rows_at(header.accounts, rows, ACCOUNT), rows_at(header.pricings, rows, PRICING)
+    new, new_prices = rows_at(accounts, rows, ACCOUNT), rows_at(pricings, rows, PRICING)
     for row in range(rows):
         new[row], new_prices[row] = old[row], old_prices[row]
     header.accounts, header.pricings = accounts, pricings
-
-
-_INT, _FLOAT, _BOOL = "int64", "float64", "boolean"
-KINDS: Final = {
-    ask_at: (_INT, _INT, _FLOAT),
-    tell_at: (_INT, _INT, _INT, _FLOAT),
-    issue_at: (_INT, _INT, _INT, _INT, _FLOAT, _BOOL, _BOOL, _BOOL),
-    settle_at: (_INT, _INT, _INT, _INT, _INT, _INT, _BOOL, _BOOL),
-    amend_at: (_INT, _INT, _INT, _INT, _INT, _INT, _BOOL),
-    standing_at: (_INT, _INT),
-    move_slots_at: (_INT, _INT, _INT, _INT),
-    move_rows_at: (_INT, _INT, _INT, _INT),
-}

@@ -34,11 +34,12 @@ from suffice.context.trust import (
     update_evidence,
 )
 from suffice.kernels.compiler import inlined
-from suffice.kernels.rows import carray, dtype_of, pointer
+from suffice.kernels.rows import dtype_of, rows_at
 from suffice.learning.arm_table import DONE, FIT_FIRST, fit_is_due, guard_charge, is_interior, learn, propose
+from suffice.learning.base import Floats
 from suffice.learning.guard import allowance
 from suffice.learning.rng import WORDS
-from suffice.learning.table_calls import NUMBER, table_at
+from suffice.learning.tables import NUMBER, table_at
 from suffice.learning.thompson import expected
 from suffice.promise.account import limit, settle
 from suffice.selector.compiled_calls import (
@@ -113,27 +114,27 @@ class Fields(NamedTuple):
 @inlined
 def place_at(address: int) -> ContextPlace:
     """The place of a model."""
-    found: ContextPlace = carray(pointer(address), 1, CONTEXT)[0]
+    found: ContextPlace = rows_at(address, 1, CONTEXT)[0]
     return found
 
 
 @inlined
 def watch_at(place: ContextPlace) -> Watch:
     """Trust in a model."""
-    return Watch(carray(pointer(place.trust), 1, TRUST)[0], carray(pointer(place.watch), place.watch_size, NUMBER))
+    return Watch(rows_at(place.trust, 1, TRUST)[0], rows_at(place.watch, place.watch_size, NUMBER))
 
 
 @inlined
 def fields_at(place: ContextPlace, count: int) -> Fields:
     """The fields of contexts."""
     return Fields(
-        carray(pointer(place.kinds), count, WHOLE_NUMBER),
-        carray(pointer(place.first), count, WHOLE_NUMBER),
-        carray(pointer(place.counts), count, WHOLE_NUMBER),
-        carray(pointer(place.starts), count, WHOLE_NUMBER),
-        carray(pointer(place.knots), place.knots_size, NUMBER),
-        carray(pointer(place.index), place.active, WHOLE_NUMBER),
-        carray(pointer(place.value), place.active, NUMBER),
+        rows_at(place.kinds, count, WHOLE_NUMBER),
+        rows_at(place.first, count, WHOLE_NUMBER),
+        rows_at(place.counts, count, WHOLE_NUMBER),
+        rows_at(place.starts, count, WHOLE_NUMBER),
+        rows_at(place.knots, place.knots_size, NUMBER),
+        rows_at(place.index, place.active, WHOLE_NUMBER),
+        rows_at(place.value, place.active, NUMBER),
     )
 
 
@@ -147,7 +148,7 @@ def ready_at(address: int, now: float) -> int:
     return READY
 
 
-def ask_context_at(address: int, row: int, now: float, context: int, features: Any) -> tuple[int, int, float]:
+def ask_context_at(address: int, row: int, now: float, context: int, features: Floats) -> tuple[int, int, float]:
     """Decide in a context, and note the decision as outstanding: its id, its arm and the price. It must be READY.
 
     The id is FIT_FIRST if the cells must be fitted before; then nothing is changed.
@@ -176,7 +177,7 @@ def ask_context_at(address: int, row: int, now: float, context: int, features: A
     if looked:
         slot = slot_at(header, identity)
         slot.noted, slot.who, slot.paid = IN_SLOT, who, paid
-        kept = carray(pointer(header.features), (header.mask + 1) * header.fields, NUMBER)
+        kept = rows_at(header.features, (header.mask + 1) * header.fields, NUMBER)
         first = (identity & header.mask) * header.fields
         for field in range(header.fields):
             kept[first + field] = features[field]
@@ -185,10 +186,11 @@ def ask_context_at(address: int, row: int, now: float, context: int, features: A
 
 def would_be_control(watch: Watch) -> bool:
     """Whether the next coin leaves the decision to the chooser. The coin can be thrown again."""
-    room: Any = watch.room
-    before = room[:WORDS].copy()
+    room = watch.room
+    before = room[0], room[1], room[2], room[3], room[4], room[5]
     found = is_control(watch)
-    room[:WORDS] = before
+    for word in range(WORDS):
+        room[word] = before[word]
     return found
 
 
@@ -201,22 +203,22 @@ def model_arm(context: int, table: Any, features: Any, price: float) -> int:
     )
     optimism = optimism_width(table.head.steps)
     arm_rows, offsets = (
-        carray(pointer(place.arm_rows), arms, WHOLE_NUMBER),
-        carray(pointer(place.offsets), arms, NUMBER),
+        rows_at(place.arm_rows, arms, WHOLE_NUMBER),
+        rows_at(place.offsets, arms, NUMBER),
     )
-    known, lower = carray(pointer(place.costs), arms, NUMBER), carray(pointer(place.lower), arms, NUMBER)
+    known, lower = rows_at(place.costs, arms, NUMBER), rows_at(place.lower, arms, NUMBER)
     for one in range(arms):
         lower[one] = known[one]
     if place.cost_rows > 0:
         costs_of(
             fields.index, fields.value, count, arm_rows,
-            carray(pointer(place.cost_means), (place.cost_rows, width), NUMBER),
-            carray(pointer(place.cost_covariances), (place.cost_rows, width, width), NUMBER),
-            carray(pointer(place.noise), place.cost_rows, NUMBER), table.head.max_cost, optimism, lower,
+            rows_at(place.cost_means, (place.cost_rows, width), NUMBER),
+            rows_at(place.cost_covariances, (place.cost_rows, width, width), NUMBER),
+            rows_at(place.noise, place.cost_rows, NUMBER), table.head.max_cost, optimism, lower,
         )  # fmt: skip
     return cheapest(
-        fields.index, fields.value, count, arm_rows, offsets, carray(pointer(place.means), (rows, width), NUMBER),
-        carray(pointer(place.covariances), (rows, width, width), NUMBER), place.part, lower, price, optimism,
+        fields.index, fields.value, count, arm_rows, offsets, rows_at(place.means, (rows, width), NUMBER),
+        rows_at(place.covariances, (rows, width, width), NUMBER), place.part, lower, price, optimism,
         table.head.has_skip, table.arms[arms - 1].upper, EVERY_ARM,
     )  # fmt: skip
 
@@ -234,8 +236,8 @@ def tell_context_at(address: int, identity: int, units: int, cost: float, contex
     if not 0.0 <= spent <= table.head.max_cost:  # or not known
         return DECLINED
     interior, noted = is_interior(table.head, arm), slot.noted == IN_SLOT
-    arm_rows = carray(pointer(place.arm_rows), table.head.arms, WHOLE_NUMBER)
-    used = carray(pointer(place.used), 1, NUMBER)
+    arm_rows = rows_at(place.arm_rows, table.head.arms, WHOLE_NUMBER)
+    used = rows_at(place.used, 1, NUMBER)
     if noted and interior and arm_rows[arm] == 0 and int(used[0]) >= place.rows:
         return DECLINED  # there must be room first
     _, account, pricing, main = parts_at(address, row)
@@ -246,7 +248,7 @@ def tell_context_at(address: int, identity: int, units: int, cost: float, contex
     watch = watch_at(place)
     if not fair:
         watch.trust.gap += guard_charge(table, arm, success, spent, paid)
-    tally = carray(pointer(place.tally), (4, table.head.arms), NUMBER)
+    tally = rows_at(place.tally, (4, table.head.arms), NUMBER)
     tally[0, arm] += 1.0
     tally[1, arm] += success
     tally[2, arm] += 1.0
@@ -259,7 +261,7 @@ def tell_context_at(address: int, identity: int, units: int, cost: float, contex
             if arm_rows[arm] == 0:
                 arm_rows[arm] = int(used[0])
                 used[0] += 1.0
-            kept = carray(pointer(header.features), (header.mask + 1) * header.fields, NUMBER)
+            kept = rows_at(header.features, (header.mask + 1) * header.fields, NUMBER)
             first = (identity & header.mask) * header.fields
             features = kept[first : first + header.fields]
             if update_model(context, features, arm, success, spent, plain, table.head.max_cost):
@@ -275,16 +277,16 @@ def update_model(
     fields, width, rows, watch = fields_at(place, len(features)), place.width, place.rows, watch_at(place)
     arms = (place.watch_size - 6) // 2
     arm_rows, offsets = (
-        carray(pointer(place.arm_rows), arms, WHOLE_NUMBER),
-        carray(pointer(place.offsets), arms, NUMBER),
+        rows_at(place.arm_rows, arms, WHOLE_NUMBER),
+        rows_at(place.offsets, arms, NUMBER),
     )
-    means = carray(pointer(place.means), (rows, width), NUMBER)
-    covariances = carray(pointer(place.covariances), (rows, width, width), NUMBER)
-    noise = carray(pointer(place.noise), place.cost_rows, NUMBER)
-    cost_means = carray(pointer(place.cost_means), (place.cost_rows, width), NUMBER)
-    cost_covariances = carray(pointer(place.cost_covariances), (place.cost_rows, width, width), NUMBER)
-    cost_told = carray(pointer(place.cost_told), place.cost_rows, NUMBER)
-    gain = carray(pointer(place.gain), width, NUMBER)
+    means = rows_at(place.means, (rows, width), NUMBER)
+    covariances = rows_at(place.covariances, (rows, width, width), NUMBER)
+    noise = rows_at(place.noise, place.cost_rows, NUMBER)
+    cost_means = rows_at(place.cost_means, (place.cost_rows, width), NUMBER)
+    cost_covariances = rows_at(place.cost_covariances, (place.cost_rows, width, width), NUMBER)
+    cost_told = rows_at(place.cost_told, place.cost_rows, NUMBER)
+    gain = rows_at(place.gain, width, NUMBER)
     count = activate(
         features, fields.kinds, fields.first, fields.counts, fields.starts, fields.knots, fields.index, fields.value
     )
@@ -304,10 +306,3 @@ def update_model(
     begin_costs(cost_means, cost_covariances, noise, cost_told, max_cost, place.part, width)
     reset(watch)
     return True
-
-
-KINDS: Final = {
-    ready_at: ("int64", "float64"),
-    ask_context_at: ("int64", "int64", "float64", "int64", "float64[::1]"),
-    tell_context_at: ("int64", "int64", "int64", "float64", "int64"),
-}

@@ -10,7 +10,7 @@ from suffice.context.learner import ContextLearner, Note
 from suffice.kernels.compiler import native
 from suffice.kernels.rows import address_of, to_rows
 from suffice.learning.arm_table import FIT_FIRST
-from suffice.learning.table_learner import CompiledTable
+from suffice.learning.tables import CompiledTable
 from suffice.models.logistic import LogisticModel
 from suffice.selector import context_calls as calls
 from suffice.selector.compiled import DECLINED, Compiled
@@ -36,9 +36,9 @@ class CompiledContext(Compiled):
     def _set_up(self) -> None:
         super()._set_up()
         self._made = 0
-        self._native_ask = native(calls.ask_context_at, *calls.KINDS[calls.ask_context_at])
-        self._native_tell = native(calls.tell_context_at, *calls.KINDS[calls.tell_context_at])
-        self._ready = native(calls.ready_at, *calls.KINDS[calls.ready_at])
+        self._native_ask = native(calls.ask_context_at)
+        self._native_tell = native(calls.tell_context_at)
+        self._ready = native(calls.ready_at)
         self.ask_quickly, self.tell_quickly = self._decline, self._tell_in_context
 
     def open(self) -> None:

@@ -17,6 +17,7 @@ from suffice.learning.arm_table import FIT_FIRST, catch_up, learn, propose
 from suffice.learning.base import Learner
 from suffice.learning.records import Pricing
 from suffice.learning.table_learner import TableLearner
+from suffice.learning.tables import PlainTable
 from suffice.learning.thompson import fit
 from suffice.promise.account import FIELDS, RESERVED, Account, amend, limit, reserve, settle
 from suffice.selector.entries import REMEMBERED, Entry
@@ -71,14 +72,14 @@ class Plain:
         """Decide, and note the decision as outstanding: its id, its arm and the price; DECLINED if it is not usual."""
         with self._lock:
             learner = self.learner
-            if self._closed or self._busy or type(learner) is not TableLearner or not self._seen_at <= now < self._due:
+            table = learner.table if type(learner) is TableLearner else None
+            if self._closed or self._busy or type(table) is not PlainTable or not self._seen_at <= now < self._due:
                 return DECLINED
             try:
                 self._busy = True
                 if self._change is not None:
                     self._recover()
-                table, account = learner.table, self._accounts[row]
-                head = table.head
+                head, account = table.head, self._accounts[row]
                 at_limit, price = limit(account), price_of(account, self._pricings[row], self._pricings[0], row > 0)
                 arm = -1
                 if is_open(at_limit, head):
@@ -107,13 +108,14 @@ class Plain:
         """Settle a decision and learn from it; NaN is a cost that nobody told. 0 if it is not usual, else 1."""
         with self._lock:
             learner = self.learner
-            if self._closed or self._busy or type(learner) is not TableLearner:
+            table = learner.table if type(learner) is TableLearner else None
+            if self._closed or self._busy or type(table) is not PlainTable:
                 return 0
             try:
                 self._busy = True
                 if self._change is not None:
                     self._recover()
-                entry, table = self._waiting.get(identity), learner.table
+                entry = self._waiting.get(identity)
                 if entry is None or not entry.counted:
                     return 0
                 row, arm, role, target, _, _, fair, _ = entry

@@ -8,13 +8,12 @@ of a success, and its `prices`. Else an arm succeeds where the latent lies betwe
 from typing import Any, Final
 
 from suffice.checks import WHOLE
-from suffice.learning.arm_table import catch_up, cheapest, fit_is_due, learn, learn_arm, propose
+from suffice.learning.arm_table import DONE, FIT_FIRST, PAST_DUE, cheapest, learn, learn_arm, look_back, propose
 from suffice.learning.prices import price_at
 from suffice.learning.records import Lesson
-from suffice.learning.table_calls import table_at
-from suffice.learning.thompson import fit
+from suffice.learning.tables import table_at
 from suffice.promise.account import FREE, SAFE, SKIP, limit, reserve, settle
-from suffice.selector.compiled_calls import parts_at
+from suffice.selector.compiled_calls import DUE, TOLD, parts_at
 from suffice.selector.verbs import decide, is_open, lesson_of, price_of, role_of
 
 LOW_ARM, MIDDLE_ARM, HIGH_ARM = 0, 1, 2  # of a threshold
@@ -35,16 +34,17 @@ def priced(latent: float, arm: int, costs: Any, prices: Any) -> float:
 
 def play(
     address: int, latents: Any, low: Any, high: Any, costs: Any, units: Any, prices: Any,
-    played: Any, succeeded: Any, spent: Any, duals: Any, opening: int,
-) -> int:  # fmt: skip
-    """A selector's run.
+    played: Any, succeeded: Any, spent: Any, duals: Any, step: int, opening: int,
+) -> tuple[int, int, int]:  # fmt: skip
+    """A selector's run from this step on, until its end or until something is due that is seldom and takes long.
 
-    `opening` is the next arm of a first round, 0 where there is none; what comes back is the one after the last played.
+    `opening` is the next arm of a first round, 0 where there is none. What comes back: the next step, the next arm of a
+    first round, and what is to be done before going on: FIT_FIRST, or as from `tell_at`.
     """
     header, account, pricing, main = parts_at(address, 0)
     table = table_at(header.table)
     first_round, last = opening > 0, table.head.arms - 1
-    for step in range(len(latents)):
+    while step < len(latents):
         at_limit, price = limit(account), price_of(account, pricing, main, False)
         opens = first_round and opening < last
         if opens:
@@ -53,9 +53,9 @@ def play(
         else:
             arm = -1
             if is_open(at_limit, table.head):
-                if fit_is_due(table):
-                    fit(table)
                 arm = propose(table, max(0.0, price))
+                if arm == FIT_FIRST:
+                    return step, opening, FIT_FIRST
             arm = decide(at_limit, table.head, arm)
             reserve(account, role_of(table.head, arm))
         header.next_id += 1
@@ -64,24 +64,27 @@ def play(
         if not opens:
             settle(account, role_of(table.head, arm), account.target, success, False)
         due = learn(table, main, pricing, lesson_of(account, arm, success, cost, not opens, True, True), False)
-        if due > 0:
-            catch_up(table, due, arm, pricing.now)
         played[step] = arm
         succeeded[step] = success / WHOLE
         spent[step] = cost
         duals[step] = price
-    return opening
+        step += 1
+        if due == PAST_DUE:
+            due = look_back(table, arm, pricing.now)
+        if due != DONE:
+            return step, opening, TOLD + due + DUE * arm
+    return step, opening, TOLD
 
 
 def play_projected(
     address: int, latents: Any, low: Any, high: Any, costs: Any, units: Any, prices: Any,
-    played: Any, succeeded: Any, spent: Any, duals: Any, opening: int, dual: float, step_size: float, cap: float,
-    target: float,
-) -> tuple[int, float]:  # fmt: skip
-    """A run of the projected baseline on a table of arms: always the argmin, and a dual that is clipped."""
+    played: Any, succeeded: Any, spent: Any, duals: Any, step: int, opening: int, dual: float, step_size: float,
+    cap: float, target: float,
+) -> tuple[int, int, float, int]:  # fmt: skip
+    """A run of the projected baseline on a table of arms: always the argmin, and a dual that is clipped. As `play`."""
     table = table_at(address)
     last = table.head.arms - 1
-    for step in range(len(latents)):
+    while step < len(latents):
         duals[step] = dual
         opens = opening < last
         if opens:
@@ -94,14 +97,14 @@ def play_projected(
         if not opens:
             dual = min(max(dual + step_size * (target - success / WHOLE), 0.0), cap)
             table.head.steps += 1
-        lesson = Lesson(arm, success / WHOLE, cost, NO_DEBT, 0, not opens, True, True)
-        due = learn_arm(table, lesson, dual, dual)
-        if due > 0:
-            catch_up(table, due, arm, dual)
+        due = learn_arm(table, Lesson(arm, success / WHOLE, cost, NO_DEBT, 0, not opens, True, True), dual, dual)
         played[step] = arm
         succeeded[step] = success / WHOLE
         spent[step] = cost
-    return opening, dual
+        step += 1
+        if due != DONE:
+            return step, opening, dual, TOLD + due + DUE * arm
+    return step, opening, dual, TOLD
 
 
 def play_threshold(

@@ -40,6 +40,7 @@ from suffice.records import Arm, Decision
 from suffice.saving import read_state, reading
 from suffice.schema import listed
 from suffice.selector.compiled import Compiled
+from suffice.selector.compiled_calls import TOLD
 from suffice.selector.context_engine import CompiledContext
 from suffice.selector.controller import Controller
 from suffice.selector.entries import Engine, Entry
@@ -200,8 +201,7 @@ class Selector(HasModel, Controller):
     def open_quick_ways(self) -> None:
         plain = isinstance(self._engine, Plain)
         usual = self._first_unplayed >= self._menu.arms - 1
-        # An interrupt in `compile` may leave a plain engine with a learner that is compiled already.
-        if usual and (getattr(self._learner, "compiled", None) is None if plain else _one_at_a_time()):
+        if usual and (plain or _one_at_a_time()):
             super().open_quick_ways()
 
     def _new_pricing(self) -> Pricing:
@@ -543,10 +543,14 @@ class Selector(HasModel, Controller):
     def run(self, world: World, latents: NDArray[np.float64], block: Block) -> None:
         """Whole steps against a world that is known beforehand."""
         with self.lock, self._changing:
-            opening = self._first_unplayed if self._first_unplayed < self._menu.arms - 1 else 0
-            played = compiled(play)(self._address, latents, *world, *block.columns, opening)
-            if opening:
-                self._first_unplayed = int(played)
+            step, opening = 0, self._first_unplayed if self._first_unplayed < self._menu.arms - 1 else 0
+            while step < len(latents):
+                step, opening, left = compiled(play)(self._address, latents, *world, *block.columns, step, opening)
+                if left == FIT_FIRST:
+                    self._engine.fit()
+                elif left > TOLD:
+                    self._engine.catch_up(left)
+            self._first_unplayed = opening or self._first_unplayed
             self._spend(0, float(block.costs.sum()))
 
     # --- saving
