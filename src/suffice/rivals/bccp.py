@@ -50,20 +50,19 @@ class BCCP(Chained):
         labels = int(menu.everything)
         likely = 1.0 / np.arange(1, labels + 1)
         self.pulls = 0.5 / labels + 0.5 * likely / likely.sum()
-        self._slack = float(1 - self._owed_share)
         self._steps = np.array(STEPS) * self.width
         self._thresholds = np.full(self._steps.size, self.high)
         self._logs = np.zeros(self._steps.size)
         self._rng = own_rng(seed)
 
     @property
-    def threshold(self) -> float:
+    def threshold(self) -> float:  # type: ignore[override]
         """The mean of the experts' thresholds, from which the option follows."""
         return float(normal(self._logs) @ self._thresholds)
 
     def _choose(self) -> int:
         self._note = 1 + draw(self._rng, self.pulls)
-        return self._arm_at(self.threshold)
+        return super()._choose()
 
     def _learn(self, arm: int, success: float, cost: float, *, counted: bool) -> None:
         pulled = self._note

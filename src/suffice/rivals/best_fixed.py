@@ -4,13 +4,11 @@ from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from suffice.errors import Infeasible, InvalidArgument, shown
 from suffice.menu import Menu
 from suffice.rivals.base import PRIMARY, TRUTH, Rival
-
-Floats = NDArray[np.float64]
+from suffice.rivals.weights import Floats
 
 
 class BestFixed(Rival):

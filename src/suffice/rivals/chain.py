@@ -21,6 +21,8 @@ class Chained(Rival):
     Options that are growing numbers are their own scale; others stand at 0, 1, 2, ...
     """
 
+    threshold: float  # the state, of those that play the option at it; kept, or computed from what is
+
     def __init__(self, menu: Menu, target: Any) -> None:
         super().__init__(menu, target)
         if menu.contains != "chain" or menu.arms < 2:
@@ -35,13 +37,16 @@ class Chained(Rival):
         self.low, self.high = float(self.places[0]), float(self.places[-1])
         self.width = self.high - self.low
 
+    def _choose(self) -> int:
+        return self._arm_at(self.threshold)
+
     def _arm_at(self, value: float) -> int:
         """The smallest option at or above a value."""
         return min(bisect.bisect_left(self.places, value), self.menu.arms - 1)
 
-    def _needed(self) -> float | None:
+    def _needed(self) -> float:
         """The least option that covers the label heard: the score of the step, on the menu's own grid."""
-        return None if self._heard is None else float(self.places[self._arm_at(self._heard)])
+        return float(self.places[self._arm_at(self._heard)])
 
     def _inside(self, value: float) -> float:
         """What is handed out for a state."""

@@ -9,7 +9,7 @@ from typing import ClassVar
 from suffice.checks import whole
 from suffice.errors import InvalidArgument, shown
 from suffice.menu import Menu
-from suffice.rivals.base import LABEL, PRIMARY
+from suffice.rivals.base import LABEL
 from suffice.rivals.conformal_pi import ConformalPI
 
 
@@ -47,7 +47,6 @@ class ConformalPID(ConformalPI):
     """
 
     name: ClassVar[str] = "conformal PID"
-    read: ClassVar[str] = PRIMARY
     feedback: ClassVar[str] = LABEL
 
     def __init__(
@@ -77,8 +76,7 @@ class ConformalPID(ConformalPI):
         return self.forecast + self._tracked + self.integral(self.debt, self.told)
 
     def _learn(self, arm: int, success: float, cost: float, *, counted: bool) -> None:
-        if (needed := self._needed()) is None:
-            return
+        needed = self._needed()
         share = (max(self._recent) - min(self._recent)) / self.width if self._recent else 1.0
         self._tracked += self._step * share * (self.target - success)
         self._recent.append(needed)

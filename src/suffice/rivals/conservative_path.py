@@ -4,7 +4,6 @@ from fractions import Fraction
 from typing import ClassVar
 
 from suffice.checks import WHOLE
-from suffice.rivals.base import PRIMARY
 from suffice.rivals.conservative import ConservativeUCB
 
 
@@ -27,7 +26,6 @@ class ConservativePath(ConservativeUCB):
 
     name: ClassVar[str] = "conservative UCB on the path"
     source: ClassVar[str] = "sample-path variant of Wu, Shariff, Lattimore & Szepesvári 2016"
-    read: ClassVar[str] = PRIMARY
     guarantee: ClassVar[str] = "debt at most 0 on every path where everything succeeds"
 
     def _safe(self, arm: int) -> bool:

@@ -8,7 +8,8 @@ from suffice.checks import whole
 from suffice.menu import Menu
 from suffice.rivals.base import CONTEXT, Rival, own_rng, step_of
 from suffice.rivals.prices import Price, told
-from suffice.rivals.regression import Floats, Regression
+from suffice.rivals.regression import Regression
+from suffice.rivals.weights import Floats
 
 
 class Contextual(Rival):

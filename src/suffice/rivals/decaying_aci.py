@@ -52,8 +52,5 @@ class DecayingACI(Chained):
             raise InvalidArgument(f"decay must lie between 0 and 0.5, got {shown(decay)}")
         self.threshold = self._start(start)
 
-    def _choose(self) -> int:
-        return self._arm_at(self.threshold)
-
     def _learn(self, arm: int, success: float, cost: float, *, counted: bool) -> None:
         self.threshold += self._step * self.told ** -(0.5 + self._decay) * (self.target - success)

@@ -3,14 +3,17 @@
 All of them are the KL mixture (theory 7), so that what is compared is the rule and not the width of its intervals.
 """
 
+from fractions import Fraction
+from typing import ClassVar
+
 import numpy as np
-from numpy.typing import NDArray
 
 from suffice.bounds import Tally
+from suffice.checks import whole
 from suffice.learning.bound_formulas import KL, level_of, lower_of, upper_of
 from suffice.menu import Menu
-
-Floats = NDArray[np.float64]
+from suffice.rivals.base import SUCCESS_AND_COST, Rival
+from suffice.rivals.weights import Floats
 
 
 class Estimates:
@@ -46,3 +49,17 @@ class Estimates:
         self.lower[arm] = 1.0 - upper_of(KL, plays - successes, plays, self.level)
         if self.menu.costs is None:
             self.cost[arm] = lower_of(KL, float(self.tally.costs[arm]), plays, self.menu.max_cost, self.level)
+
+
+class Estimating(Rival):
+    """A rival that chooses by these bounds, which are to hold for so many steps."""
+
+    feedback: ClassVar[str] = SUCCESS_AND_COST
+
+    def __init__(self, menu: Menu, target: float | Fraction, horizon: int) -> None:
+        super().__init__(menu, target)
+        self._horizon = whole("horizon", horizon)
+        self._estimates = Estimates(menu, self._horizon)
+
+    def _learn(self, arm: int, success: float, cost: float, *, counted: bool) -> None:
+        self._estimates.add(arm, success, cost)

@@ -5,15 +5,12 @@ from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from suffice.checks import exact, whole
 from suffice.errors import InvalidArgument, shown
 from suffice.menu import Menu
 from suffice.rivals.base import SUCCESS, SUMMARY, Rival, own_rng
-from suffice.rivals.weights import draw, mixed
-
-Floats = NDArray[np.float64]
+from suffice.rivals.weights import Floats, draw, mixed
 
 
 class Exp3P(Rival):
@@ -61,21 +58,19 @@ class Exp3P(Rival):
     ) -> None:
         super().__init__(menu, target)
         horizon = whole("horizon", horizon)
-        arms = menu.arms
+        self._penalties = penalty_of(penalty, horizon) * sizes(menu)
+        self._logs = np.zeros(menu.arms)
+        self._rng = own_rng(seed)
+        self._tune(menu.arms, horizon)
+
+    def _tune(self, arms: int, horizon: int) -> None:
         spread = math.sqrt(math.log(arms) / (arms * horizon))
         self._bonus, self._rate = spread, 0.95 * spread
         self._mixing = min(1.0, 1.05 * arms * spread)
-        self._penalty = penalty_of(penalty, horizon)
-        self._sizes = sizes(menu)
-        self._logs = np.zeros(arms)
-        self._rng = own_rng(seed)
 
     def probabilities(self) -> Floats:
         """What the arm of the next step is drawn from."""
         return mixed(self._logs, self._mixing)
-
-    def _loss(self, arm: int, success: float) -> float:
-        return loss(success, 1.0 - self.target) + self._penalty * float(self._sizes[arm])
 
     def _choose(self) -> int:
         self._note = self.probabilities()
@@ -83,12 +78,12 @@ class Exp3P(Rival):
 
     def _learn(self, arm: int, success: float, cost: float, *, counted: bool) -> None:
         gains = np.full(self.menu.arms, self._bonus)
-        gains[arm] += 1.0 - self._loss(arm, success)
+        gains[arm] += 1.0 - (loss(success, 1.0 - self.target) + self._penalties[arm])
         self._logs += self._rate * gains / self._note
         self._logs -= self._logs.max()
 
 
-def loss(success: float, slack: float) -> float:
+def loss(success: Any, slack: float) -> Any:
     """Of a success α + α(1−α), of a failure 1 − α(1−α), α being the slack; in proportion between."""
     twice = slack * (1.0 - slack)
     return success * (slack + twice) + (1.0 - success) * (1.0 - twice)

@@ -6,13 +6,11 @@ All of them have the library's features, so that what is compared is the rule an
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from suffice.features import Features
 from suffice.knots import Change
 from suffice.menu import Menu
-
-Floats = NDArray[np.float64]
+from suffice.rivals.weights import Floats
 
 
 class Regression:

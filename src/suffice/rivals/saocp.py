@@ -50,7 +50,6 @@ class SAOCP(Chained):
         super().__init__(menu, target)
         self._need_numbers()
         self._lifetime = whole("lifetime", lifetime)
-        self._slack = float(1 - self._owed_share)
         self.born = np.zeros(0, dtype=np.int64)
         self.ages = np.zeros(0, dtype=np.int64)
         self.thresholds = np.zeros(0)
@@ -74,7 +73,7 @@ class SAOCP(Chained):
         return weights / total if total > 0.0 else prior / prior.sum()
 
     @property
-    def threshold(self) -> float:
+    def threshold(self) -> float:  # type: ignore[override]
         """The mean of the experts' thresholds, from which the option follows."""
         return float(self.weights @ self.thresholds)
 
@@ -94,9 +93,8 @@ class SAOCP(Chained):
         return self._arm_at(self.threshold - 1e-9 * self.width)  # a mean of equal numbers may be a bit above them
 
     def _learn(self, arm: int, success: float, cost: float, *, counted: bool) -> None:
-        if (needed := self._needed()) is None:
-            return
-        bets, missed = self.bets, needed > self.thresholds
+        needed, bets = self._needed(), self.bets
+        missed = needed > self.thresholds
         losses, mean = self._pinball(needed - self.thresholds), self._pinball(np.array(needed - self.threshold))
         gains = (mean - losses) / (self.width * max(self._slack, 1.0 - self._slack))
         gains[np.abs(gains) < 1e-12] = 0.0  # where nobody bets yet, the least rounding error would take all weight

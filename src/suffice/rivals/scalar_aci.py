@@ -39,9 +39,6 @@ class ScalarACI(Chained):
         self._first = self._start(start)
 
     @property
-    def threshold(self) -> float:
+    def threshold(self) -> float:  # type: ignore[override]
         """The state, which may lie beyond the options."""
         return self._first + self._step * self.debt
-
-    def _choose(self) -> int:
-        return self._arm_at(self.threshold)

@@ -45,9 +45,6 @@ class ScaleFreeOGD(Chained):
         self._squares = 0.0
         self.threshold = self._start(start)
 
-    def _choose(self) -> int:
-        return self._arm_at(self.threshold)
-
     def _learn(self, arm: int, success: float, cost: float, *, counted: bool) -> None:
         owed = self.target - success
         self._squares += owed**2

@@ -47,17 +47,14 @@ class ShortestInterval(Rival):
         self._held = np.zeros(len(ends), dtype=np.int64)
         # By length and then by place, so that the first that holds enough is the shortest.
         self._order = np.lexsort((self._low, np.round(self._high - self._low, 12)))
-        self._points = 0
 
     def _choose(self) -> int:
-        if self._points == 0:
+        if self.told == 0:
             return self.menu.arms - 1
-        enough = self.target * self._points + math.sqrt(self._log * self._points)
+        enough = self.target * self.told + math.sqrt(self._log * self.told)
         places = np.flatnonzero(self._held[self._order] >= enough)
         place = int(self._order[places[0]]) if places.size else len(self._held) - 1
         return place + int(self.menu.has_nothing)
 
     def _learn(self, arm: int, success: float, cost: float, *, counted: bool) -> None:
-        if self._heard is not None:
-            self._held += (self._low <= self._heard) & (self._heard <= self._high)
-            self._points += 1
+        self._held += (self._low <= self._heard) & (self._heard <= self._high)

@@ -44,16 +44,11 @@ class SPS(Chained):
         super().__init__(menu, target)
         self._need_numbers()
         self._log = math.log(2.0 * float(whole("horizon", horizon)) ** 2)
-        self._slack = float(1 - self._owed_share)
         self._recorded: list[float] = []
         self.threshold = self.high
 
-    def _choose(self) -> int:
-        return self._arm_at(self.threshold)
-
     def _learn(self, arm: int, success: float, cost: float, *, counted: bool) -> None:
-        needed = self._needed()
-        bisect.insort(self._recorded, self.places[arm] if needed is None else needed)
+        bisect.insort(self._recorded, self.places[arm] if self._heard is None else self._needed())
         count = len(self._recorded)
         allowed = math.floor(count * (self._slack - math.sqrt(self._log / (2.0 * count))))
         if 0 <= allowed < count:  # so many of the recorded labels may lie above the threshold
