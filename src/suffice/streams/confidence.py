@@ -12,7 +12,7 @@ from suffice.checks import flag, whole
 from suffice.errors import InvalidArgument, shown
 from suffice.streams.apis import TASKS, Apis
 from suffice.streams.base import Cases, Floats, Table
-from suffice.streams.forms import ByTable, shares
+from suffice.streams.forms import ByTable, sure
 from suffice.streams.phases import Phases
 
 BINS: Final = 16  # of the confidence, equally wide
@@ -118,16 +118,13 @@ class ConfidentApis(ByTable):
 
     def truth(self) -> tuple[Floats, Floats]:
         """The exact success probability and cost of every arm, without a look at the confidence."""
-        success = shares(self.joint.sum(axis=0) @ self._patterns.successes)
-        success[-1] = 1.0  # whatever the frequencies sum to
-        return success, self._patterns.costs[0].copy()
+        return sure(self.joint.sum(axis=0) @ self._patterns.successes), self._patterns.costs[0].copy()
 
     def cases(self) -> Cases:
         """A row per confidence that occurs; the costs are those of looking."""
         weights = self.joint.sum(axis=1)
         there = weights > 0.0
-        success = shares(self.joint[there] @ self._patterns.successes / weights[there, None])
-        success[:, -1] = 1.0
+        success = sure(self.joint[there] @ self._patterns.successes / weights[there, None])
         return Cases(weights[there], success, np.tile(self._patterns.costs[0] + self._look, (len(success), 1)))
 
 

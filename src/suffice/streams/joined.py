@@ -1,14 +1,13 @@
 """Several streams as one: a menu for all, and latents that say which of them a step came from."""
 
-import inspect
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
 from suffice.errors import InvalidArgument, shown
 from suffice.menu import Menu
-from suffice.streams.base import Stream, Table, Windows
+from suffice.streams.base import Stream, Table, Windows, drawn
 
 
 class Joined:
@@ -28,8 +27,7 @@ class Joined:
                 raise InvalidArgument(f"{what} must be streams, with menu, draw and judge, got {shown(stream)}")
         self.streams = tuple(streams)
         self.menu = common_menu(what, [stream.menu for stream in streams])
-        self._timed = [len(inspect.signature(stream.draw).parameters) > 2 for stream in streams]
-        alike = same_fields(self.streams, self._timed)
+        alike = same_fields(self.streams)
         # Windows in common would leave no trace of which stream a latent is from, and the context depends on it.
         self._same: Windows | None = None if alike else same_windows(self.streams)
         self._rows: list[int] | None = None  # where each stream's table begins in the joined one
@@ -63,15 +61,14 @@ class Joined:
 
     def _draw(self, place: int, rng: np.random.Generator, count: int, start: int) -> Any:
         """Latents of one of the streams, in the form that this one judges."""
-        stream = self.streams[place]
-        drawn = stream.draw(rng, count, start) if self._timed[place] else stream.draw(rng, count)
+        own = drawn(self.streams[place], rng, count, start)
         if self._same is not None:
-            return np.asarray(drawn, dtype=np.float64)
+            return np.asarray(own, dtype=np.float64)
         if self._rows is not None:
-            return np.asarray(drawn, dtype=np.int64) + self._rows[place]
+            return np.asarray(own, dtype=np.int64) + self._rows[place]
         pairs = np.empty(count, dtype=object)
         for step in range(count):
-            pairs[step] = (place, drawn[step])
+            pairs[step] = (place, own[step])
         return pairs
 
     def _joined_context(self, latent: Any) -> Any:
@@ -83,12 +80,22 @@ class Joined:
         look = getattr(self.streams[place], "look", None)
         return 0.0 if look is None else float(look(own, arm))
 
-    def _joined_windows(self) -> Windows:
-        return cast(Windows, self._same)
+    def _joined_windows(self) -> Windows | None:
+        return self._same
 
     def _joined_table(self) -> Table:
         tables = [stream.table() for stream in self.streams]  # type: ignore[attr-defined]
         return Table(np.concatenate([t.successes for t in tables]), np.concatenate([t.costs for t in tables]))
+
+
+def streams_of(what: str, beside: str, pairs: Sequence[tuple[Stream, Any]]) -> list[Stream]:
+    """The streams of pairs, each with something beside it."""
+    if not pairs:
+        raise InvalidArgument(f"{what} must hold at least one (stream, {beside})")
+    for pair in pairs:
+        if not isinstance(pair, tuple) or len(pair) != 2:
+            raise InvalidArgument(f"{what} must be pairs (stream, {beside}), got {shown(pair)}")
+    return [stream for stream, _ in pairs]
 
 
 def common_menu(what: str, menus: Sequence[Menu]) -> Menu:
@@ -105,27 +112,25 @@ def common_menu(what: str, menus: Sequence[Menu]) -> Menu:
     known = first.costs is not None and all(
         menu.costs is not None and np.array_equal(menu.costs, first.costs) for menu in menus
     )
-    ends = {"nothing": first.nothing} if first.has_nothing else {}
     return Menu(
         first.options,
         everything=first.everything,
+        nothing=first.nothing,
         costs=first.costs if known else None,
         max_cost=first.max_cost,
         everything_success=min(menu.everything_success for menu in menus),
         contains="chain" if all(menu.contains == "chain" for menu in menus) else None,
-        **ends,
     )
 
 
-def same_fields(streams: Sequence[Stream], timed: Sequence[bool]) -> bool:
+def same_fields(streams: Sequence[Stream]) -> bool:
     """Whether all streams have contexts, with the same fields: one latent of each is drawn to see."""
     if not all(hasattr(stream, "context") for stream in streams):
         return False
     fields = set()
-    for stream, with_start in zip(streams, timed, strict=True):
-        rng = np.random.default_rng(0)
-        drawn = stream.draw(rng, 1, 0) if with_start else stream.draw(rng, 1)
-        context = stream.context(drawn[0])  # type: ignore[attr-defined]
+    for stream in streams:
+        latent = drawn(stream, np.random.default_rng(0), 1, 0)[0]
+        context = stream.context(latent)  # type: ignore[attr-defined]
         fields.add(frozenset(context.keys()) if hasattr(context, "keys") else len(context))
     return len(fields) == 1
 
@@ -134,9 +139,6 @@ def same_windows(streams: Sequence[Stream]) -> Windows | None:
     """The windows that all streams have in common, if they have."""
     if not all(hasattr(stream, "windows") for stream in streams):
         return None
-    first, *others = [stream.windows() for stream in streams]  # type: ignore[attr-defined]
-    for windows in others:
-        if not all(np.array_equal(one, other) for one, other in zip(first, windows, strict=True)):
-            return None
-    found: Windows = first
-    return found
+    found: list[Windows] = [stream.windows() for stream in streams]  # type: ignore[attr-defined]
+    alike = all(np.array_equal(part, own) for windows in found for part, own in zip(found[0], windows, strict=True))
+    return found[0] if alike else None

@@ -6,10 +6,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from suffice.checks import positive
-from suffice.errors import InvalidArgument, shown
 from suffice.streams.base import Floats, Stream
 from suffice.streams.forms import shares
-from suffice.streams.joined import Joined
+from suffice.streams.joined import Joined, streams_of
 from suffice.streams.ranks import LabelRanks
 
 
@@ -29,12 +28,7 @@ class Mix(Joined):
     about: ClassVar[str] = "CIFAR-100 labels, easy or hard at random"
 
     def __init__(self, *parts: tuple[Stream, float | Fraction]) -> None:
-        if not parts:
-            raise InvalidArgument("parts must hold at least one (stream, weight)")
-        for part in parts:
-            if not isinstance(part, tuple) or len(part) != 2:
-                raise InvalidArgument(f"parts must be pairs (stream, weight), got {shown(part)}")
-        super().__init__("parts", [stream for stream, _ in parts])
+        super().__init__("parts", streams_of("parts", "weight", parts))
         weights = [positive("weight", weight) for _, weight in parts]
         self.weights = np.array([float(weight / sum(weights)) for weight in weights])
         if all(hasattr(stream, "truth") for stream in self.streams):

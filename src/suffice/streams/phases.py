@@ -5,9 +5,8 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from suffice.checks import whole
-from suffice.errors import InvalidArgument, shown
 from suffice.streams.base import Floats, Stream
-from suffice.streams.joined import Joined
+from suffice.streams.joined import Joined, streams_of
 from suffice.streams.ranks import LabelRanks
 
 
@@ -38,12 +37,7 @@ class Phases(Joined):
     about: ClassVar[str] = "CIFAR-100 labels, first easy, then hard (the paper's shift), perhaps easy again"
 
     def __init__(self, *phases: tuple[Stream, int]) -> None:
-        if not phases:
-            raise InvalidArgument("phases must hold at least one (stream, length)")
-        for phase in phases:
-            if not isinstance(phase, tuple) or len(phase) != 2:
-                raise InvalidArgument(f"phases must be pairs (stream, length), got {shown(phase)}")
-        super().__init__("phases", [stream for stream, _ in phases])
+        super().__init__("phases", streams_of("phases", "length", phases))
         self.ends = np.cumsum([whole("length", length) for _, length in phases])
         if all(hasattr(stream, "truth") for stream in self.streams):
             self.truths = self._truths

@@ -11,7 +11,7 @@ from suffice.checks import whole
 from suffice.errors import InvalidArgument, shown
 from suffice.menu import Menu
 from suffice.streams.base import Floats, Table, Windows
-from suffice.streams.forms import ByWindows, shares
+from suffice.streams.forms import ByWindows, sure
 from suffice.streams.rank_files import read_ranks
 
 # How many of the 10,000 CIFAR-100 test images have their true label at rank 1, 2, ..., 100 under a pretrained VGG16.
@@ -125,6 +125,5 @@ class LabelRanks(ByWindows):
 
     def truth(self) -> tuple[Floats, Floats]:
         """The exact success probability and cost of every arm."""
-        at_most = np.concatenate([[0.0], shares(np.cumsum(self.frequency))])
-        at_most[-1] = 1.0
+        at_most = np.concatenate([[0.0], sure(np.cumsum(self.frequency))])
         return at_most[self.shown], self._windows.costs.copy()

@@ -10,7 +10,7 @@ from suffice.checks import whole
 from suffice.errors import InvalidArgument, shown
 from suffice.menu import Menu
 from suffice.streams.base import Floats, Table
-from suffice.streams.forms import ByTable
+from suffice.streams.forms import ByTable, with_ends
 
 FEWEST, MOST = 20, 40  # drivers within reach of a request
 REACH = 6.0  # kilometres
@@ -54,11 +54,7 @@ class _Requests(ByTable):
 
     def _fill(self, columns: Sequence[tuple[Floats, Floats]]) -> None:
         """The table, from the successes and costs of the interior options."""
-        requests = len(columns[0][0])
-        nothing, everything = np.zeros(requests), np.ones(requests)
-        ends = [(nothing, nothing), *columns, (everything, everything)]
-        successes, costs = (np.stack([column[part] for column in ends], axis=1) for part in (0, 1))
-        self._table = Table(successes, costs)
+        self._table = Table(*(with_ends(np.stack(part, axis=1)) for part in zip(*columns, strict=True)))
 
     def draw(self, rng: np.random.Generator, count: int, start: int = 0) -> NDArray[np.int64]:
         """One request of the pool per step."""
