@@ -1,13 +1,11 @@
 """Aggregated adaptive conformal inference: experts with different steps, combined by Bernstein online aggregation."""
 
 import math
-from fractions import Fraction
-from typing import ClassVar
 
 import numpy as np
 
 from suffice.menu import Menu
-from suffice.rivals.base import PRIMARY
+from suffice.rivals.base import PRIMARY, Target
 from suffice.rivals.dt_aci import STEPS
 from suffice.rivals.scores import Scored
 from suffice.rivals.weights import Floats, normal
@@ -36,12 +34,12 @@ class AgACI(Scored):
     5.0
     """
 
-    name: ClassVar[str] = "AgACI"
-    source: ClassVar[str] = "in the manner of Zaffran, Féron, Goude, Josse & Dieuleveut 2022"
-    read: ClassVar[str] = PRIMARY + "; its aggregation from common knowledge"
-    guarantee: ClassVar[str] = "regret of the pinball loss; none on the debt of a path"
+    name = "AgACI"
+    source = "in the manner of Zaffran, Féron, Goude, Josse & Dieuleveut 2022"
+    read = PRIMARY + "; its aggregation from common knowledge"
+    guarantee = "regret of the pinball loss; none on the debt of a path"
 
-    def __init__(self, menu: Menu, target: float | Fraction) -> None:
+    def __init__(self, menu: Menu, target: Target) -> None:
         super().__init__(menu, target)
         self._steps = np.array(STEPS)
         self._levels = np.full(self._steps.size, self._slack)

@@ -19,6 +19,8 @@ from suffice.promise.rules import Promise
 from suffice.records import Decision
 from suffice.selector.identity import Identity
 
+Target = float | Fraction  # the success rate to hold, as a user writes it
+
 # What a method is shown of each step, from the least to the most.
 SUCCESS: Final = "success"
 SUCCESS_AND_COST: Final = "success + cost"

@@ -1,13 +1,12 @@
 """Bandit conformal prediction from one pull: is this label the true one?"""
 
-from fractions import Fraction
-from typing import ClassVar, Final
+from typing import Final
 
 import numpy as np
 
 from suffice.errors import InvalidArgument, shown
 from suffice.menu import Menu
-from suffice.rivals.base import LABEL, PRIMARY, own_rng
+from suffice.rivals.base import LABEL, PRIMARY, Target, own_rng
 from suffice.rivals.chain import Chained
 from suffice.rivals.weights import draw, normal
 
@@ -37,13 +36,13 @@ class BCCP(Chained):
     (10, [0.221, 0.135, 0.107, 0.093, 0.084, 0.078, 0.074, 0.071, 0.069, 0.067])
     """
 
-    name: ClassVar[str] = "BCCP"
-    source: ClassVar[str] = "in the manner of Wang & Qiao 2024"
-    read: ClassVar[str] = PRIMARY
-    feedback: ClassVar[str] = LABEL
-    guarantee: ClassVar[str] = "stochastic; none on a path"
+    name = "BCCP"
+    source = "in the manner of Wang & Qiao 2024"
+    read = PRIMARY
+    feedback = LABEL
+    guarantee = "stochastic; none on a path"
 
-    def __init__(self, menu: Menu, target: float | Fraction, *, seed: int = 0) -> None:
+    def __init__(self, menu: Menu, target: Target, *, seed: int = 0) -> None:
         super().__init__(menu, target)
         if menu.kind != "top_k":
             raise InvalidArgument(f"menu must be a top_k menu, got {shown(menu)}")

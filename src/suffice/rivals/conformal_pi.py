@@ -1,13 +1,11 @@
 """Conformal PI control: the threshold follows the outcomes, and an integrator that saturates pulls it back."""
 
 import math
-from fractions import Fraction
-from typing import ClassVar
 
 from suffice.checks import exact
 from suffice.errors import InvalidArgument, shown
 from suffice.menu import Menu
-from suffice.rivals.base import above_zero
+from suffice.rivals.base import Target, above_zero
 from suffice.rivals.scalar_aci import ScalarACI
 
 
@@ -33,14 +31,14 @@ class ConformalPI(ScalarACI):
     (9.327, -0.0, inf)
     """
 
-    name: ClassVar[str] = "conformal PI"
-    source: ClassVar[str] = "Angelopoulos, Candès & Tibshirani 2023"
-    guarantee: ClassVar[str] = "|debt| below π/2·saturation·(t+1)/ln(t+1) + 1 on every path: the rate converges, slowly"
+    name = "conformal PI"
+    source = "Angelopoulos, Candès & Tibshirani 2023"
+    guarantee = "|debt| below π/2·saturation·(t+1)/ln(t+1) + 1 on every path: the rate converges, slowly"
 
     def __init__(
         self,
         menu: Menu,
-        target: float | Fraction,
+        target: Target,
         *,
         step: float = 0.05,
         gain: float = 1.0,

@@ -3,13 +3,11 @@
 import math
 from collections import deque
 from collections.abc import Callable
-from fractions import Fraction
-from typing import ClassVar
 
 from suffice.checks import whole
 from suffice.errors import InvalidArgument, shown
 from suffice.menu import Menu
-from suffice.rivals.base import LABEL
+from suffice.rivals.base import LABEL, Target
 from suffice.rivals.conformal_pi import ConformalPI
 
 
@@ -46,13 +44,13 @@ class ConformalPID(ConformalPI):
     1.875
     """
 
-    name: ClassVar[str] = "conformal PID"
-    feedback: ClassVar[str] = LABEL
+    name = "conformal PID"
+    feedback = LABEL
 
     def __init__(
         self,
         menu: Menu,
-        target: float | Fraction,
+        target: Target,
         *,
         step: float = 0.05,
         gain: float = 1.0,

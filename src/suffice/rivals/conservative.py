@@ -1,7 +1,5 @@
 """Conservative exploration: the tempting arm only where what was certainly achieved pays for it, else everything."""
 
-from typing import ClassVar
-
 import numpy as np
 
 from suffice.rivals.base import PRIMARY
@@ -31,10 +29,10 @@ class ConservativeUCB(Estimating):
     ['all', 'all', 'all', 'small', 'all', 'all', 'all', 'small']
     """
 
-    name: ClassVar[str] = "conservative UCB"
-    source: ClassVar[str] = "Wu, Shariff, Lattimore & Szepesvári 2016"
-    read: ClassVar[str] = PRIMARY
-    guarantee: ClassVar[str] = "expected successes of every prefix, with high probability on independent steps"
+    name = "conservative UCB"
+    source = "Wu, Shariff, Lattimore & Szepesvári 2016"
+    read = PRIMARY
+    guarantee = "expected successes of every prefix, with high probability on independent steps"
 
     def tempting(self) -> int:
         """The optimistic arm: the cheapest when mixed with everything."""

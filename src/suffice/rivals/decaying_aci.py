@@ -1,12 +1,9 @@
 """Adaptive conformal inference with decaying steps: comes to rest where the world does."""
 
-from fractions import Fraction
-from typing import ClassVar
-
 from suffice.checks import exact
 from suffice.errors import InvalidArgument, shown
 from suffice.menu import Menu
-from suffice.rivals.base import PRIMARY, SUCCESS, above_zero
+from suffice.rivals.base import PRIMARY, SUCCESS, Target, above_zero
 from suffice.rivals.chain import Chained
 
 
@@ -30,16 +27,16 @@ class DecayingACI(Chained):
     9.17
     """
 
-    name: ClassVar[str] = "decaying ACI"
-    source: ClassVar[str] = "Angelopoulos, Barber & Bates 2024"
-    read: ClassVar[str] = PRIMARY
-    feedback: ClassVar[str] = SUCCESS
-    guarantee: ClassVar[str] = "|debt| of the order t^(½+ε) on every path; converges on independent steps"
+    name = "decaying ACI"
+    source = "Angelopoulos, Barber & Bates 2024"
+    read = PRIMARY
+    feedback = SUCCESS
+    guarantee = "|debt| of the order t^(½+ε) on every path; converges on independent steps"
 
     def __init__(
         self,
         menu: Menu,
-        target: float | Fraction,
+        target: Target,
         *,
         step: float = 1.0,
         decay: float = 0.1,

@@ -1,12 +1,11 @@
 """Dynamically tuned adaptive conformal inference: experts with different steps, weighted by how well they fare."""
 
-from fractions import Fraction
-from typing import ClassVar, Final
+from typing import Final
 
 import numpy as np
 
 from suffice.menu import Menu
-from suffice.rivals.base import PRIMARY
+from suffice.rivals.base import PRIMARY, Target
 from suffice.rivals.scores import Scored
 from suffice.rivals.weights import Floats, normal
 
@@ -36,12 +35,12 @@ class DtACI(Scored):
     0.242
     """
 
-    name: ClassVar[str] = "DtACI"
-    source: ClassVar[str] = "Gibbs & Candès 2022"
-    read: ClassVar[str] = PRIMARY
-    guarantee: ClassVar[str] = "regret of the pinball loss on every stretch of time; none on the debt of a path"
+    name = "DtACI"
+    source = "Gibbs & Candès 2022"
+    read = PRIMARY
+    guarantee = "regret of the pinball loss on every stretch of time; none on the debt of a path"
 
-    def __init__(self, menu: Menu, target: float | Fraction) -> None:
+    def __init__(self, menu: Menu, target: Target) -> None:
         super().__init__(menu, target)
         self._steps = np.array(STEPS)
         self._levels = np.full(self._steps.size, self._slack)

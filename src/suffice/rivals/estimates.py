@@ -3,16 +3,13 @@
 All of them are the KL mixture (theory 7), so that what is compared is the rule and not the width of its intervals.
 """
 
-from fractions import Fraction
-from typing import ClassVar
-
 import numpy as np
 
 from suffice.bounds import Tally
 from suffice.checks import whole
 from suffice.learning.bound_formulas import KL, level_of, lower_of, upper_of
 from suffice.menu import Menu
-from suffice.rivals.base import SUCCESS_AND_COST, Rival
+from suffice.rivals.base import SUCCESS_AND_COST, Rival, Target
 from suffice.rivals.weights import Floats
 
 
@@ -54,9 +51,9 @@ class Estimates:
 class Estimating(Rival):
     """A rival that chooses by these bounds, which are to hold for so many steps."""
 
-    feedback: ClassVar[str] = SUCCESS_AND_COST
+    feedback = SUCCESS_AND_COST
 
-    def __init__(self, menu: Menu, target: float | Fraction, horizon: int) -> None:
+    def __init__(self, menu: Menu, target: Target, horizon: int) -> None:
         super().__init__(menu, target)
         self._horizon = whole("horizon", horizon)
         self._estimates = Estimates(menu, self._horizon)

@@ -1,15 +1,14 @@
 """EXP3.P on the arms of a menu: adversarial bandits with one loss for misses and sizes."""
 
 import math
-from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from suffice.checks import exact, whole
 from suffice.errors import InvalidArgument, shown
 from suffice.menu import Menu
-from suffice.rivals.base import SUCCESS, SUMMARY, Rival, own_rng
+from suffice.rivals.base import SUCCESS, SUMMARY, Rival, Target, own_rng
 from suffice.rivals.weights import Floats, draw, mixed
 
 
@@ -47,14 +46,14 @@ class Exp3P(Rival):
     [0.333, 0.333, 0.333]
     """
 
-    name: ClassVar[str] = "EXP3.P"
-    source: ClassVar[str] = "in the manner of Yang, Kim & Park 2026"
-    read: ClassVar[str] = SUMMARY
-    feedback: ClassVar[str] = SUCCESS
-    guarantee: ClassVar[str] = "fails at most 1 − target of the time in the long run, w.h.p.; drifts to everything"
+    name = "EXP3.P"
+    source = "in the manner of Yang, Kim & Park 2026"
+    read = SUMMARY
+    feedback = SUCCESS
+    guarantee = "fails at most 1 − target of the time in the long run, w.h.p.; drifts to everything"
 
     def __init__(
-        self, menu: Menu, target: float | Fraction, horizon: int, *, penalty: float | None = None, seed: int = 0
+        self, menu: Menu, target: Target, horizon: int, *, penalty: float | None = None, seed: int = 0
     ) -> None:
         super().__init__(menu, target)
         horizon = whole("horizon", horizon)

@@ -1,13 +1,11 @@
 """EXP3 on a chain of thresholds that unlocks: one outcome shows the losses of many arms."""
 
 import math
-from fractions import Fraction
-from typing import ClassVar
 
 import numpy as np
 
 from suffice.menu import Menu
-from suffice.rivals.base import LABEL_WHEN_COVERED
+from suffice.rivals.base import LABEL_WHEN_COVERED, Target
 from suffice.rivals.chain import Chained
 from suffice.rivals.exp3 import Exp3P, loss
 from suffice.rivals.weights import Floats
@@ -37,12 +35,12 @@ class Exp3Unlock(Exp3P, Chained):
     [1.0, 0.8, 0.8]
     """
 
-    name: ClassVar[str] = "EXP3 unlocking"
-    feedback: ClassVar[str] = LABEL_WHEN_COVERED
-    guarantee: ClassVar[str] = "fails at most 1 − target of the time in the long run, on average; drifts to everything"
+    name = "EXP3 unlocking"
+    feedback = LABEL_WHEN_COVERED
+    guarantee = "fails at most 1 − target of the time in the long run, on average; drifts to everything"
 
     def __init__(
-        self, menu: Menu, target: float | Fraction, horizon: int, *, penalty: float | None = None, seed: int = 0
+        self, menu: Menu, target: Target, horizon: int, *, penalty: float | None = None, seed: int = 0
     ) -> None:
         super().__init__(menu, target, horizon, penalty=penalty, seed=seed)
         self._need_numbers()

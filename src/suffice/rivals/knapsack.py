@@ -2,12 +2,12 @@
 
 import math
 from fractions import Fraction
-from typing import ClassVar
 
 import numpy as np
 
 from suffice.checks import WHOLE
 from suffice.menu import Menu
+from suffice.rivals.base import Target
 from suffice.rivals.estimates import Estimating
 from suffice.rivals.weights import Floats
 
@@ -39,12 +39,12 @@ class Knapsack(Estimating):
     (['small', 'small', 'all', 'all'], 0.0)
     """
 
-    name: ClassVar[str] = "knapsack"
-    source: ClassVar[str] = "in the manner of Badanidiyuru, Kleinberg & Slivkins 2013, reduced"
-    read: ClassVar[str] = "third-party code of the rule, not the source"
-    guarantee: ClassVar[str] = "target·horizon successes at the horizon on every path, none before it"
+    name = "knapsack"
+    source = "in the manner of Badanidiyuru, Kleinberg & Slivkins 2013, reduced"
+    read = "third-party code of the rule, not the source"
+    guarantee = "target·horizon successes at the horizon on every path, none before it"
 
-    def __init__(self, menu: Menu, target: float | Fraction, horizon: int) -> None:
+    def __init__(self, menu: Menu, target: Target, horizon: int) -> None:
         super().__init__(menu, target, horizon)
         self._budget: Fraction = (1 - self._owed_share) * self._horizon
         self._pace = float(self._budget) / self._horizon  # what a step uses of the time, on the scale of the failures

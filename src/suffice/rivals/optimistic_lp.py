@@ -1,11 +1,8 @@
 """The optimistic linear programme: in every step the cheapest mix of arms that could succeed often enough."""
 
-from fractions import Fraction
-from typing import ClassVar
-
 from suffice.menu import Menu
 from suffice.optimum import optimum
-from suffice.rivals.base import COMMON, own_rng
+from suffice.rivals.base import COMMON, Target, own_rng
 from suffice.rivals.estimates import Estimating
 from suffice.rivals.weights import Floats, draw
 
@@ -27,12 +24,12 @@ class OptimisticLP(Estimating):
     [0.09999999999999998, 0.9, 0.0]
     """
 
-    name: ClassVar[str] = "optimistic LP"
-    source: ClassVar[str] = "in the manner of Agrawal & Devanur 2014"
-    read: ClassVar[str] = COMMON
-    guarantee: ClassVar[str] = "stochastic; none on a path"
+    name = "optimistic LP"
+    source = "in the manner of Agrawal & Devanur 2014"
+    read = COMMON
+    guarantee = "stochastic; none on a path"
 
-    def __init__(self, menu: Menu, target: float | Fraction, horizon: int, *, seed: int = 0) -> None:
+    def __init__(self, menu: Menu, target: Target, horizon: int, *, seed: int = 0) -> None:
         super().__init__(menu, target, horizon)
         self._rng = own_rng(seed)
 

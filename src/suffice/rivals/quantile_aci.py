@@ -1,12 +1,9 @@
 """Adaptive conformal inference: a quantile of the past scores, at a level that is moved by the outcomes."""
 
-from fractions import Fraction
-from typing import ClassVar
-
 from suffice.checks import exact
 from suffice.errors import InvalidArgument, shown
 from suffice.menu import Menu
-from suffice.rivals.base import PRIMARY, above_zero
+from suffice.rivals.base import PRIMARY, Target, above_zero
 from suffice.rivals.scores import Scored
 
 
@@ -35,14 +32,12 @@ class QuantileACI(Scored):
     (0.2, 5)
     """
 
-    name: ClassVar[str] = "quantile ACI"
-    source: ClassVar[str] = "Gibbs & Candès 2021"
-    read: ClassVar[str] = PRIMARY
-    guarantee: ClassVar[str] = (
-        "|debt| at most (1 + step)/step on every path, where low fails and high succeeds; none with momentum"
-    )
+    name = "quantile ACI"
+    source = "Gibbs & Candès 2021"
+    read = PRIMARY
+    guarantee = "|debt| at most (1 + step)/step on every path, where low fails and high succeeds; none with momentum"
 
-    def __init__(self, menu: Menu, target: float | Fraction, *, step: float = 0.005, momentum: float = 0.0) -> None:
+    def __init__(self, menu: Menu, target: Target, *, step: float = 0.005, momentum: float = 0.0) -> None:
         super().__init__(menu, target)
         self._step = above_zero("step", step)
         self._momentum = float(exact("momentum", momentum))

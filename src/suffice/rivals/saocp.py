@@ -1,14 +1,12 @@
 """Strongly adaptive online conformal prediction: experts that live for a while, so that one of them is always young."""
 
 import math
-from fractions import Fraction
-from typing import ClassVar
 
 import numpy as np
 
 from suffice.checks import whole
 from suffice.menu import Menu
-from suffice.rivals.base import LABEL, PRIMARY
+from suffice.rivals.base import LABEL, PRIMARY, Target
 from suffice.rivals.chain import Chained
 from suffice.rivals.weights import Floats
 
@@ -40,13 +38,13 @@ class SAOCP(Chained):
     (7.963, [1, 2, 3, 4])
     """
 
-    name: ClassVar[str] = "SAOCP"
-    source: ClassVar[str] = "Bhatnagar, Wang, Xiong & Bai 2023"
-    read: ClassVar[str] = PRIMARY
-    feedback: ClassVar[str] = LABEL
-    guarantee: ClassVar[str] = "regret of the pinball loss on every stretch of time; its bound on coverage was not read"
+    name = "SAOCP"
+    source = "Bhatnagar, Wang, Xiong & Bai 2023"
+    read = PRIMARY
+    feedback = LABEL
+    guarantee = "regret of the pinball loss on every stretch of time; its bound on coverage was not read"
 
-    def __init__(self, menu: Menu, target: float | Fraction, *, lifetime: int = 8) -> None:
+    def __init__(self, menu: Menu, target: Target, *, lifetime: int = 8) -> None:
         super().__init__(menu, target)
         self._need_numbers()
         self._lifetime = whole("lifetime", lifetime)

@@ -2,7 +2,7 @@
 
 import bisect
 import math
-from typing import Any, ClassVar
+from typing import Any
 
 from suffice.menu import Menu
 from suffice.rivals.base import LABEL
@@ -46,7 +46,7 @@ class Scores:
 class Scored(Chained):
     """A rival that is shown the label of every step, and keeps the scores."""
 
-    feedback: ClassVar[str] = LABEL
+    feedback = LABEL
 
     def __init__(self, menu: Menu, target: Any) -> None:
         super().__init__(menu, target)

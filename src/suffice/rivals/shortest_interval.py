@@ -1,15 +1,13 @@
 """The shortest interval that held enough of the past points, for those who are shown every point."""
 
 import math
-from fractions import Fraction
-from typing import ClassVar
 
 import numpy as np
 
 from suffice.checks import whole
 from suffice.errors import InvalidArgument, shown
 from suffice.menu import Menu
-from suffice.rivals.base import LABEL, Rival
+from suffice.rivals.base import LABEL, Rival, Target
 
 
 class ShortestInterval(Rival):
@@ -31,13 +29,13 @@ class ShortestInterval(Rival):
     (0.5, 0.75)
     """
 
-    name: ClassVar[str] = "shortest interval"
-    source: ClassVar[str] = "in the manner of Srinivas 2025"
-    read: ClassVar[str] = "a description of the aim; the algorithm was not read"
-    feedback: ClassVar[str] = LABEL
-    guarantee: ClassVar[str] = "stochastic, for exchangeable points; none on a path"
+    name = "shortest interval"
+    source = "in the manner of Srinivas 2025"
+    read = "a description of the aim; the algorithm was not read"
+    feedback = LABEL
+    guarantee = "stochastic, for exchangeable points; none on a path"
 
-    def __init__(self, menu: Menu, target: float | Fraction, horizon: int) -> None:
+    def __init__(self, menu: Menu, target: Target, horizon: int) -> None:
         super().__init__(menu, target)
         if menu.kind != "intervals":
             raise InvalidArgument(f"menu must be a menu of intervals, got {shown(menu)}")

@@ -2,12 +2,10 @@
 
 import bisect
 import math
-from fractions import Fraction
-from typing import ClassVar
 
 from suffice.checks import whole
 from suffice.menu import Menu
-from suffice.rivals.base import LABEL_WHEN_COVERED, SUMMARY
+from suffice.rivals.base import LABEL_WHEN_COVERED, SUMMARY, Target
 from suffice.rivals.chain import Chained
 
 
@@ -34,13 +32,13 @@ class SPS(Chained):
     (5.0, 5)
     """
 
-    name: ClassVar[str] = "SPS"
-    source: ClassVar[str] = "in the manner of Ge, Bastani & Bastani 2025"
-    read: ClassVar[str] = SUMMARY
-    feedback: ClassVar[str] = LABEL_WHEN_COVERED
-    guarantee: ClassVar[str] = "succeeds with at least the target's probability in every step, w.h.p., if independent"
+    name = "SPS"
+    source = "in the manner of Ge, Bastani & Bastani 2025"
+    read = SUMMARY
+    feedback = LABEL_WHEN_COVERED
+    guarantee = "succeeds with at least the target's probability in every step, w.h.p., if independent"
 
-    def __init__(self, menu: Menu, target: float | Fraction, horizon: int) -> None:
+    def __init__(self, menu: Menu, target: Target, horizon: int) -> None:
         super().__init__(menu, target)
         self._need_numbers()
         self._log = math.log(2.0 * float(whole("horizon", horizon)) ** 2)

@@ -1,7 +1,7 @@
 """Prediction APIs: call some of four, each right or wrong, or ask a person (the FrugalML recordings)."""
 
 from fractions import Fraction
-from typing import ClassVar, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -66,8 +66,8 @@ class Apis(ByFrequency):
     1.919
     """
 
-    name: ClassVar[str] = "apis"
-    about: ClassVar[str] = "call some of four prediction APIs, or ask a person (FrugalML's twelve tasks)"
+    name = "apis"
+    about = "call some of four prediction APIs, or ask a person (FrugalML's twelve tasks)"
 
     def __init__(self, task: str = "YELP", *, person: float = 3.0, unit: str = "person") -> None:
         if not isinstance(task, str) or task.upper() not in TASKS:

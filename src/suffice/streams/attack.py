@@ -1,6 +1,6 @@
 """Attacks: an adversary that sees the dual and decides how every interior arm does."""
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -37,8 +37,8 @@ class Attack:
     True
     """
 
-    name: ClassVar[str] = "attack"
-    about: ClassVar[str] = "an adversary that sees the dual decides how every interior arm does"
+    name = "attack"
+    about = "an adversary that sees the dual decides how every interior arm does"
 
     def __init__(self, stream: Stream, *, level: float | None = None, plan: str = "hover") -> None:
         if not all(hasattr(stream, part) for part in ("menu", "draw", "judge")):

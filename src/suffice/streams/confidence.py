@@ -3,7 +3,7 @@
 import csv
 import functools
 from importlib import resources
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,10 +46,8 @@ class ConfidentApis(ByTable):
     0.0659
     """
 
-    name: ClassVar[str] = "confidence"
-    about: ClassVar[str] = (
-        "call some of four prediction APIs, knowing how sure the cheapest is (FrugalML's eleven tasks)"
-    )
+    name = "confidence"
+    about = "call some of four prediction APIs, knowing how sure the cheapest is (FrugalML's eleven tasks)"
 
     def __init__(
         self,

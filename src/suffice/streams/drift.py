@@ -1,6 +1,6 @@
 """Drifts: one stream turns into another, little by little."""
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -23,8 +23,8 @@ class Drift(Joined):
     (3, 96, 1000)
     """
 
-    name: ClassVar[str] = "drift"
-    about: ClassVar[str] = "CIFAR-100 labels that grow harder little by little"
+    name = "drift"
+    about = "CIFAR-100 labels that grow harder little by little"
 
     def __init__(self, first: Stream, second: Stream, length: int) -> None:
         super().__init__("first and second", [first, second])

@@ -1,7 +1,7 @@
 """Mixes: each step comes from one of several streams, at random."""
 
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -24,8 +24,8 @@ class Mix(Joined):
     [0.0, 0.75, 0.75, 0.75, 0.75, 1.0]
     """
 
-    name: ClassVar[str] = "mix"
-    about: ClassVar[str] = "CIFAR-100 labels, easy or hard at random"
+    name = "mix"
+    about = "CIFAR-100 labels, easy or hard at random"
 
     def __init__(self, *parts: tuple[Stream, float | Fraction]) -> None:
         super().__init__("parts", streams_of("parts", "weight", parts))

@@ -1,6 +1,6 @@
 """Phases: one stream after another, for a world that shifts."""
 
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -33,8 +33,8 @@ class Phases(Joined):
     [0.045, 0.9]
     """
 
-    name: ClassVar[str] = "phases"
-    about: ClassVar[str] = "CIFAR-100 labels, first easy, then hard (the paper's shift), perhaps easy again"
+    name = "phases"
+    about = "CIFAR-100 labels, first easy, then hard (the paper's shift), perhaps easy again"
 
     def __init__(self, *phases: tuple[Stream, int]) -> None:
         super().__init__("phases", streams_of("phases", "length", phases))

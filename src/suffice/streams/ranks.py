@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Iterable
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -35,8 +34,8 @@ class LabelRanks(ByWindows):
     [0.0, 0.902, 0.9395, 0.9719, 0.9943, 1.0]
     """
 
-    name: ClassVar[str] = "ranks"
-    about: ClassVar[str] = "show the k best labels; succeeds where the true one is among them (CIFAR-100, or a file)"
+    name = "ranks"
+    about = "show the k best labels; succeeds where the true one is among them (CIFAR-100, or a file)"
 
     def __init__(self, menu: Menu, histogram: ArrayLike = CIFAR100, *, least: int = 1, most: int | None = None) -> None:
         counts = np.array(histogram, dtype=np.float64)

@@ -1,7 +1,7 @@
 """Ride-hailing: whom to ask for a ride. Every request has its own drivers, so what an option costs varies with it."""
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -79,8 +79,8 @@ class Rides(_Requests):
     True
     """
 
-    name: ClassVar[str] = "rides"
-    about: ClassVar[str] = "probe drivers until their scores sum to a threshold; costs vary (the paper's)"
+    name = "rides"
+    about = "probe drivers until their scores sum to a threshold; costs vary (the paper's)"
 
     def __init__(self, high: float = 4.0, step: float = 0.25, *, requests: int = 2000, seed: int = 1) -> None:
         self.menu = Menu.thresholds(0, high, step=step)
@@ -111,8 +111,8 @@ class RidesGrid(_Requests):
     ({'distance': 1.0, 'rating': 4.6}, {'distance': 6.0, 'rating': 0.0})
     """
 
-    name: ClassVar[str] = "rides-grid"
-    about: ClassVar[str] = "probe drivers by largest distance and least rating, two thresholds at once (the paper's)"
+    name = "rides-grid"
+    about = "probe drivers by largest distance and least rating, two thresholds at once (the paper's)"
 
     def __init__(
         self,

@@ -2,7 +2,7 @@
 
 import os
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -43,8 +43,8 @@ class Routing(ByFrequency):
     0.4431
     """
 
-    name: ClassVar[str] = "routing"
-    about: ClassVar[str] = "answer by Mixtral, GPT-4 or a person, knowing the task (RouteLLM, or its file)"
+    name = "routing"
+    about = "answer by Mixtral, GPT-4 or a person, knowing the task (RouteLLM, or its file)"
 
     def __init__(
         self,

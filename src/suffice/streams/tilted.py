@@ -1,7 +1,7 @@
 """Tilted: made-up contexts that make every option more or less likely to succeed, as much as one likes."""
 
 import math
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,8 +43,8 @@ class Tilted(ByTable):
     0.3373
     """
 
-    name: ClassVar[str] = "tilted"
-    about: ClassVar[str] = "contexts that matter as much as one likes, a number and a category, with a known truth"
+    name = "tilted"
+    about = "contexts that matter as much as one likes, a number and a category, with a known truth"
 
     def __init__(self, tilt: float = 3.0, *, options: int = 3, noise: int = 0, missing: float = 0.0) -> None:
         self.tilt, self.missing = float(exact("tilt", tilt)), float(exact("missing", missing))

@@ -3,7 +3,7 @@
 import operator
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -76,8 +76,8 @@ class Told:
     (True, [0.0, 0.05, 0.1, 0.2, 0.5, 1.0])
     """
 
-    name: ClassVar[str] = "told"
-    about: ClassVar[str] = "another stream (beta, ranks, ...) whose costs are hidden, and told with noise"
+    name = "told"
+    about = "another stream (beta, ranks, ...) whose costs are hidden, and told with noise"
 
     def __init__(self, stream: Stream, *, spread: float = 0.5, tie: float = 0.0) -> None:
         if not all(hasattr(stream, part) for part in ("menu", "draw", "judge")) or stream.menu.costs is None:
