@@ -9,7 +9,7 @@ import itertools
 from numbers import Real
 from typing import Any
 
-from suffice.checks import exact
+from suffice.checks import between
 from suffice.errors import InvalidArgument, shown
 from suffice.menu import Menu
 from suffice.rivals.base import Rival
@@ -54,12 +54,7 @@ class Chained(Rival):
 
     def _start(self, start: Any) -> float:
         """Where the state starts: as given, or at the highest option, which owes nothing."""
-        if start is None:
-            return self.high
-        value = float(exact("start", start))
-        if not self.low <= value <= self.high:
-            raise InvalidArgument(f"start must lie between {self.low:g} and {self.high:g}, got {shown(start)}")
-        return value
+        return self.high if start is None else between("start", start, self.low, self.high)
 
     def _need_numbers(self) -> None:
         """Refuse a menu on which a label has no place."""

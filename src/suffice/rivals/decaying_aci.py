@@ -1,7 +1,6 @@
 """Adaptive conformal inference with decaying steps: comes to rest where the world does."""
 
-from suffice.checks import exact
-from suffice.errors import InvalidArgument, shown
+from suffice.checks import between
 from suffice.menu import Menu
 from suffice.rivals.base import PRIMARY, SUCCESS, Target, above_zero
 from suffice.rivals.chain import Chained
@@ -44,9 +43,7 @@ class DecayingACI(Chained):
     ) -> None:
         super().__init__(menu, target)
         self._step = above_zero("step", step) * self.width
-        self._decay = float(exact("decay", decay))
-        if not 0.0 <= self._decay <= 0.5:
-            raise InvalidArgument(f"decay must lie between 0 and 0.5, got {shown(decay)}")
+        self._decay = between("decay", decay, 0.0, 0.5)
         self.threshold = self._start(start)
 
     def _learn(self, arm: int, success: float, cost: float, *, counted: bool) -> None:

@@ -28,13 +28,10 @@ class Estimates:
         self.level = level_of(KL, menu.arms, horizon)
         self.upper: Floats = np.ones(menu.arms)
         self.lower: Floats = np.zeros(menu.arms)
-        self.cost: Floats = np.zeros(menu.arms)
-        if menu.costs is not None:
-            self.cost[menu.interior] = menu.costs
+        self.cost: Floats = np.array([menu.known_cost(arm) or 0.0 for arm in range(menu.arms)])
         if menu.has_nothing:
             self.upper[0] = 0.0
         self.upper[-1] = self.lower[-1] = float(menu.everything_success)
-        self.cost[-1] = menu.max_cost
 
     def add(self, arm: int, success: float, cost: float) -> None:
         """Take in an outcome: one arm's bounds change."""

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from suffice.checks import exact, whole
+from suffice.checks import between, whole
 from suffice.errors import InvalidArgument, shown
 from suffice.menu import Menu
 from suffice.rivals.base import SUCCESS, SUMMARY, Rival, Target, own_rng
@@ -90,10 +90,7 @@ def loss(success: Any, slack: float) -> Any:
 
 def penalty_of(penalty: Any, horizon: int) -> float:
     """The loss of the largest size, as given or 1/√horizon."""
-    value = 1.0 / float(horizon) ** 0.5 if penalty is None else float(exact("penalty", penalty))
-    if not 0.0 <= value <= 1.0:
-        raise InvalidArgument(f"penalty must lie between 0 and 1, got {shown(penalty)}")
-    return value
+    return 1.0 / float(horizon) ** 0.5 if penalty is None else between("penalty", penalty, 0.0, 1.0)
 
 
 def sizes(menu: Menu) -> Floats:

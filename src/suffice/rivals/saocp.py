@@ -49,18 +49,17 @@ class SAOCP(Chained):
         self._need_numbers()
         self._lifetime = whole("lifetime", lifetime)
         self.born = np.zeros(0, dtype=np.int64)
-        self.ages = np.zeros(0, dtype=np.int64)
         self.thresholds = np.zeros(0)
         self._squares = np.zeros(0)  # of each expert's slopes
         self._gains = np.zeros(0)  # Σ r
         self._winnings = np.zeros(0)  # Σ r·bet
-        self._step = 0
+        self._step = 1
         self._bear(self.high)
 
     @property
     def bets(self) -> Floats:
         """What each expert stakes on being better than the mean; a newborn nothing."""
-        return self._gains / np.maximum(self.ages, 1) * (1.0 + self._winnings)
+        return self._gains / np.maximum(self._step - self.born, 1) * (1.0 + self._winnings)
 
     @property
     def weights(self) -> Floats:
@@ -77,11 +76,9 @@ class SAOCP(Chained):
 
     def _bear(self, start: float) -> None:
         """The next step's expert is born, and those whose time is over are gone."""
-        self._step += 1
         lifetimes = self._lifetime * (self.born & -self.born)
-        living = self.ages < lifetimes
+        living = self._step - self.born < lifetimes
         self.born = np.append(self.born[living], self._step)
-        self.ages = np.append(self.ages[living], 0)
         self.thresholds = np.append(self.thresholds[living], start)
         self._squares, self._gains, self._winnings = (
             np.append(part[living], 0.0) for part in (self._squares, self._gains, self._winnings)
@@ -99,7 +96,7 @@ class SAOCP(Chained):
         gains = np.clip(gains, np.where(bets > 0.0, -1.0, 0.0), 1.0)
         self._gains += gains
         self._winnings += gains * bets
-        self.ages += 1
+        self._step += 1
         slopes = self._slack - missed
         self._squares += slopes**2
         self.thresholds -= self.width / math.sqrt(3.0) * slopes / np.sqrt(self._squares)

@@ -13,7 +13,7 @@ from suffice.errors import InvalidArgument, shown
 from suffice.streams.apis import TASKS, Apis
 from suffice.streams.base import Cases, Floats, Table
 from suffice.streams.forms import ByTable, sure
-from suffice.streams.phases import Phases
+from suffice.streams.joined import Phases
 
 BINS: Final = 16  # of the confidence, equally wide
 PATTERNS: Final = 16  # of right answers of four APIs

@@ -131,7 +131,7 @@ class Log(ByTable):
             everything_success=everything_success,
         )
         _warn(record.successes[-1], record.everything, float(menu.everything_success))
-        skip = [] if nothing is None else [np.zeros(record.rows)]
+        skip = [] if nothing is None else [np.zeros(len(record.costs[0]))]
         successes, spent = (np.stack([*skip, *part], axis=1) for part in (record.successes, record.costs))
         return cls(menu, successes, spent, order=order)
 

@@ -6,7 +6,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from suffice.checks import exact, whole
+from suffice.checks import between, whole
 from suffice.errors import InvalidArgument, shown
 from suffice.menu import Menu
 from suffice.streams.base import Cases, Floats, Table
@@ -47,11 +47,7 @@ class Tilted(ByTable):
     about = "contexts that matter as much as one likes, a number and a category, with a known truth"
 
     def __init__(self, tilt: float = 3.0, *, options: int = 3, noise: int = 0, missing: float = 0.0) -> None:
-        self.tilt, self.missing = float(exact("tilt", tilt)), float(exact("missing", missing))
-        if not 0.0 <= self.tilt <= 100.0:
-            raise InvalidArgument(f"tilt must lie between 0 and 100, got {shown(tilt)}")
-        if not 0.0 <= self.missing <= 1.0:
-            raise InvalidArgument(f"missing must lie between 0 and 1, got {shown(missing)}")
+        self.tilt, self.missing = between("tilt", tilt, 0.0, 100.0), between("missing", missing, 0.0, 1.0)
         count, self.noise = whole("options", options), whole("noise", noise, 0)
         if max(count, self.noise) > MOST:
             raise InvalidArgument(f"options and noise must be at most {MOST}, got {shown(options)} and {shown(noise)}")

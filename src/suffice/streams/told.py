@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from suffice.checks import exact
+from suffice.checks import between
 from suffice.errors import InvalidArgument, shown
 from suffice.menu import Menu
 from suffice.streams.base import Cases, Floats, Stream, Table, drawn
@@ -85,11 +85,7 @@ class Told:
                 f"stream must have menu, draw and judge, and a menu that knows costs, got {shown(stream)}"
             )
         self.stream, self.menu = stream, hidden(stream.menu)
-        self.spread, self.tie = (float(exact(name, value)) for name, value in (("spread", spread), ("tie", tie)))
-        if not 0.0 <= self.spread <= 1.0:
-            raise InvalidArgument(f"spread must lie between 0 and 1, got {shown(spread)}")
-        if not -1.0 <= self.tie <= 1.0:
-            raise InvalidArgument(f"tie must lie between -1 and 1, got {shown(tie)}")
+        self.spread, self.tie = between("spread", spread, 0.0, 1.0), between("tie", tie, -1.0, 1.0)
         if self.tie and not hasattr(stream, "truth"):
             raise InvalidArgument(f"tie must be 0 where the stream does not know its truth, got {shown(tie)}")
         self._costs = known_costs(stream.menu)
@@ -177,9 +173,9 @@ class Kinds:
             ends = ends[np.isfinite(ends)]
             if (2 * ends.size + 1) * low.size > most:
                 return None
-            between = np.concatenate([ends[:1] - 1.0, (ends[1:] + ends[:-1]) / 2.0, ends[-1:] + 1.0])
+            middles = np.concatenate([ends[:1] - 1.0, (ends[1:] + ends[:-1]) / 2.0, ends[-1:] + 1.0])
             latents = np.zeros(2 * ends.size + 1)
-            latents[::2], latents[1::2] = between, ends
+            latents[::2], latents[1::2] = middles, ends
             return Kinds(((low <= latents[:, None]) & (latents[:, None] <= high)).astype(np.float64), ends)
         if not hasattr(stream, "table") or stream.table().successes.size > most:
             return None
