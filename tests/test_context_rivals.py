@@ -150,7 +150,7 @@ def test_late_outcomes_come_with_their_own_context() -> None:
     for place in (3, 0, 5, 1, 4, 2):
         rival.tell(decisions[place], place / 10)
     assert [(int(row[0]), success) for row, success in rival.learned] == [(p, p / 10) for p in (3, 0, 5, 1, 4, 2)]
-    assert not rival._contexts
+    assert not rival._waiting
 
 
 def test_who_does_not_look_leaves_the_context_aside() -> None:
@@ -194,7 +194,7 @@ def test_a_context_must_be_given(kind: type[Rival]) -> None:
     rival.tell(rival.ask(context={"size": 0.5}), True)
     with pytest.raises(InvalidArgument, match="context must have no other fields than 'size'"):
         rival.ask(context={"length": 0.5})
-    assert (rival.pending, rival.told, len(rival._contexts)) == (0, 1, 0)
+    assert (rival.pending, rival.told, len(rival._waiting)) == (0, 1, 0)
     rival.tell(rival.ask(context={"size": None}), True)  # what is missing is no error
     assert rival.told == 2
 
@@ -309,7 +309,7 @@ def test_vowpal_wabbit_reads_contexts_as_text() -> None:
     told: list[list[str]] = []
     rival._wabbit = types.SimpleNamespace(predict=rival._wabbit.predict, learn=told.append)
     decision = rival.ask(context={"size": 0.5, "task": "chat"})
-    share = rival._notes[decision.id]
+    share = rival._waiting[decision.id][2]
     rival.tell(decision, True)
     cost, price = MENU.known_cost(decision.arm) or 0.0, rival.dual
     assert told[0][0] == "shared |c size:0.5 task=chat"

@@ -235,8 +235,7 @@ class TestEveryRival:
                     rival.hear(1.0)
                 rival.tell(decisions[place], 1.0)
         assert rival.pending == 0
-        assert not rival._notes
-        assert not rival._contexts
+        assert not rival._waiting
 
     def test_it_refuses_what_it_cannot_play(self, kind: type[Rival]) -> None:
         with pytest.raises(InvalidArgument, match="menu must be a Menu, got 3"):

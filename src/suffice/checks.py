@@ -69,6 +69,14 @@ def best_rate(name: str, value: Any) -> Fraction:
     return number if number == 1 else rate(name, value)
 
 
+def between(name: str, value: Any, least: float, most: float) -> float:
+    """A number in a range, its ends included."""
+    number = float(exact(name, value))
+    if not least <= number <= most:
+        raise InvalidArgument(f"{name} must lie between {least:g} and {most:g}, got {shown(value)}")
+    return number
+
+
 def whole(name: str, value: Any, least: int = 1) -> int:
     """A whole number of at least `least`; NumPy's integers count."""
     if isinstance(value, float) and value.is_integer():

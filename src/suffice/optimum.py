@@ -38,7 +38,7 @@ def optimum(success: ArrayLike, cost: ArrayLike, target: float | Fraction) -> Op
     >>> round(result.cost, 6), result.weights.round(6).tolist(), round(result.dual, 6)
     (0.6, [0.0, 0.5, 0.5], 2.0)
     """
-    p, c = _arms("success", success), _arms("cost", cost)
+    p, c = _numbers("success", success, "one number per arm", 1), _numbers("cost", cost, "one number per arm", 1)
     if p.shape != c.shape:
         raise InvalidArgument(f"success and cost must be equally long, got {p.size} and {c.size}")
     phi = _goal(p, target)
@@ -99,10 +99,6 @@ def _goal(p: Floats, target: float | Fraction) -> float:
     if not 0 <= goal <= 1:
         raise InvalidArgument(f"target must lie between 0 and 1, got {shown(target)}")
     return float(goal)
-
-
-def _arms(name: str, values: Any) -> Floats:
-    return _numbers(name, values, "one number per arm", 1)
 
 
 def _numbers(name: str, values: Any, what: str, axes: int) -> Floats:
@@ -183,7 +179,8 @@ def _hulls(w: Floats, p: Floats, c: Floats) -> tuple[NDArray[np.int64], _Edges]:
     rows = np.arange(w.size)
     cheapest = c == c.min(axis=1, keepdims=True)
     first: NDArray[np.int64] = np.where(cheapest, p, -np.inf).argmax(axis=1)
-    arms, steepest, found = first.copy(), np.zeros(w.size), []
+    arms, steepest = first.copy(), np.zeros(w.size)
+    found = [_Edges(rows[:0], rows[:0], np.zeros(0), np.zeros(0))]
     while True:
         more, dearer = p - p[rows, arms][:, None], c - c[rows, arms][:, None]
         slopes = np.where(more > 0.0, dearer / np.where(more > 0.0, more, 1.0), np.inf)
@@ -196,11 +193,9 @@ def _hulls(w: Floats, p: Floats, c: Floats) -> tuple[NDArray[np.int64], _Edges]:
         steepest[going] = np.maximum(steepest[going], slopes[going, ends])
         found.append(_Edges(going, ends, w[going] * more[going, ends], steepest[going]))
         arms[going] = ends
-    if not found:
-        return first, _Edges(rows[:0], rows[:0], np.zeros(0), np.zeros(0))
-    contexts, ends, widths, prices = (np.concatenate(parts) for parts in zip(*found, strict=True))
-    order = np.argsort(prices, kind="stable")
-    return first, _Edges(contexts[order], ends[order], widths[order], prices[order])
+    edges = _Edges(*(np.concatenate(parts) for parts in zip(*found, strict=True)))
+    order = np.argsort(edges.slope, kind="stable")
+    return first, _Edges(edges.context[order], edges.end[order], edges.width[order], edges.slope[order])
 
 
 def _mixed(

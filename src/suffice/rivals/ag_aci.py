@@ -1,20 +1,17 @@
 """Aggregated adaptive conformal inference: experts with different steps, combined by Bernstein online aggregation."""
 
 import math
-from fractions import Fraction
-from typing import ClassVar
 
 import numpy as np
 
 from suffice.menu import Menu
-from suffice.rivals.base import LABEL, PRIMARY
-from suffice.rivals.chain import Chained
+from suffice.rivals.base import PRIMARY, Target
 from suffice.rivals.dt_aci import STEPS
-from suffice.rivals.scores import Scores
+from suffice.rivals.scores import Scored
 from suffice.rivals.weights import Floats, normal
 
 
-class AgACI(Chained):
+class AgACI(Scored):
     """Each expert is a quantile ACI with a step of its own; the threshold is their mean by weights.
 
     In the manner of Zaffran, Féron, Goude, Josse & Dieuleveut 2022, on one threshold where they have two ends. The
@@ -37,21 +34,17 @@ class AgACI(Chained):
     5.0
     """
 
-    name: ClassVar[str] = "AgACI"
-    source: ClassVar[str] = "in the manner of Zaffran, Féron, Goude, Josse & Dieuleveut 2022"
-    read: ClassVar[str] = PRIMARY + "; its aggregation from common knowledge"
-    feedback: ClassVar[str] = LABEL
-    guarantee: ClassVar[str] = "regret of the pinball loss; none on the debt of a path"
+    name = "AgACI"
+    source = "in the manner of Zaffran, Féron, Goude, Josse & Dieuleveut 2022"
+    read = PRIMARY + "; its aggregation from common knowledge"
+    guarantee = "regret of the pinball loss; none on the debt of a path"
 
-    def __init__(self, menu: Menu, target: float | Fraction) -> None:
+    def __init__(self, menu: Menu, target: Target) -> None:
         super().__init__(menu, target)
-        self._need_numbers()
-        self._slack = float(1 - self._owed_share)
         self._steps = np.array(STEPS)
         self._levels = np.full(self._steps.size, self._slack)
         self._exponents = np.zeros(self._steps.size)  # Σ r(1 + ηr), each with the η of its time
         self._squares = np.zeros(self._steps.size)
-        self._scores = Scores()
 
     @property
     def rates(self) -> Floats:
@@ -67,7 +60,7 @@ class AgACI(Chained):
         return normal(logs)
 
     @property
-    def threshold(self) -> float:
+    def threshold(self) -> float:  # type: ignore[override]
         """The mean of the experts' thresholds, from which the option follows."""
         return float(self.weights @ self._thresholds())
 
@@ -76,14 +69,10 @@ class AgACI(Chained):
         return np.array([self._inside(math.inf if a <= 0.0 else self._scores.quantile(1.0 - a)) for a in levels])
 
     def _choose(self) -> int:
-        if not self._scores:
-            return self.menu.arms - 1
         return self._arm_at(self.threshold - 1e-9 * self.width)  # a mean of equal numbers may be a bit above them
 
     def _learn(self, arm: int, success: float, cost: float, *, counted: bool) -> None:
-        if (needed := self._needed()) is None:
-            return
-        thresholds = self._thresholds()
+        needed, thresholds = self._needed(), self._thresholds()
         mean = float(self.weights @ thresholds)
         slope = self._slack - float(needed > mean)
         relative = slope * (thresholds - mean) / self.width

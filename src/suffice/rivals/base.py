@@ -19,6 +19,8 @@ from suffice.promise.rules import Promise
 from suffice.records import Decision
 from suffice.selector.identity import Identity
 
+Target = float | Fraction  # the success rate to hold, as a user writes it
+
 # What a method is shown of each step, from the least to the most.
 SUCCESS: Final = "success"
 SUCCESS_AND_COST: Final = "success + cost"
@@ -58,18 +60,18 @@ class Rival(ABC):
         # Serves to check the target and for its cap; nothing that a rival plays depends on a promise.
         self._promise = Promise.make(target, safe_cost=menu.max_cost, safe_success=menu.everything_success)
         self._owed_share = Fraction(self._promise.target, WHOLE)  # the target
+        self._slack = float(1 - self._owed_share)  # the share of failures that it allows
         self._identity = Identity()
-        self._waiting: dict[int, tuple[int, bool]] = {}  # what is outstanding: its arm, and whether it counts
+        # What is outstanding: its arm, whether it counts, its note and its context.
+        self._waiting: dict[int, tuple[int, bool, Any, Any]] = {}
         self._issued = 0
         self.told = 0
         self._units = 0  # successes, in billionths
         self.menu = menu
         self.cost = 0.0
         self._note: Any = None  # what `_choose` leaves for the `_learn` of the same decision
-        self._notes: dict[int, Any] = {}
         self._context: Any = None  # what the decision was asked with, in `_choose` and again in `_learn`
-        self._contexts: dict[int, Any] = {}
-        self._heard: float | None = None
+        self._heard: Any = None  # the label of the step, as a float, where it is shown
 
     @abstractmethod
     def _choose(self) -> int:
@@ -93,12 +95,9 @@ class Rival(ABC):
         self._note, self._context = None, context if self.contextual else None
         arm = self._choose()
         identity = self._issued
-        self._waiting[identity] = arm, counted
+        # A caller may fill the same row of a context again.
+        self._waiting[identity] = arm, counted, self._note, copy.copy(self._context)
         self._issued += 1
-        if self._note is not None:
-            self._notes[identity] = self._note
-        if self.contextual:
-            self._contexts[identity] = copy.copy(context)  # a caller may fill the same row again
         return Decision(identity, arm, self.menu.option(arm), self.menu.kind_of(arm), self.dual, self._identity.key)
 
     def _counted(self) -> bool:
@@ -127,7 +126,8 @@ class Rival(ABC):
     def tell(self, decision: Decision | int, success: float, cost: float | None = None) -> None:
         """How it went."""
         units = success_units(success)
-        identity, (arm, counted) = self._find(decision)
+        identity = self._find(decision)
+        arm, counted, note, context = self._waiting[identity]
         spent = self.menu.known_cost(arm) if cost is None else cost_told(cost)
         if spent is None:
             raise InvalidArgument(f"cost must be told for option {self.menu.option(arm)!r}")
@@ -141,16 +141,16 @@ class Rival(ABC):
             self.told += 1
             self._units += units
         self.cost += spent
-        self._note, self._context = self._notes.pop(identity, None), self._contexts.pop(identity, None)
+        self._note, self._context = note, context
         self._heard = self._heard if hears else None
         self._learn(arm, units / WHOLE, min(spent, self.menu.max_cost), counted=counted)
         self._heard = None
 
-    def _find(self, decision: Decision | int) -> tuple[int, tuple[int, bool]]:
-        """A decision that waits for its outcome."""
+    def _find(self, decision: Decision | int) -> int:
+        """The id of a decision that waits for its outcome."""
         identity = self._identity.id_of(decision)
         if identity in self._waiting:
-            return identity, self._waiting[identity]
+            return identity
         if 0 <= identity < self._issued:
             raise AlreadyTold(f"decision {identity} was settled before; telling it again changes nothing")
         raise UnknownDecision(f"decision {shown(identity)} was never asked of this method")

@@ -1,13 +1,12 @@
 """Bandit conformal prediction from one pull: is this label the true one?"""
 
-from fractions import Fraction
-from typing import ClassVar, Final
+from typing import Final
 
 import numpy as np
 
 from suffice.errors import InvalidArgument, shown
 from suffice.menu import Menu
-from suffice.rivals.base import LABEL, PRIMARY, own_rng
+from suffice.rivals.base import LABEL, PRIMARY, Target, own_rng
 from suffice.rivals.chain import Chained
 from suffice.rivals.weights import draw, normal
 
@@ -37,33 +36,32 @@ class BCCP(Chained):
     (10, [0.221, 0.135, 0.107, 0.093, 0.084, 0.078, 0.074, 0.071, 0.069, 0.067])
     """
 
-    name: ClassVar[str] = "BCCP"
-    source: ClassVar[str] = "in the manner of Wang & Qiao 2024"
-    read: ClassVar[str] = PRIMARY
-    feedback: ClassVar[str] = LABEL
-    guarantee: ClassVar[str] = "stochastic; none on a path"
+    name = "BCCP"
+    source = "in the manner of Wang & Qiao 2024"
+    read = PRIMARY
+    feedback = LABEL
+    guarantee = "stochastic; none on a path"
 
-    def __init__(self, menu: Menu, target: float | Fraction, *, seed: int = 0) -> None:
+    def __init__(self, menu: Menu, target: Target, *, seed: int = 0) -> None:
         super().__init__(menu, target)
         if menu.kind != "top_k":
             raise InvalidArgument(f"menu must be a top_k menu, got {shown(menu)}")
         labels = int(menu.everything)
         likely = 1.0 / np.arange(1, labels + 1)
         self.pulls = 0.5 / labels + 0.5 * likely / likely.sum()
-        self._slack = float(1 - self._owed_share)
         self._steps = np.array(STEPS) * self.width
         self._thresholds = np.full(self._steps.size, self.high)
         self._logs = np.zeros(self._steps.size)
         self._rng = own_rng(seed)
 
     @property
-    def threshold(self) -> float:
+    def threshold(self) -> float:  # type: ignore[override]
         """The mean of the experts' thresholds, from which the option follows."""
         return float(normal(self._logs) @ self._thresholds)
 
     def _choose(self) -> int:
         self._note = 1 + draw(self._rng, self.pulls)
-        return self._arm_at(self.threshold)
+        return super()._choose()
 
     def _learn(self, arm: int, success: float, cost: float, *, counted: bool) -> None:
         pulled = self._note

@@ -1,16 +1,13 @@
 """The best fixed option: the cheapest single one that succeeds often enough, known beforehand."""
 
-from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from suffice.errors import Infeasible, InvalidArgument, shown
 from suffice.menu import Menu
-from suffice.rivals.base import PRIMARY, TRUTH, Rival
-
-Floats = NDArray[np.float64]
+from suffice.rivals.base import PRIMARY, TRUTH, Rival, Target
+from suffice.rivals.weights import Floats
 
 
 class BestFixed(Rival):
@@ -29,13 +26,13 @@ class BestFixed(Rival):
     20
     """
 
-    name: ClassVar[str] = "best fixed"
-    source: ClassVar[str] = "the benchmark of adversarial bandits"
-    read: ClassVar[str] = PRIMARY
-    feedback: ClassVar[str] = TRUTH
-    guarantee: ClassVar[str] = "the target in expectation"
+    name = "best fixed"
+    source = "the benchmark of adversarial bandits"
+    read = PRIMARY
+    feedback = TRUTH
+    guarantee = "the target in expectation"
 
-    def __init__(self, menu: Menu, target: float | Fraction, stream: Any) -> None:
+    def __init__(self, menu: Menu, target: Target, stream: Any) -> None:
         super().__init__(menu, target)
         success, cost = truth_of(menu, stream)
         reach = success >= self.target

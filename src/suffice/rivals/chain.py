@@ -9,7 +9,7 @@ import itertools
 from numbers import Real
 from typing import Any
 
-from suffice.checks import exact
+from suffice.checks import between
 from suffice.errors import InvalidArgument, shown
 from suffice.menu import Menu
 from suffice.rivals.base import Rival
@@ -20,6 +20,8 @@ class Chained(Rival):
 
     Options that are growing numbers are their own scale; others stand at 0, 1, 2, ...
     """
+
+    threshold: float  # the state, of those that play the option at it; kept, or computed from what is
 
     def __init__(self, menu: Menu, target: Any) -> None:
         super().__init__(menu, target)
@@ -35,13 +37,16 @@ class Chained(Rival):
         self.low, self.high = float(self.places[0]), float(self.places[-1])
         self.width = self.high - self.low
 
+    def _choose(self) -> int:
+        return self._arm_at(self.threshold)
+
     def _arm_at(self, value: float) -> int:
         """The smallest option at or above a value."""
         return min(bisect.bisect_left(self.places, value), self.menu.arms - 1)
 
-    def _needed(self) -> float | None:
+    def _needed(self) -> float:
         """The least option that covers the label heard: the score of the step, on the menu's own grid."""
-        return None if self._heard is None else float(self.places[self._arm_at(self._heard)])
+        return float(self.places[self._arm_at(self._heard)])
 
     def _inside(self, value: float) -> float:
         """What is handed out for a state."""
@@ -49,12 +54,7 @@ class Chained(Rival):
 
     def _start(self, start: Any) -> float:
         """Where the state starts: as given, or at the highest option, which owes nothing."""
-        if start is None:
-            return self.high
-        value = float(exact("start", start))
-        if not self.low <= value <= self.high:
-            raise InvalidArgument(f"start must lie between {self.low:g} and {self.high:g}, got {shown(start)}")
-        return value
+        return self.high if start is None else between("start", start, self.low, self.high)
 
     def _need_numbers(self) -> None:
         """Refuse a menu on which a label has no place."""

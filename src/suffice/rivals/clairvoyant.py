@@ -1,11 +1,10 @@
 """The clairvoyant mix: the optimum itself, drawn afresh in every step."""
 
-from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any
 
 from suffice.menu import Menu
 from suffice.optimum import optimum
-from suffice.rivals.base import PRIMARY, TRUTH, Rival, own_rng
+from suffice.rivals.base import PRIMARY, TRUTH, Rival, Target, own_rng
 from suffice.rivals.best_fixed import truth_of
 from suffice.rivals.weights import draw
 
@@ -28,13 +27,13 @@ class ClairvoyantMix(Rival):
     [0.0, 0.0, 0.676, 0.324, 0.0, 0.0]
     """
 
-    name: ClassVar[str] = "clairvoyant mix"
-    source: ClassVar[str] = "the paper's benchmark"
-    read: ClassVar[str] = PRIMARY
-    feedback: ClassVar[str] = TRUTH
-    guarantee: ClassVar[str] = "the target and the least cost in expectation; none on a path"
+    name = "clairvoyant mix"
+    source = "the paper's benchmark"
+    read = PRIMARY
+    feedback = TRUTH
+    guarantee = "the target and the least cost in expectation; none on a path"
 
-    def __init__(self, menu: Menu, target: float | Fraction, stream: Any, *, seed: int = 0) -> None:
+    def __init__(self, menu: Menu, target: Target, stream: Any, *, seed: int = 0) -> None:
         super().__init__(menu, target)
         self.weights = optimum(*truth_of(menu, stream), self._owed_share).weights
         self._rng = own_rng(seed)

@@ -1,17 +1,15 @@
 """Conformal PI control: the threshold follows the outcomes, and an integrator that saturates pulls it back."""
 
 import math
-from fractions import Fraction
-from typing import ClassVar
 
 from suffice.checks import exact
 from suffice.errors import InvalidArgument, shown
 from suffice.menu import Menu
-from suffice.rivals.base import PRIMARY, SUCCESS, above_zero
-from suffice.rivals.chain import Chained
+from suffice.rivals.base import Target, above_zero
+from suffice.rivals.scalar_aci import ScalarACI
 
 
-class ConformalPI(Chained):
+class ConformalPI(ScalarACI):
     """threshold = start + step·debt + gain·tan(debt·ln(t+1)/(saturation·(t+1))), infinite once the argument is ±π/2.
 
     Angelopoulos, Candès & Tibshirani 2023, with the P and the I term; the debt is the sum of failure − (1 − target).
@@ -33,32 +31,28 @@ class ConformalPI(Chained):
     (9.327, -0.0, inf)
     """
 
-    name: ClassVar[str] = "conformal PI"
-    source: ClassVar[str] = "Angelopoulos, Candès & Tibshirani 2023"
-    read: ClassVar[str] = PRIMARY
-    feedback: ClassVar[str] = SUCCESS
-    guarantee: ClassVar[str] = "|debt| below π/2·saturation·(t+1)/ln(t+1) + 1 on every path: the rate converges, slowly"
+    name = "conformal PI"
+    source = "Angelopoulos, Candès & Tibshirani 2023"
+    guarantee = "|debt| below π/2·saturation·(t+1)/ln(t+1) + 1 on every path: the rate converges, slowly"
 
     def __init__(
         self,
         menu: Menu,
-        target: float | Fraction,
+        target: Target,
         *,
         step: float = 0.05,
         gain: float = 1.0,
         saturation: float = 5.0,
         start: float | None = None,
     ) -> None:
-        super().__init__(menu, target)
-        self._step = above_zero("step", step) * self.width
+        super().__init__(menu, target, step=step, start=start)
         self._gain = float(exact("gain", gain)) * self.width
         if self._gain < 0.0:
             raise InvalidArgument(f"gain must be at least 0, got {shown(gain)}")
         self._saturation = above_zero("saturation", saturation)
-        self._first = self._start(start)
 
     @property
-    def threshold(self) -> float:
+    def threshold(self) -> float:  # type: ignore[override]
         """The value handed out, which lies between the lowest option and the highest."""
         return self._inside(self._state())
 
@@ -72,8 +66,4 @@ class ConformalPI(Chained):
         return self._gain * math.tan(angle)
 
     def _state(self) -> float:
-        debt = self.debt
-        return self._first + self._step * debt + self.integral(debt, self.told)
-
-    def _choose(self) -> int:
-        return self._arm_at(self._state())
+        return super().threshold + self.integral(self.debt, self.told)

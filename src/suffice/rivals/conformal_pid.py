@@ -3,13 +3,11 @@
 import math
 from collections import deque
 from collections.abc import Callable
-from fractions import Fraction
-from typing import ClassVar
 
 from suffice.checks import whole
 from suffice.errors import InvalidArgument, shown
 from suffice.menu import Menu
-from suffice.rivals.base import LABEL, PRIMARY
+from suffice.rivals.base import LABEL, Target
 from suffice.rivals.conformal_pi import ConformalPI
 
 
@@ -46,14 +44,13 @@ class ConformalPID(ConformalPI):
     1.875
     """
 
-    name: ClassVar[str] = "conformal PID"
-    read: ClassVar[str] = PRIMARY
-    feedback: ClassVar[str] = LABEL
+    name = "conformal PID"
+    feedback = LABEL
 
     def __init__(
         self,
         menu: Menu,
-        target: float | Fraction,
+        target: Target,
         *,
         step: float = 0.05,
         gain: float = 1.0,
@@ -77,8 +74,7 @@ class ConformalPID(ConformalPI):
         return self.forecast + self._tracked + self.integral(self.debt, self.told)
 
     def _learn(self, arm: int, success: float, cost: float, *, counted: bool) -> None:
-        if (needed := self._needed()) is None:
-            return
+        needed = self._needed()
         share = (max(self._recent) - min(self._recent)) / self.width if self._recent else 1.0
         self._tracked += self._step * share * (self.target - success)
         self._recent.append(needed)

@@ -1,17 +1,12 @@
 """Conservative exploration: the tempting arm only where what was certainly achieved pays for it, else everything."""
 
-from fractions import Fraction
-from typing import ClassVar
-
 import numpy as np
 
-from suffice.checks import whole
-from suffice.menu import Menu
-from suffice.rivals.base import PRIMARY, SUCCESS_AND_COST, Rival
-from suffice.rivals.estimates import Estimates
+from suffice.rivals.base import PRIMARY
+from suffice.rivals.estimates import Estimating
 
 
-class ConservativeUCB(Rival):
+class ConservativeUCB(Estimating):
     """Plays the optimistic arm J iff Σ plays·lower success + lower success of J >= target·step, else everything.
 
     Wu, Shariff, Lattimore & Szepesvári 2016, with everything as the baseline arm. There the optimistic arm is the one of
@@ -23,6 +18,7 @@ class ConservativeUCB(Rival):
         target: the success rate to hold.
         horizon: how many steps the bounds are to hold for.
 
+    >>> from suffice import Menu
     >>> rival = ConservativeUCB(Menu({"small": 0.1}, everything="all", nothing="none"), 0.75, horizon=100)
     >>> options = []
     >>> for _ in range(8):
@@ -33,15 +29,10 @@ class ConservativeUCB(Rival):
     ['all', 'all', 'all', 'small', 'all', 'all', 'all', 'small']
     """
 
-    name: ClassVar[str] = "conservative UCB"
-    source: ClassVar[str] = "Wu, Shariff, Lattimore & Szepesvári 2016"
-    read: ClassVar[str] = PRIMARY
-    feedback: ClassVar[str] = SUCCESS_AND_COST
-    guarantee: ClassVar[str] = "expected successes of every prefix, with high probability on independent steps"
-
-    def __init__(self, menu: Menu, target: float | Fraction, horizon: int) -> None:
-        super().__init__(menu, target)
-        self._estimates = Estimates(menu, whole("horizon", horizon))
+    name = "conservative UCB"
+    source = "Wu, Shariff, Lattimore & Szepesvári 2016"
+    read = PRIMARY
+    guarantee = "expected successes of every prefix, with high probability on independent steps"
 
     def tempting(self) -> int:
         """The optimistic arm: the cheapest when mixed with everything."""
@@ -56,6 +47,3 @@ class ConservativeUCB(Rival):
     def _choose(self) -> int:
         arm = self.tempting()
         return arm if self._safe(arm) else self.menu.arms - 1
-
-    def _learn(self, arm: int, success: float, cost: float, *, counted: bool) -> None:
-        self._estimates.add(arm, success, cost)

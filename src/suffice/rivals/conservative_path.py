@@ -1,10 +1,8 @@
 """Conservative exploration by what was achieved, not by what was certain: never behind on any path."""
 
 from fractions import Fraction
-from typing import ClassVar
 
 from suffice.checks import WHOLE
-from suffice.rivals.base import PRIMARY
 from suffice.rivals.conservative import ConservativeUCB
 
 
@@ -25,10 +23,9 @@ class ConservativePath(ConservativeUCB):
     [-0.5, 0.0, -0.5, 0.0]
     """
 
-    name: ClassVar[str] = "conservative UCB on the path"
-    source: ClassVar[str] = "sample-path variant of Wu, Shariff, Lattimore & Szepesvári 2016"
-    read: ClassVar[str] = PRIMARY
-    guarantee: ClassVar[str] = "debt at most 0 on every path where everything succeeds"
+    name = "conservative UCB on the path"
+    source = "sample-path variant of Wu, Shariff, Lattimore & Szepesvári 2016"
+    guarantee = "debt at most 0 on every path where everything succeeds"
 
     def _safe(self, arm: int) -> bool:
         return Fraction(self._units, WHOLE) >= self._owed_share * (self.told + self.pending + 1)

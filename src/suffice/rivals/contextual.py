@@ -1,14 +1,14 @@
 """What those have in common that look at the context: a price of a success, and a regression per arm. No method of its own."""
 
 from abc import abstractmethod
-from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any
 
 from suffice.checks import whole
 from suffice.menu import Menu
-from suffice.rivals.base import CONTEXT, Rival, own_rng, step_of
+from suffice.rivals.base import CONTEXT, Rival, Target, own_rng, step_of
 from suffice.rivals.prices import Price, told
-from suffice.rivals.regression import Floats, Regression
+from suffice.rivals.regression import Regression
+from suffice.rivals.weights import Floats
 
 
 class Contextual(Rival):
@@ -18,11 +18,11 @@ class Contextual(Rival):
     number it stays; with `"shadow"` the method is told the shadow price of the best mix that does not look at the context.
     """
 
-    contextual: ClassVar[bool] = True
-    feedback: ClassVar[str] = CONTEXT
+    contextual = True
+    feedback = CONTEXT
 
     def __init__(
-        self, menu: Menu, target: float | Fraction, horizon: int, *, price: float | str, step: float | None, stream: Any,
+        self, menu: Menu, target: Target, horizon: int, *, price: float | str, step: float | None, stream: Any,
         seed: int,
     ) -> None:  # fmt: skip
         super().__init__(menu, target)

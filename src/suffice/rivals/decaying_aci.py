@@ -1,12 +1,8 @@
 """Adaptive conformal inference with decaying steps: comes to rest where the world does."""
 
-from fractions import Fraction
-from typing import ClassVar
-
-from suffice.checks import exact
-from suffice.errors import InvalidArgument, shown
+from suffice.checks import between
 from suffice.menu import Menu
-from suffice.rivals.base import PRIMARY, SUCCESS, above_zero
+from suffice.rivals.base import PRIMARY, SUCCESS, Target, above_zero
 from suffice.rivals.chain import Chained
 
 
@@ -30,16 +26,16 @@ class DecayingACI(Chained):
     9.17
     """
 
-    name: ClassVar[str] = "decaying ACI"
-    source: ClassVar[str] = "Angelopoulos, Barber & Bates 2024"
-    read: ClassVar[str] = PRIMARY
-    feedback: ClassVar[str] = SUCCESS
-    guarantee: ClassVar[str] = "|debt| of the order t^(½+ε) on every path; converges on independent steps"
+    name = "decaying ACI"
+    source = "Angelopoulos, Barber & Bates 2024"
+    read = PRIMARY
+    feedback = SUCCESS
+    guarantee = "|debt| of the order t^(½+ε) on every path; converges on independent steps"
 
     def __init__(
         self,
         menu: Menu,
-        target: float | Fraction,
+        target: Target,
         *,
         step: float = 1.0,
         decay: float = 0.1,
@@ -47,13 +43,8 @@ class DecayingACI(Chained):
     ) -> None:
         super().__init__(menu, target)
         self._step = above_zero("step", step) * self.width
-        self._decay = float(exact("decay", decay))
-        if not 0.0 <= self._decay <= 0.5:
-            raise InvalidArgument(f"decay must lie between 0 and 0.5, got {shown(decay)}")
+        self._decay = between("decay", decay, 0.0, 0.5)
         self.threshold = self._start(start)
-
-    def _choose(self) -> int:
-        return self._arm_at(self.threshold)
 
     def _learn(self, arm: int, success: float, cost: float, *, counted: bool) -> None:
         self.threshold += self._step * self.told ** -(0.5 + self._decay) * (self.target - success)

@@ -1,14 +1,12 @@
 """Dynamically tuned adaptive conformal inference: experts with different steps, weighted by how well they fare."""
 
-from fractions import Fraction
-from typing import ClassVar, Final
+from typing import Final
 
 import numpy as np
 
 from suffice.menu import Menu
-from suffice.rivals.base import LABEL, PRIMARY
-from suffice.rivals.chain import Chained
-from suffice.rivals.scores import Scores
+from suffice.rivals.base import PRIMARY, Target
+from suffice.rivals.scores import Scored
 from suffice.rivals.weights import Floats, normal
 
 STEPS: Final = tuple(0.001 * 2.0**k for k in range(8))
@@ -16,7 +14,7 @@ SHARE: Final = 0.001  # of the weights, spread evenly in every step
 RATE: Final = 2.72
 
 
-class DtACI(Chained):
+class DtACI(Scored):
     """Each expert is a quantile ACI with a step of its own; the level is their mean by weights.
 
     Gibbs & Candès 2022. The score of a step is the least option that covers its label. With β the share of past scores
@@ -37,20 +35,16 @@ class DtACI(Chained):
     0.242
     """
 
-    name: ClassVar[str] = "DtACI"
-    source: ClassVar[str] = "Gibbs & Candès 2022"
-    read: ClassVar[str] = PRIMARY
-    feedback: ClassVar[str] = LABEL
-    guarantee: ClassVar[str] = "regret of the pinball loss on every stretch of time; none on the debt of a path"
+    name = "DtACI"
+    source = "Gibbs & Candès 2022"
+    read = PRIMARY
+    guarantee = "regret of the pinball loss on every stretch of time; none on the debt of a path"
 
-    def __init__(self, menu: Menu, target: float | Fraction) -> None:
+    def __init__(self, menu: Menu, target: Target) -> None:
         super().__init__(menu, target)
-        self._need_numbers()
-        self._slack = float(1 - self._owed_share)
         self._steps = np.array(STEPS)
         self._levels = np.full(self._steps.size, self._slack)
         self._logs = np.zeros(self._steps.size)
-        self._scores = Scores()
 
     @property
     def weights(self) -> Floats:
@@ -63,14 +57,10 @@ class DtACI(Chained):
         return float(self.weights @ self._levels)
 
     def _choose(self) -> int:
-        level = self.level
-        if level <= 0.0 or not self._scores:
-            return self.menu.arms - 1
-        return 0 if level >= 1.0 else self._arm_at(self._scores.quantile(1.0 - level))
+        return self._arm_for(self.level)
 
     def _learn(self, arm: int, success: float, cost: float, *, counted: bool) -> None:
-        if (needed := self._needed()) is None:
-            return
+        needed = self._needed()
         beta = self._scores.rank(needed)
         gap = beta - self._levels
         self._logs -= RATE * (self._slack * gap - np.minimum(gap, 0.0))

@@ -1,11 +1,10 @@
 """Epsilon-greedy: the best arm by the context, and now and then any."""
 
-from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any
 
 from suffice.checks import rate
 from suffice.menu import Menu
-from suffice.rivals.base import COMMON
+from suffice.rivals.base import COMMON, Target
 from suffice.rivals.contextual import Contextual
 from suffice.rivals.weights import Floats
 
@@ -30,13 +29,13 @@ class EpsilonGreedy(Contextual):
     ['all', 'all', 'all']
     """
 
-    name: ClassVar[str] = "epsilon-greedy"
-    source: ClassVar[str] = "in the manner of Langford & Zhang 2007"
-    read: ClassVar[str] = COMMON
-    guarantee: ClassVar[str] = "stochastic, at a given price; none on the rate, nor on a path"
+    name = "epsilon-greedy"
+    source = "in the manner of Langford & Zhang 2007"
+    read = COMMON
+    guarantee = "stochastic, at a given price; none on the rate, nor on a path"
 
     def __init__(
-        self, menu: Menu, target: float | Fraction, horizon: int, *, price: float | str = "dual", step: float | None = None,
+        self, menu: Menu, target: Target, horizon: int, *, price: float | str = "dual", step: float | None = None,
         share: float = 0.05, stream: Any = None, seed: int = 0,
     ) -> None:  # fmt: skip
         super().__init__(menu, target, horizon, price=price, step=step, stream=stream, seed=seed)

@@ -4,13 +4,13 @@ All of them are the KL mixture (theory 7), so that what is compared is the rule 
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
 from suffice.bounds import Tally
+from suffice.checks import whole
 from suffice.learning.bound_formulas import KL, level_of, lower_of, upper_of
 from suffice.menu import Menu
-
-Floats = NDArray[np.float64]
+from suffice.rivals.base import SUCCESS_AND_COST, Rival, Target
+from suffice.rivals.weights import Floats
 
 
 class Estimates:
@@ -28,13 +28,10 @@ class Estimates:
         self.level = level_of(KL, menu.arms, horizon)
         self.upper: Floats = np.ones(menu.arms)
         self.lower: Floats = np.zeros(menu.arms)
-        self.cost: Floats = np.zeros(menu.arms)
-        if menu.costs is not None:
-            self.cost[menu.interior] = menu.costs
+        self.cost: Floats = np.array([menu.known_cost(arm) or 0.0 for arm in range(menu.arms)])
         if menu.has_nothing:
             self.upper[0] = 0.0
         self.upper[-1] = self.lower[-1] = float(menu.everything_success)
-        self.cost[-1] = menu.max_cost
 
     def add(self, arm: int, success: float, cost: float) -> None:
         """Take in an outcome: one arm's bounds change."""
@@ -46,3 +43,17 @@ class Estimates:
         self.lower[arm] = 1.0 - upper_of(KL, plays - successes, plays, self.level)
         if self.menu.costs is None:
             self.cost[arm] = lower_of(KL, float(self.tally.costs[arm]), plays, self.menu.max_cost, self.level)
+
+
+class Estimating(Rival):
+    """A rival that chooses by these bounds, which are to hold for so many steps."""
+
+    feedback = SUCCESS_AND_COST
+
+    def __init__(self, menu: Menu, target: Target, horizon: int) -> None:
+        super().__init__(menu, target)
+        self._horizon = whole("horizon", horizon)
+        self._estimates = Estimates(menu, self._horizon)
+
+    def _learn(self, arm: int, success: float, cost: float, *, counted: bool) -> None:
+        self._estimates.add(arm, success, cost)

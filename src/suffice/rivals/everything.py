@@ -1,6 +1,6 @@
 """Always everything: what a team pays that takes no chances."""
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -17,11 +17,11 @@ class AlwaysEverything(Rival):
     'a person'
     """
 
-    name: ClassVar[str] = "always everything"
-    source: ClassVar[str] = "common practice"
-    read: ClassVar[str] = PRIMARY
-    feedback: ClassVar[str] = NONE
-    guarantee: ClassVar[str] = "succeeds as often as everything does"
+    name = "always everything"
+    source = "common practice"
+    read = PRIMARY
+    feedback = NONE
+    guarantee = "succeeds as often as everything does"
 
     def _choose(self) -> int:
         return self.menu.arms - 1

@@ -1,19 +1,15 @@
 """EXP3.P on the arms of a menu: adversarial bandits with one loss for misses and sizes."""
 
 import math
-from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from suffice.checks import exact, whole
+from suffice.checks import between, whole
 from suffice.errors import InvalidArgument, shown
 from suffice.menu import Menu
-from suffice.rivals.base import SUCCESS, SUMMARY, Rival, own_rng
-from suffice.rivals.weights import draw, mixed
-
-Floats = NDArray[np.float64]
+from suffice.rivals.base import SUCCESS, SUMMARY, Rival, Target, own_rng
+from suffice.rivals.weights import Floats, draw, mixed
 
 
 class Exp3P(Rival):
@@ -50,32 +46,30 @@ class Exp3P(Rival):
     [0.333, 0.333, 0.333]
     """
 
-    name: ClassVar[str] = "EXP3.P"
-    source: ClassVar[str] = "in the manner of Yang, Kim & Park 2026"
-    read: ClassVar[str] = SUMMARY
-    feedback: ClassVar[str] = SUCCESS
-    guarantee: ClassVar[str] = "fails at most 1 − target of the time in the long run, w.h.p.; drifts to everything"
+    name = "EXP3.P"
+    source = "in the manner of Yang, Kim & Park 2026"
+    read = SUMMARY
+    feedback = SUCCESS
+    guarantee = "fails at most 1 − target of the time in the long run, w.h.p.; drifts to everything"
 
     def __init__(
-        self, menu: Menu, target: float | Fraction, horizon: int, *, penalty: float | None = None, seed: int = 0
+        self, menu: Menu, target: Target, horizon: int, *, penalty: float | None = None, seed: int = 0
     ) -> None:
         super().__init__(menu, target)
         horizon = whole("horizon", horizon)
-        arms = menu.arms
+        self._penalties = penalty_of(penalty, horizon) * sizes(menu)
+        self._logs = np.zeros(menu.arms)
+        self._rng = own_rng(seed)
+        self._tune(menu.arms, horizon)
+
+    def _tune(self, arms: int, horizon: int) -> None:
         spread = math.sqrt(math.log(arms) / (arms * horizon))
         self._bonus, self._rate = spread, 0.95 * spread
         self._mixing = min(1.0, 1.05 * arms * spread)
-        self._penalty = penalty_of(penalty, horizon)
-        self._sizes = sizes(menu)
-        self._logs = np.zeros(arms)
-        self._rng = own_rng(seed)
 
     def probabilities(self) -> Floats:
         """What the arm of the next step is drawn from."""
         return mixed(self._logs, self._mixing)
-
-    def _loss(self, arm: int, success: float) -> float:
-        return loss(success, 1.0 - self.target) + self._penalty * float(self._sizes[arm])
 
     def _choose(self) -> int:
         self._note = self.probabilities()
@@ -83,12 +77,12 @@ class Exp3P(Rival):
 
     def _learn(self, arm: int, success: float, cost: float, *, counted: bool) -> None:
         gains = np.full(self.menu.arms, self._bonus)
-        gains[arm] += 1.0 - self._loss(arm, success)
+        gains[arm] += 1.0 - (loss(success, 1.0 - self.target) + self._penalties[arm])
         self._logs += self._rate * gains / self._note
         self._logs -= self._logs.max()
 
 
-def loss(success: float, slack: float) -> float:
+def loss(success: Any, slack: float) -> Any:
     """Of a success α + α(1−α), of a failure 1 − α(1−α), α being the slack; in proportion between."""
     twice = slack * (1.0 - slack)
     return success * (slack + twice) + (1.0 - success) * (1.0 - twice)
@@ -96,10 +90,7 @@ def loss(success: float, slack: float) -> float:
 
 def penalty_of(penalty: Any, horizon: int) -> float:
     """The loss of the largest size, as given or 1/√horizon."""
-    value = 1.0 / float(horizon) ** 0.5 if penalty is None else float(exact("penalty", penalty))
-    if not 0.0 <= value <= 1.0:
-        raise InvalidArgument(f"penalty must lie between 0 and 1, got {shown(penalty)}")
-    return value
+    return 1.0 / float(horizon) ** 0.5 if penalty is None else between("penalty", penalty, 0.0, 1.0)
 
 
 def sizes(menu: Menu) -> Floats:

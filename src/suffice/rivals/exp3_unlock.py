@@ -1,23 +1,17 @@
 """EXP3 on a chain of thresholds that unlocks: one outcome shows the losses of many arms."""
 
 import math
-from fractions import Fraction
-from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from suffice.checks import whole
 from suffice.menu import Menu
-from suffice.rivals.base import LABEL_WHEN_COVERED, SUMMARY, own_rng
+from suffice.rivals.base import LABEL_WHEN_COVERED, Target
 from suffice.rivals.chain import Chained
-from suffice.rivals.exp3 import loss, penalty_of, sizes
-from suffice.rivals.weights import draw, mixed
-
-Floats = NDArray[np.float64]
+from suffice.rivals.exp3 import Exp3P, loss
+from suffice.rivals.weights import Floats
 
 
-class Exp3Unlock(Chained):
+class Exp3Unlock(Exp3P, Chained):
     """Exponential weights in which a success shows the loss of every threshold, and a failure that of every lower one.
 
     In the manner of Yang, Kim & Park 2026 ("OCP-Unlock+"), with the loss of `Exp3P`. An arm that misses the label is
@@ -41,28 +35,19 @@ class Exp3Unlock(Chained):
     [1.0, 0.8, 0.8]
     """
 
-    name: ClassVar[str] = "EXP3 unlocking"
-    source: ClassVar[str] = "in the manner of Yang, Kim & Park 2026"
-    read: ClassVar[str] = SUMMARY
-    feedback: ClassVar[str] = LABEL_WHEN_COVERED
-    guarantee: ClassVar[str] = "fails at most 1 − target of the time in the long run, on average; drifts to everything"
+    name = "EXP3 unlocking"
+    feedback = LABEL_WHEN_COVERED
+    guarantee = "fails at most 1 − target of the time in the long run, on average; drifts to everything"
 
     def __init__(
-        self, menu: Menu, target: float | Fraction, horizon: int, *, penalty: float | None = None, seed: int = 0
+        self, menu: Menu, target: Target, horizon: int, *, penalty: float | None = None, seed: int = 0
     ) -> None:
-        super().__init__(menu, target)
+        super().__init__(menu, target, horizon, penalty=penalty, seed=seed)
         self._need_numbers()
-        horizon = whole("horizon", horizon)
-        self._rate = math.sqrt(math.log(menu.arms) / horizon)
-        self._mixing = min(1.0, self._rate)
-        self._losses = np.array([loss(success, 1.0 - self.target) for success in (0.0, 1.0)])
-        self._sizes = penalty_of(penalty, horizon) * sizes(menu)
-        self._logs = np.zeros(menu.arms)
-        self._rng = own_rng(seed)
 
-    def probabilities(self) -> Floats:
-        """What the arm of the next step is drawn from."""
-        return mixed(self._logs, self._mixing)
+    def _tune(self, arms: int, horizon: int) -> None:
+        self._rate = math.sqrt(math.log(arms) / horizon)
+        self._mixing = min(1.0, self._rate)
 
     def seen(self, probabilities: Floats, arm: int, label: float | None) -> Floats:
         """With what probability the loss of each arm is seen in this step; infinite for those that are not."""
@@ -74,14 +59,10 @@ class Exp3Unlock(Chained):
         above[first:] = above[first]
         return above
 
-    def _choose(self) -> int:
-        self._note = self.probabilities()
-        return draw(self._rng, self._note)
-
     def _learn(self, arm: int, success: float, cost: float, *, counted: bool) -> None:
-        covers = np.zeros(self.menu.arms, dtype=np.int64)
+        covers = np.zeros(self.menu.arms)
         if self._heard is not None:
-            covers[min(self._arm_at(self._heard), arm) :] = 1
-        losses = self._losses[covers] + self._sizes
+            covers[min(self._arm_at(self._heard), arm) :] = 1.0
+        losses = loss(covers, 1.0 - self.target) + self._penalties
         self._logs -= self._rate * losses / self.seen(self._note, arm, self._heard)
         self._logs -= self._logs.max()

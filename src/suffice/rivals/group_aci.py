@@ -1,14 +1,12 @@
 """Group-conditional adaptive conformal inference: one threshold that is a sum over the groups a step belongs to."""
 
 from collections.abc import Callable, Sequence
-from fractions import Fraction
-from typing import ClassVar
 
 import numpy as np
 
 from suffice.errors import InvalidArgument, shown
 from suffice.menu import Menu
-from suffice.rivals.base import SUCCESS, SUMMARY, above_zero
+from suffice.rivals.base import SUCCESS, SUMMARY, Target, above_zero
 from suffice.rivals.chain import Chained
 from suffice.rivals.weights import Floats
 
@@ -41,18 +39,16 @@ class GroupACI(Chained):
     [0.5, 1.5]
     """
 
-    name: ClassVar[str] = "group ACI"
-    source: ClassVar[str] = "in the manner of Ramalingam, Kiyani & Roth 2025"
-    read: ClassVar[str] = SUMMARY
-    feedback: ClassVar[str] = SUCCESS
-    guarantee: ClassVar[str] = (
-        "|debt| of every group of the order √t at most on every path, where low fails, high succeeds"
-    )
+    name = "group ACI"
+    source = "in the manner of Ramalingam, Kiyani & Roth 2025"
+    read = SUMMARY
+    feedback = SUCCESS
+    guarantee = "|debt| of every group of the order √t at most on every path, where low fails, high succeeds"
 
     def __init__(
         self,
         menu: Menu,
-        target: float | Fraction,
+        target: Target,
         *,
         groups: Callable[[int], Sequence[float]] = everyone,
         step: float = 0.05,

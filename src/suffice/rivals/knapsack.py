@@ -2,18 +2,17 @@
 
 import math
 from fractions import Fraction
-from typing import ClassVar
 
 import numpy as np
 
-from suffice.checks import WHOLE, whole
+from suffice.checks import WHOLE
 from suffice.menu import Menu
-from suffice.rivals.base import SUCCESS_AND_COST, Rival
-from suffice.rivals.estimates import Estimates
+from suffice.rivals.base import Target
+from suffice.rivals.estimates import Estimating
 from suffice.rivals.weights import Floats
 
 
-class Knapsack(Rival):
+class Knapsack(Estimating):
     """The most saving per resource: argmax of upper saving / (price of failures · lower failure + price of time · use).
 
     The reduction: a failure uses one of (1 − target)·horizon failures, a step uses its share of the time, the reward is
@@ -40,20 +39,17 @@ class Knapsack(Rival):
     (['small', 'small', 'all', 'all'], 0.0)
     """
 
-    name: ClassVar[str] = "knapsack"
-    source: ClassVar[str] = "in the manner of Badanidiyuru, Kleinberg & Slivkins 2013, reduced"
-    read: ClassVar[str] = "third-party code of the rule, not the source"
-    feedback: ClassVar[str] = SUCCESS_AND_COST
-    guarantee: ClassVar[str] = "target·horizon successes at the horizon on every path, none before it"
+    name = "knapsack"
+    source = "in the manner of Badanidiyuru, Kleinberg & Slivkins 2013, reduced"
+    read = "third-party code of the rule, not the source"
+    guarantee = "target·horizon successes at the horizon on every path, none before it"
 
-    def __init__(self, menu: Menu, target: float | Fraction, horizon: int) -> None:
-        super().__init__(menu, target)
-        self._horizon = whole("horizon", horizon)
+    def __init__(self, menu: Menu, target: Target, horizon: int) -> None:
+        super().__init__(menu, target, horizon)
         self._budget: Fraction = (1 - self._owed_share) * self._horizon
         self._pace = float(self._budget) / self._horizon  # what a step uses of the time, on the scale of the failures
         self._growth = math.log1p(math.sqrt(math.log(2.0) / max(float(self._budget), 1.0)))
         self._log_failures = self._log_time = 0.0
-        self._estimates = Estimates(menu, self._horizon)
 
     @property
     def left(self) -> Fraction:
@@ -78,4 +74,4 @@ class Knapsack(Rival):
         # The use by the bounds that the arm was chosen by.
         self._log_failures += self._growth * (1.0 - float(self._estimates.upper[arm]))
         self._log_time += self._growth * self._pace
-        self._estimates.add(arm, success, cost)
+        super()._learn(arm, success, cost, counted=counted)

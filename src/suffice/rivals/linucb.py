@@ -1,12 +1,11 @@
 """LinUCB: a linear model per arm, and the arm that could be best."""
 
-from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from suffice.menu import Menu
-from suffice.rivals.base import above_zero
+from suffice.rivals.base import Target, above_zero
 from suffice.rivals.contextual import Contextual
 from suffice.rivals.weights import Floats
 
@@ -32,13 +31,13 @@ class LinUCB(Contextual):
     'small'
     """
 
-    name: ClassVar[str] = "LinUCB"
-    source: ClassVar[str] = "in the manner of Li, Chu, Langford & Schapire 2010"
-    read: ClassVar[str] = "third-party code of the rule, not the source"
-    guarantee: ClassVar[str] = "none of its own; of a variant, regret at a given price; none on the rate, nor on a path"
+    name = "LinUCB"
+    source = "in the manner of Li, Chu, Langford & Schapire 2010"
+    read = "third-party code of the rule, not the source"
+    guarantee = "none of its own; of a variant, regret at a given price; none on the rate, nor on a path"
 
     def __init__(
-        self, menu: Menu, target: float | Fraction, horizon: int, *, price: float | str = "dual", step: float | None = None,
+        self, menu: Menu, target: Target, horizon: int, *, price: float | str = "dual", step: float | None = None,
         width: float = 1.0, stream: Any = None,
     ) -> None:  # fmt: skip
         super().__init__(menu, target, horizon, price=price, step=step, stream=stream, seed=0)

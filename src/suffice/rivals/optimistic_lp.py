@@ -1,17 +1,13 @@
 """The optimistic linear programme: in every step the cheapest mix of arms that could succeed often enough."""
 
-from fractions import Fraction
-from typing import ClassVar
-
-from suffice.checks import whole
 from suffice.menu import Menu
 from suffice.optimum import optimum
-from suffice.rivals.base import COMMON, SUCCESS_AND_COST, Rival, own_rng
-from suffice.rivals.estimates import Estimates
+from suffice.rivals.base import COMMON, Target, own_rng
+from suffice.rivals.estimates import Estimating
 from suffice.rivals.weights import Floats, draw
 
 
-class OptimisticLP(Rival):
+class OptimisticLP(Estimating):
     """min Σ x·lower cost subject to Σ x·upper success >= target in every step; the arm is drawn from x.
 
     In the manner of Agrawal & Devanur, with our KL bounds in the place of theirs. At most two arms have a weight. The
@@ -28,15 +24,13 @@ class OptimisticLP(Rival):
     [0.09999999999999998, 0.9, 0.0]
     """
 
-    name: ClassVar[str] = "optimistic LP"
-    source: ClassVar[str] = "in the manner of Agrawal & Devanur 2014"
-    read: ClassVar[str] = COMMON
-    feedback: ClassVar[str] = SUCCESS_AND_COST
-    guarantee: ClassVar[str] = "stochastic; none on a path"
+    name = "optimistic LP"
+    source = "in the manner of Agrawal & Devanur 2014"
+    read = COMMON
+    guarantee = "stochastic; none on a path"
 
-    def __init__(self, menu: Menu, target: float | Fraction, horizon: int, *, seed: int = 0) -> None:
-        super().__init__(menu, target)
-        self._estimates = Estimates(menu, whole("horizon", horizon))
+    def __init__(self, menu: Menu, target: Target, horizon: int, *, seed: int = 0) -> None:
+        super().__init__(menu, target, horizon)
         self._rng = own_rng(seed)
 
     def mix(self) -> Floats:
@@ -45,6 +39,3 @@ class OptimisticLP(Rival):
 
     def _choose(self) -> int:
         return draw(self._rng, self.mix())
-
-    def _learn(self, arm: int, success: float, cost: float, *, counted: bool) -> None:
-        self._estimates.add(arm, success, cost)

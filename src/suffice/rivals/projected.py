@@ -1,7 +1,6 @@
 """The projected primal-dual method: the paper's baseline, which forgets what it owes whenever the dual is clipped."""
 
-from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any
 
 from suffice.bounds import Paper
 from suffice.checks import success_units, whole
@@ -11,7 +10,7 @@ from suffice.kernels.compiler import available, compiled
 from suffice.learning.records import Lesson
 from suffice.learning.table_learner import TableLearner
 from suffice.menu import Menu
-from suffice.rivals.base import PRIMARY, SUCCESS_AND_COST, Rival, step_of
+from suffice.rivals.base import PRIMARY, SUCCESS_AND_COST, Rival, Target, step_of
 from suffice.selector.compiled_calls import DUE, TOLD
 from suffice.selector.runs import NO_DEBT, play_projected
 from suffice.selector.world import Block, World
@@ -27,14 +26,14 @@ class Projected(Rival):
     0.09
     """
 
-    name: ClassVar[str] = "projected"
-    source: ClassVar[str] = "the paper's baseline, after Guo & Liu 2024"
-    read: ClassVar[str] = PRIMARY
-    feedback: ClassVar[str] = SUCCESS_AND_COST
-    guarantee: ClassVar[str] = "stochastic; none on a path"
+    name = "projected"
+    source = "the paper's baseline, after Guo & Liu 2024"
+    read = PRIMARY
+    feedback = SUCCESS_AND_COST
+    guarantee = "stochastic; none on a path"
 
     def __init__(
-        self, menu: Menu, target: float | Fraction, horizon: int, step: float | None = None, *, cap: float | None = None
+        self, menu: Menu, target: Target, horizon: int, step: float | None = None, *, cap: float | None = None
     ) -> None:
         super().__init__(menu, target)
         if not menu.has_nothing:

@@ -1,17 +1,13 @@
 """Adaptive conformal inference: a quantile of the past scores, at a level that is moved by the outcomes."""
 
-from fractions import Fraction
-from typing import ClassVar
-
 from suffice.checks import exact
 from suffice.errors import InvalidArgument, shown
 from suffice.menu import Menu
-from suffice.rivals.base import LABEL, PRIMARY, above_zero
-from suffice.rivals.chain import Chained
-from suffice.rivals.scores import Scores
+from suffice.rivals.base import PRIMARY, Target, above_zero
+from suffice.rivals.scores import Scored
 
 
-class QuantileACI(Chained):
+class QuantileACI(Scored):
     """level ← level + step·((1 − target) − failure); the threshold is the (1 − level)-quantile of all past scores.
 
     Gibbs & Candès 2021. At level <= 0 it is everything, at level >= 1 the lowest option, and everything as long as there
@@ -36,38 +32,29 @@ class QuantileACI(Chained):
     (0.2, 5)
     """
 
-    name: ClassVar[str] = "quantile ACI"
-    source: ClassVar[str] = "Gibbs & Candès 2021"
-    read: ClassVar[str] = PRIMARY
-    feedback: ClassVar[str] = LABEL
-    guarantee: ClassVar[str] = (
-        "|debt| at most (1 + step)/step on every path, where low fails and high succeeds; none with momentum"
-    )
+    name = "quantile ACI"
+    source = "Gibbs & Candès 2021"
+    read = PRIMARY
+    guarantee = "|debt| at most (1 + step)/step on every path, where low fails and high succeeds; none with momentum"
 
-    def __init__(self, menu: Menu, target: float | Fraction, *, step: float = 0.005, momentum: float = 0.0) -> None:
+    def __init__(self, menu: Menu, target: Target, *, step: float = 0.005, momentum: float = 0.0) -> None:
         super().__init__(menu, target)
-        self._need_numbers()
         self._step = above_zero("step", step)
         self._momentum = float(exact("momentum", momentum))
         if not 0.0 <= self._momentum < 1.0:
             raise InvalidArgument(f"momentum must be at least 0 and below 1, got {shown(momentum)}")
         self._failures = self._weights = self._owed = 0.0
-        self._scores = Scores()
 
     @property
     def level(self) -> float:
         """The share of misses that is aimed at, which may lie beyond 0 and 1."""
-        return float(1 - self._owed_share) - self._step * (self._owed if self._momentum else self.debt)
+        return self._slack - self._step * (self._owed if self._momentum else self.debt)
 
     def _choose(self) -> int:
-        level = self.level
-        if level <= 0.0 or not self._scores:
-            return self.menu.arms - 1
-        return 0 if level >= 1.0 else self._arm_at(self._scores.quantile(1.0 - level))
+        return self._arm_for(self.level)
 
     def _learn(self, arm: int, success: float, cost: float, *, counted: bool) -> None:
         self._failures = self._momentum * self._failures + 1.0 - success
         self._weights = self._momentum * self._weights + 1.0
         self._owed += self._failures / self._weights - (1.0 - self.target)
-        if (needed := self._needed()) is not None:
-            self._scores.add(needed)
+        self._scores.add(self._needed())

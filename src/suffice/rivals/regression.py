@@ -6,13 +6,11 @@ All of them have the library's features, so that what is compared is the rule an
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from suffice.features import Features
 from suffice.knots import Change
 from suffice.menu import Menu
-
-Floats = NDArray[np.float64]
+from suffice.rivals.weights import Floats
 
 
 class Regression:
@@ -36,11 +34,8 @@ class Regression:
         self._inside, self._first = menu.interior, menu.interior.start
         self._success = np.zeros(menu.arms)
         self._success[-1] = float(menu.everything_success)
-        self._cost = np.zeros(menu.arms)
-        self._cost[-1] = menu.max_cost
+        self._cost = np.array([menu.known_cost(arm) or 0.0 for arm in range(menu.arms)])
         self._learns_cost = menu.costs is None
-        if menu.costs is not None:
-            self._cost[menu.interior] = menu.costs
         self._begin()
 
     def _begin(self) -> None:

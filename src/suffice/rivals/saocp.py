@@ -1,14 +1,12 @@
 """Strongly adaptive online conformal prediction: experts that live for a while, so that one of them is always young."""
 
 import math
-from fractions import Fraction
-from typing import ClassVar
 
 import numpy as np
 
 from suffice.checks import whole
 from suffice.menu import Menu
-from suffice.rivals.base import LABEL, PRIMARY
+from suffice.rivals.base import LABEL, PRIMARY, Target
 from suffice.rivals.chain import Chained
 from suffice.rivals.weights import Floats
 
@@ -40,30 +38,28 @@ class SAOCP(Chained):
     (7.963, [1, 2, 3, 4])
     """
 
-    name: ClassVar[str] = "SAOCP"
-    source: ClassVar[str] = "Bhatnagar, Wang, Xiong & Bai 2023"
-    read: ClassVar[str] = PRIMARY
-    feedback: ClassVar[str] = LABEL
-    guarantee: ClassVar[str] = "regret of the pinball loss on every stretch of time; its bound on coverage was not read"
+    name = "SAOCP"
+    source = "Bhatnagar, Wang, Xiong & Bai 2023"
+    read = PRIMARY
+    feedback = LABEL
+    guarantee = "regret of the pinball loss on every stretch of time; its bound on coverage was not read"
 
-    def __init__(self, menu: Menu, target: float | Fraction, *, lifetime: int = 8) -> None:
+    def __init__(self, menu: Menu, target: Target, *, lifetime: int = 8) -> None:
         super().__init__(menu, target)
         self._need_numbers()
         self._lifetime = whole("lifetime", lifetime)
-        self._slack = float(1 - self._owed_share)
         self.born = np.zeros(0, dtype=np.int64)
-        self.ages = np.zeros(0, dtype=np.int64)
         self.thresholds = np.zeros(0)
         self._squares = np.zeros(0)  # of each expert's slopes
         self._gains = np.zeros(0)  # Σ r
         self._winnings = np.zeros(0)  # Σ r·bet
-        self._step = 0
+        self._step = 1
         self._bear(self.high)
 
     @property
     def bets(self) -> Floats:
         """What each expert stakes on being better than the mean; a newborn nothing."""
-        return self._gains / np.maximum(self.ages, 1) * (1.0 + self._winnings)
+        return self._gains / np.maximum(self._step - self.born, 1) * (1.0 + self._winnings)
 
     @property
     def weights(self) -> Floats:
@@ -74,17 +70,15 @@ class SAOCP(Chained):
         return weights / total if total > 0.0 else prior / prior.sum()
 
     @property
-    def threshold(self) -> float:
+    def threshold(self) -> float:  # type: ignore[override]
         """The mean of the experts' thresholds, from which the option follows."""
         return float(self.weights @ self.thresholds)
 
     def _bear(self, start: float) -> None:
         """The next step's expert is born, and those whose time is over are gone."""
-        self._step += 1
         lifetimes = self._lifetime * (self.born & -self.born)
-        living = self.ages < lifetimes
+        living = self._step - self.born < lifetimes
         self.born = np.append(self.born[living], self._step)
-        self.ages = np.append(self.ages[living], 0)
         self.thresholds = np.append(self.thresholds[living], start)
         self._squares, self._gains, self._winnings = (
             np.append(part[living], 0.0) for part in (self._squares, self._gains, self._winnings)
@@ -94,16 +88,15 @@ class SAOCP(Chained):
         return self._arm_at(self.threshold - 1e-9 * self.width)  # a mean of equal numbers may be a bit above them
 
     def _learn(self, arm: int, success: float, cost: float, *, counted: bool) -> None:
-        if (needed := self._needed()) is None:
-            return
-        bets, missed = self.bets, needed > self.thresholds
+        needed, bets = self._needed(), self.bets
+        missed = needed > self.thresholds
         losses, mean = self._pinball(needed - self.thresholds), self._pinball(np.array(needed - self.threshold))
         gains = (mean - losses) / (self.width * max(self._slack, 1.0 - self._slack))
         gains[np.abs(gains) < 1e-12] = 0.0  # where nobody bets yet, the least rounding error would take all weight
         gains = np.clip(gains, np.where(bets > 0.0, -1.0, 0.0), 1.0)
         self._gains += gains
         self._winnings += gains * bets
-        self.ages += 1
+        self._step += 1
         slopes = self._slack - missed
         self._squares += slopes**2
         self.thresholds -= self.width / math.sqrt(3.0) * slopes / np.sqrt(self._squares)

@@ -1,10 +1,7 @@
 """Adaptive conformal inference on the threshold itself: up after a failure, down after a success."""
 
-from fractions import Fraction
-from typing import ClassVar
-
 from suffice.menu import Menu
-from suffice.rivals.base import PRIMARY, SUCCESS, above_zero
+from suffice.rivals.base import PRIMARY, SUCCESS, Target, above_zero
 from suffice.rivals.chain import Chained
 
 
@@ -27,21 +24,18 @@ class ScalarACI(Chained):
     (9.5, 10.0)
     """
 
-    name: ClassVar[str] = "scalar ACI"
-    source: ClassVar[str] = "Gibbs & Candès 2021; Angelopoulos, Barber & Bates 2024"
-    read: ClassVar[str] = PRIMARY
-    feedback: ClassVar[str] = SUCCESS
-    guarantee: ClassVar[str] = "|debt| at most (range + step)/step on every path, where low fails and high succeeds"
+    name = "scalar ACI"
+    source = "Gibbs & Candès 2021; Angelopoulos, Barber & Bates 2024"
+    read = PRIMARY
+    feedback = SUCCESS
+    guarantee = "|debt| at most (range + step)/step on every path, where low fails and high succeeds"
 
-    def __init__(self, menu: Menu, target: float | Fraction, *, step: float = 0.05, start: float | None = None) -> None:
+    def __init__(self, menu: Menu, target: Target, *, step: float = 0.05, start: float | None = None) -> None:
         super().__init__(menu, target)
         self._step = above_zero("step", step) * self.width
         self._first = self._start(start)
 
     @property
-    def threshold(self) -> float:
+    def threshold(self) -> float:  # type: ignore[override]
         """The state, which may lie beyond the options."""
         return self._first + self._step * self.debt
-
-    def _choose(self) -> int:
-        return self._arm_at(self.threshold)

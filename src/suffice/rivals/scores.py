@@ -1,7 +1,12 @@
-"""Past scores in order, for rivals that are shown them. No method of its own."""
+"""Past scores in order, and what rivals that are shown them have in common. No method of its own."""
 
 import bisect
 import math
+from typing import Any
+
+from suffice.menu import Menu
+from suffice.rivals.base import LABEL
+from suffice.rivals.chain import Chained
 
 
 class Scores:
@@ -36,3 +41,20 @@ class Scores:
         if not self.ordered:
             return 1.0
         return 1.0 - bisect.bisect_left(self.ordered, score) / len(self.ordered)
+
+
+class Scored(Chained):
+    """A rival that is shown the label of every step, and keeps the scores."""
+
+    feedback = LABEL
+
+    def __init__(self, menu: Menu, target: Any) -> None:
+        super().__init__(menu, target)
+        self._need_numbers()
+        self._scores = Scores()
+
+    def _arm_for(self, level: float) -> int:
+        """The arm that is to miss this share of labels: by the quantile of the scores, and everything while there are none."""
+        if level <= 0.0 or not self._scores:
+            return self.menu.arms - 1
+        return 0 if level >= 1.0 else self._arm_at(self._scores.quantile(1.0 - level))

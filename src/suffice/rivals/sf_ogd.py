@@ -1,11 +1,9 @@
 """Scale-free online gradient descent: adaptive conformal inference whose steps tune themselves."""
 
 import math
-from fractions import Fraction
-from typing import ClassVar
 
 from suffice.menu import Menu
-from suffice.rivals.base import PRIMARY, SUCCESS, above_zero
+from suffice.rivals.base import PRIMARY, SUCCESS, Target, above_zero
 from suffice.rivals.chain import Chained
 
 
@@ -33,20 +31,17 @@ class ScaleFreeOGD(Chained):
     9.704
     """
 
-    name: ClassVar[str] = "scale-free OGD"
-    source: ClassVar[str] = "Bhatnagar, Wang, Xiong & Bai 2023"
-    read: ClassVar[str] = PRIMARY
-    feedback: ClassVar[str] = SUCCESS
-    guarantee: ClassVar[str] = "|debt| at most (2 + √3/scale)·√t on every path, where low fails and high succeeds"
+    name = "scale-free OGD"
+    source = "Bhatnagar, Wang, Xiong & Bai 2023"
+    read = PRIMARY
+    feedback = SUCCESS
+    guarantee = "|debt| at most (2 + √3/scale)·√t on every path, where low fails and high succeeds"
 
-    def __init__(self, menu: Menu, target: float | Fraction, *, scale: float = 1.0, start: float | None = None) -> None:
+    def __init__(self, menu: Menu, target: Target, *, scale: float = 1.0, start: float | None = None) -> None:
         super().__init__(menu, target)
         self._step = above_zero("scale", scale) * self.width / math.sqrt(3.0)
         self._squares = 0.0
         self.threshold = self._start(start)
-
-    def _choose(self) -> int:
-        return self._arm_at(self.threshold)
 
     def _learn(self, arm: int, success: float, cost: float, *, counted: bool) -> None:
         owed = self.target - success

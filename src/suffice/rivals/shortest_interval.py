@@ -1,15 +1,13 @@
 """The shortest interval that held enough of the past points, for those who are shown every point."""
 
 import math
-from fractions import Fraction
-from typing import ClassVar
 
 import numpy as np
 
 from suffice.checks import whole
 from suffice.errors import InvalidArgument, shown
 from suffice.menu import Menu
-from suffice.rivals.base import LABEL, Rival
+from suffice.rivals.base import LABEL, Rival, Target
 
 
 class ShortestInterval(Rival):
@@ -31,13 +29,13 @@ class ShortestInterval(Rival):
     (0.5, 0.75)
     """
 
-    name: ClassVar[str] = "shortest interval"
-    source: ClassVar[str] = "in the manner of Srinivas 2025"
-    read: ClassVar[str] = "a description of the aim; the algorithm was not read"
-    feedback: ClassVar[str] = LABEL
-    guarantee: ClassVar[str] = "stochastic, for exchangeable points; none on a path"
+    name = "shortest interval"
+    source = "in the manner of Srinivas 2025"
+    read = "a description of the aim; the algorithm was not read"
+    feedback = LABEL
+    guarantee = "stochastic, for exchangeable points; none on a path"
 
-    def __init__(self, menu: Menu, target: float | Fraction, horizon: int) -> None:
+    def __init__(self, menu: Menu, target: Target, horizon: int) -> None:
         super().__init__(menu, target)
         if menu.kind != "intervals":
             raise InvalidArgument(f"menu must be a menu of intervals, got {shown(menu)}")
@@ -47,17 +45,14 @@ class ShortestInterval(Rival):
         self._held = np.zeros(len(ends), dtype=np.int64)
         # By length and then by place, so that the first that holds enough is the shortest.
         self._order = np.lexsort((self._low, np.round(self._high - self._low, 12)))
-        self._points = 0
 
     def _choose(self) -> int:
-        if self._points == 0:
+        if self.told == 0:
             return self.menu.arms - 1
-        enough = self.target * self._points + math.sqrt(self._log * self._points)
+        enough = self.target * self.told + math.sqrt(self._log * self.told)
         places = np.flatnonzero(self._held[self._order] >= enough)
         place = int(self._order[places[0]]) if places.size else len(self._held) - 1
         return place + int(self.menu.has_nothing)
 
     def _learn(self, arm: int, success: float, cost: float, *, counted: bool) -> None:
-        if self._heard is not None:
-            self._held += (self._low <= self._heard) & (self._heard <= self._high)
-            self._points += 1
+        self._held += (self._low <= self._heard) & (self._heard <= self._high)

@@ -2,12 +2,10 @@
 
 import bisect
 import math
-from fractions import Fraction
-from typing import ClassVar
 
 from suffice.checks import whole
 from suffice.menu import Menu
-from suffice.rivals.base import LABEL_WHEN_COVERED, SUMMARY
+from suffice.rivals.base import LABEL_WHEN_COVERED, SUMMARY, Target
 from suffice.rivals.chain import Chained
 
 
@@ -34,26 +32,21 @@ class SPS(Chained):
     (5.0, 5)
     """
 
-    name: ClassVar[str] = "SPS"
-    source: ClassVar[str] = "in the manner of Ge, Bastani & Bastani 2025"
-    read: ClassVar[str] = SUMMARY
-    feedback: ClassVar[str] = LABEL_WHEN_COVERED
-    guarantee: ClassVar[str] = "succeeds with at least the target's probability in every step, w.h.p., if independent"
+    name = "SPS"
+    source = "in the manner of Ge, Bastani & Bastani 2025"
+    read = SUMMARY
+    feedback = LABEL_WHEN_COVERED
+    guarantee = "succeeds with at least the target's probability in every step, w.h.p., if independent"
 
-    def __init__(self, menu: Menu, target: float | Fraction, horizon: int) -> None:
+    def __init__(self, menu: Menu, target: Target, horizon: int) -> None:
         super().__init__(menu, target)
         self._need_numbers()
         self._log = math.log(2.0 * float(whole("horizon", horizon)) ** 2)
-        self._slack = float(1 - self._owed_share)
         self._recorded: list[float] = []
         self.threshold = self.high
 
-    def _choose(self) -> int:
-        return self._arm_at(self.threshold)
-
     def _learn(self, arm: int, success: float, cost: float, *, counted: bool) -> None:
-        needed = self._needed()
-        bisect.insort(self._recorded, self.places[arm] if needed is None else needed)
+        bisect.insort(self._recorded, self.places[arm] if self._heard is None else self._needed())
         count = len(self._recorded)
         allowed = math.floor(count * (self._slack - math.sqrt(self._log / (2.0 * count))))
         if 0 <= allowed < count:  # so many of the recorded labels may lie above the threshold

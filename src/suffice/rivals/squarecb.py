@@ -1,11 +1,10 @@
 """SquareCB: arms are drawn by the inverse of the gap between their expected losses and the least."""
 
 import math
-from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any
 
 from suffice.menu import Menu
-from suffice.rivals.base import above_zero
+from suffice.rivals.base import Target, above_zero
 from suffice.rivals.contextual import Contextual
 from suffice.rivals.weights import Floats, draw
 
@@ -34,13 +33,13 @@ class SquareCB(Contextual):
     (0, 1)
     """
 
-    name: ClassVar[str] = "SquareCB"
-    source: ClassVar[str] = "in the manner of Foster & Rakhlin 2020"
-    read: ClassVar[str] = "Vowpal Wabbit's code of the rule, not the source"
-    guarantee: ClassVar[str] = "regret at a given price, where the regression fits; none on the rate, nor on a path"
+    name = "SquareCB"
+    source = "in the manner of Foster & Rakhlin 2020"
+    read = "Vowpal Wabbit's code of the rule, not the source"
+    guarantee = "regret at a given price, where the regression fits; none on the rate, nor on a path"
 
     def __init__(
-        self, menu: Menu, target: float | Fraction, horizon: int, *, price: float | str = "dual", step: float | None = None,
+        self, menu: Menu, target: Target, horizon: int, *, price: float | str = "dual", step: float | None = None,
         scale: float = 10.0, stream: Any = None, seed: int = 0,
     ) -> None:  # fmt: skip
         super().__init__(menu, target, horizon, price=price, step=step, stream=stream, seed=seed)

@@ -2,15 +2,14 @@
 
 import re
 import tempfile
-from fractions import Fraction
 from pathlib import Path
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 import numpy as np
 
 from suffice.errors import InvalidArgument, SufficeError, shown
 from suffice.menu import Menu
-from suffice.rivals.base import CONTEXT, PRIMARY, Rival, own_rng
+from suffice.rivals.base import CONTEXT, PRIMARY, Rival, Target, own_rng
 from suffice.rivals.prices import SHADOW, fixed, told
 from suffice.rivals.weights import Floats, draw
 from suffice.schema import Schema
@@ -39,15 +38,15 @@ class VowpalWabbit(Rival):
     'confidence:0.7 task=chat'
     """
 
-    name: ClassVar[str] = "Vowpal Wabbit"
-    source: ClassVar[str] = "Vowpal Wabbit 9, its `--cb_explore_adf`"
-    read: ClassVar[str] = PRIMARY
-    feedback: ClassVar[str] = CONTEXT
-    guarantee: ClassVar[str] = "none on the rate: it is told the shadow price, and the rate is what is worth it"
-    contextual: ClassVar[bool] = True
+    name = "Vowpal Wabbit"
+    source = "Vowpal Wabbit 9, its `--cb_explore_adf`"
+    read = PRIMARY
+    feedback = CONTEXT
+    guarantee = "none on the rate: it is told the shadow price, and the rate is what is worth it"
+    contextual = True
 
     def __init__(
-        self, menu: Menu, target: float | Fraction, *, price: float | str = SHADOW, options: str = "--squarecb",
+        self, menu: Menu, target: Target, *, price: float | str = SHADOW, options: str = "--squarecb",
         stream: Any = None, seed: int = 0,
     ) -> None:  # fmt: skip
         super().__init__(menu, target)

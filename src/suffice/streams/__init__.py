@@ -5,11 +5,9 @@ from suffice.streams.attack import Attack
 from suffice.streams.base import Cases, Stream, Table, Windows
 from suffice.streams.confidence import ConfidentApis
 from suffice.streams.discover import found, from_file
-from suffice.streams.drift import Drift
+from suffice.streams.joined import Drift, Mix, Phase, Phases
 from suffice.streams.log import Log
-from suffice.streams.mix import Mix
 from suffice.streams.needs import Needs
-from suffice.streams.phases import Phase, Phases
 from suffice.streams.points import Points
 from suffice.streams.ranks import CIFAR100, LabelRanks
 from suffice.streams.rides import Rides, RidesGrid

@@ -1,16 +1,15 @@
 """Prediction APIs: call some of four, each right or wrong, or ask a person (the FrugalML recordings)."""
 
 from fractions import Fraction
-from typing import ClassVar, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from suffice.checks import exact
 from suffice.errors import InvalidArgument, shown
 from suffice.menu import Menu
-from suffice.streams.base import Floats, Table
-from suffice.streams.forms import ByTable, shares
+from suffice.streams.base import Table
+from suffice.streams.forms import ByFrequency, table_of
 
 
 class Task(NamedTuple):
@@ -50,7 +49,7 @@ TASKS: Final[dict[str, Task]] = {
 }  # fmt: skip
 
 
-class Apis(ByTable):
+class Apis(ByFrequency):
     """Which of four APIs to call. It works where at least one of them is right; a person always is.
 
     Args:
@@ -67,8 +66,8 @@ class Apis(ByTable):
     1.919
     """
 
-    name: ClassVar[str] = "apis"
-    about: ClassVar[str] = "call some of four prediction APIs, or ask a person (FrugalML's twelve tasks)"
+    name = "apis"
+    about = "call some of four prediction APIs, or ask a person (FrugalML's twelve tasks)"
 
     def __init__(self, task: str = "YELP", *, person: float = 3.0, unit: str = "person") -> None:
         if not isinstance(task, str) or task.upper() not in TASKS:
@@ -93,24 +92,11 @@ class Apis(ByTable):
     def _patterns(self) -> Table:
         """A row per pattern: an arm succeeds where its APIs share a bit with the pattern."""
         bit = {api: 1 << place for place, api in enumerate(self.task.apis)}
-        called = np.array([sum(bit[api] for api in subset) for subset in (*[()], *self.menu.options)])
-        costs = np.array([self.menu.known_cost(arm) for arm in range(self.menu.arms)], dtype=np.float64)
+        called = np.array([sum(bit[api] for api in subset) for subset in self.menu.options])
         patterns = np.arange(len(self.task.counts))
-        successes = np.ones((patterns.size, self.menu.arms))
-        successes[:, :-1] = (patterns[:, None] & called) != 0
-        return Table(successes, np.tile(costs, (patterns.size, 1)))
+        return table_of(self.menu, (patterns[:, None] & called) != 0)
 
     @classmethod
     def named(cls, *, task: str = "YELP", person: float = 3.0, unit: str = "person") -> "Apis":
         """The APIs of one task."""
         return cls(task, person=person, unit=unit)
-
-    def draw(self, rng: np.random.Generator, count: int, start: int = 0) -> NDArray[np.int64]:
-        """One pattern of right answers per step."""
-        return rng.choice(self.frequency.size, size=count, p=self.frequency)
-
-    def truth(self) -> tuple[Floats, Floats]:
-        """The exact success probability and cost of every arm."""
-        success = shares(self.frequency @ self._table.successes)
-        success[-1] = 1.0  # whatever the frequencies sum to
-        return success, self._table.costs[0].copy()

@@ -1,13 +1,12 @@
 """Attacks: an adversary that sees the dual and decides how every interior arm does."""
 
-import inspect
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from suffice.checks import exact
 from suffice.errors import InvalidArgument, shown
-from suffice.streams.base import Stream
+from suffice.streams.base import Stream, drawn
 from suffice.streams.ranks import LabelRanks
 
 PLANS = ("hover", "greedy", "fail")
@@ -38,8 +37,8 @@ class Attack:
     True
     """
 
-    name: ClassVar[str] = "attack"
-    about: ClassVar[str] = "an adversary that sees the dual decides how every interior arm does"
+    name = "attack"
+    about = "an adversary that sees the dual decides how every interior arm does"
 
     def __init__(self, stream: Stream, *, level: float | None = None, plan: str = "hover") -> None:
         if not all(hasattr(stream, part) for part in ("menu", "draw", "judge")):
@@ -48,7 +47,6 @@ class Attack:
             raise InvalidArgument(f"plan must be one of {', '.join(PLANS)}, got {shown(plan)}")
         self.stream, self.menu, self.plan = stream, stream.menu, plan
         self.level = self.menu.max_cost if level is None else float(exact("level", level))
-        self._timed = len(inspect.signature(stream.draw).parameters) > 2
         for part in ("context", "look"):
             if hasattr(stream, part):
                 setattr(self, part, getattr(stream, part))
@@ -60,7 +58,7 @@ class Attack:
 
     def draw(self, rng: np.random.Generator, count: int, start: int = 0) -> Any:
         """The stream's latents: costs may depend on them."""
-        return self.stream.draw(rng, count, start) if self._timed else self.stream.draw(rng, count)
+        return drawn(self.stream, rng, count, start)
 
     def judge(self, latent: Any, arm: int, dual: float) -> tuple[float, float]:
         """The stream's cost, and the adversary's success."""

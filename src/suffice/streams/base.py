@@ -1,5 +1,6 @@
 """What a stream is: a world that judges the arm played in each step and shows nothing else."""
 
+import inspect
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -83,3 +84,9 @@ class Stream(Protocol):
     def judge(self, latent: Any, arm: int, dual: float) -> tuple[float, float]:
         """The success and the cost of an arm, given the step's latent."""
         ...
+
+
+def drawn(stream: Stream, rng: np.random.Generator, count: int, start: int) -> Any:
+    """Latents of a stream; one that does not care for the time may have a `draw` without a start."""
+    timed = len(inspect.signature(stream.draw).parameters) > 2
+    return stream.draw(rng, count, start) if timed else stream.draw(rng, count)

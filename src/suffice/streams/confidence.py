@@ -3,7 +3,7 @@
 import csv
 import functools
 from importlib import resources
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,8 +12,8 @@ from suffice.checks import flag, whole
 from suffice.errors import InvalidArgument, shown
 from suffice.streams.apis import TASKS, Apis
 from suffice.streams.base import Cases, Floats, Table
-from suffice.streams.forms import ByTable, shares
-from suffice.streams.phases import Phases
+from suffice.streams.forms import ByTable, sure
+from suffice.streams.joined import Phases
 
 BINS: Final = 16  # of the confidence, equally wide
 PATTERNS: Final = 16  # of right answers of four APIs
@@ -46,10 +46,8 @@ class ConfidentApis(ByTable):
     0.0659
     """
 
-    name: ClassVar[str] = "confidence"
-    about: ClassVar[str] = (
-        "call some of four prediction APIs, knowing how sure the cheapest is (FrugalML's eleven tasks)"
-    )
+    name = "confidence"
+    about = "call some of four prediction APIs, knowing how sure the cheapest is (FrugalML's eleven tasks)"
 
     def __init__(
         self,
@@ -118,16 +116,13 @@ class ConfidentApis(ByTable):
 
     def truth(self) -> tuple[Floats, Floats]:
         """The exact success probability and cost of every arm, without a look at the confidence."""
-        success = shares(self.joint.sum(axis=0) @ self._patterns.successes)
-        success[-1] = 1.0  # whatever the frequencies sum to
-        return success, self._patterns.costs[0].copy()
+        return sure(self.joint.sum(axis=0) @ self._patterns.successes), self._patterns.costs[0].copy()
 
     def cases(self) -> Cases:
         """A row per confidence that occurs; the costs are those of looking."""
         weights = self.joint.sum(axis=1)
         there = weights > 0.0
-        success = shares(self.joint[there] @ self._patterns.successes / weights[there, None])
-        success[:, -1] = 1.0
+        success = sure(self.joint[there] @ self._patterns.successes / weights[there, None])
         return Cases(weights[there], success, np.tile(self._patterns.costs[0] + self._look, (len(success), 1)))
 
 

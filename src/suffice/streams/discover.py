@@ -5,6 +5,7 @@ import importlib.util
 import os
 import pkgutil
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -20,13 +21,22 @@ def found() -> dict[str, type[Any]]:
     >>> found()["trap"].named(first=10, last=20).menu.arms
     3
     """
-    package = importlib.import_module("suffice.streams")
-    streams: dict[str, type[Any]] = {}
-    for module in pkgutil.iter_modules(package.__path__, package.__name__ + "."):
-        for kind in _named(importlib.import_module(module.name)):
-            if streams.setdefault(kind.name, kind) is not kind:
-                raise InvalidArgument(f"name must be one stream's alone, got {kind.name!r} twice")
-    return dict(sorted(streams.items()))
+    return dict(sorted(by_name("stream", classes_of("suffice.streams")).items()))
+
+
+def classes_of(package: str) -> list[type[Any]]:
+    """The classes with a name in all modules of a package."""
+    modules = pkgutil.iter_modules(importlib.import_module(package).__path__, f"{package}.")
+    return [kind for module in modules for kind in _named(importlib.import_module(module.name))]
+
+
+def by_name(what: str, kinds: Iterable[type[Any]], where: str = "") -> dict[str, type[Any]]:
+    """Classes by their names, of which no two may be the same."""
+    found: dict[str, type[Any]] = {}
+    for kind in kinds:
+        if found.setdefault(kind.name, kind) is not kind:
+            raise InvalidArgument(f"name must be one {what}'s alone, got {kind.name!r} twice{where}")
+    return found
 
 
 def from_file(path: str | os.PathLike[str]) -> dict[str, type[Any]]:
@@ -56,19 +66,16 @@ def from_file(path: str | os.PathLike[str]) -> dict[str, type[Any]]:
     """
     if not isinstance(path, str | os.PathLike) or Path(path).suffix != ".py" or not Path(path).is_file():
         raise InvalidArgument(f"path must name a Python file, got {shown(path)}")
-    module = _run(Path(path))
-    streams: dict[str, type[Any]] = {}
-    for kind in _named(module):
+    kinds = _named(_run(Path(path)))
+    for kind in kinds:
         missing = [method for method in NEEDED if not callable(getattr(kind, method, None))]
         if missing:
             raise InvalidArgument(
                 f"class {kind.__name__} must have {', '.join(missing)}, got none in {shown(str(path))}"
             )
-        if streams.setdefault(kind.name, kind) is not kind:
-            raise InvalidArgument(f"name must be one stream's alone, got {kind.name!r} twice in {shown(str(path))}")
-    if not streams:
+    if not kinds:
         raise InvalidArgument(f"path must hold a class with a `name`, a text, got {shown(str(path))} without")
-    return streams
+    return by_name("stream", kinds, f" in {shown(str(path))}")
 
 
 def _named(module: ModuleType) -> list[type[Any]]:

@@ -1,9 +1,11 @@
-"""The two forms in which whole runs are compiled, and the judges that follow from them."""
+"""The two forms in which whole runs are compiled, what follows from them, and what many streams make theirs of."""
 
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
+from suffice.menu import Menu
 from suffice.streams.base import Floats, Table, Windows
 
 
@@ -41,6 +43,43 @@ class ByTable:
         return shares(self._table.successes.mean(axis=0)), self._table.costs.mean(axis=0)
 
 
+class ByFrequency(ByTable):
+    """A table of which each row has a frequency of its own, and in which no cost varies."""
+
+    frequency: Floats
+
+    def draw(self, rng: np.random.Generator, count: int, start: int = 0) -> NDArray[np.int64]:
+        """One row of the table per step."""
+        return rng.choice(self.frequency.size, size=count, p=self.frequency)
+
+    def truth(self) -> tuple[Floats, Floats]:
+        """The exact success probability and cost of every arm."""
+        return sure(self.frequency @ self._table.successes), self._table.costs[0].copy()
+
+
 def shares(probabilities: Floats) -> Floats:
     """Probabilities that rounding may have carried a little over their ends."""
     return np.clip(probabilities, 0.0, 1.0)
+
+
+def sure(probabilities: Floats) -> Floats:
+    """The same for all arms, where everything always succeeds, whatever the frequencies sum to."""
+    success = shares(probabilities)
+    success[..., -1] = 1.0
+    return success
+
+
+def with_ends(inner: ArrayLike) -> Floats:
+    """Successes, or costs in prices of everything: columns of interior options between nothing's 0 and everything's 1."""
+    return np.pad(np.asarray(inner, dtype=np.float64), ((0, 0), (1, 1)), constant_values=(0.0, 1.0))
+
+
+def known_costs(menu: Menu) -> Floats:
+    """What every arm is known to cost."""
+    return np.array([menu.known_cost(arm) for arm in range(menu.arms)], dtype=np.float64)
+
+
+def table_of(menu: Menu, inner: ArrayLike) -> Table:
+    """How all arms do, by how the interior options do in each kind of step, at the costs that the menu knows."""
+    successes = with_ends(inner)
+    return Table(successes, np.tile(known_costs(menu), (len(successes), 1)))

@@ -1,14 +1,18 @@
-"""Several streams as one: a menu for all, and latents that say which of them a step came from."""
+"""Several streams as one: a menu for all, and latents that say which of them a step came from. Phases, mixes and drifts."""
 
-import inspect
+import itertools
 from collections.abc import Sequence
-from typing import Any, cast
+from fractions import Fraction
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from suffice.checks import positive, whole
 from suffice.errors import InvalidArgument, shown
 from suffice.menu import Menu
-from suffice.streams.base import Stream, Table, Windows
+from suffice.streams.base import Floats, Stream, Table, Windows, drawn
+from suffice.streams.forms import shares
+from suffice.streams.ranks import LabelRanks
 
 
 class Joined:
@@ -28,8 +32,7 @@ class Joined:
                 raise InvalidArgument(f"{what} must be streams, with menu, draw and judge, got {shown(stream)}")
         self.streams = tuple(streams)
         self.menu = common_menu(what, [stream.menu for stream in streams])
-        self._timed = [len(inspect.signature(stream.draw).parameters) > 2 for stream in streams]
-        alike = same_fields(self.streams, self._timed)
+        alike = same_fields(self.streams)
         # Windows in common would leave no trace of which stream a latent is from, and the context depends on it.
         self._same: Windows | None = None if alike else same_windows(self.streams)
         self._rows: list[int] | None = None  # where each stream's table begins in the joined one
@@ -63,15 +66,14 @@ class Joined:
 
     def _draw(self, place: int, rng: np.random.Generator, count: int, start: int) -> Any:
         """Latents of one of the streams, in the form that this one judges."""
-        stream = self.streams[place]
-        drawn = stream.draw(rng, count, start) if self._timed[place] else stream.draw(rng, count)
+        own = drawn(self.streams[place], rng, count, start)
         if self._same is not None:
-            return np.asarray(drawn, dtype=np.float64)
+            return np.asarray(own, dtype=np.float64)
         if self._rows is not None:
-            return np.asarray(drawn, dtype=np.int64) + self._rows[place]
+            return np.asarray(own, dtype=np.int64) + self._rows[place]
         pairs = np.empty(count, dtype=object)
         for step in range(count):
-            pairs[step] = (place, drawn[step])
+            pairs[step] = (place, own[step])
         return pairs
 
     def _joined_context(self, latent: Any) -> Any:
@@ -83,12 +85,22 @@ class Joined:
         look = getattr(self.streams[place], "look", None)
         return 0.0 if look is None else float(look(own, arm))
 
-    def _joined_windows(self) -> Windows:
-        return cast(Windows, self._same)
+    def _joined_windows(self) -> Windows | None:
+        return self._same
 
     def _joined_table(self) -> Table:
         tables = [stream.table() for stream in self.streams]  # type: ignore[attr-defined]
         return Table(np.concatenate([t.successes for t in tables]), np.concatenate([t.costs for t in tables]))
+
+
+def streams_of(what: str, beside: str, pairs: Sequence[tuple[Stream, Any]]) -> list[Stream]:
+    """The streams of pairs, each with something beside it."""
+    if not pairs:
+        raise InvalidArgument(f"{what} must hold at least one (stream, {beside})")
+    for pair in pairs:
+        if not isinstance(pair, tuple) or len(pair) != 2:
+            raise InvalidArgument(f"{what} must be pairs (stream, {beside}), got {shown(pair)}")
+    return [stream for stream, _ in pairs]
 
 
 def common_menu(what: str, menus: Sequence[Menu]) -> Menu:
@@ -102,30 +114,26 @@ def common_menu(what: str, menus: Sequence[Menu]) -> Menu:
             )
     if all(menu is first or menu.recipe() == first.recipe() for menu in menus):
         return first
-    known = first.costs is not None and all(
-        menu.costs is not None and np.array_equal(menu.costs, first.costs) for menu in menus
-    )
-    ends = {"nothing": first.nothing} if first.has_nothing else {}
+    known = {None if menu.costs is None else tuple(menu.costs) for menu in menus}
     return Menu(
         first.options,
         everything=first.everything,
-        costs=first.costs if known else None,
+        nothing=first.nothing,
+        costs=first.costs if len(known) == 1 else None,
         max_cost=first.max_cost,
         everything_success=min(menu.everything_success for menu in menus),
         contains="chain" if all(menu.contains == "chain" for menu in menus) else None,
-        **ends,
     )
 
 
-def same_fields(streams: Sequence[Stream], timed: Sequence[bool]) -> bool:
+def same_fields(streams: Sequence[Stream]) -> bool:
     """Whether all streams have contexts, with the same fields: one latent of each is drawn to see."""
     if not all(hasattr(stream, "context") for stream in streams):
         return False
     fields = set()
-    for stream, with_start in zip(streams, timed, strict=True):
-        rng = np.random.default_rng(0)
-        drawn = stream.draw(rng, 1, 0) if with_start else stream.draw(rng, 1)
-        context = stream.context(drawn[0])  # type: ignore[attr-defined]
+    for stream in streams:
+        latent = drawn(stream, np.random.default_rng(0), 1, 0)[0]
+        context = stream.context(latent)  # type: ignore[attr-defined]
         fields.add(frozenset(context.keys()) if hasattr(context, "keys") else len(context))
     return len(fields) == 1
 
@@ -134,9 +142,150 @@ def same_windows(streams: Sequence[Stream]) -> Windows | None:
     """The windows that all streams have in common, if they have."""
     if not all(hasattr(stream, "windows") for stream in streams):
         return None
-    first, *others = [stream.windows() for stream in streams]  # type: ignore[attr-defined]
-    for windows in others:
-        if not all(np.array_equal(one, other) for one, other in zip(first, windows, strict=True)):
-            return None
-    found: Windows = first
-    return found
+    found: list[Windows] = [stream.windows() for stream in streams]  # type: ignore[attr-defined]
+    alike = all(np.array_equal(part, own) for windows in found for part, own in zip(found[0], windows, strict=True))
+    return found[0] if alike else None
+
+
+# --- Phases: one stream after another, for a world that shifts.
+
+
+class Phase(NamedTuple):
+    """How long a phase lasts, and the exact success probability and mean cost of every arm in it."""
+
+    length: int
+    success: Floats
+    cost: Floats
+
+
+class Phases(Joined):
+    """Each (stream, length) in turn, from its own first step; the last goes on for as long as it is asked.
+
+    See `Joined` for which streams go together. There is no one truth; `truths()` gives that of each phase, where all
+    streams know theirs, and `streams` holds them, with the `cases()` of those that have contexts.
+
+    >>> from suffice.streams import LabelRanks
+    >>> stream = Phases((LabelRanks.cifar100(most=5), 3), (LabelRanks.cifar100(least=80), 3))
+    >>> [bool(rank <= 5) for rank in stream.draw(np.random.default_rng(0), 6)]
+    [True, True, True, False, False, False]
+    >>> import suffice
+    >>> [round(suffice.optimum(phase.success, phase.cost, target=0.9).cost, 3) for phase in stream.truths()]
+    [0.045, 0.9]
+    """
+
+    name = "phases"
+    about = "CIFAR-100 labels, first easy, then hard (the paper's shift), perhaps easy again"
+
+    def __init__(self, *phases: tuple[Stream, int]) -> None:
+        super().__init__("phases", streams_of("phases", "length", phases))
+        self.ends = np.cumsum([whole("length", length) for _, length in phases])
+        if all(hasattr(stream, "truth") for stream in self.streams):
+            self.truths = self._truths
+
+    @classmethod
+    def named(cls, *, easy: int = 20_000, hard: int = 10_000, again: int = 0) -> "Phases":
+        """So many images with the true label among the first five, then ones with it at rank 80 or beyond.
+
+        The shift ends where `again` is above 0: so many easy ones follow the hard ones.
+        """
+        simple, difficult = LabelRanks.cifar100(most=5), LabelRanks.cifar100(least=80)
+        back = [(simple, again)] if whole("again", again, 0) else []
+        return cls((simple, easy), (difficult, hard), *back)
+
+    def draw(self, rng: np.random.Generator, count: int, start: int = 0) -> Any:
+        """One latent per step, from the phase that the step is in."""
+        latents, begins = [], [0, *self.ends[:-1].tolist()]
+        for place, (begin, end) in enumerate(itertools.zip_longest(begins, begins[1:], fillvalue=start + count)):
+            first, last = max(begin, start), min(end, start + count)
+            if first < last:
+                latents.append(self._draw(place, rng, last - first, first - begin))
+        return np.concatenate(latents) if latents else self._draw(0, rng, 0, 0)
+
+    def _truths(self) -> list[Phase]:
+        """The truth of each phase."""
+        lengths = np.diff(self.ends, prepend=0).tolist()
+        truths = [stream.truth() for stream in self.streams]  # type: ignore[attr-defined]
+        return [Phase(length, *truth) for length, truth in zip(lengths, truths, strict=True)]
+
+
+# --- Mixes: each step comes from one of several streams, at random.
+
+
+class Mix(Joined):
+    """Each step from one of the streams, picked with a probability in proportion to its weight.
+
+    See `Joined` for which streams go together. All streams move on with every step, picked or not. There are no `cases()`:
+    a context need not say which stream it is from.
+
+    >>> from suffice.streams import LabelRanks
+    >>> stream = Mix((LabelRanks.cifar100(most=5), 3), (LabelRanks.cifar100(least=80), 1))
+    >>> stream.truth()[0].tolist()
+    [0.0, 0.75, 0.75, 0.75, 0.75, 1.0]
+    """
+
+    name = "mix"
+    about = "CIFAR-100 labels, easy or hard at random"
+
+    def __init__(self, *parts: tuple[Stream, float | Fraction]) -> None:
+        super().__init__("parts", streams_of("parts", "weight", parts))
+        weights = [positive("weight", weight) for _, weight in parts]
+        self.weights = np.array([float(weight / sum(weights)) for weight in weights])
+        if all(hasattr(stream, "truth") for stream in self.streams):
+            self.truth = self._truth
+
+    @classmethod
+    def named(cls, *, easy: float = 0.8, hard: float = 0.2) -> "Mix":
+        """Images with the true label among the first five and ones with it beyond rank 20, by these weights."""
+        return cls((LabelRanks.cifar100(most=5), easy), (LabelRanks.cifar100(least=21), hard))
+
+    def draw(self, rng: np.random.Generator, count: int, start: int = 0) -> Any:
+        """One latent per step."""
+        picked = rng.choice(len(self.streams), size=count, p=self.weights)
+        return pick(picked, [self._draw(place, rng, count, start) for place in range(len(self.streams))])
+
+    def _truth(self) -> tuple[Floats, Floats]:
+        """The exact success probability and mean cost of every arm."""
+        truths = [stream.truth() for stream in self.streams]  # type: ignore[attr-defined]
+        success, cost = (sum(w * truth[part] for w, truth in zip(self.weights, truths, strict=True)) for part in (0, 1))
+        return shares(success), cost
+
+
+def pick(picked: Any, drawn: list[Any]) -> Any:
+    """For each step the latent of the stream that was picked."""
+    latents = drawn[0].copy()
+    for place, own in enumerate(drawn):
+        latents[picked == place] = own[picked == place]
+    return latents
+
+
+# --- Drifts: one stream turns into another, little by little.
+
+
+class Drift(Joined):
+    """A step t comes from the second stream with probability t/length, and from `length` on always.
+
+    See `Joined` for which streams go together.
+
+    >>> from suffice.streams import LabelRanks
+    >>> stream = Drift(LabelRanks.cifar100(most=5), LabelRanks.cifar100(least=80), length=1000)
+    >>> drawn = stream.draw(np.random.default_rng(0), 2000)
+    >>> int((drawn[:100] > 5).sum()), int((drawn[900:1000] > 5).sum()), int((drawn[1000:] > 5).sum())
+    (3, 96, 1000)
+    """
+
+    name = "drift"
+    about = "CIFAR-100 labels that grow harder little by little"
+
+    def __init__(self, first: Stream, second: Stream, length: int) -> None:
+        super().__init__("first and second", [first, second])
+        self.length = whole("length", length)
+
+    @classmethod
+    def named(cls, *, length: int = 10_000) -> "Drift":
+        """From images with the true label among the first five to ones with it beyond."""
+        return cls(LabelRanks.cifar100(most=5), LabelRanks.cifar100(least=6), length)
+
+    def draw(self, rng: np.random.Generator, count: int, start: int = 0) -> Any:
+        """One latent per step; both streams move on with every step."""
+        second = rng.random(count) < np.arange(start, start + count) / self.length
+        return pick(second.astype(np.int64), [self._draw(place, rng, count, start) for place in (0, 1)])

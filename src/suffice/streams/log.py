@@ -4,7 +4,7 @@ import os
 import warnings
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import ClassVar, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -44,8 +44,8 @@ class Log(ByTable):
     (('small',), 'large', [0.667, 1.0])
     """
 
-    name: ClassVar[str] = "log"
-    about: ClassVar[str] = "a recorded log, CSV or Parquet, with the success and cost of every option in each row"
+    name = "log"
+    about = "a recorded log, CSV or Parquet, with the success and cost of every option in each row"
 
     def __init__(self, menu: Menu, successes: ArrayLike, costs: ArrayLike, *, order: str = "recorded") -> None:
         table = Table(np.asarray(successes, dtype=np.float64), np.asarray(costs, dtype=np.float64))
@@ -131,7 +131,7 @@ class Log(ByTable):
             everything_success=everything_success,
         )
         _warn(record.successes[-1], record.everything, float(menu.everything_success))
-        skip = [] if nothing is None else [np.zeros(record.rows)]
+        skip = [] if nothing is None else [np.zeros(len(record.costs[0]))]
         successes, spent = (np.stack([*skip, *part], axis=1) for part in (record.successes, record.costs))
         return cls(menu, successes, spent, order=order)
 

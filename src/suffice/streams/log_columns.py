@@ -21,11 +21,6 @@ class Record(NamedTuple):
     costs: list[Floats]
     max_cost: float
 
-    @property
-    def rows(self) -> int:
-        """How many decisions were recorded."""
-        return len(self.costs[0])
-
     def known_costs(self) -> list[float] | None:
         """What the interior options cost, if that is the same in each row for all of them."""
         inner = self.costs[:-1]

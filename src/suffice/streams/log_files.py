@@ -28,8 +28,6 @@ def read_columns(path: str | os.PathLike[str]) -> dict[str, Floats]:
         raise InvalidArgument(f"path must name a .csv or .parquet file, got {shown(str(path))}")
     try:
         return reader(Path(path))
-    except InvalidArgument:
-        raise
     except UnicodeDecodeError as error:
         raise InvalidArgument(f"path must name a text file in UTF-8, got {shown(str(path))}: {error.reason}") from error
     except OSError as error:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -30,8 +30,8 @@ class Needs(ByWindows):
     (1.0, 0.35)
     """
 
-    name: ClassVar[str] = "needs"
-    about: ClassVar[str] = "a threshold succeeds where it is at least what the request needs (the paper's)"
+    name = "needs"
+    about = "a threshold succeeds where it is at least what the request needs (the paper's)"
 
     def __init__(
         self,

@@ -1,6 +1,6 @@
 """Points on [0, 1]: an interval succeeds where it holds the point, and costs its length (the paper's intervals)."""
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -25,8 +25,8 @@ class Points(ByWindows):
     0.39738
     """
 
-    name: ClassVar[str] = "beta"
-    about: ClassVar[str] = "points from Beta(a, b); an interval succeeds where it holds the point (the paper's)"
+    name = "beta"
+    about = "points from Beta(a, b); an interval succeeds where it holds the point (the paper's)"
 
     def __init__(self, menu: Menu | None = None, distribution: Shape | Any = None) -> None:
         self.menu = Menu.intervals(step=0.05) if menu is None else menu

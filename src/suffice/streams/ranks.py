@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Iterable
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,7 +10,7 @@ from suffice.checks import whole
 from suffice.errors import InvalidArgument, shown
 from suffice.menu import Menu
 from suffice.streams.base import Floats, Table, Windows
-from suffice.streams.forms import ByWindows, shares
+from suffice.streams.forms import ByWindows, sure
 from suffice.streams.rank_files import read_ranks
 
 # How many of the 10,000 CIFAR-100 test images have their true label at rank 1, 2, ..., 100 under a pretrained VGG16.
@@ -35,8 +34,8 @@ class LabelRanks(ByWindows):
     [0.0, 0.902, 0.9395, 0.9719, 0.9943, 1.0]
     """
 
-    name: ClassVar[str] = "ranks"
-    about: ClassVar[str] = "show the k best labels; succeeds where the true one is among them (CIFAR-100, or a file)"
+    name = "ranks"
+    about = "show the k best labels; succeeds where the true one is among them (CIFAR-100, or a file)"
 
     def __init__(self, menu: Menu, histogram: ArrayLike = CIFAR100, *, least: int = 1, most: int | None = None) -> None:
         counts = np.array(histogram, dtype=np.float64)
@@ -125,6 +124,5 @@ class LabelRanks(ByWindows):
 
     def truth(self) -> tuple[Floats, Floats]:
         """The exact success probability and cost of every arm."""
-        at_most = np.concatenate([[0.0], shares(np.cumsum(self.frequency))])
-        at_most[-1] = 1.0
+        at_most = np.concatenate([[0.0], sure(np.cumsum(self.frequency))])
         return at_most[self.shown], self._windows.costs.copy()

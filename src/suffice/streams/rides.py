@@ -1,7 +1,7 @@
 """Ride-hailing: whom to ask for a ride. Every request has its own drivers, so what an option costs varies with it."""
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +10,7 @@ from suffice.checks import whole
 from suffice.errors import InvalidArgument, shown
 from suffice.menu import Menu
 from suffice.streams.base import Floats, Table
-from suffice.streams.forms import ByTable
+from suffice.streams.forms import ByTable, with_ends
 
 FEWEST, MOST = 20, 40  # drivers within reach of a request
 REACH = 6.0  # kilometres
@@ -54,11 +54,7 @@ class _Requests(ByTable):
 
     def _fill(self, columns: Sequence[tuple[Floats, Floats]]) -> None:
         """The table, from the successes and costs of the interior options."""
-        requests = len(columns[0][0])
-        nothing, everything = np.zeros(requests), np.ones(requests)
-        ends = [(nothing, nothing), *columns, (everything, everything)]
-        successes, costs = (np.stack([column[part] for column in ends], axis=1) for part in (0, 1))
-        self._table = Table(successes, costs)
+        self._table = Table(*(with_ends(np.stack(part, axis=1)) for part in zip(*columns, strict=True)))
 
     def draw(self, rng: np.random.Generator, count: int, start: int = 0) -> NDArray[np.int64]:
         """One request of the pool per step."""
@@ -83,8 +79,8 @@ class Rides(_Requests):
     True
     """
 
-    name: ClassVar[str] = "rides"
-    about: ClassVar[str] = "probe drivers until their scores sum to a threshold; costs vary (the paper's)"
+    name = "rides"
+    about = "probe drivers until their scores sum to a threshold; costs vary (the paper's)"
 
     def __init__(self, high: float = 4.0, step: float = 0.25, *, requests: int = 2000, seed: int = 1) -> None:
         self.menu = Menu.thresholds(0, high, step=step)
@@ -115,8 +111,8 @@ class RidesGrid(_Requests):
     ({'distance': 1.0, 'rating': 4.6}, {'distance': 6.0, 'rating': 0.0})
     """
 
-    name: ClassVar[str] = "rides-grid"
-    about: ClassVar[str] = "probe drivers by largest distance and least rating, two thresholds at once (the paper's)"
+    name = "rides-grid"
+    about = "probe drivers by largest distance and least rating, two thresholds at once (the paper's)"
 
     def __init__(
         self,

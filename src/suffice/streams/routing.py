@@ -2,22 +2,21 @@
 
 import os
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from suffice.checks import exact, flag, positive, whole
 from suffice.errors import InvalidArgument, shown
 from suffice.menu import Menu
 from suffice.streams.base import Cases, Floats, Table
-from suffice.streams.forms import ByTable, shares
+from suffice.streams.forms import ByFrequency, sure, table_of
 from suffice.streams.routing_files import COUNTED, Queries, read_queries
 
 SUCCESSES = ("right", "not worse")
 
 
-class Routing(ByTable):
+class Routing(ByFrequency):
     """Whom to give a query to: Mixtral-8x7B, GPT-4, or a person. The context is what is known of the query.
 
     The recordings hold no prices. Those here are assumed: US dollars per million tokens, in 2024, as if every query took as
@@ -44,8 +43,8 @@ class Routing(ByTable):
     0.4431
     """
 
-    name: ClassVar[str] = "routing"
-    about: ClassVar[str] = "answer by Mixtral, GPT-4 or a person, knowing the task (RouteLLM, or its file)"
+    name = "routing"
+    about = "answer by Mixtral, GPT-4 or a person, knowing the task (RouteLLM, or its file)"
 
     def __init__(
         self,
@@ -77,10 +76,7 @@ class Routing(ByTable):
     def _judged(self, success: str) -> Table:
         weak, strong = self.queries.mixtral, self.queries.gpt4
         columns = [weak, strong] if success == "right" else [weak | ~strong]
-        ends = np.zeros(len(weak)), np.ones(len(weak))
-        costs = [self.menu.known_cost(arm) for arm in range(self.menu.arms)]
-        successes = np.stack([ends[0], *columns, ends[1]], axis=1).astype(np.float64)
-        return Table(successes, np.tile(np.array(costs, dtype=np.float64), (len(weak), 1)))
+        return table_of(self.menu, np.stack(columns, axis=1))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], **settings: Any) -> "Routing":
@@ -120,19 +116,9 @@ class Routing(ByTable):
             subject=subject,
         )
 
-    def draw(self, rng: np.random.Generator, count: int, start: int = 0) -> NDArray[np.int64]:
-        """One query per step, with replacement."""
-        return rng.choice(self.frequency.size, size=count, p=self.frequency)
-
     def context(self, latent: Any) -> dict[str, Any]:
         """What is known of the query: its task, and from a file the length of its prompt."""
         return dict(self._contexts[latent])
-
-    def truth(self) -> tuple[Floats, Floats]:
-        """The exact success probability and cost of every arm, without a look at the query."""
-        success = shares(self.frequency @ self._table.successes)
-        success[-1] = 1.0  # whatever the frequencies sum to
-        return success, self._table.costs[0].copy()
 
     def cases(self) -> Cases:
         """A row per context that occurs. With many contexts there are few queries of each, and it flatters."""
@@ -140,8 +126,7 @@ class Routing(ByTable):
         kinds = np.array([places.setdefault(tuple(known.values()), len(places)) for known in self._contexts])
         weights: Floats = np.bincount(kinds, self.frequency).astype(np.float64)
         columns = [np.bincount(kinds, self.frequency * column) / weights for column in self._table.successes.T]
-        success = shares(np.stack(columns, axis=1))
-        success[:, -1] = 1.0
+        success = sure(np.stack(columns, axis=1))
         return Cases(weights, success, np.tile(self._table.costs[0], (weights.size, 1)))
 
 

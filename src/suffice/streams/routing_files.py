@@ -5,7 +5,7 @@ import gzip
 import os
 import zlib
 from pathlib import Path
-from typing import Final, NamedTuple, TextIO, cast
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,19 +46,14 @@ def read_queries(path: str | os.PathLike[str]) -> Queries:
     if not isinstance(path, str | os.PathLike) or not Path(path).name.lower().endswith((".csv", ".csv.gz")):
         raise InvalidArgument(f"path must name a .csv or .csv.gz file, got {shown(path)}")
     try:
-        with _opened(Path(path)) as file:
+        opened: Any = gzip.open if Path(path).suffix.lower() == ".gz" else open
+        with opened(path, "rt", encoding="utf-8", newline="") as file:
             return _queries(csv.DictReader(file))
     except UnicodeDecodeError as error:
         raise InvalidArgument(f"path must name a text file in UTF-8, got {shown(str(path))}: {error.reason}") from error
     except (OSError, EOFError, csv.Error, zlib.error) as error:
         why = getattr(error, "strerror", None) or str(error).splitlines()[0][:80]
         raise InvalidArgument(f"path must name a file that can be read, got {shown(str(path))}: {why}") from error
-
-
-def _opened(path: Path) -> TextIO:
-    if path.suffix.lower() == ".gz":
-        return cast(TextIO, gzip.open(path, "rt", encoding="utf-8", newline=""))
-    return path.open(encoding="utf-8", newline="")
 
 
 def _queries(rows: "csv.DictReader[str]") -> Queries:
@@ -72,12 +67,11 @@ def _queries(rows: "csv.DictReader[str]") -> Queries:
     if not cells:
         raise InvalidArgument("rows must be at least one, got a file with a header alone")
     tasks, mixtral, gpt4, lengths = zip(*cells, strict=True)
-    names = [task.partition("/")[0].upper() for task in tasks]
     return Queries(
         np.ones(len(cells)),
         np.array([_word("weak_ok", word, row) for row, word in enumerate(mixtral, 1)]),
         np.array([_word("strong_ok", word, row) for row, word in enumerate(gpt4, 1)]),
-        tuple(names),
+        tuple(task.partition("/")[0].upper() for task in tasks),
         tuple(task.partition("/")[2] or task for task in tasks),
         np.array([_length(word, row) for row, word in enumerate(lengths, 1)]),
     )

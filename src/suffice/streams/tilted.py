@@ -1,16 +1,16 @@
 """Tilted: made-up contexts that make every option more or less likely to succeed, as much as one likes."""
 
 import math
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from suffice.checks import exact, whole
+from suffice.checks import between, whole
 from suffice.errors import InvalidArgument, shown
 from suffice.menu import Menu
 from suffice.streams.base import Cases, Floats, Table
-from suffice.streams.forms import ByTable, shares
+from suffice.streams.forms import ByTable, known_costs, shares, table_of, with_ends
 
 LEVELS: Final = 16  # values of the number that matters
 KINDS: Final = ("a", "b", "c")  # values of the category that matters
@@ -43,15 +43,11 @@ class Tilted(ByTable):
     0.3373
     """
 
-    name: ClassVar[str] = "tilted"
-    about: ClassVar[str] = "contexts that matter as much as one likes, a number and a category, with a known truth"
+    name = "tilted"
+    about = "contexts that matter as much as one likes, a number and a category, with a known truth"
 
     def __init__(self, tilt: float = 3.0, *, options: int = 3, noise: int = 0, missing: float = 0.0) -> None:
-        self.tilt, self.missing = float(exact("tilt", tilt)), float(exact("missing", missing))
-        if not 0.0 <= self.tilt <= 100.0:
-            raise InvalidArgument(f"tilt must lie between 0 and 100, got {shown(tilt)}")
-        if not 0.0 <= self.missing <= 1.0:
-            raise InvalidArgument(f"missing must lie between 0 and 1, got {shown(missing)}")
+        self.tilt, self.missing = between("tilt", tilt, 0.0, 100.0), between("missing", missing, 0.0, 1.0)
         count, self.noise = whole("options", options), whole("noise", noise, 0)
         if max(count, self.noise) > MOST:
             raise InvalidArgument(f"options and noise must be at most {MOST}, got {shown(options)} and {shown(noise)}")
@@ -76,13 +72,7 @@ class Tilted(ByTable):
     def _written(self) -> Table:
         """An option succeeds where it is beyond those that fail; each succeeds whenever a cheaper one does."""
         failing = np.unravel_index(np.arange(math.prod(self._shape)), self._shape)[4]
-        successes = np.zeros((failing.size, self.menu.arms))
-        successes[:, 1:-1] = np.arange(self.menu.arms - 2) >= failing[:, None]
-        successes[:, -1] = 1.0
-        return Table(successes, np.tile(self._costs(), (failing.size, 1)))
-
-    def _costs(self) -> Floats:
-        return np.array([self.menu.known_cost(arm) for arm in range(self.menu.arms)], dtype=np.float64)
+        return table_of(self.menu, np.arange(self.menu.arms - 2) >= failing[:, None])
 
     @classmethod
     def named(cls, *, tilt: float = 3.0, options: int = 3, noise: int = 0, missing: float = 0.0) -> "Tilted":
@@ -108,7 +98,7 @@ class Tilted(ByTable):
 
     def truth(self) -> tuple[Floats, Floats]:
         """The exact success probability and cost of every arm, without a look at the context."""
-        return self._with_ends(self._success.mean(axis=(0, 1))[None])[0], self._costs()
+        return shares(with_ends(self._success.mean(axis=(0, 1))[None])[0]), known_costs(self.menu)
 
     def cases(self) -> Cases:
         """A row for each level and kind; and where they may be missing, for each without the other, and for neither."""
@@ -119,12 +109,6 @@ class Tilted(ByTable):
             share = math.prod(self.missing if gone else 1.0 - self.missing for gone in (no_level, no_kind))
             if share > 0.0:
                 weights.append(np.full(len(means), share / len(means)))
-                successes.append(self._with_ends(means))
-        success = np.concatenate(successes)
-        return Cases(np.concatenate(weights), success, np.tile(self._costs(), (len(success), 1)))
-
-    @staticmethod
-    def _with_ends(options: Floats) -> Floats:
-        """Success of the options, beside that of nothing and everything."""
-        ends = np.zeros((len(options), 1)), np.ones((len(options), 1))
-        return shares(np.concatenate([ends[0], options, ends[1]], axis=1))
+                successes.append(means)
+        table = table_of(self.menu, shares(np.concatenate(successes)))
+        return Cases(np.concatenate(weights), table.successes, table.costs)

@@ -1,19 +1,19 @@
 """Told costs: a stream whose costs are hidden, and told with every outcome, more or less what they are on average."""
 
-import inspect
 import operator
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from suffice.checks import exact
+from suffice.checks import between
 from suffice.errors import InvalidArgument, shown
 from suffice.menu import Menu
-from suffice.streams.base import Cases, Floats, Stream, Table
+from suffice.streams.base import Cases, Floats, Stream, Table, drawn
 from suffice.streams.discover import found
+from suffice.streams.forms import known_costs
 
 NOISE: Final = np.linspace(-1.0, 1.0, 8)  # equally likely; finitely many, so that a run can be compiled from a table
 MOST: Final = 1 << 21  # numbers in a table
@@ -76,8 +76,8 @@ class Told:
     (True, [0.0, 0.05, 0.1, 0.2, 0.5, 1.0])
     """
 
-    name: ClassVar[str] = "told"
-    about: ClassVar[str] = "another stream (beta, ranks, ...) whose costs are hidden, and told with noise"
+    name = "told"
+    about = "another stream (beta, ranks, ...) whose costs are hidden, and told with noise"
 
     def __init__(self, stream: Stream, *, spread: float = 0.5, tie: float = 0.0) -> None:
         if not all(hasattr(stream, part) for part in ("menu", "draw", "judge")) or stream.menu.costs is None:
@@ -85,34 +85,24 @@ class Told:
                 f"stream must have menu, draw and judge, and a menu that knows costs, got {shown(stream)}"
             )
         self.stream, self.menu = stream, hidden(stream.menu)
-        self.spread, self.tie = (float(exact(name, value)) for name, value in (("spread", spread), ("tie", tie)))
-        if not 0.0 <= self.spread <= 1.0:
-            raise InvalidArgument(f"spread must lie between 0 and 1, got {shown(spread)}")
-        if not -1.0 <= self.tie <= 1.0:
-            raise InvalidArgument(f"tie must lie between -1 and 1, got {shown(tie)}")
+        self.spread, self.tie = between("spread", spread, 0.0, 1.0), between("tie", tie, -1.0, 1.0)
         if self.tie and not hasattr(stream, "truth"):
             raise InvalidArgument(f"tie must be 0 where the stream does not know its truth, got {shown(tie)}")
-        self._costs = np.array([stream.menu.known_cost(arm) for arm in range(stream.menu.arms)], dtype=np.float64)
+        self._costs = known_costs(stream.menu)
         self._room = self.spread * np.minimum(self._costs, self.menu.max_cost - self._costs)
         self._mean = stream.truth()[0] if hasattr(stream, "truth") else np.zeros(self._costs.size)
-        self._timed = len(inspect.signature(stream.draw).parameters) > 2
         # A row of windows does not say the latent, which the context depends on.
         self._kinds = None if hasattr(stream, "context") and hasattr(stream, "windows") else Kinds.of(stream)
         self._table: Table | None = None
         # A stream has these methods only where they have an answer: that is how the simulator knows.
-        if self._kinds is not None and self._kinds.successes.size * NOISE.size <= MOST:
+        if self._kinds is not None:
             successes = np.repeat(self._kinds.successes, NOISE.size, axis=0)
             noise = np.tile(NOISE, len(self._kinds.successes))[:, None]
             self._table = Table(successes, self._noisy(slice(None), successes, noise))
             self.table = self._written
-        if hasattr(stream, "truth"):
-            self.truth = self._truth
-        if hasattr(stream, "context"):
-            self.context = self._context
-        if hasattr(stream, "look"):
-            self.look = self._look
-        if hasattr(stream, "cases"):
-            self.cases = self._cases
+        for part in ("truth", "context", "look", "cases"):
+            if hasattr(stream, part):
+                setattr(self, part, getattr(self, f"_{part}"))
 
     @classmethod
     def named(cls, *, of: str = "beta", spread: float = 0.5, tie: float = 0.0) -> "Told":
@@ -126,8 +116,8 @@ class Told:
         """The stream's latents, and how noisy the cost of each step is."""
         # From a generator of its own: the stream's points are then the same with noise and without.
         places = rng.spawn(1)[0].integers(NOISE.size, size=count)
-        own = self.stream.draw(rng, count, start) if self._timed else self.stream.draw(rng, count)
-        if self._table is not None and self._kinds is not None:
+        own = drawn(self.stream, rng, count, start)
+        if self._kinds is not None:
             places += self._kinds.rows(own) * NOISE.size
         return Steps(own, places)
 
@@ -175,18 +165,21 @@ class Kinds:
 
     @staticmethod
     def of(stream: Any) -> "Kinds | None":
-        """None where the stream can only be asked."""
+        """None where the stream can only be asked, or its kinds with all their noises are too many for a table."""
+        most = MOST // NOISE.size
         if hasattr(stream, "windows"):
             low, high, _ = stream.windows()
             ends = np.unique(np.concatenate([low, high]))
             ends = ends[np.isfinite(ends)]
-            if (2 * ends.size + 1) * low.size > MOST:
+            if (2 * ends.size + 1) * low.size > most:
                 return None
-            between = np.concatenate([ends[:1] - 1.0, (ends[1:] + ends[:-1]) / 2.0, ends[-1:] + 1.0])
+            middles = np.concatenate([ends[:1] - 1.0, (ends[1:] + ends[:-1]) / 2.0, ends[-1:] + 1.0])
             latents = np.zeros(2 * ends.size + 1)
-            latents[::2], latents[1::2] = between, ends
+            latents[::2], latents[1::2] = middles, ends
             return Kinds(((low <= latents[:, None]) & (latents[:, None] <= high)).astype(np.float64), ends)
-        return Kinds(stream.table().successes, None) if hasattr(stream, "table") else None
+        if not hasattr(stream, "table") or stream.table().successes.size > most:
+            return None
+        return Kinds(stream.table().successes, None)
 
     def rows(self, latents: ArrayLike) -> NDArray[np.int64]:
         """The kind of each step."""
@@ -201,8 +194,8 @@ def hidden(menu: Menu) -> Menu:
     return Menu(
         menu.options,
         everything=menu.everything,
+        nothing=menu.nothing,
         max_cost=menu.max_cost,
         everything_success=menu.everything_success,
         contains=menu.contains,
-        **({"nothing": menu.nothing} if menu.has_nothing else {}),
     )

@@ -1,7 +1,5 @@
 """The three-arm trap: a cheap option that always works, until for a while it does not (the paper's counterexample)."""
 
-from typing import ClassVar
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -19,8 +17,8 @@ class Trap(ByWindows):
     [1, 1, 0, 0, 1, 1]
     """
 
-    name: ClassVar[str] = "trap"
-    about: ClassVar[str] = "a cheap option that always works, until for a while it does not (the paper's)"
+    name = "trap"
+    about = "a cheap option that always works, until for a while it does not (the paper's)"
 
     def __init__(self, first: int = 800, last: int = 1300, cost: float = 0.05) -> None:
         self.first, self.last = whole("first", first, 0), whole("last", last, 0)
