@@ -60,6 +60,8 @@ class Thompson:
     this is its name. No theorem speaks for it: the guard gives it one.
     """
 
+    name = "thompson"
+
 
 NAMED: dict[str, type[Optimist | Thompson]] = {"optimist": Optimist, "thompson": Thompson}
 

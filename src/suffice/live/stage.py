@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from multiprocessing.context import SpawnProcess
-from types import TracebackType
 from typing import Final, Self
 
 from suffice.client import Client, RemoteCertificate, RemoteSelector, Standing
@@ -71,9 +70,7 @@ class Stage:
         self.address = address_of(self._settings, self._socket)
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.stop()
         self._closing.close()
 

@@ -42,17 +42,15 @@ class Together(Certificate):
             return said
         status = self.status  # of a group: what others have banked says nothing of it
         if status in WRONG:
-            return self._named(WRONG[status], [name for name, part in self.groups.items() if part.status == status])
+            names = [name for name, part in self.groups.items() if part.status == status]
+            listed = ", ".join(repr(name) for name in names[:LISTED]) + (", ..." if len(names) > LISTED else "")
+            return (
+                f"{WRONG[status]} in {len(names):,} of {len(self.groups):,} groups ({listed}): {percent(self.rate)} of "
+                f"{self.told:,} succeeded (target {percent(self.target)}). Ask for the certificate of such a group."
+            )
         if self.breaches or len(self.groups) == 1:
             return said
         return f"{said.rstrip('.')}, in each of {len(self.groups):,} groups."
-
-    def _named(self, what: str, names: list[str]) -> str:
-        listed = ", ".join(repr(name) for name in names[:LISTED]) + (", ..." if len(names) > LISTED else "")
-        return (
-            f"{what} in {len(names):,} of {len(self.groups):,} groups ({listed}): {percent(self.rate or 0.0)} of "
-            f"{self.told:,} succeeded (target {percent(self.target)}). Ask for the certificate of such a group."
-        )
 
     def _bounds(self) -> list[str]:
         furthest = max(self.groups, key=lambda name: self.groups[name].debt)
