@@ -71,9 +71,8 @@ class LogisticModel:
         """Begin with this menu."""
         self.menu = menu
         self._offsets = offsets_of(menu)
-        known = [menu.known_cost(arm) for arm in range(menu.arms)]
-        self._known = np.array([0.0 if cost is None else cost for cost in known])
-        self._priced = any(cost is None for cost in known)
+        self._known = np.array([menu.known_cost(arm) or 0.0 for arm in range(menu.arms)])  # 0 where costs are told
+        self._priced = menu.costs is None and len(menu.options) > 0
         self._best = float(menu.everything_success)
         self.begin()
 
@@ -119,7 +118,6 @@ class LogisticModel:
     def _work(self) -> None:
         """Room to work in, for vectors of this width."""
         self._gain = np.zeros(self.features.width)
-        self._lower = np.zeros(self._opened().arms)
         self._compiled = at_hand()
         self.made += 1
 
@@ -240,8 +238,8 @@ class LogisticModel:
         features = self.features
         arrays = {
             **features.layout._asdict(), **self._learned, "index": features.indices, "value": features.values,
-            "arm_rows": self._slots, "offsets": self._offsets, "costs": self._known, "lower": self._lower,
-            "gain": self._gain, "used": self._used,
+            "arm_rows": self._slots, "offsets": self._offsets, "costs": self._known,
+            "lower": np.zeros(len(self._slots)), "gain": self._gain, "used": self._used,
         }  # fmt: skip
         arrays["cost_told"] = arrays.pop("told")
         return arrays

@@ -80,13 +80,9 @@ def _called(name: str) -> str:
 
 
 def of_all(own: Certificate, parts: Mapping[str, Certificate]) -> Together:
-    """The certificate of all groups and, if there were any, of the decisions without one."""
-    return together({"": own, **parts} if own.told or own.pending or own.unaudited else parts)
-
-
-def together(parts: Mapping[str, Certificate]) -> Together:
-    """The certificate of groups that share one menu and one target."""
-    some = list(parts.values())
+    """The certificate of all groups and, if there were any, of the decisions without one: of one menu and one target."""
+    groups = {"": own, **parts} if own.told or own.pending or own.unaudited else dict(parts)
+    some = list(groups.values())
     account = _sum([part.account for part in some])
     least, most = failure_rate(account)
     first = some[0]
@@ -108,7 +104,7 @@ def together(parts: Mapping[str, Certificate]) -> Together:
         sound=all(part.sound for part in some),
         promise=first.promise,
         account=account,
-        groups=dict(parts),
+        groups=groups,
         **summed,
     )
 
