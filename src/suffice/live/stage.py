@@ -114,14 +114,12 @@ class Stage:
 
     def _play(self, player: Player) -> None:
         try:
-            for _ in range(self._first):
-                if self._stopped.is_set():
-                    return
-                player.step()
             due = time.monotonic()
             while not self._stopped.wait(max(0.0, due - time.monotonic())):
                 player.step()
-                due = max(due + min(1.0 / self._pace, SLOWEST), time.monotonic() - BEHIND)
+                now = time.monotonic()
+                hurried = player.steps <= self._first
+                due = now if hurried else max(due + min(1.0 / self._pace, SLOWEST), now - BEHIND)
         except Exception as error:  # whatever it is: the thread that looks says it
             self._trouble = error
             self._stopped.set()
