@@ -171,7 +171,7 @@ class LogisticModel:
 
     def _fits(self, width: int) -> bool:
         """Whether all is as wide as the features were: not so if an interrupt struck while they changed."""
-        return len(self._gain) == self._learned["means"].shape[-1] == width
+        return len(self._gain) == width and int(self._learned["means"].shape[-1]) == width
 
     def _active(self, row: Floats) -> int:
         if not self._fits(self.features.width):
