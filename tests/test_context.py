@@ -517,11 +517,11 @@ def test_an_outcome_is_learned_however_its_decision_was_asked() -> None:
     for ask in ways:
         learned = 0
         for _ in range(40):
-            decision, before = ask(), eye._means[0].copy()
+            decision, before = ask(), eye._learned["means"][0].copy()
             selector.tell(decision, decision.kind > 0)
             assert not noted(selector)
             assert not unfair(selector)
-            changed = not np.array_equal(before, eye._means[0])
+            changed = not np.array_equal(before, eye._learned["means"][0])
             assert changed == (decision.kind == 0)
             learned += changed
         assert learned > 0
@@ -964,7 +964,7 @@ def test_a_handler_in_the_middle_is_refused_or_done_whole() -> None:
         assert selector.told + selector.pending == ready.told + ready.pending + asked
         assert selector.certificate().holds
         eye = model_of(selector)
-        assert eye._means.shape[1] == eye.features.width
+        assert eye._learned["means"].shape[1] == eye.features.width
     assert refused > 5
     assert done > 0
 

@@ -357,14 +357,15 @@ def test_the_report_counts_what_was_missing() -> None:
 def test_active_is_the_vector() -> None:
     rows = mixed(300)
     features, _ = fed(Features(fields=FIELDS), rows)
-    indices, values = np.full(features.room, -1), np.full(features.room, math.nan)
     for context in [*rows, {}]:
         row = features.row(context)
-        used = features.active(row, indices, values)
-        assert used <= features.room
+        features.indices.fill(-1)
+        features.values.fill(math.nan)
+        used = features.active(row)
+        assert used <= len(features.indices) == len(features.values)
         dense = np.zeros(features.width)
         for place in range(used):
-            dense[indices[place]] += values[place]
+            dense[features.indices[place]] += features.values[place]
         assert same(dense, features.vector(row))
 
 
@@ -372,7 +373,8 @@ def test_active_is_the_vector() -> None:
 def test_compiled_is_plain() -> None:
     rows = mixed(400)
     features, _ = fed(Features(fields=FIELDS), rows)
-    found = [(np.zeros(features.room, dtype=np.int64), np.zeros(features.room)) for _ in range(2)]
+    room = len(features.indices)
+    found = [(np.zeros(room, dtype=np.int64), np.zeros(room)) for _ in range(2)]
     for context in rows:
         row = features.row(context)
         kinds, first, counts, starts, knots = (part.tolist() for part in features.layout)
@@ -387,13 +389,9 @@ def test_compiled_is_plain() -> None:
 
 def test_a_row_of_other_features_is_refused() -> None:
     features, _ = fed(Features(), [[1.0, 2.0]])
-    for call in (features.note, features.vector):
+    for call in (features.note, features.active, features.vector):
         with pytest.raises(InvalidArgument, match="row must have 2 numbers"):
             call(np.ones(3))
-    with pytest.raises(InvalidArgument, match="room for 5"):
-        features.active(np.ones(2), np.zeros(4, dtype=np.int64), np.zeros(5))
-    with pytest.raises(InvalidArgument, match="out must be an array of 3 numbers"):
-        features.expand(np.ones(2), np.zeros(2))
 
 
 # --- changes of meaning

@@ -76,13 +76,11 @@ __all__ = [
     "warmup",
 ]
 
-# Found when they are asked for, and not in __all__: they need an extra.
-_CLIENTS = ("AsyncClient", "Client")
-
 if not TYPE_CHECKING:  # else every name would pass for one of ours
 
     def __getattr__(name: str) -> object:
-        if name not in _CLIENTS:
+        # The clients are found when they are asked for, and not in __all__: they need an extra.
+        if name not in ("AsyncClient", "Client"):
             raise AttributeError(f"module 'suffice' has no attribute {name!r}")
         try:
             import suffice.client

@@ -104,14 +104,9 @@ def success_units(success: Any) -> int:
     >>> success_units(True), success_units(0), success_units(0.25)
     (1000000000, 0, 250000000)
     """
-    if success is True:
-        return WHOLE
-    if success is False:
-        return 0
-    if type(success) is float and success in (0.0, 1.0):
-        return WHOLE if success else 0
+    kind = type(success)
     # NumPy's bool is no Real; its name is all that the standard library knows of it.
-    if type(success).__name__ in ("bool", "bool_"):
+    if kind.__name__ in ("bool", "bool_") or (kind is float and success in (0.0, 1.0)):
         return WHOLE if success else 0
     if not isinstance(success, Real | Decimal):
         raise InvalidArgument(f"success must be a bool or a number from 0 to 1, got {shown(success)}")

@@ -15,7 +15,7 @@ from suffice.checks import flag, whole
 from suffice.context.encode import CATEGORY, NUMBER, UNDECIDED, activate
 from suffice.errors import InvalidArgument, StateError, shown
 from suffice.kernels.compiler import at_hand, compiled
-from suffice.knots import Change, Integers, change, knots_for, laid_out, quantiles
+from suffice.knots import Change, change, knots_for, laid_out, quantiles
 from suffice.learning.rng import MASK, WORDS, seed_state, uniform
 from suffice.menu import Floats
 from suffice.saving import reading
@@ -66,29 +66,18 @@ class Features:
             self._lay_out()
         return row
 
-    def active(self, row: Floats, indices: Integers, values: Floats) -> int:
-        """Write the indices and values of the features that are not 0 into arrays of at least `room`; how many."""
+    def active(self, row: Floats) -> int:
+        """Write the indices and values of the features that are not 0 into `indices` and `values`; how many."""
         self._check(row)
-        if len(indices) < self.room or len(values) < self.room:
-            raise InvalidArgument(
-                f"indices and values must have room for {self.room}, got {len(indices)}, {len(values)}"
-            )
         if self._compiled:
-            return int(compiled(activate)(row, *self.layout, indices, values))
-        return activate(row.tolist(), *self._lists, indices, values)
-
-    def expand(self, row: Floats, out: Floats) -> Floats:
-        """Write the vector of a row into an array of `width`."""
-        if out.shape != (self.width,):
-            raise InvalidArgument(f"out must be an array of {self.width} numbers, got shape {out.shape}")
-        used = self.active(row, self._indices, self._values)
-        out.fill(0.0)
-        out[self._indices[:used]] = self._values[:used]
-        return out
+            return int(compiled(activate)(row, *self.layout, self.indices, self.values))
+        return activate(row.tolist(), *self._lists, self.indices, self.values)
 
     def vector(self, row: Floats) -> Floats:
         """The vector of a row."""
-        return self.expand(row, np.empty(self.width))
+        used, vector = self.active(row), np.zeros(self.width)
+        vector[self.indices[:used]] = self.values[:used]
+        return vector
 
     def names(self) -> list[str]:
         """What each feature stands for."""
@@ -151,10 +140,8 @@ class Features:
 
     def _count(self, row: Floats) -> list[int]:
         """Count what is missing or unseen. How many categories of each field should have a feature now."""
-        gone = row != row
-        if gone.any():
-            for place in np.flatnonzero(gone).tolist():
-                self._missing[place] += 1
+        for place in np.flatnonzero(row != row).tolist():
+            self._missing[place] += 1
         opened = self._open
         for place in self._categories:
             code = float(row[place])
@@ -206,13 +193,14 @@ class Features:
         if len(self._open) != size:
             self._missing, self._unseen, self._open = [0] * size, [0] * size, [0] * size
             self._knots = [[] for _ in range(size)]
+        room = 1 + 2 * size  # made before the layout that fills it: an interrupt may strike between
+        self.indices, self.values = np.zeros(room, dtype=np.int64), np.zeros(room)
         self._categories = [place for place, kind in enumerate(self._kinds) if kind == CATEGORY]
         self.layout = laid_out(self._kinds, self._open, self._knots)
         kinds, first, counts, starts, knots = (part.tolist() for part in self.layout)
         self._lists = kinds, first, counts, starts, knots  # quicker than arrays for code that is not compiled
         self._compiled = at_hand()
-        self.width, self.room = self.layout.width, 1 + 2 * size
-        self._indices, self._values = np.zeros(self.room, dtype=np.int64), np.zeros(self.room)
+        self.width = self.layout.width
 
     def __repr__(self) -> str:
         fields = []

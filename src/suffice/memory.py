@@ -10,8 +10,7 @@ from typing import Any, ClassVar, Final
 
 from suffice.checks import whole
 from suffice.errors import InvalidArgument, shown
-from suffice.learning.records import DISCOUNT, RESET, WINDOW
-from suffice.learning.records import FULL as WHOLE_PAST
+from suffice.learning import records
 
 # Outcomes between two moments of the nearest level; more for large menus, where looking takes longer.
 NEAREST: Final = 32
@@ -24,7 +23,7 @@ class Full:
     """The whole history."""
 
     name: ClassVar[str] = "full"
-    way: ClassVar[int] = WHOLE_PAST
+    way: ClassVar[int] = records.FULL
     span: ClassVar[int] = 0
 
 
@@ -33,7 +32,7 @@ class Reset:
     """The whole history until it contradicts itself; then learning begins anew."""
 
     name: ClassVar[str] = "reset"
-    way: ClassVar[int] = RESET
+    way: ClassVar[int] = records.RESET
     span: ClassVar[int] = 0
 
 
@@ -47,7 +46,7 @@ class Window:
 
     length: int
     name: ClassVar[str] = "window"
-    way: ClassVar[int] = WINDOW
+    way: ClassVar[int] = records.WINDOW
 
     def __post_init__(self) -> None:
         _span("length", self.length)
@@ -63,7 +62,7 @@ class Discount:
 
     half_life: int
     name: ClassVar[str] = "discount"
-    way: ClassVar[int] = DISCOUNT
+    way: ClassVar[int] = records.DISCOUNT
 
     def __post_init__(self) -> None:
         _span("half_life", self.half_life)
@@ -113,7 +112,7 @@ def levels_of(memory: Memory, arms: int) -> tuple[int, int]:
     >>> levels_of(Reset(), 211), levels_of(Reset(), 125_251), levels_of(Full(), 211)
     ((10, 32), (2, 8192), (0, 0))
     """
-    if memory.way != RESET:
+    if memory.way != records.RESET:
         return 0, 0
     nearest, levels = NEAREST, 1
     while 16 * nearest < arms:

@@ -65,21 +65,6 @@ class Menu:
     ['no answer', 'small', 'large', 'ask a person']
     """
 
-    __slots__ = (
-        "_all",
-        "_arm_of",
-        "arms",
-        "contains",
-        "costs",
-        "everything",
-        "everything_success",
-        "has_nothing",
-        "kind",
-        "max_cost",
-        "nothing",
-        "options",
-    )
-
     def __init__(
         self,
         options: Sequence[Any] | Mapping[Any, float],
@@ -221,7 +206,7 @@ class Menu:
             cells = whole("cells", recipe["cells"])
             return cls.intervals(step=Fraction(1, cells), nothing=nothing, everything_success=best)
         options = [shaped(option) for option in recipe["options"]]
-        menu = cls(
+        return cls(
             options[int(nothing) : -1],
             everything=options[-1],
             nothing=options[0] if nothing else LEFT_OUT,
@@ -229,9 +214,7 @@ class Menu:
             max_cost=recipe["max_cost"],
             everything_success=best,
             contains=read_order(recipe["contains"]),
-        )
-        menu.kind = str(recipe["kind"])
-        return menu
+        )._of_kind(str(recipe["kind"]))
 
     def _of_kind(self, kind: str) -> "Menu":
         self.kind = kind
@@ -256,15 +239,14 @@ class Menu:
         inner = sorted({whole("ks", k, 0) for k in ks} - {0, classes})
         if inner and inner[-1] > classes:
             raise InvalidArgument(f"ks must be at most the {classes} classes, got {inner[-1]}")
-        menu = cls(
+        return cls(
             inner,
             everything=classes,
             nothing=0 if flag("nothing", nothing) else LEFT_OUT,
             costs=[k / classes for k in inner],
             everything_success=everything_success,
             contains="chain",
-        )
-        return menu._of_kind("top_k")
+        )._of_kind("top_k")
 
     @classmethod
     def thresholds(
@@ -298,7 +280,7 @@ class Menu:
         inner = [float(bottom + width * i) for i in range(1, cells)]
         if callable(costs):
             costs = [costs(threshold) for threshold in inner]
-        menu = cls(
+        return cls(
             inner,
             everything=float(top),
             nothing=float(bottom) if flag("nothing", nothing) else LEFT_OUT,
@@ -306,8 +288,7 @@ class Menu:
             max_cost=max_cost,
             everything_success=everything_success,
             contains="chain",
-        )
-        return menu._of_kind("thresholds")
+        )._of_kind("thresholds")
 
     @classmethod
     def grid(
@@ -329,22 +310,18 @@ class Menu:
         """
         if not axes:
             raise InvalidArgument("grid must be given at least one axis, such as distance=[1, 5, 50]")
-        places: dict[str, dict[Any, int]] = {}
         for name, values in axes.items():
             if isinstance(values, str | bytes) or not isinstance(values, Iterable):
                 raise InvalidArgument(f"{name} must list its values from least to most permissive, got {shown(values)}")
-            listed = list(values)
-            axes[name] = listed
-            places[name] = {key(value): place for place, value in enumerate(listed)}
-            if not listed or len(places[name]) != len(listed):
+            axes[name] = listed = list(values)
+            if not listed or len({key(value) for value in listed}) != len(listed):
                 raise InvalidArgument(f"{name} must list at least one value and none twice, got {shown(listed)}")
-        check_number(math.prod(len(place) for place in places.values()))
+        check_number(math.prod(len(values) for values in axes.values()))
         points = [dict(zip(axes, point, strict=True)) for point in itertools.product(*axes.values())]
         everything = points.pop()
         if callable(costs):
             costs = [costs(point) for point in points]
-
-        menu = cls(
+        return cls(
             points,
             everything=everything,
             nothing=None if flag("nothing", nothing) else LEFT_OUT,
@@ -352,8 +329,7 @@ class Menu:
             max_cost=max_cost,
             everything_success=everything_success,
             contains=ByPlace(axes),
-        )
-        return menu._of_kind("grid")
+        )._of_kind("grid")
 
     @classmethod
     def intervals(
@@ -376,15 +352,14 @@ class Menu:
         check_number(cells * (cells + 1) // 2)
         points = [i / cells for i in range(cells + 1)]
         pairs = [(i, j) for i in range(cells) for j in range(i + 1, cells + 1) if j - i < cells]
-        menu = cls(
+        return cls(
             [(points[i], points[j]) for i, j in pairs],
             everything=(0.0, 1.0),
             nothing=None if flag("nothing", nothing) else LEFT_OUT,
             costs=[(j - i) / cells for i, j in pairs],
             everything_success=everything_success,
             contains=covers,
-        )
-        return menu._of_kind("intervals")
+        )._of_kind("intervals")
 
     @classmethod
     def subsets(
@@ -428,7 +403,7 @@ class Menu:
             top = positive("everything_cost", everything_cost)
         costs = {subset: sum((exact_prices[name] for name in subset), Fraction(0)) for subset in subsets}
         kept = [subset for subset in subsets if costs[subset] <= top]
-        menu = cls(
+        return cls(
             kept,
             everything=everything,
             nothing=() if flag("nothing", nothing) else LEFT_OUT,
@@ -436,5 +411,4 @@ class Menu:
             max_cost=float(positive("everything_cost", top)),
             everything_success=everything_success,
             contains=superset,
-        )
-        return menu._of_kind("subsets")
+        )._of_kind("subsets")

@@ -103,17 +103,13 @@ class Schema:
         plain = context.ndim == 1 and context.dtype.kind in "fiu" and context.dtype.itemsize <= 8
         numbers = self._decided and not self._categories
         if plain and numbers and self.ordered and len(context) == len(self.names):
-            row = context.astype(np.float64)
-            known = np.isfinite(row)
-            if not known.all():
-                row[~known] = math.nan
-            return row  # type: ignore[no-any-return]
+            row: Floats = context.astype(np.float64)
+            row[~np.isfinite(row)] = math.nan
+            return row
         return None
 
     def _careful(self, context: Any) -> Floats:
-        read, kinds = self._read(context)
-        if kinds != self.kinds:
-            self.decide(list(kinds))
+        read = self._read(context)
         row = np.empty(len(read))
         for place, value in enumerate(read):
             row[place] = self._code(place, value) if isinstance(value, str) else value
@@ -121,22 +117,17 @@ class Schema:
 
     def _code(self, place: int, category: str) -> float:
         codes = self.codes[place]
-        code = codes.get(category)
-        if code is None:
-            if self.closed or len(codes) == MOST_CATEGORIES:
-                return 0.0
-            code = codes[category] = len(codes) + 1.0
-        return code
+        if category not in codes and not self.closed and len(codes) < MOST_CATEGORIES:
+            codes[category] = len(codes) + 1.0
+        return codes.get(category, 0.0)
 
     def values(self, context: Any) -> dict[str, float | str]:
         """The fields by name, categories as text, and what is missing left out."""
-        read, kinds = self._read(context)
-        if kinds != self.kinds:
-            self.decide(list(kinds))
+        read = self._read(context)
         return {name: value for name, value in zip(self.names, read, strict=True) if value == value}
 
-    def _read(self, context: Any) -> tuple[list[float | str], tuple[int, ...]]:
-        """A number, or the text of a category, per field; and the kinds of the fields after it."""
+    def _read(self, context: Any) -> list[float | str]:
+        """A number, or the text of a category, per field. Decides the kinds of fields of which this is the first value."""
         given = opened(context)
         if not self.names:
             self._begin_with(given)
@@ -158,7 +149,9 @@ class Schema:
                 read.append(category_of(name, value, self.given))
             else:
                 read.append(_float(value) if type(value) is float else number_of(name, value))
-        return read, tuple(kinds)
+        if kinds != list(self.kinds):
+            self.decide(kinds)
+        return read
 
     def _begin_with(self, given: dict[str, Any] | list[Any]) -> None:
         named = given if isinstance(given, dict) else {str(place): value for place, value in enumerate(given)}

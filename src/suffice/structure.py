@@ -5,13 +5,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from suffice.learning.base import Mask
 from suffice.learning.records import CHAIN, INTERVALS, LISTS, PAIRS, SPANS
-from suffice.menu import Menu
+from suffice.menu import Floats, Menu
 from suffice.options import ByPlace, covers, key, superset
 
-Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-Mask = NDArray[np.bool_]
 
 MOST_PAIRS = 1 << 20  # of an option and one that contains it
 MOST_COMPARED = 4096  # options whose pairs are compared
@@ -105,12 +104,9 @@ def _grid(menu: Menu) -> int:
     cells = round(1.0 / ends[0, 1])
     if len(ends) != cells * (cells + 1) // 2 - 1 or menu.everything != (0.0, 1.0):
         return 0
-    low, high = np.triu_indices(cells + 1, 1)
-    inner = high - low < cells  # the whole range is everything
-    same = np.allclose(ends[:, 0] * cells, low[inner], atol=1e-6) and np.allclose(
-        ends[:, 1] * cells, high[inner], atol=1e-6
-    )
-    return cells if same else 0
+    expected = np.stack(np.triu_indices(cells + 1, 1), axis=1)
+    inner = expected[expected[:, 1] - expected[:, 0] < cells]  # the whole range is everything
+    return cells if np.allclose(ends * cells, inner, atol=1e-6) else 0
 
 
 def _called(menu: Menu) -> tuple[Ints, int]:

@@ -1,7 +1,7 @@
 """A player: asks a selector what to do in a world, sees what happens, and tells it, at once or late or never."""
 
 import heapq
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -14,11 +14,9 @@ class Asked(Protocol):
 
     def ask(self) -> Decision:
         """What to do now."""
-        ...
 
     def tell(self, decision: Decision, success: float, cost: float | None = None) -> None:
         """How it went."""
-        ...
 
 
 class Player:
@@ -28,9 +26,8 @@ class Player:
         self.world, self.selector = world, selector
         self.steps, self.lost = 0, 0
         self.phase: Phase = world.phases[0]
-        ours, theirs = np.random.default_rng(seed).spawn(2)
+        self._rng, theirs = np.random.default_rng(seed).spawn(2)
         self._course = world.course(theirs)
-        self._rng = ours
         self._under_way: list[tuple[int, int, Decision, float, float | None]] = []  # soonest first
 
     def step(self) -> None:
@@ -45,17 +42,14 @@ class Player:
             told = cost if self.world.menu.costs is None else None
             heapq.heappush(self._under_way, (due, self.steps, decision, success, told))
         while self._under_way and self._under_way[0][0] <= self.steps:
-            _, _, *outcome = heapq.heappop(self._under_way)
-            self._tell(*outcome)
+            _, _, decision, success, told = heapq.heappop(self._under_way)
+            self.selector.tell(decision, success, told)
         self.steps += 1
 
     @property
     def under_way(self) -> int:
         """How many outcomes are on their way."""
         return len(self._under_way)
-
-    def _tell(self, decision: Any, success: Any, cost: Any) -> None:
-        self.selector.tell(decision, success, cost)
 
     def _due(self, decision: Decision) -> int | None:
         """At which step the outcome is told; None for never. What everything did is never lost nor overdue."""

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from multiprocessing.context import SpawnProcess
-from types import TracebackType
 from typing import Final, Self
 
 from suffice.client import Client, RemoteCertificate, RemoteSelector, Standing
@@ -71,9 +70,7 @@ class Stage:
         self.address = address_of(self._settings, self._socket)
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.stop()
         self._closing.close()
 
@@ -117,14 +114,12 @@ class Stage:
 
     def _play(self, player: Player) -> None:
         try:
-            for _ in range(self._first):
-                if self._stopped.is_set():
-                    return
-                player.step()
             due = time.monotonic()
             while not self._stopped.wait(max(0.0, due - time.monotonic())):
                 player.step()
-                due = max(due + min(1.0 / self._pace, SLOWEST), time.monotonic() - BEHIND)
+                now = time.monotonic()
+                hurried = player.steps <= self._first
+                due = now if hurried else max(due + min(1.0 / self._pace, SLOWEST), now - BEHIND)
         except Exception as error:  # whatever it is: the thread that looks says it
             self._trouble = error
             self._stopped.set()

@@ -7,14 +7,12 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from suffice.errors import InvalidArgument, StateError, shown
-from suffice.menu import Menu
+from suffice.learning.base import Mask
+from suffice.menu import Floats, Menu
 from suffice.models.base import Model
 
-Floats = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 # What JSON has no form for, where contexts are saved.
 FLOAT, TUPLE, ARRAY, MAPPING = "float", "tuple", "array", "mapping"
 

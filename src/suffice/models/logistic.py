@@ -10,19 +10,16 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from suffice.context import logistic as kernel
 from suffice.errors import InvalidArgument, InvalidContext, StateError
 from suffice.features import Features
 from suffice.kernels.compiler import at_hand, available, compiled
 from suffice.knots import Change
+from suffice.learning.base import Mask
 from suffice.learning.records import SPANS
-from suffice.menu import Menu
+from suffice.menu import Floats, Menu
 from suffice.structure import cells_of
-
-Floats = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
 MOST_FIELDS: Final = 128  # time and memory grow with the square of them
 MOST_ROOM: Final = 1 << 25  # numbers in all covariances: beyond, options share what is learned of the context
@@ -74,22 +71,17 @@ class LogisticModel:
         """Begin with this menu."""
         self.menu = menu
         self._offsets = offsets_of(menu)
-        known = [menu.known_cost(arm) for arm in range(menu.arms)]
-        self._known = np.array([0.0 if cost is None else cost for cost in known])
-        self._priced = any(cost is None for cost in known)
+        self._known = np.array([menu.known_cost(arm) or 0.0 for arm in range(menu.arms)])  # 0 where costs are told
+        self._priced = menu.costs is None and len(menu.options) > 0
         self._best = float(menu.everything_success)
         self.begin()
 
     def begin(self) -> None:
         """Forget what was learned; the features stay."""
-        menu = self._opened()
-        self._slots = np.zeros(menu.arms, dtype=np.int64)
+        self._slots = np.zeros(self._opened().arms, dtype=np.int64)
         self._used = np.ones(1)  # rows that are in use, the one of all arms included
-        self._means, self._covariances = self._room(2, kernel.OWN)
-        self._covariances[0] *= kernel.COMMON / kernel.OWN
-        size = 2 if self._priced else 0
-        self._cost_means, self._cost_covariances = self._room(size, 1.0)
-        self._noise, self._told = np.full(size, 0.25 * menu.max_cost**2), np.zeros(size)
+        self._learned = self._fresh(2)
+        self._learned["covariances"][0] *= kernel.COMMON / kernel.OWN
         self._work()
 
     def _opened(self) -> Menu:
@@ -97,11 +89,17 @@ class LogisticModel:
             raise InvalidArgument("menu must be given first: call open(menu), as a selector does")
         return self.menu
 
-    def _room(self, rows: int, variance: float) -> tuple[Floats, Floats]:
-        width = self.features.width
-        covariances = np.zeros((rows, width, width))
-        covariances[:] = np.diag(variance * self._prior())
-        return np.zeros((rows, width)), covariances
+    def _fresh(self, rows: int) -> dict[str, Floats]:
+        """What is known beforehand of so many arms, by the names it is saved under. Of costs only where they are told."""
+        width, told, prior = self.features.width, rows if self._priced else 0, np.diag(self._prior())
+        return {
+            "means": np.zeros((rows, width)),
+            "covariances": np.tile(kernel.OWN * prior, (rows, 1, 1)),
+            "cost_means": np.zeros((told, width)),
+            "cost_covariances": np.tile(prior, (told, 1, 1)),
+            "noise": np.full(told, 0.25 * self._opened().max_cost ** 2),
+            "told": np.zeros(told),
+        }
 
     @property
     def part(self) -> float:
@@ -119,10 +117,7 @@ class LogisticModel:
 
     def _work(self) -> None:
         """Room to work in, for vectors of this width."""
-        features = self.features
-        self._index, self._value = np.zeros(features.room, dtype=np.int64), np.zeros(features.room)
-        self._gain = np.zeros(features.width)
-        self._lower = np.zeros(self._opened().arms)
+        self._gain = np.zeros(self.features.width)
         self._compiled = at_hand()
         self.made += 1
 
@@ -159,39 +154,40 @@ class LogisticModel:
             return
         shares, diagonal = np.abs(change.matrix), np.arange(self.features.width)
         total = shares.sum(axis=1)
-        for name, variance in (("", kernel.OWN), ("_cost", 1.0)):
-            means, covariances = getattr(self, f"{name}_means"), getattr(self, f"{name}_covariances")
+        learned = dict(self._learned)
+        for name, common, own in (("", kernel.COMMON, kernel.OWN), ("cost_", 1.0, 1.0)):
+            means, covariances = learned[f"{name}means"], learned[f"{name}covariances"]
             moved = change.matrix @ covariances @ change.matrix.T
             # A weight that is wholly new is as unsure as one is beforehand, an interpolated one as those that it lies between.
-            beforehand = np.full(len(covariances), variance)
-            beforehand[:1] = kernel.COMMON if not name else variance
+            beforehand = np.full(len(covariances), own)
+            beforehand[:1] = common
             between = np.diagonal(covariances, axis1=1, axis2=2) @ shares.T / np.maximum(total, 1e-300)
             unsure = np.where(total > 0.0, between, beforehand[:, None] * self._prior())
             moved[:, diagonal, diagonal] += change.fresh * unsure
-            setattr(self, f"{name}_means", np.ascontiguousarray(means @ change.matrix.T))
-            setattr(self, f"{name}_covariances", np.ascontiguousarray(moved))
+            learned[f"{name}means"] = np.ascontiguousarray(means @ change.matrix.T)
+            learned[f"{name}covariances"] = np.ascontiguousarray(moved)
+        self._learned = learned
         self._work()
 
     def _fits(self, width: int) -> bool:
         """Whether all is as wide as the features were: not so if an interrupt struck while they changed."""
-        wide = (self._means, self._covariances, self._cost_means, self._cost_covariances)
-        return len(self._gain) == width and all(part.shape[-1] == width for part in wide)
+        return len(self._gain) == width and int(self._learned["means"].shape[-1]) == width
 
     def _active(self, row: Floats) -> int:
         if not self._fits(self.features.width):
             self.begin()
-        return self.features.active(row, self._index, self._value)
+        return self.features.active(row)
 
     def cheapest(self, row: Floats, price: float, width: float, allowed: Mask | None) -> int:
         """The arm with the least cost − price·(success, so many deviations up)."""
-        count, menu = self._active(row), self._opened()
+        count, menu, features = self._active(row), self._opened(), self.features
         costs = self._costs(count, width)
         mask = kernel.EVERY_ARM if allowed is None else allowed
         if self._compiled:
             return int(
                 compiled(kernel.cheapest)(
-                    self._index, self._value, count, self._slots, self._offsets, self._means, self._covariances,
-                    self.part, costs, price, width, int(menu.has_nothing), self._best, mask,
+                    features.indices, features.values, count, self._slots, self._offsets, self._learned["means"],
+                    self._learned["covariances"], self.part, costs, price, width, int(menu.has_nothing), self._best, mask,
                 )
             )  # fmt: skip
         odds, variance = self._odds(count)
@@ -207,18 +203,23 @@ class LogisticModel:
 
     def learn(self, row: Floats, arm: int, success: float, cost: float | None) -> float:
         """Take in an outcome of an interior arm; what was expected of it."""
-        count = self._active(row)
+        count, features = self._active(row), self.features
         slot = self._slot(arm)
         if self._priced and cost is not None and slot:
             self._learn_cost(count, slot, cost)
         if self._compiled:
             return float(
                 compiled(kernel.learn)(
-                    self._index, self._value, count, arm, success, self._slots, self._offsets, self._means,
-                    self._covariances, self.part, self._gain, self.features.width,
+                    features.indices, features.values, count, arm, success, self._slots, self._offsets,
+                    self._learned["means"], self._learned["covariances"], self.part, self._gain, features.width,
                 )
             )  # fmt: skip
-        return self._learn_plainly(count, arm, slot, success)
+        odds, variance = self._odds(count)
+        chance = float(_squash(odds[arm]))
+        curve = chance * (1.0 - chance)
+        scale = 1.0 / (1.0 + curve * float(variance[arm]))
+        self._move(count, slot, scale * (success - chance), curve * scale)
+        return kernel.expected(float(odds[arm]), float(variance[arm]))
 
     def amend(self, row: Floats, arm: int, success: float) -> None:
         """Take back a failure that was none: the step that a success would have made further, and nothing more certain."""
@@ -234,77 +235,65 @@ class LogisticModel:
         """The arrays that `context_calls.ContextPlace` names, by these names."""
         if not self._fits(self.features.width):
             self.begin()
-        kinds, first, counts, starts, knots = self.features.layout
-        return {
-            "kinds": kinds, "first": first, "counts": counts, "starts": starts, "knots": knots, "index": self._index,
-            "value": self._value, "arm_rows": self._slots, "offsets": self._offsets, "costs": self._known,
-            "means": self._means, "covariances": self._covariances, "noise": self._noise,
-            "cost_means": self._cost_means, "cost_covariances": self._cost_covariances, "cost_told": self._told,
-            "lower": self._lower, "gain": self._gain, "used": self._used,
+        features = self.features
+        arrays = {
+            **features.layout._asdict(), **self._learned, "index": features.indices, "value": features.values,
+            "arm_rows": self._slots, "offsets": self._offsets, "costs": self._known,
+            "lower": np.zeros(len(self._slots)), "gain": self._gain, "used": self._used,
         }  # fmt: skip
+        arrays["cost_told"] = arrays.pop("told")
+        return arrays
 
     # --- without a compiler: whole arrays at a time
 
     def _odds(self, count: int) -> tuple[Floats, Floats]:
-        index, value, slots = self._index[:count], self._value[:count], self._slots
-        part = self._covariances[: self._rows][:, index[:, None], index]
-        along = self._means[: self._rows][:, index] @ value
+        index, value, slots = self.features.indices[:count], self.features.values[:count], self._slots
+        part = self._learned["covariances"][: self._rows][:, index[:, None], index]
+        along = self._learned["means"][: self._rows][:, index] @ value
         around = np.maximum(np.einsum("kab,a,b->k", part, value, value), 0.0)
         own = np.where(slots > 0, along[slots], 0.0)
         unknown = kernel.OWN * (1.0 + self.part * float(value[1:] @ value[1:]))
         wide = np.where(slots > 0, around[slots], unknown)
         return self._offsets + along[0] + own, around[0] + wide
 
-    def _learn_plainly(self, count: int, arm: int, slot: int, success: float) -> float:
-        odds, variance = self._odds(count)
-        chance = float(_squash(odds[arm]))
-        curve = chance * (1.0 - chance)
-        scale = 1.0 / (1.0 + curve * float(variance[arm]))
-        self._move(count, slot, scale * (success - chance), curve * scale)
-        return kernel.expected(float(odds[arm]), float(variance[arm]))
-
     def _move(self, count: int, slot: int, step: float, shrink: float) -> None:
         """As `context.logistic.move`, for what all arms share and for the arm's own."""
+        means, covariances = self._learned["means"], self._learned["covariances"]
         for row in {0, slot}:
-            gain = self._covariances[row][:, self._index[:count]] @ self._value[:count]
-            self._means[row] += step * gain
+            gain = covariances[row][:, self.features.indices[:count]] @ self.features.values[:count]
+            means[row] += step * gain
             if shrink:
-                self._covariances[row] -= shrink * np.outer(gain, gain)
+                covariances[row] -= shrink * np.outer(gain, gain)
 
     # --- costs that the menu does not know
 
     def _costs(self, count: int, width: float) -> Floats:
         if not self._priced:
             return self._known
-        costs = self._known.copy()
+        costs, learned = self._known.copy(), self._learned
         run = compiled(kernel.costs_of) if self._compiled else kernel.costs_of
         run(
-            self._index, self._value, count, self._slots, self._cost_means, self._cost_covariances, self._noise,
-            self._opened().max_cost, width, costs,
+            self.features.indices, self.features.values, count, self._slots, learned["cost_means"],
+            learned["cost_covariances"], learned["noise"], self._opened().max_cost, width, costs,
         )  # fmt: skip
         return costs
 
     def _learn_cost(self, count: int, slot: int, cost: float) -> None:
+        features, learned = self.features, self._learned
         run = compiled(kernel.learn_cost) if self._compiled else kernel.learn_cost
         run(
-            self._index, self._value, count, slot, cost, float(self._told[slot]), self._cost_means,
-            self._cost_covariances, self._noise, kernel.NOISE * self._opened().max_cost ** 2, self._gain, self.features.width,
+            features.indices, features.values, count, slot, cost, float(learned["told"][slot]), learned["cost_means"],
+            learned["cost_covariances"], learned["noise"], kernel.NOISE * self._opened().max_cost ** 2, self._gain,
+            features.width,
         )  # fmt: skip
-        self._told[slot] += 1.0
+        learned["told"][slot] += 1.0
 
     def _slot(self, arm: int) -> int:
         """The row of an arm, which gets one when it is first played; 0 if there is no room for another."""
         if self._slots[arm] == 0 and (self._rows + 1) * self.features.width**2 <= MOST_ROOM:
-            if self._rows == len(self._means):
-                more, wide = self._room(len(self._means), kernel.OWN)
-                self._means = np.concatenate([self._means, more])
-                self._covariances = np.concatenate([self._covariances, wide])
-                if self._priced:
-                    more, wide = self._room(len(self._cost_means), 1.0)
-                    self._cost_means = np.concatenate([self._cost_means, more])
-                    self._cost_covariances = np.concatenate([self._cost_covariances, wide])
-                    self._noise = np.concatenate([self._noise, np.full(len(more), 0.25 * self._opened().max_cost ** 2)])
-                    self._told = np.concatenate([self._told, np.zeros(len(more))])
+            if self._rows == len(self._learned["means"]):
+                more = self._fresh(self._rows)
+                self._learned = {name: np.concatenate([rows, more[name]]) for name, rows in self._learned.items()}
                 self.made += 1
             self._slots[arm] = self._rows
             self._used[0] += 1.0
@@ -353,12 +342,7 @@ class LogisticModel:
         return {
             "features": self.features.state(),
             "slots": [[int(arm), int(self._slots[arm])] for arm in np.flatnonzero(self._slots)],
-            "means": self._means[: self._rows].tolist(),
-            "covariances": self._covariances[: self._rows].tolist(),
-            "cost_means": self._cost_means[: self._rows].tolist(),
-            "cost_covariances": self._cost_covariances[: self._rows].tolist(),
-            "noise": self._noise[: self._rows].tolist(),
-            "told": self._told[: self._rows].tolist(),
+            **{name: rows[: self._rows].tolist() for name, rows in self._learned.items()},
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
@@ -367,22 +351,19 @@ class LogisticModel:
             raise StateError("the model that was saved is not the one that comes with suffice: pass it as model=...")
         self.features = Features.from_state(state["features"])
         self.begin()
-        menu, width, rows = self._opened(), self.features.width, len(state["slots"]) + 1
-        arms = [int(arm) for arm, _ in state["slots"]]
+        menu, rows = self._opened(), len(state["slots"]) + 1
+        slots = {int(arm): int(slot) for arm, slot in state["slots"]}
         inside = range(menu.arms)[menu.interior]
-        if sorted(int(slot) for _, slot in state["slots"]) != list(range(1, rows)) or len({*arms}) != rows - 1:
+        if sorted(slots.values()) != list(range(1, rows)):
             raise StateError("slots must give each option that was played a row of its own")
-        if not all(arm in inside for arm in arms):
+        if not all(arm in inside for arm in slots):
             raise StateError(f"slots must belong to options from {inside.start} to {inside.stop - 1}")
-        for arm, slot in state["slots"]:
-            self._slots[int(arm)] = int(slot)
+        for arm, slot in slots.items():
+            self._slots[arm] = slot
         self._used[0] = rows
-        self._means = _numbers(state, "means", (rows, width))
-        self._covariances = _numbers(state, "covariances", (rows, width, width))
-        if self._priced:
-            self._cost_means = _numbers(state, "cost_means", (rows, width))
-            self._cost_covariances = _numbers(state, "cost_covariances", (rows, width, width))
-            self._noise, self._told = _numbers(state, "noise", (rows,)), _numbers(state, "told", (rows,))
+        for name, fresh in self._learned.items():
+            if len(fresh):  # nothing is kept of costs where none are told
+                self._learned[name] = _numbers(state, name, (rows, *fresh.shape[1:]))
 
 
 def _numbers(state: Mapping[str, Any], name: str, shape: tuple[int, ...]) -> Floats:

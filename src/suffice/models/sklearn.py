@@ -55,7 +55,7 @@ class SklearnModel(Adapter):
     def _begin(self) -> None:
         self._fitted: list[Any] = [None] * len(self.menu.options)
         self._waiting: list[list[tuple[Floats, bool]]] = [[] for _ in self.menu.options]
-        self._both = [[False, False] for _ in self.menu.options]
+        self._labels: list[set[bool]] = [set() for _ in self.menu.options]
 
     def probabilities(self, context: Any) -> list[float]:
         """What each arm's classifier gives."""
@@ -69,7 +69,7 @@ class SklearnModel(Adapter):
         return self._chance(place, self.features.vector(row)[np.newaxis, 1:])
 
     def _chance(self, place: int, vector: Floats) -> float:
-        if self._fitted[place] is None or not all(self._both[place]):
+        if len(self._labels[place]) < 2:
             return math.nan  # of one class alone a classifier is certain after one outcome
         model = self._fitted[place]
         with np.errstate(all="ignore"):
@@ -119,8 +119,7 @@ class SklearnModel(Adapter):
         labels = np.array([success for _, success in self._waiting[place]])
         with np.errstate(all="ignore"):  # naive Bayes divides by the variance of a feature that never varies
             self._fitted[place].partial_fit(vectors, labels, classes=CLASSES)
-        for label in labels.tolist():
-            self._both[place][int(label)] = True
+        self._labels[place].update(labels.tolist())
         self._waiting[place] = []
 
     def _clone(self, place: int) -> Any:

@@ -65,8 +65,8 @@ class Certificate:
         account = replace(account)
         grow(account)
         least, most = failure_rate(account)
-        owed, bound, ahead = debt(account), debt_bound(account), surplus_bound(account)
-        holds = owed <= bound
+        owed, (behind, ahead) = debt(account), _bounds_of(account)
+        holds = owed <= debt_bound(account)
         failed = _failed(promise, account.safe_failures, least, holds)
         successes = total(account, account.successes)
         return Certificate(
@@ -75,8 +75,8 @@ class Certificate:
             successes=as_number(successes),
             rate=successes / WHOLE / account.outcomes if account.outcomes else None,
             debt=owed / WHOLE,
-            debt_at_most=bound / WHOLE,
-            ahead_at_most=math.inf if ahead is None else ahead / WHOLE,
+            debt_at_most=behind,
+            ahead_at_most=ahead,
             pending=pending,
             forgiven=account.forgiven / WHOLE,
             expired=account.expired,
@@ -134,12 +134,7 @@ class Certificate:
 
         So they held then, too, unless more plays of everything were lost then than are now: add those to `debt_at_most`.
         """
-        found = []
-        for told in tolds:
-            earlier = at_outcomes(self.account, told)
-            ahead = surplus_bound(earlier)
-            found.append((debt_bound(earlier) / WHOLE, math.inf if ahead is None else ahead / WHOLE))
-        return found
+        return [_bounds_of(at_outcomes(self.account, told)) for told in tolds]
 
     def window(self, length: int) -> float:
         """The most failures beyond the allowed ones that any window of so many outcomes can hold."""
@@ -251,6 +246,12 @@ class Certificate:
             "What to do: find out why everything failed; if that is its nature, declare everything_success="
             f"{math.floor(honest * 10**digits) / 10**digits:.{digits}f} or so, and expect to pay more."
         )
+
+
+def _bounds_of(account: Account) -> tuple[float, float]:
+    """The most successes owed, and the most by which they may run ahead."""
+    ahead = surplus_bound(account)
+    return debt_bound(account) / WHOLE, math.inf if ahead is None else ahead / WHOLE
 
 
 def _failed(promise: Promise, failures: int, least: float, holds: bool) -> bool:

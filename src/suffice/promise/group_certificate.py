@@ -42,17 +42,15 @@ class Together(Certificate):
             return said
         status = self.status  # of a group: what others have banked says nothing of it
         if status in WRONG:
-            return self._named(WRONG[status], [name for name, part in self.groups.items() if part.status == status])
+            names = [name for name, part in self.groups.items() if part.status == status]
+            listed = ", ".join(repr(name) for name in names[:LISTED]) + (", ..." if len(names) > LISTED else "")
+            return (
+                f"{WRONG[status]} in {len(names):,} of {len(self.groups):,} groups ({listed}): {percent(self.rate)} of "
+                f"{self.told:,} succeeded (target {percent(self.target)}). Ask for the certificate of such a group."
+            )
         if self.breaches or len(self.groups) == 1:
             return said
         return f"{said.rstrip('.')}, in each of {len(self.groups):,} groups."
-
-    def _named(self, what: str, names: list[str]) -> str:
-        listed = ", ".join(repr(name) for name in names[:LISTED]) + (", ..." if len(names) > LISTED else "")
-        return (
-            f"{what} in {len(names):,} of {len(self.groups):,} groups ({listed}): {percent(self.rate or 0.0)} of "
-            f"{self.told:,} succeeded (target {percent(self.target)}). Ask for the certificate of such a group."
-        )
 
     def _bounds(self) -> list[str]:
         furthest = max(self.groups, key=lambda name: self.groups[name].debt)
@@ -82,13 +80,9 @@ def _called(name: str) -> str:
 
 
 def of_all(own: Certificate, parts: Mapping[str, Certificate]) -> Together:
-    """The certificate of all groups and, if there were any, of the decisions without one."""
-    return together({"": own, **parts} if own.told or own.pending or own.unaudited else parts)
-
-
-def together(parts: Mapping[str, Certificate]) -> Together:
-    """The certificate of groups that share one menu and one target."""
-    some = list(parts.values())
+    """The certificate of all groups and, if there were any, of the decisions without one: of one menu and one target."""
+    groups = {"": own, **parts} if own.told or own.pending or own.unaudited else dict(parts)
+    some = list(groups.values())
     account = _sum([part.account for part in some])
     least, most = failure_rate(account)
     first = some[0]
@@ -110,7 +104,7 @@ def together(parts: Mapping[str, Certificate]) -> Together:
         sound=all(part.sound for part in some),
         promise=first.promise,
         account=account,
-        groups=dict(parts),
+        groups=groups,
         **summed,
     )
 
