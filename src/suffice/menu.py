@@ -65,6 +65,21 @@ class Menu:
     ['no answer', 'small', 'large', 'ask a person']
     """
 
+    __slots__ = (
+        "_all",
+        "_arm_of",
+        "arms",
+        "contains",
+        "costs",
+        "everything",
+        "everything_success",
+        "has_nothing",
+        "kind",
+        "max_cost",
+        "nothing",
+        "options",
+    )
+
     def __init__(
         self,
         options: Sequence[Any] | Mapping[Any, float],
