@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Annotated, Any, Literal, TypeVar
 
 import pydantic_core
-from pydantic import AfterValidator, ConfigDict, Field, PrivateAttr, ValidationError, WithJsonSchema
+from pydantic import AfterValidator, Field, PrivateAttr, ValidationError, WithJsonSchema
 
 from suffice.errors import InvalidArgument, SufficeError, shown
 from suffice.learning.custom_learner import KAPPA
@@ -18,7 +18,7 @@ from suffice.options import key
 from suffice.selector.selector import Selector
 from suffice.service.plans.faults import refuse
 from suffice.service.plans.menus import AnyForm
-from suffice.service.plans.values import Body, Counting, Positive, Start, Target, Whole, as_share
+from suffice.service.plans.values import Body, Counting, Positive, Start, Target, Whole, as_share, examples
 from suffice.service.records import Limits
 
 Made = TypeVar("Made")
@@ -48,18 +48,9 @@ EXAMPLE: dict[str, Any] = {
 class Plan(Body):
     """What a selector is made from: the arguments of `suffice.Selector`, in JSON's terms."""
 
-    model_config = ConfigDict(
-        title="Plan",
-        json_schema_extra={
-            "examples": [
-                EXAMPLE,
-                {
-                    "menu": {"kind": "top_k", "ks": [5, 10, 20, 50], "classes": 100},
-                    "target": 0.95,
-                    "expire_after": 3600,
-                },
-            ]
-        },
+    model_config = examples(
+        EXAMPLE,
+        {"menu": {"kind": "top_k", "ks": [5, 10, 20, 50], "classes": 100}, "target": 0.95, "expire_after": 3600},
     )
     form: AnyForm = Field(alias="menu", description="What may be chosen.")
     target: Target = Field(
