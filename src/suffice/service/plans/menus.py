@@ -177,7 +177,8 @@ class Grid(Form):
 
     def arguments(self) -> dict[str, Any]:
         given = super().arguments()
-        return given | given.pop("axes")
+        axes: dict[str, Any] = given.pop("axes")
+        return given | axes
 
 
 class Intervals(Form):
