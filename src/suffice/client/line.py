@@ -15,13 +15,15 @@ from typing import Any, Final, TypeVar
 import httpx
 
 from suffice.checks import whole
-from suffice.client.breaker import Breaker
+from suffice.client.breaker import Breaker, Clock
 from suffice.client.outbox import Outbox
 from suffice.client.problems import heard
 from suffice.client.wire import Request
 from suffice.errors import InvalidArgument, SufficeError, Unreachable, shown
 
 T = TypeVar("T")
+Send = Callable[[Request], Awaitable[httpx.Response]]
+Wait = Callable[[float], Awaitable[object]]
 
 FIRST: Final = 0.2  # seconds before the first retry, at most; twice as long before each further one
 LONGEST: Final = 2.0
@@ -35,15 +37,7 @@ class Line:
     """What all selectors of a client share."""
 
     def __init__(
-        self,
-        address: str,
-        send: Callable[[Request], Awaitable[httpx.Response]],
-        wait: Callable[[float], Awaitable[object]],
-        *,
-        fallback: str | None,
-        retries: int,
-        keep: int,
-        clock: Callable[[], float],
+        self, address: str, send: Send, wait: Wait, *, fallback: str | None, retries: int, keep: int, clock: Clock
     ) -> None:
         if fallback not in (None, "everything"):
             raise InvalidArgument(f'fallback must be "everything" or None, got {shown(fallback)}')

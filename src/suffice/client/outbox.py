@@ -49,6 +49,11 @@ class Outbox:
     def __len__(self) -> int:
         return len(self._kept) + self._away
 
+    @property
+    def dropped(self) -> int:
+        """How many were let go for want of room."""
+        return self._dropped
+
     def add(self, outcomes: Iterable[Outcome]) -> bool:
         """Keep them. Whether it has to be said, once, that older ones were dropped."""
         with self._lock:

@@ -36,7 +36,7 @@ FORBIDDEN: Final = 403
 
 
 class AsyncRemoteSelector:
-    """A selector that a service keeps, to be awaited; each method as in `RemoteSelector`. Made by `AsyncClient.selector`.
+    """A selector that a service keeps, to be awaited; ask and tell as with `Selector`. Made by `AsyncClient.selector`.
 
     Safe to use from many threads.
     """
@@ -123,7 +123,11 @@ class AsyncRemoteSelector:
         context: Any = None,
         group: str | None = None,
     ) -> Decision:
-        """What to do now."""
+        """What to do now; as `Selector.ask`.
+
+        Where the service cannot be reached and there is a fallback, it is everything, with the id UNASKED: telling how that
+        one went changes nothing.
+        """
         wish = bodies.wish(self._menu, available, audit, group)
         if context is not None:
             wish["context"] = bodies.context(context)
@@ -138,7 +142,11 @@ class AsyncRemoteSelector:
         contexts: Iterable[Any] | None = None,
         group: str | None = None,
     ) -> list[Decision]:
-        """So many decisions at once, a thousand per request."""
+        """So many decisions at once, a thousand per request; as `Selector.ask_many`.
+
+        An error after the first thousand holds those that had come, in its attribute `decisions`. Where the service cannot
+        be reached any more and there is a fallback, the rest are everything.
+        """
         many = whole("count", count, 0)
         wish = bodies.wish(self._menu, available, audit, group)
         wishes: Iterable[tuple[dict[str, Any], int]]
@@ -186,13 +194,22 @@ class AsyncRemoteSelector:
     # --- tell
 
     async def tell(self, decision: Decision | int, success: float, cost: float | None = None) -> None:
-        """How a decision went."""
+        """How a decision went; as `Selector.tell`, but telling the same again is no error.
+
+        Another outcome for a decision that was told raises `AlreadyTold`. Where the service cannot be reached and there is a
+        fallback, the outcome is kept and sent before one of the next calls that get through.
+        """
         outcome = bodies.outcome(self._key, self._menu, decision, success, cost)
         if outcome is not None:
             await self._deliver([outcome])
 
     async def tell_many(self, outcomes: Iterable[Sequence[Any]]) -> None:
-        """Tell many outcomes, each (decision, success) or (decision, success, cost), a thousand per request."""
+        """Tell many outcomes, each (decision, success) or (decision, success, cost), a thousand per request.
+
+        What can be seen to be wrong from here is raised before any is sent. Then each counts on its own: once all were
+        sent, an error names those that the service refused (`failed`: decision to reason), and all others are counted. An
+        error half-way names all that are not known to be counted there. Telling all of them again is safe.
+        """
         found = [bodies.outcome(self._key, self._menu, *item) for item in bodies.listed(outcomes)]
         counted = [one for one in found if one is not None]
         seen: set[int] = set()
@@ -257,12 +274,12 @@ class AsyncRemoteSelector:
         return await self._line.call(Request("GET", f"{self._path}/insight"), replies.insight)
 
     async def archive(self) -> Standing:
-        """Archive it: it can no longer be asked, and still be told."""
+        """Archive it: it can no longer be asked, and still be told. `Client.selector` with the same plan brings it back."""
         await self._prepare()
         return await self._line.call(Request("DELETE", self._path), replies.standing)
 
     async def flush(self) -> None:
-        """Send the outcomes that are kept."""
+        """Send the outcomes that are kept. Raises if they cannot be sent, or if some are refused."""
         await flush(self._line, self._name)
 
 

@@ -2,9 +2,10 @@
 
 import time
 import warnings
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import Callable, Coroutine
 from fractions import Fraction
-from typing import Any, Literal, Self, TypeVar, Unpack
+from functools import wraps
+from typing import Any, Concatenate, Literal, ParamSpec, Self, TypeVar, Unpack
 
 import httpx
 
@@ -13,12 +14,11 @@ from suffice.client.bodies import Settings
 from suffice.client.delivery import flush, leaving
 from suffice.client.line import Line
 from suffice.client.remote import AsyncRemoteSelector, standings
-from suffice.client.replies import RemoteCertificate, Standing
-from suffice.context.learner import Insight
+from suffice.client.replies import Standing
 from suffice.errors import ServiceProblem, SufficeWarning
 from suffice.menu import Menu
-from suffice.records import Arm, Decision
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 
@@ -141,6 +141,18 @@ class Client:
         self._sleep(seconds)
 
 
+def blocking(
+    method: Callable[Concatenate[AsyncRemoteSelector, P], Coroutine[Any, Any, T]],
+) -> Callable[Concatenate["RemoteSelector", P], T]:
+    """The same method of the selector that blocks."""
+
+    @wraps(method)
+    def call(self: "RemoteSelector", /, *given: P.args, **named: P.kwargs) -> T:
+        return run(method(self._awaited, *given, **named))
+
+    return call
+
+
 class RemoteSelector:
     """A selector that a service keeps: ask and tell as with `Selector`. Made by `Client.selector`."""
 
@@ -170,77 +182,13 @@ class RemoteSelector:
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self._awaited._key}>"
 
-    def ask(
-        self,
-        *,
-        available: Iterable[Any] | None = None,
-        audit: bool = True,
-        context: Any = None,
-        group: str | None = None,
-    ) -> Decision:
-        """What to do now; as `Selector.ask`.
-
-        Where the service cannot be reached and there is a fallback, it is everything, with the id UNASKED: telling how that
-        one went changes nothing.
-        """
-        return run(self._awaited.ask(available=available, audit=audit, context=context, group=group))
-
-    def ask_many(
-        self,
-        count: int,
-        *,
-        available: Iterable[Any] | None = None,
-        audit: bool = True,
-        contexts: Iterable[Any] | None = None,
-        group: str | None = None,
-    ) -> list[Decision]:
-        """So many decisions at once, a thousand per request; as `Selector.ask_many`.
-
-        An error after the first thousand holds those that had come, in its attribute `decisions`. Where the service cannot
-        be reached any more and there is a fallback, the rest are everything.
-        """
-        return run(self._awaited.ask_many(count, available=available, audit=audit, contexts=contexts, group=group))
-
-    def tell(self, decision: Decision | int, success: float, cost: float | None = None) -> None:
-        """How a decision went; as `Selector.tell`, but telling the same again is no error.
-
-        Another outcome for a decision that was told raises `AlreadyTold`. Where the service cannot be reached and there is a
-        fallback, the outcome is kept and sent before one of the next calls that get through.
-        """
-        run(self._awaited.tell(decision, success, cost))
-
-    def tell_many(self, outcomes: Iterable[Sequence[Any]]) -> None:
-        """Tell many outcomes, each (decision, success) or (decision, success, cost), a thousand per request.
-
-        What can be seen to be wrong from here is raised before any is sent. Then each counts on its own: once all were
-        sent, an error names those that the service refused (`failed`: decision to reason), and all others are counted. An
-        error half-way names all that are not known to be counted there. Telling all of them again is safe.
-        """
-        run(self._awaited.tell_many(outcomes))
-
-    def certificate(self, group: str | None = None) -> RemoteCertificate:
-        """What is promised, whether it is so, and if not, why and what to do: of one group, or of all there is."""
-        return run(self._awaited.certificate(group))
-
-    def arms(self, most: int | None = None) -> list[Arm]:
-        """A row per arm: how often it was played, how it did, and what is certain of it.
-
-        `most`: only so many, those played most often first.
-        """
-        return run(self._awaited.arms(most))
-
-    def insight(self) -> Insight:
-        """What is made of contexts: whether the model is followed, how it did, what was missing."""
-        return run(self._awaited.insight())
-
-    def standing(self) -> Standing:
-        """Where it stands: told, rate, debt, pending, cost and the rest, all of one moment."""
-        return run(self._awaited.standing())
-
-    def archive(self) -> Standing:
-        """Archive it: it can no longer be asked, and still be told. `Client.selector` with the same plan brings it back."""
-        return run(self._awaited.archive())
-
-    def flush(self) -> None:
-        """Send the outcomes that are kept. Raises if they cannot be sent, or if some are refused."""
-        run(self._awaited.flush())
+    ask = blocking(AsyncRemoteSelector.ask)
+    ask_many = blocking(AsyncRemoteSelector.ask_many)
+    tell = blocking(AsyncRemoteSelector.tell)
+    tell_many = blocking(AsyncRemoteSelector.tell_many)
+    certificate = blocking(AsyncRemoteSelector.certificate)
+    arms = blocking(AsyncRemoteSelector.arms)
+    insight = blocking(AsyncRemoteSelector.insight)
+    standing = blocking(AsyncRemoteSelector.standing)
+    archive = blocking(AsyncRemoteSelector.archive)
+    flush = blocking(AsyncRemoteSelector.flush)

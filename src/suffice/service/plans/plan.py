@@ -5,7 +5,7 @@ The same plan is the same text, whatever it left to defaults.
 
 import re
 from collections.abc import Callable
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Annotated, Any, Literal, TypeVar
 
 import pydantic_core
@@ -149,10 +149,8 @@ class Plan(Body):
 
     def selector(self, **more: Any) -> Selector:
         """A new selector that follows this plan; what is passed stands in the place of what the plan says."""
-        arguments = self.model_dump(exclude={"form"})
-        arguments["target"] = as_share(self.target)
-        menu = self.menu()
-        return _built(lambda: Selector(menu, **(arguments | more)))
+        arguments = self.model_dump(exclude={"form"}) | {"target": as_share(self.target)} | more
+        return _built(partial(Selector, self.menu(), **arguments))
 
 
 def _built(build: Callable[[], Made]) -> Made:

@@ -20,7 +20,7 @@ import asyncpg
 from suffice.service.errors import StoreDown
 from suffice.service.records import Kept, Reply, Row
 from suffice.service.stores import postgres_sql as sql
-from suffice.service.stores.base import Shards, Whose, Work, too_many, whose
+from suffice.service.stores.base import Shards, Whose, Work, check_room, whose
 from suffice.service.stores.postgres_line import (
     LOST,
     SETTINGS,
@@ -80,9 +80,8 @@ class PostgresStore(Tables):
                 await connection.execute("CREATE TABLE schema_version (version INTEGER NOT NULL)")
             version = await connection.fetchval("SELECT COALESCE(MAX(version), 0) FROM schema_version")
             check_version(version, "the database")
-            for step in steps_from(version):
-                for statement in step:
-                    await connection.execute(statement)
+            for statement in steps_from(version):
+                await connection.execute(statement)
             if version < VERSION:
                 await connection.execute("DELETE FROM schema_version")
                 await connection.execute("INSERT INTO schema_version VALUES ($1)", VERSION)
@@ -134,14 +133,10 @@ class PostgresStore(Tables):
                 if work.asks and not flushed:
                     # On the line that committed them: behind another there may be a database that never had them.
                     await line.fetch(sql.FLUSH)
-            except BaseException:
-                self._drop(line)
+            except BaseException:  # nobody knows what state it is in
+                line.connection.terminate()
+                self._line = None
                 raise
-
-    def _drop(self, line: Line) -> None:
-        """Nobody knows what state it is in."""
-        line.connection.terminate()
-        self._line = None
 
     async def _ask(self, line: Line, work: Work) -> None:
         async with line.connection.transaction():
@@ -179,7 +174,7 @@ class PostgresStore(Tables):
         await self._change(sql.TURN_BACK, clock())
 
     async def overdue(self, now: float, limit: int, skip: Collection[int] = ()) -> list[tuple[int, int]]:
-        return await self._fetch(lambda *whose: whose, sql.OVERDUE, now, limit, list(skip))
+        return await self._fetch(lambda *pair: pair, sql.OVERDUE, now, limit, list(skip))
 
     async def shards(self, selectors: Collection[int], *, groups: bool = True) -> dict[Whose, Shards]:
         return by_whose(
@@ -214,8 +209,7 @@ class PostgresStore(Tables):
             for found in await line.fetch(NAMED, name):
                 return Kept(*found), False
             ((count, last),) = await line.fetch(LAST)
-            if count >= most:
-                raise too_many(most)
+            check_room(count, most)
             await line.fetch(ADD, last + 1, name, plan, at)
             return Kept(last + 1, name, plan, at), True
 

@@ -1,7 +1,8 @@
 """The tables, as SQLite and PostgreSQL both take them, and the steps from one version of them to the next."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 from dataclasses import fields
+from itertools import chain
 from operator import attrgetter
 from typing import Any, Final
 
@@ -78,9 +79,9 @@ def check_version(found: int, where: str) -> None:
         )
 
 
-def steps_from(found: int) -> Sequence[tuple[str, ...]]:
+def steps_from(found: int) -> Iterator[str]:
     """What takes a store of this version to the present one; 0: there is nothing in it."""
-    return STEPS[max(0, found - REFUSED) :]
+    return chain.from_iterable(STEPS[max(0, found - REFUSED) :])
 
 
 # The fields of these records are the columns of their tables, in order.

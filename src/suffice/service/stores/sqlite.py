@@ -19,21 +19,9 @@ from typing import Any, Final
 from suffice.service.errors import StoreDown, StoreInUse
 from suffice.service.records import Kept, Reply, Row
 from suffice.service.shards import write
-from suffice.service.stores.base import Changes, Shards, Whose, Work, too_many, whose
+from suffice.service.stores import schema
+from suffice.service.stores.base import Changes, Shards, Whose, Work, check_room, whose
 from suffice.service.stores.locking import FileLock
-from suffice.service.stores.schema import (
-    GAVE,
-    ROW,
-    SELECTOR,
-    SETTLED,
-    TABLES,
-    VERSION,
-    check_version,
-    reply_values,
-    row_values,
-    settled_values,
-    steps_from,
-)
 from suffice.service.stores.tables import ADD, LAST, NAMED, Got, Tables, by_whose
 
 SHARD: Final = 0
@@ -42,14 +30,16 @@ MANY: Final = 500  # values in one query
 
 COUNTERS: Final = "SELECT selector, grp, shard, counts FROM counters WHERE selector = ?"
 COUNTERS_OF: Final = COUNTERS + " AND grp = ?"
-INSERT: Final = f"INSERT INTO decisions ({ROW}) VALUES ({', '.join('?' * len(TABLES['decisions']))})"
-UPDATE: Final = f"UPDATE decisions SET {', '.join(f'{one} = ?' for one in SETTLED[:-2])} WHERE selector = ? AND id = ?"
+INSERT: Final = f"INSERT INTO decisions ({schema.ROW}) VALUES ({', '.join('?' * len(schema.TABLES['decisions']))})"
+UPDATE: Final = (
+    f"UPDATE decisions SET {', '.join(f'{one} = ?' for one in schema.SETTLED[:-2])} WHERE selector = ? AND id = ?"
+)
 
 
 class SqliteStore(Tables):
     """Tables in a file."""
 
-    selectors_query = f"""SELECT {SELECTOR} FROM selectors WHERE name > $1 AND ($2 OR archived IS NULL)
+    selectors_query = f"""SELECT {schema.SELECTOR} FROM selectors WHERE name > $1 AND ($2 OR archived IS NULL)
         AND instr(name, $3) ORDER BY name LIMIT $4"""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -101,11 +91,10 @@ class SqliteStore(Tables):
 
     def _migrate(self, writer: sqlite3.Connection) -> None:
         version = writer.execute("PRAGMA user_version").fetchone()[0]
-        check_version(version, str(self.path))
-        for step in steps_from(version):
-            for statement in step:
-                writer.execute(statement)
-        writer.execute(f"PRAGMA user_version = {VERSION}")
+        schema.check_version(version, str(self.path))
+        for statement in schema.steps_from(version):
+            writer.execute(statement)
+        writer.execute(f"PRAGMA user_version = {schema.VERSION}")
 
     async def close(self) -> None:
         for pool, connection in ((self._reading, self._read), (self._writing, self._write)):
@@ -175,20 +164,16 @@ class SqliteStore(Tables):
             _write(writer, work.tell(SHARD, by_whose(_each(writer, COUNTERS_OF, whose(work, rows.values()))), rows))
 
     async def events(self, selector: int, seen: Mapping[int, int], limit: int) -> list[Row]:
-        query = f"""SELECT {ROW} FROM decisions WHERE selector = :selector AND shard = :shard AND seq > :after
-            UNION ALL SELECT {GAVE} FROM decisions WHERE selector = :selector AND gave_shard = :shard AND gave_seq > :after
-            ORDER BY seq LIMIT :limit"""
-
-        def look(db: sqlite3.Connection) -> list[Row]:
-            # One shard is ours; a copy of a database has those of others.
-            shards = db.execute("SELECT shard FROM counters WHERE selector = ? AND grp = ''", (selector,)).fetchall()
-            found: list[Row] = []
-            for (shard,) in shards:
-                values = {"selector": selector, "shard": shard, "after": seen.get(shard, 0), "limit": limit}
-                found += [Row(*values) for values in db.execute(query, values)]
-            return found
-
-        return await self._look(look)
+        query = f"""SELECT {schema.ROW} FROM decisions WHERE selector = ? AND shard = ? AND seq > ?
+            UNION ALL SELECT {schema.GAVE} FROM decisions WHERE selector = ? AND gave_shard = ? AND gave_seq > ?
+            ORDER BY seq LIMIT ?"""
+        found: list[Row] = []
+        # One shard is ours; a copy of a database has those of others.
+        own = "SELECT shard FROM counters WHERE selector = ? AND grp = ''"
+        for shard in await self._fetch(int, own, selector):
+            place = (selector, shard, seen.get(shard, 0))
+            found += await self._fetch(Row, query, *place, *place, limit)
+        return found
 
     async def set_clock(self, clock: Callable[[], float]) -> None:
         query = """UPDATE decisions SET due = :now + (due - asked), asked = :now
@@ -198,7 +183,7 @@ class SqliteStore(Tables):
     async def overdue(self, now: float, limit: int, skip: Collection[int] = ()) -> list[tuple[int, int]]:
         query = f"""SELECT selector, id FROM decisions WHERE state = 0 AND due IS NOT NULL AND due < ?
             AND selector NOT IN ({", ".join("?" * len(skip))}) ORDER BY due LIMIT ?"""
-        return await self._fetch(lambda *whose: whose, query, now, *skip, limit)
+        return await self._fetch(lambda *pair: pair, query, now, *skip, limit)
 
     async def shards(self, selectors: Collection[int], *, groups: bool = True) -> dict[Whose, Shards]:
         query = COUNTERS + ("" if groups else " AND grp = ''")
@@ -212,8 +197,7 @@ class SqliteStore(Tables):
             if found is not None:
                 return Kept(*found), False
             count, last = writer.execute(LAST).fetchone()
-            if count >= most:
-                raise too_many(most)
+            check_room(count, most)
             writer.execute(_marked(ADD), (last + 1, name, plan, at))
             return Kept(last + 1, name, plan, at), True
 
@@ -238,15 +222,15 @@ def _rows(db: sqlite3.Connection, wanted: list[tuple[int, int]]) -> dict[tuple[i
         for start in range(0, len(ids), MANY):
             some = ids[start : start + MANY]
             marks = ", ".join("?" * len(some))
-            query = f"SELECT {ROW} FROM decisions WHERE selector = ? AND id IN ({marks})"
+            query = f"SELECT {schema.ROW} FROM decisions WHERE selector = ? AND id IN ({marks})"
             for values in db.execute(query, (selector, *some)):
                 found[(values[0], values[1])] = Row(*values)
     return found
 
 
 def _write(db: sqlite3.Connection, changes: Changes) -> None:
-    db.executemany(INSERT, map(row_values, changes.asked))
-    db.executemany(UPDATE, map(settled_values, changes.settled))
+    db.executemany(INSERT, map(schema.row_values, changes.asked))
+    db.executemany(UPDATE, map(schema.settled_values, changes.settled))
     db.executemany(
         """INSERT INTO counters (selector, grp, shard, counts) VALUES (?, ?, 0, ?)
             ON CONFLICT (selector, grp, shard) DO UPDATE SET counts = excluded.counts""",
@@ -256,5 +240,5 @@ def _write(db: sqlite3.Connection, changes: Changes) -> None:
         """INSERT INTO replies (selector, idempotency_key, digest, answer, at) VALUES (?, ?, ?, ?, ?)
             ON CONFLICT (selector, idempotency_key) DO UPDATE
             SET digest = excluded.digest, answer = excluded.answer, at = excluded.at""",
-        map(reply_values, changes.replies),
+        map(schema.reply_values, changes.replies),
     )
