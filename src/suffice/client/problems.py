@@ -54,7 +54,16 @@ def heard(answer: httpx.Response, read: Callable[[Any], T]) -> T:
     """
     status = answer.status_code
     if 200 <= status < 300:
-        return _understood(answer, read)
+        try:
+            return read(json.loads(answer.content))
+        except SufficeError:
+            raise
+        except STRANGE:
+            raise Unreachable(
+                "url must be that of a suffice service: what answered there is something else, or a version that is not "
+                "understood",
+                status=status,
+            ) from None
     detail, request = detail_of(answer)
     if is_refusal(answer):
         kind = ANSWERS.get(status, ServiceProblem)
@@ -70,19 +79,6 @@ def heard(answer: httpx.Response, read: Callable[[Any], T]) -> T:
 def is_refusal(answer: httpx.Response) -> bool:
     """Whether asking again would get the same answer. 429 is a limit that is there to stay, unless it says when to come."""
     return 400 <= answer.status_code < 500 and not (answer.status_code == 429 and "Retry-After" in answer.headers)
-
-
-def _understood(answer: httpx.Response, read: Callable[[Any], T]) -> T:
-    try:
-        return read(json.loads(answer.content))
-    except SufficeError:
-        raise
-    except STRANGE:
-        raise Unreachable(
-            "url must be that of a suffice service: what answered there is something else, or a version that is not "
-            "understood",
-            status=answer.status_code,
-        ) from None
 
 
 def detail_of(answer: httpx.Response) -> tuple[str, str | None]:

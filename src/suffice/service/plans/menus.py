@@ -218,23 +218,13 @@ class Subsets(Form):
             check_size(subsets + 2, each * sum(len(name) + 4 for name in self.prices), most, "prices")
 
 
+SHOWN: Final = Menu({"small": 0.1, "large": 0.4}, everything="a person", nothing="skip")
+
+
 class Recipe(Body):
     """A menu as `Menu.recipe()` writes it down: what the Python client sends."""
 
-    model_config = examples(
-        {
-            "kind": "recipe",
-            "recipe": {
-                "kind": "options",
-                "nothing": True,
-                "everything_success": "1",
-                "options": ["skip", "small", "large", "a person"],
-                "costs": [0.1, 0.4],
-                "max_cost": 1.0,
-                "contains": None,
-            },
-        }
-    )
+    model_config = examples({"kind": "recipe", "recipe": SHOWN.recipe()})
     kind: Literal["recipe"]
     recipe: dict[str, Any] = Field(description="What `Menu.recipe()` gave.")
 

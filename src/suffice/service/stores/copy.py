@@ -10,7 +10,7 @@ from suffice.service.errors import Conflict, StoreDown
 from suffice.service.stores import open_store
 from suffice.service.stores.base import Store
 from suffice.service.stores.postgres import PostgresStore
-from suffice.service.stores.postgres_line import connected, speaking
+from suffice.service.stores.postgres_line import opened, speaking
 from suffice.service.stores.schema import TABLES, VERSION, check_version
 from suffice.service.stores.sqlite import SqliteStore
 
@@ -70,7 +70,7 @@ def _sqlite_version(store: SqliteStore) -> int:
 
 
 async def _postgres_version(store: PostgresStore) -> int:
-    async with speaking(), connected(store.url, timeout=10) as connection:
+    async with speaking(), opened(store.url, timeout=10) as connection:
         if await connection.fetchval("SELECT to_regclass('schema_version')") is None:
             raise Conflict("there is nothing of suffice in the database to be copied")
         return int(await connection.fetchval("SELECT COALESCE(MAX(version), 0) FROM schema_version"))
@@ -93,7 +93,7 @@ async def _sqlite_pages(store: SqliteStore) -> AsyncIterator[Page]:
 
 async def _postgres_pages(store: PostgresStore) -> AsyncIterator[Page]:
     async with (
-        connected(store.url) as connection,
+        opened(store.url) as connection,
         connection.transaction(isolation="repeatable_read", readonly=True),
     ):
         await connection.execute("SET LOCAL statement_timeout = 0")
@@ -114,7 +114,7 @@ async def _into_sqlite(store: SqliteStore, pages: AsyncIterator[tuple[str, Rows]
 
 
 async def _into_postgres(store: PostgresStore, pages: AsyncIterator[tuple[str, Rows]]) -> None:
-    async with connected(store.url) as connection, connection.transaction():
+    async with opened(store.url) as connection, connection.transaction():
         await connection.execute("SET LOCAL idle_in_transaction_session_timeout = 0")
         async for table, rows in pages:
             await connection.copy_records_to_table(table, records=rows, columns=list(TABLES[table]))

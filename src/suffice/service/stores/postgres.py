@@ -21,16 +21,7 @@ from suffice.service.errors import StoreDown
 from suffice.service.records import Kept, Reply, Row
 from suffice.service.stores import postgres_sql as sql
 from suffice.service.stores.base import Shards, Whose, Work, check_room, whose
-from suffice.service.stores.postgres_line import (
-    LOST,
-    SETTINGS,
-    TROUBLE,
-    Line,
-    connected,
-    said_of,
-    settings_for,
-    speaking,
-)
+from suffice.service.stores.postgres_line import LOST, SETTINGS, TROUBLE, Line, opened, said_of, settings_for, speaking
 from suffice.service.stores.schema import VERSION, check_version, steps_from
 from suffice.service.stores.tables import ADD, LAST, NAMED, Got, Tables, by_whose
 
@@ -59,7 +50,7 @@ class PostgresStore(Tables):
 
     async def open(self, *, keys_only: bool = False) -> None:
         async with speaking():
-            async with connected(self.url, timeout=10) as connection:
+            async with opened(self.url, timeout=10) as connection:
                 await self._migrate(connection)
                 self._settings = await settings_for(connection)
             self._pool = await asyncpg.create_pool(
@@ -216,14 +207,13 @@ class PostgresStore(Tables):
     @asynccontextmanager
     async def _adder(self) -> AsyncIterator[Line]:
         """One of the readers, ready to add; another if the connection that the pool had was no longer one."""
-        connection = await self._readers.acquire()
-        try:
-            try:
-                line = await Line.ready(connection, sql.ADDER)
-            except LOST:
-                await self._readers.release(connection)  # first: others may be waiting for one, too
-                connection = await self._readers.acquire()
-                line = await Line.ready(connection, sql.ADDER)
-            yield line
-        finally:
-            await self._readers.release(connection)
+        for again in (True, False):
+            async with self._readers.acquire() as connection:
+                try:
+                    line = await Line.ready(connection, sql.ADDER)
+                except LOST:
+                    if again:
+                        continue  # let go of first: others may be waiting for one, too
+                    raise
+                yield line
+                return

@@ -57,7 +57,7 @@ class Line:
 
 
 @asynccontextmanager
-async def connected(url: str, **more: Any) -> AsyncIterator[asyncpg.Connection]:
+async def opened(url: str, **more: Any) -> AsyncIterator[asyncpg.Connection]:
     """A connection of its own, closed at the end."""
     connection = await asyncpg.connect(url, server_settings=SETTINGS, **more)
     try:
