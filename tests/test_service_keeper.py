@@ -475,8 +475,7 @@ def test_what_was_learned_survives_a_restart(tmp_path: Path, postgres: Postgres)
 
         async def forget(keeper: Keeper) -> None:
             store: Any = keeper.store
-            forget = "DELETE FROM snapshots"
-            await store._change(forget if store.shared else lambda db: db.execute(forget))
+            await store._change("DELETE FROM snapshots")
 
         run(url, forget, clock)
         arms, _, history, certificate = run(url, looks, clock)
@@ -611,7 +610,7 @@ def test_a_plan_that_cannot_be_read_harms_no_other(tmp_path: Path) -> None:
             await keeper.put(name, plan(expire_after=60))
             await one(keeper, name)
         store: Any = keeper.store
-        await store._change(lambda db: db.execute("UPDATE selectors SET plan = '{}' WHERE name = 'a'"))
+        await store._change("UPDATE selectors SET plan = '{}' WHERE name = 'a'")
 
     async def look(keeper: Keeper) -> None:
         clock.now += 61

@@ -1,10 +1,12 @@
 """Clients of the decision service: its selectors as if they were in this process. Needs the extra `client`.
 
-The logic is written once, without I/O (`remote`, `line`, `outbox`, `breaker`); `sync` and `asynchronous` do its steps.
+The logic is written once, with awaits (`remote`, `delivery`, `line`). The client that blocks runs the same: it sends and
+waits before it goes on, so that nothing is ever left to be awaited.
 """
 
-from suffice.client.asynchronous import AsyncClient, AsyncRemoteSelector
+from suffice.client.asynchronous import AsyncClient
 from suffice.client.bodies import UNASKED
+from suffice.client.remote import AsyncRemoteSelector
 from suffice.client.replies import RemoteCertificate, Standing
 from suffice.client.sync import Client, RemoteSelector
 

@@ -147,7 +147,7 @@ def pieces(contexts: Sequence[T]) -> Iterator[Sequence[T]]:
 # --- tell
 
 
-def outcome(key: str, menu: Menu | None, decision: Any, success: Any, cost: Any) -> Outcome | None:
+def outcome(key: str, menu: Menu | None, decision: Any, success: Any, cost: Any = None) -> Outcome | None:
     """An outcome as it is sent; None for a decision that was made unasked, which nobody counts."""
     units, spent = success_units(success), None if cost is None else cost_told(cost)
     identity = _id(key, decision)
@@ -172,15 +172,14 @@ def _id(key: str, decision: Any) -> int:
     return identity
 
 
-def listed(outcomes: Any) -> list[tuple[Any, Any, Any]]:
-    """Outcomes as (decision, success, cost)."""
+def listed(outcomes: Any) -> list[Sequence[Any]]:
+    """Outcomes, each (decision, success) or (decision, success, cost)."""
     if not isinstance(outcomes, Iterable):
         raise InvalidArgument(f"outcomes must be a sequence of (decision, success), got {shown(outcomes)}")
-    found = []
-    for item in outcomes:
+    found = list(outcomes)
+    for item in found:
         if not isinstance(item, tuple | list) or len(item) not in (2, 3):
             raise InvalidArgument(
                 f"outcomes must hold (decision, success) or (decision, success, cost), got {shown(item)}"
             )
-        found.append((item[0], item[1], item[2] if len(item) == 3 else None))
     return found

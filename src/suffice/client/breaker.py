@@ -4,6 +4,8 @@ import threading
 from collections.abc import Callable
 from typing import Final
 
+Clock = Callable[[], float]
+
 PAUSE: Final = 1.0  # seconds between a call that failed and the next that tries
 
 
@@ -14,7 +16,7 @@ class Breaker:
     one call tries, once; the others still fail at once until it is known how that went.
     """
 
-    def __init__(self, clock: Callable[[], float]) -> None:
+    def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._lock = threading.Lock()
         self._until: float | None = None  # when the next may try; None: closed

@@ -1,4 +1,4 @@
-"""Outcomes on their way to the service: sent, or kept and sent later. No I/O."""
+"""Outcomes on their way to the service: sent, or kept and sent later."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -10,7 +10,7 @@ from suffice.client.breaker import PAUSE
 from suffice.client.line import Line, log
 from suffice.client.outbox import Outbox, Outcome
 from suffice.client.problems import refusal
-from suffice.client.steps import JSON, Request, Steps
+from suffice.client.wire import JSON, Request
 from suffice.errors import InvalidArgument, Refused, ServiceProblem, Unreachable, shown
 
 TOO_MUCH: Final = frozenset((413, 422))  # what a list that is too long, or too large, gets
@@ -23,9 +23,9 @@ def path_of(name: Any) -> str:
     return f"/v1/selectors/{quote(name, safe='')}"
 
 
-def send(
+async def send(
     line: Line, path: str, outbox: Outbox, outcomes: Sequence[Outcome], *, force: bool = False
-) -> Steps[tuple[int, list[dict[str, Any]]]]:
+) -> tuple[int, list[dict[str, Any]]]:
     """Tell the service the first of them, as many as it takes at once. How many they were, and the results that are errors.
 
     A list even of one: then a 404 speaks of the selector alone. A list that is refused as a whole is halved, until it is taken
@@ -36,7 +36,7 @@ def send(
         content = bodies.encode([outcome.body() for outcome in piece])
         request = Request("POST", f"{path}/tell", content, JSON)
         try:
-            refused = yield from line.call(request, partial(replies.refused, sent=piece), force=force)
+            refused = await line.call(request, partial(replies.refused, sent=piece), force=force)
         except ServiceProblem as problem:
             if problem.status not in TOO_MUCH:
                 raise
@@ -54,7 +54,7 @@ def _alone(outcome: Outcome, problem: ServiceProblem) -> dict[str, Any]:
     return {"decision": outcome.decision} | said
 
 
-def deliver(line: Line, name: str, outbox: Outbox, parcels: int | None = None) -> Steps[list[dict[str, Any]]]:
+async def deliver(line: Line, name: str, outbox: Outbox, parcels: int | None = None) -> list[dict[str, Any]]:
     """Send what is kept, or so many parcels of it; the results that are errors, which are logged.
 
     An outcome is let go once the service has answered for it by name, or has refused it alone. Until then it is kept,
@@ -68,9 +68,7 @@ def deliver(line: Line, name: str, outbox: Outbox, parcels: int | None = None) -
             if not parcel.outcomes:  # others have them in hand
                 break
             try:
-                parcel.arrived, found = yield from send(
-                    line, path_of(name), outbox, parcel.outcomes, force=parcels is None
-                )
+                parcel.arrived, found = await send(line, path_of(name), outbox, parcel.outcomes, force=parcels is None)
             except (Unreachable, Refused):
                 raise
             except ServiceProblem as problem:
@@ -86,14 +84,14 @@ def deliver(line: Line, name: str, outbox: Outbox, parcels: int | None = None) -
     return refused
 
 
-def flush(line: Line, only: str | None = None) -> Steps[None]:
+async def flush(line: Line, only: str | None = None) -> None:
     """Send all that is kept, of all selectors or of one. One that fails does not keep the others from being sent."""
     refused: list[dict[str, Any]] = []
     first: ServiceProblem | None = None
     for name, outbox in line.outboxes():
         if only in (None, name):
             try:
-                refused += yield from deliver(line, name, outbox)
+                refused += await deliver(line, name, outbox)
             except ServiceProblem as problem:
                 first = first or problem
                 if problem.status is None:  # nobody is there

@@ -1,22 +1,29 @@
-"""The line to the service: tries, retries, and what it knows of whether the service can be reached. No I/O."""
+"""The line to the service: tries, retries, and what it knows of whether the service can be reached.
+
+The I/O is the client's: it says how to send and how to wait. The one that blocks does both before it goes on.
+"""
 
 import logging
 import math
 import random
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from email.utils import parsedate_to_datetime
 from typing import Any, Final, TypeVar
 
+import httpx
+
 from suffice.checks import whole
-from suffice.client.breaker import Breaker
+from suffice.client.breaker import Breaker, Clock
 from suffice.client.outbox import Outbox
 from suffice.client.problems import heard
-from suffice.client.steps import Answer, Lost, Request, Steps, Wait
+from suffice.client.wire import Request
 from suffice.errors import InvalidArgument, SufficeError, Unreachable, shown
 
 T = TypeVar("T")
+Send = Callable[[Request], Awaitable[httpx.Response]]
+Wait = Callable[[float], Awaitable[object]]
 
 FIRST: Final = 0.2  # seconds before the first retry, at most; twice as long before each further one
 LONGEST: Final = 2.0
@@ -30,13 +37,14 @@ class Line:
     """What all selectors of a client share."""
 
     def __init__(
-        self, address: str, *, fallback: str | None, retries: int, keep: int, clock: Callable[[], float]
+        self, address: str, send: Send, wait: Wait, *, fallback: str | None, retries: int, keep: int, clock: Clock
     ) -> None:
         if fallback not in (None, "everything"):
             raise InvalidArgument(f'fallback must be "everything" or None, got {shown(fallback)}')
         self.address = address
         self.fallback = fallback is not None
         self.clock = clock
+        self._send, self._wait = send, wait
         self._retries = whole("retries", retries, 0)
         self._keep = whole("keep", keep, 0)
         self._breaker = Breaker(clock)
@@ -53,7 +61,7 @@ class Line:
         with self._lock:
             return list(self._outboxes.items())
 
-    def call(self, request: Request, read: Callable[[Any], T], *, force: bool = False) -> Steps[T]:
+    async def call(self, request: Request, read: Callable[[Any], T], *, force: bool = False) -> T:
         """What `read` makes of the service's answer. Raises Unreachable once it has been tried often enough."""
         tries = self._breaker.tries(self._retries + 1, force)
         if not tries:
@@ -61,7 +69,7 @@ class Line:
                 f"the service at {self.address} could not be reached a moment ago, so it was not tried: {self._breaker.why}"
             )
         try:
-            said = yield from self._try(request, read, tries)
+            said = await self._try(request, read, tries)
         except Unreachable:
             raise
         except SufficeError:  # a refusal is an answer, too
@@ -72,27 +80,30 @@ class Line:
         self._passed()
         return said
 
-    def _try(self, request: Request, read: Callable[[Any], T], tries: int) -> Steps[T]:
+    async def _try(self, request: Request, read: Callable[[Any], T], tries: int) -> T:
         """The first answer that is one."""
         patience = LONGEST if self.fallback else PATIENCE
         tried = 0
         while True:
-            answer: Answer | Lost = yield request
             tried += 1
-            pause = retry_after(answer)
+            pause = 0.0
             try:
+                answer = await self._send(request)
+                pause = retry_after(answer)
                 return heard(answer, read)
-            except Unreachable as problem:
+            except (Unreachable, httpx.RequestError) as problem:
                 # Once another thread has found out that the service is down, this one need not.
                 if tried >= tries or pause > patience or self._breaker.open:
                     raise self._failed(problem, tried, pause) from None
-            yield Wait(max(pause, backoff(tried)))
+            await self._wait(max(pause, backoff(tried)))
 
     def _passed(self) -> None:
         if self._breaker.passed():
             log.info("the service at %s is reached again", self.address)
 
-    def _failed(self, last: Unreachable, tried: int, pause: float) -> Unreachable:
+    def _failed(self, last: Unreachable | httpx.RequestError, tried: int, pause: float) -> Unreachable:
+        if isinstance(last, httpx.RequestError):
+            last = Unreachable(f"{type(last).__name__}: {last}".rstrip(": "))
         why, times = last.detail, "1 try" if tried == 1 else f"{tried} tries"
         problem = Unreachable(
             f"the service at {self.address} could not be reached in {times}: {why}",
@@ -110,9 +121,9 @@ def backoff(tried: int) -> float:
     return min(LONGEST, FIRST * 2.0 ** (tried - 1)) * random.uniform(0.5, 1.0)
 
 
-def retry_after(answer: Answer | Lost) -> float:
+def retry_after(answer: httpx.Response) -> float:
     """What the service says to wait, in seconds; 0 where it says nothing that can be read."""
-    said = answer.retry_after if isinstance(answer, Answer) else None
+    said = answer.headers.get("Retry-After")
     if said is None:
         return 0.0
     try:

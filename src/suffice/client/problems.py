@@ -5,7 +5,8 @@ from collections.abc import Callable, Sequence
 from http.client import responses
 from typing import Any, Final, TypeVar
 
-from suffice.client.steps import Answer, Lost
+import httpx
+
 from suffice.errors import (
     AlreadyTold,
     InvalidArgument,
@@ -45,46 +46,42 @@ ITEMS: Final[dict[int, type[ServiceProblem]]] = {
 STRANGE: Final = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError)
 
 
-def heard(answer: Answer | Lost, read: Callable[[Any], T]) -> T:
+def heard(answer: httpx.Response, read: Callable[[Any], T]) -> T:
     """What `read` makes of a good answer. A refusal is raised as what it is.
 
-    Whatever no service in order says is Unreachable: nothing at all, a 5xx, and the page or the redirection of something that
-    stands in its place, which may well say 200.
+    Whatever no service in order says is Unreachable: a 5xx, and the page or the redirection of something that stands in its
+    place, which may well say 200.
     """
-    if isinstance(answer, Lost):
-        raise Unreachable(answer.why)
-    if 200 <= answer.status < 300:
-        return _understood(answer, read)
+    status = answer.status_code
+    if 200 <= status < 300:
+        try:
+            return read(json.loads(answer.content))
+        except SufficeError:
+            raise
+        except STRANGE:
+            raise Unreachable(
+                "url must be that of a suffice service: what answered there is something else, or a version that is not "
+                "understood",
+                status=status,
+            ) from None
     detail, request = detail_of(answer)
     if is_refusal(answer):
-        kind = ANSWERS.get(answer.status, ServiceProblem)
-        raise kind(detail, status=answer.status, detail=detail, request_id=request)
-    if 300 <= answer.status < 400:
-        detail = f"url must be that of the service itself: it answered with a redirection to {answer.location}"
-    elif str(answer.status) not in detail:
-        detail = f"{answer.status}, {detail}"
-    raise Unreachable(detail, status=answer.status, request_id=request)
+        kind = ANSWERS.get(status, ServiceProblem)
+        raise kind(detail, status=status, detail=detail, request_id=request)
+    if 300 <= status < 400:
+        where = answer.headers.get("Location")
+        detail = f"url must be that of the service itself: it answered with a redirection to {where}"
+    elif str(status) not in detail:
+        detail = f"{status}, {detail}"
+    raise Unreachable(detail, status=status, request_id=request)
 
 
-def is_refusal(answer: Answer) -> bool:
+def is_refusal(answer: httpx.Response) -> bool:
     """Whether asking again would get the same answer. 429 is a limit that is there to stay, unless it says when to come."""
-    return 400 <= answer.status < 500 and not (answer.status == 429 and answer.retry_after is not None)
+    return 400 <= answer.status_code < 500 and not (answer.status_code == 429 and "Retry-After" in answer.headers)
 
 
-def _understood(answer: Answer, read: Callable[[Any], T]) -> T:
-    try:
-        return read(json.loads(answer.content))
-    except SufficeError:
-        raise
-    except STRANGE:
-        raise Unreachable(
-            "url must be that of a suffice service: what answered there is something else, or a version that is not "
-            "understood",
-            status=answer.status,
-        ) from None
-
-
-def detail_of(answer: Answer) -> tuple[str, str | None]:
+def detail_of(answer: httpx.Response) -> tuple[str, str | None]:
     """The sentence in an answer that is an error, and the id of the request, as far as it has them."""
     try:
         said = json.loads(answer.content)
@@ -93,7 +90,7 @@ def detail_of(answer: Answer) -> tuple[str, str | None]:
     said = said if isinstance(said, dict) else {}
     detail = said.get("detail") or said.get("title")
     if not isinstance(detail, str):
-        detail = f"the service answered {answer.status} {responses.get(answer.status, '')}".rstrip()
+        detail = f"the service answered {answer.status_code} {responses.get(answer.status_code, '')}".rstrip()
     request = said.get("request_id")
     return detail, request if isinstance(request, str) else None
 

@@ -1,4 +1,4 @@
-"""A selector that the service keeps, seen from here: what both clients share. No I/O: methods return steps to be done."""
+"""A selector that the service keeps, seen from here: the logic of both clients. What is sent goes through the line."""
 
 import copy
 import threading
@@ -11,12 +11,12 @@ from urllib.parse import quote
 from suffice.checks import whole
 from suffice.client import bodies, replies
 from suffice.client.bodies import UNASKED
-from suffice.client.delivery import deliver, path_of, send
+from suffice.client.delivery import deliver, flush, path_of, send
 from suffice.client.line import Line
 from suffice.client.outbox import PARCEL, Outcome
 from suffice.client.problems import reasons, refusal
 from suffice.client.replies import RemoteCertificate, Standing
-from suffice.client.steps import JSON, Request, Steps
+from suffice.client.wire import JSON, Request
 from suffice.context.learner import Insight
 from suffice.errors import (
     AlreadyTold,
@@ -35,12 +35,18 @@ from suffice.schema import listed
 FORBIDDEN: Final = 403
 
 
-class Remote:
-    """What is known here of a selector of the service. Safe to use from many threads."""
+class AsyncRemoteSelector:
+    """A selector that a service keeps, to be awaited; ask and tell as with `Selector`. Made by `AsyncClient.selector`.
 
-    def __init__(self, line: Line, name: str, menu: Menu | None, plan: dict[str, Any] | None) -> None:
+    Safe to use from many threads.
+    """
+
+    def __init__(
+        self, line: Line, name: str, menu: Menu | None, target: Any, horizon: Any, settings: Mapping[str, Any]
+    ) -> None:
         self._line, self._name, self._menu = line, name, menu
         self._path = path_of(name)
+        plan = planned(menu, target, horizon, settings)
         self._plan = None if plan is None else bodies.encode(plan)
         self._confirmed = False  # whether the service is known to have it
         self._key = f"{name} at {line.address}"  # what marks its decisions: the same in every process
@@ -74,53 +80,73 @@ class Remote:
 
     # --- that it is there
 
-    def _open(self) -> Steps[None]:
+    async def _open(self) -> None:
         """Make or confirm it, or find out what it is. With a fallback and a menu, that may wait."""
         if self._menu is None:
-            yield from self._find()
+            await self._find()
             return
         try:
-            yield from self._confirm()
+            await self._confirm()
         except Unreachable:
             if not self._line.fallback:
                 raise
 
-    def _confirm(self) -> Steps[None]:
+    async def _confirm(self) -> None:
         if not self._confirmed and self._plan is not None:
-            yield from self._line.call(Request("PUT", self._path, self._plan, JSON), replies.known)
+            await self._line.call(Request("PUT", self._path, self._plan, JSON), replies.known)
         self._confirmed = True
 
-    def _find(self) -> Steps[None]:
+    async def _find(self) -> None:
         try:
-            self._menu = yield from self._line.call(
-                Request("GET", self._path), lambda said: replies.menu_of(said["plan"])
-            )
+            self._menu = await self._line.call(Request("GET", self._path), lambda said: replies.menu_of(said["plan"]))
         except Refused as refused:
             if refused.status != FORBIDDEN or self._line.fallback:
                 raise
             return  # a key that may ask and tell need not be one that may look
         if self._menu is None and self._line.fallback:  # what to play should the service go away
-            last = (yield from self._arms(None))[-1]
+            last = (await self.arms())[-1]
             self._everything = last.arm, last.option
 
-    def _prepare(self) -> Steps[None]:
+    async def _prepare(self) -> None:
         """Before an ask or a tell: what could not be sent earlier, or a thousand outcomes of it."""
-        yield from self._confirm()
+        await self._confirm()
         if len(self._outbox) and self._line.clock() >= self._outbox.rest:
-            yield from deliver(self._line, self._name, self._outbox, parcels=1)
+            await deliver(self._line, self._name, self._outbox, parcels=1)
 
     # --- ask
 
-    def _ask(self, available: Iterable[Any] | None, audit: bool, context: Any, group: str | None) -> Steps[Decision]:
+    async def ask(
+        self,
+        *,
+        available: Iterable[Any] | None = None,
+        audit: bool = True,
+        context: Any = None,
+        group: str | None = None,
+    ) -> Decision:
+        """What to do now; as `Selector.ask`.
+
+        Where the service cannot be reached and there is a fallback, it is everything, with the id UNASKED: telling how that
+        one went changes nothing.
+        """
         wish = bodies.wish(self._menu, available, audit, group)
         if context is not None:
             wish["context"] = bodies.context(context)
-        return (yield from self._wish(wish, None))[0]
+        return (await self._wish(wish, None))[0]
 
-    def _ask_many(
-        self, count: int, available: Iterable[Any] | None, audit: bool, contexts: Iterable[Any] | None,
-        group: str | None,
-    ) -> Steps[list[Decision]]:  # fmt: skip
+    async def ask_many(
+        self,
+        count: int,
+        *,
+        available: Iterable[Any] | None = None,
+        audit: bool = True,
+        contexts: Iterable[Any] | None = None,
+        group: str | None = None,
+    ) -> list[Decision]:
+        """So many decisions at once, a thousand per request; as `Selector.ask_many`.
+
+        An error after the first thousand holds those that had come, in its attribute `decisions`. Where the service cannot
+        be reached any more and there is a fallback, the rest are everything.
+        """
         many = whole("count", count, 0)
         wish = bodies.wish(self._menu, available, audit, group)
         wishes: Iterable[tuple[dict[str, Any], int]]
@@ -131,19 +157,19 @@ class Remote:
         decisions: list[Decision] = []
         try:
             for one, length in wishes:
-                decisions += yield from self._wish(one, length)
+                decisions += await self._wish(one, length)
         except ServiceProblem as problem:
             problem.decisions = decisions  # they were asked, and are to be told
             raise
         return decisions
 
-    def _wish(self, wish: dict[str, Any], count: int | None) -> Steps[list[Decision]]:
+    async def _wish(self, wish: dict[str, Any], count: int | None) -> list[Decision]:
         """The decisions of one request, whose key makes the service answer a retry as it did the first time."""
         content = bodies.encode(wish if count is None else wish | {"count": count})
         request = Request("POST", f"{self._path}/ask", content, JSON | {"Idempotency-Key": uuid.uuid4().hex})
         try:
-            yield from self._prepare()
-            return (yield from self._line.call(request, lambda said: self._read(said, count)))
+            await self._prepare()
+            return await self._line.call(request, lambda said: self._read(said, count))
         except Unreachable:
             if not self._line.fallback:
                 raise
@@ -167,12 +193,23 @@ class Remote:
 
     # --- tell
 
-    def _tell(self, decision: Decision | int, success: float, cost: float | None) -> Steps[None]:
+    async def tell(self, decision: Decision | int, success: float, cost: float | None = None) -> None:
+        """How a decision went; as `Selector.tell`, but telling the same again is no error.
+
+        Another outcome for a decision that was told raises `AlreadyTold`. Where the service cannot be reached and there is a
+        fallback, the outcome is kept and sent before one of the next calls that get through.
+        """
         outcome = bodies.outcome(self._key, self._menu, decision, success, cost)
         if outcome is not None:
-            yield from self._deliver([outcome])
+            await self._deliver([outcome])
 
-    def _tell_many(self, outcomes: Iterable[Sequence[Any]]) -> Steps[None]:
+    async def tell_many(self, outcomes: Iterable[Sequence[Any]]) -> None:
+        """Tell many outcomes, each (decision, success) or (decision, success, cost), a thousand per request.
+
+        What can be seen to be wrong from here is raised before any is sent. Then each counts on its own: once all were
+        sent, an error names those that the service refused (`failed`: decision to reason), and all others are counted. An
+        error half-way names all that are not known to be counted there. Telling all of them again is safe.
+        """
         found = [bodies.outcome(self._key, self._menu, *item) for item in bodies.listed(outcomes)]
         counted = [one for one in found if one is not None]
         seen: set[int] = set()
@@ -181,16 +218,16 @@ class Remote:
                 raise AlreadyTold(f"decision {one.decision} stands twice in the same call; nothing of it was told")
             seen.add(one.decision)
         if counted:
-            yield from self._deliver(counted)
+            await self._deliver(counted)
 
-    def _deliver(self, outcomes: list[Outcome]) -> Steps[None]:
+    async def _deliver(self, outcomes: list[Outcome]) -> None:
         """Send them; with a fallback, keep those that cannot be sent."""
         refused: list[dict[str, Any]] = []
         sent, full = 0, False
         try:
-            yield from self._prepare()
+            await self._prepare()
             while sent < len(outcomes):
-                length, found = yield from send(self._line, self._path, self._outbox, outcomes[sent : sent + PARCEL])
+                length, found = await send(self._line, self._path, self._outbox, outcomes[sent : sent + PARCEL])
                 refused += found
                 sent += length
         except ServiceProblem as problem:
@@ -203,45 +240,54 @@ class Remote:
                 f"the service at {self._line.address} could not be reached for so long that outcomes of {self._name!r} "
                 f"are dropped, the oldest first, beyond the latest {len(self._outbox):,}",
                 SufficeWarning,
-                stacklevel=4,
+                stacklevel=3,
             )
         if refused:
             raise refusal(refused, len(outcomes), "counted" if sent == len(outcomes) else "counted or kept")
 
     # --- where things stand
 
-    def _standing(self) -> Steps[Standing]:
-        yield from self._prepare()
-        return (yield from self._line.call(Request("GET", self._path), replies.standing))
+    async def standing(self) -> Standing:
+        """Where it stands: told, rate, debt, pending, cost and the rest, all of one moment."""
+        await self._prepare()
+        return await self._line.call(Request("GET", self._path), replies.standing)
 
-    def _certificate(self, group: str | None) -> Steps[RemoteCertificate]:
-        yield from self._prepare()
+    async def certificate(self, group: str | None = None) -> RemoteCertificate:
+        """What is promised, whether it is so, and if not, why and what to do: of one group, or of all there is."""
+        await self._prepare()
         query = "" if group is None else f"?group={quote(_text('group', group, 'a name'), safe='')}"
-        return (yield from self._line.call(Request("GET", f"{self._path}/certificate{query}"), replies.certificate))
+        return await self._line.call(Request("GET", f"{self._path}/certificate{query}"), replies.certificate)
 
-    def _arms(self, most: int | None) -> Steps[list[Arm]]:
-        yield from self._prepare()
+    async def arms(self, most: int | None = None) -> list[Arm]:
+        """A row per arm: how often it was played, how it did, and what is certain of it.
+
+        `most`: only so many, those played most often first.
+        """
+        await self._prepare()
         query = "" if most is None else f"?order=plays&limit={whole('most', most)}"
         request = Request("GET", f"{self._path}/arms{query}")
-        return (yield from self._line.call(request, lambda said: replies.arms(said, self._menu)))
+        return await self._line.call(request, lambda said: replies.arms(said, self._menu))
 
-    def _insight(self) -> Steps[Insight]:
-        yield from self._prepare()
-        return (yield from self._line.call(Request("GET", f"{self._path}/insight"), replies.insight))
+    async def insight(self) -> Insight:
+        """What is made of contexts: whether the model is followed, how it did, what was missing."""
+        await self._prepare()
+        return await self._line.call(Request("GET", f"{self._path}/insight"), replies.insight)
 
-    def _archive(self) -> Steps[Standing]:
-        yield from self._prepare()
-        return (yield from self._line.call(Request("DELETE", self._path), replies.standing))
+    async def archive(self) -> Standing:
+        """Archive it: it can no longer be asked, and still be told. `Client.selector` with the same plan brings it back."""
+        await self._prepare()
+        return await self._line.call(Request("DELETE", self._path), replies.standing)
+
+    async def flush(self) -> None:
+        """Send the outcomes that are kept. Raises if they cannot be sent, or if some are refused."""
+        await flush(self._line, self._name)
 
 
-# --- what a client does for all selectors
+# --- what it is made from, and what a client does for all selectors
 
 
-def planned(
-    line: Line, name: str, menu: Menu | None, target: Any, horizon: Any, settings: Mapping[str, Any]
-) -> tuple[Line, str, Menu | None, dict[str, Any] | None]:
-    """What a selector is made from, checked; without a plan where it is there already."""
-    path_of(name)
+def planned(menu: Menu | None, target: Any, horizon: Any, settings: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The plan of a selector, checked; None where it is there already."""
     if menu is not None and not isinstance(menu, Menu):
         raise InvalidArgument(f"menu must be a Menu, got {shown(menu)}")
     given = {"target": target, "horizon": horizon, **settings}
@@ -249,10 +295,10 @@ def planned(
         for needed, there in (("menu", menu), ("target", target)):
             if value is not None and there is None:
                 raise InvalidArgument(f"{needed} must be given where {word} is")
-    return line, name, menu, None if menu is None or target is None else bodies.plan(menu, target, horizon, settings)
+    return None if menu is None or target is None else bodies.plan(menu, target, horizon, settings)
 
 
-def standings(line: Line, archived: bool, contains: str) -> Steps[list[Standing]]:
+async def standings(line: Line, archived: bool, contains: str) -> list[Standing]:
     """All selectors of the service, or those whose names contain a text."""
     found: list[Standing] = []
     after = ""
@@ -260,7 +306,7 @@ def standings(line: Line, archived: bool, contains: str) -> Steps[list[Standing]
     while True:
         query = f"limit=100&archived={'true' if archived else 'false'}" + part
         query += f"&after={quote(after)}" if after else ""
-        some, after = yield from line.call(Request("GET", f"/v1/selectors?{query}"), replies.page)
+        some, after = await line.call(Request("GET", f"/v1/selectors?{query}"), replies.page)
         found += some
         if not after:
             return found

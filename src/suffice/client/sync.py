@@ -1,12 +1,11 @@
-"""The client that blocks: it does the steps of `remote` with httpx.Client and holds no logic of its own."""
+"""The client that blocks: httpx.Client sends, and the logic is that of `remote`, which then never has to wait."""
 
 import time
 import warnings
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import closing
+from collections.abc import Callable, Coroutine
 from fractions import Fraction
-from types import TracebackType
-from typing import Any, Literal, Self, TypeVar, Unpack
+from functools import wraps
+from typing import Any, Concatenate, Literal, ParamSpec, Self, TypeVar, Unpack
 
 import httpx
 
@@ -14,15 +13,23 @@ from suffice.client import wire
 from suffice.client.bodies import Settings
 from suffice.client.delivery import flush, leaving
 from suffice.client.line import Line
-from suffice.client.remote import Remote, planned, standings
-from suffice.client.replies import RemoteCertificate, Standing
-from suffice.client.steps import Answer, Lost, Request, Steps, Wait
-from suffice.context.learner import Insight
+from suffice.client.remote import AsyncRemoteSelector, standings
+from suffice.client.replies import Standing
 from suffice.errors import ServiceProblem, SufficeWarning
 from suffice.menu import Menu
-from suffice.records import Arm, Decision
 
+P = ParamSpec("P")
 T = TypeVar("T")
+
+
+def run(work: Coroutine[Any, Any, T]) -> T:
+    """Run the logic to its end. What it awaits is done by then, so it gets there without a break."""
+    try:
+        work.send(None)
+    except StopIteration as done:
+        result: T = done.value
+        return result
+    raise RuntimeError("a client that blocks was made to await")
 
 
 class Client:
@@ -71,7 +78,7 @@ class Client:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         address = wire.address_of(url)
-        self._line = Line(address, fallback=fallback, retries=retries, keep=keep, clock=clock)
+        self._line = Line(address, self._send, self._wait, fallback=fallback, retries=retries, keep=keep, clock=clock)
         self._sleep = sleep
         self._http = httpx.Client(**wire.options(address, key, timeout), transport=transport)
 
@@ -94,20 +101,20 @@ class Client:
 
         With a fallback and a menu this succeeds while the service is down; the selector is then made at first contact.
         """
-        selector = RemoteSelector(self, *planned(self._line, name, menu, target, horizon, settings))
-        self._do(selector._open())
-        return selector
+        selector = AsyncRemoteSelector(self._line, name, menu, target, horizon, settings)
+        run(selector._open())
+        return RemoteSelector(selector)
 
     def standings(self, archived: bool = False, contains: str = "") -> list[Standing]:
         """All selectors of the service and where they stand; those that were archived only if asked for.
 
         `contains`: only those whose names contain this text, in capitals or not.
         """
-        return self._do(standings(self._line, archived, contains))
+        return run(standings(self._line, archived, contains))
 
     def flush(self) -> None:
         """Send the outcomes that are kept, of all selectors. Raises if they cannot be sent, or if some are refused."""
-        self._do(flush(self._line))
+        run(flush(self._line))
 
     def close(self) -> None:
         """Send the outcomes that are kept, and close all connections. What cannot be sent is lost, with a warning."""
@@ -121,115 +128,67 @@ class Client:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self._line.address}>"
 
-    def _do(self, steps: Steps[T]) -> T:
-        with closing(steps):
-            came: Answer | Lost | None = None
-            while True:
-                try:
-                    step = steps.send(came)
-                except StopIteration as done:
-                    result: T = done.value
-                    return result
-                came = self._step(step)
+    async def _send(self, request: wire.Request) -> httpx.Response:
+        return self._http.request(request.method, request.path, content=request.content, headers=request.headers)
 
-    def _step(self, step: Request | Wait) -> Answer | Lost | None:
-        if isinstance(step, Wait):
-            self._sleep(step.seconds)
-            return None
-        try:
-            return wire.answer(
-                self._http.request(step.method, step.path, content=step.content, headers=dict(step.headers))
-            )
-        except httpx.RequestError as error:
-            return wire.lost(error)
+    async def _wait(self, seconds: float) -> None:
+        self._sleep(seconds)
 
 
-class RemoteSelector(Remote):
+def blocking(
+    method: Callable[Concatenate[AsyncRemoteSelector, P], Coroutine[Any, Any, T]],
+) -> Callable[Concatenate["RemoteSelector", P], T]:
+    """The same method of the selector that blocks."""
+
+    @wraps(method)
+    def call(self: "RemoteSelector", /, *given: P.args, **named: P.kwargs) -> T:
+        return run(method(self._awaited, *given, **named))
+
+    return call
+
+
+class RemoteSelector:
     """A selector that a service keeps: ask and tell as with `Selector`. Made by `Client.selector`."""
 
-    def __init__(self, client: Client, line: Line, name: str, menu: Menu | None, plan: dict[str, Any] | None) -> None:
-        super().__init__(line, name, menu, plan)
-        self._do = client._do
+    def __init__(self, awaited: AsyncRemoteSelector) -> None:
+        self._awaited = awaited
 
-    def ask(
-        self,
-        *,
-        available: Iterable[Any] | None = None,
-        audit: bool = True,
-        context: Any = None,
-        group: str | None = None,
-    ) -> Decision:
-        """What to do now; as `Selector.ask`.
+    @property
+    def name(self) -> str:
+        """What the service calls it."""
+        return self._awaited.name
 
-        Where the service cannot be reached and there is a fallback, it is everything, with the id UNASKED: telling how that
-        one went changes nothing.
-        """
-        return self._do(self._ask(available, audit, context, group))
+    @property
+    def menu(self) -> Menu | None:
+        """What may be chosen; None for one that was made elsewhere, in a form that is not known here."""
+        return self._awaited.menu
 
-    def ask_many(
-        self,
-        count: int,
-        *,
-        available: Iterable[Any] | None = None,
-        audit: bool = True,
-        contexts: Iterable[Any] | None = None,
-        group: str | None = None,
-    ) -> list[Decision]:
-        """So many decisions at once, a thousand per request; as `Selector.ask_many`.
+    @property
+    def unasked(self) -> int:
+        """How many decisions were made without the service: everything, because it could not be reached."""
+        return self._awaited.unasked
 
-        An error after the first thousand holds those that had come, in its attribute `decisions`. Where the service cannot
-        be reached any more and there is a fallback, the rest are everything.
-        """
-        return self._do(self._ask_many(count, available, audit, contexts, group))
+    @property
+    def undelivered(self) -> int:
+        """How many outcomes are kept here until the service can be reached."""
+        return self._awaited.undelivered
 
-    def tell(self, decision: Decision | int, success: float, cost: float | None = None) -> None:
-        """How a decision went; as `Selector.tell`, but telling the same again is no error.
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self._awaited._key}>"
 
-        Another outcome for a decision that was told raises `AlreadyTold`. Where the service cannot be reached and there is a
-        fallback, the outcome is kept and sent before one of the next calls that get through.
-        """
-        self._do(self._tell(decision, success, cost))
-
-    def tell_many(self, outcomes: Iterable[Sequence[Any]]) -> None:
-        """Tell many outcomes, each (decision, success) or (decision, success, cost), a thousand per request.
-
-        What can be seen to be wrong from here is raised before any is sent. Then each counts on its own: once all were
-        sent, an error names those that the service refused (`failed`: decision to reason), and all others are counted. An
-        error half-way names all that are not known to be counted there. Telling all of them again is safe.
-        """
-        self._do(self._tell_many(outcomes))
-
-    def certificate(self, group: str | None = None) -> RemoteCertificate:
-        """What is promised, whether it is so, and if not, why and what to do: of one group, or of all there is."""
-        return self._do(self._certificate(group))
-
-    def arms(self, most: int | None = None) -> list[Arm]:
-        """A row per arm: how often it was played, how it did, and what is certain of it.
-
-        `most`: only so many, those played most often first.
-        """
-        return self._do(self._arms(most))
-
-    def insight(self) -> Insight:
-        """What is made of contexts: whether the model is followed, how it did, what was missing."""
-        return self._do(self._insight())
-
-    def standing(self) -> Standing:
-        """Where it stands: told, rate, debt, pending, cost and the rest, all of one moment."""
-        return self._do(self._standing())
-
-    def archive(self) -> Standing:
-        """Archive it: it can no longer be asked, and still be told. `Client.selector` with the same plan brings it back."""
-        return self._do(self._archive())
-
-    def flush(self) -> None:
-        """Send the outcomes that are kept. Raises if they cannot be sent, or if some are refused."""
-        self._do(flush(self._line, self._name))
+    ask = blocking(AsyncRemoteSelector.ask)
+    ask_many = blocking(AsyncRemoteSelector.ask_many)
+    tell = blocking(AsyncRemoteSelector.tell)
+    tell_many = blocking(AsyncRemoteSelector.tell_many)
+    certificate = blocking(AsyncRemoteSelector.certificate)
+    arms = blocking(AsyncRemoteSelector.arms)
+    insight = blocking(AsyncRemoteSelector.insight)
+    standing = blocking(AsyncRemoteSelector.standing)
+    archive = blocking(AsyncRemoteSelector.archive)
+    flush = blocking(AsyncRemoteSelector.flush)

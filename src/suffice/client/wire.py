@@ -1,6 +1,8 @@
-"""What both clients say to httpx: the address, the key, the timeouts; and how they read what it gives back."""
+"""What both clients say to httpx: the address, the key, the timeouts, and what a request is."""
 
 import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -8,13 +10,23 @@ import httpx
 
 import suffice
 from suffice.checks import positive
-from suffice.client.steps import Answer, Lost
 from suffice.errors import InvalidArgument, shown
 
 URL: Final = "SUFFICE_URL"
 KEY: Final = "SUFFICE_KEY"
 TIMEOUT: Final = 10.0  # seconds without an answer
 CONNECT: Final = 2.0  # seconds until there is a connection
+JSON: Final = {"Content-Type": "application/json"}
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One request to the service; sent again as it is when it has to be retried."""
+
+    method: str
+    path: str
+    content: bytes | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
 
 
 def address_of(url: str | None) -> str:
@@ -54,14 +66,3 @@ def options(address: str, key: str | None, timeout: float | httpx.Timeout) -> di
         seconds = float(positive("timeout", timeout))
         timeout = httpx.Timeout(seconds, connect=min(seconds, CONNECT))
     return {"base_url": address, "headers": headers_of(key), "timeout": timeout}
-
-
-def answer(response: httpx.Response) -> Answer:
-    """What came back."""
-    headers = response.headers
-    return Answer(response.status_code, response.content, headers.get("Retry-After"), headers.get("Location"))
-
-
-def lost(error: httpx.RequestError) -> Lost:
-    """That nothing came back."""
-    return Lost(f"{type(error).__name__}: {error}".rstrip(": "))

@@ -98,9 +98,7 @@ class Chart:
         else:
             first = shown[0] if begin is None else begin
             every = max(1, round(width / self.width))
-        merged: dict[int, Bucket] = {}
-        for place in shown:
-            merged.setdefault((place - first) // every, Bucket()).take(self.buckets[place])
+        merged = _merged({place: self.buckets[place] for place in shown}, every, first)
         before = [self.buckets[place] for place in places[: len(places) - len(shown)]]
         told, units, cost = (sum(getattr(one, name) for one in before) for name in ("told", "units", "cost"))
         promised = bounds(list(itertools.accumulate((one.told for one in merged.values()), initial=told))[1:])
@@ -143,8 +141,8 @@ class Chart:
         return chart
 
 
-def _merged(buckets: dict[int, Bucket], every: int) -> dict[int, Bucket]:
+def _merged(buckets: dict[int, Bucket], every: int, first: int = 0) -> dict[int, Bucket]:
     merged: dict[int, Bucket] = {}
     for place in sorted(buckets):
-        merged.setdefault(place // every, Bucket()).take(buckets[place])
+        merged.setdefault((place - first) // every, Bucket()).take(buckets[place])
     return merged

@@ -81,33 +81,30 @@ class Stood:
         return found
 
     def anew(self, kept: Kept, outline: Outline, replica: Replica | None, shards: Mapping[Whose, Shards]) -> Standing:
-        """The same of one that has too many groups to be remembered as a whole."""
-        return standing_of(kept, outline, replica, shards, certified(outline.promise, kept.number, shards, self.groups))
+        """The same of one that has too many groups to be remembered as a whole.
 
-
-def standing_of(
-    kept: Kept, outline: Outline, replica: Replica | None, shards: Mapping[Whose, Shards], certificate: Certificate
-) -> Standing:
-    """A selector and where it stands; without its price where nothing that was learned is at hand."""
-    every = [one for found in shards.values() for one in found.values()]
-    main = total(shards.get((kept.number, ""), {}), outline.promise.open())
-    dual = None
-    grouped = isinstance(certificate, Together) and "" not in certificate.groups  # then each group has its own
-    if replica is not None and not grouped:
-        with replica.lock:
-            dual = replica.dual("", main.counts)
-    return Standing(
-        name=kept.name,
-        created=kept.created,
-        archived=kept.archived,
-        plan=json.loads(kept.plan),
-        certificate=certificate,
-        cost=max(0.0, sum(one.cost for one in every)),
-        dual=dual,
-        asks=main.asked + sum(one.counts.unaudited for one in every),
-        tells=main.events - sum(one.counts.expired for one in every),
-        bounds=outline.bounds,
-        chooser=outline.chooser,
-        model=outline.model,
-        everything_cost=outline.max_cost,
-    )
+        Without its price where nothing that was learned is at hand.
+        """
+        certificate = certified(outline.promise, kept.number, shards, self.groups)
+        every = [one for found in shards.values() for one in found.values()]
+        main = total(shards.get((kept.number, ""), {}), outline.promise.open())
+        dual = None
+        grouped = isinstance(certificate, Together) and "" not in certificate.groups  # then each group has its own
+        if replica is not None and not grouped:
+            with replica.lock:
+                dual = replica.dual("", main.counts)
+        return Standing(
+            name=kept.name,
+            created=kept.created,
+            archived=kept.archived,
+            plan=json.loads(kept.plan),
+            certificate=certificate,
+            cost=max(0.0, sum(one.cost for one in every)),
+            dual=dual,
+            asks=main.asked + sum(one.counts.unaudited for one in every),
+            tells=main.events - sum(one.counts.expired for one in every),
+            bounds=outline.bounds,
+            chooser=outline.chooser,
+            model=outline.model,
+            everything_cost=outline.max_cost,
+        )

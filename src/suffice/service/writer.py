@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-import time
 from collections import deque
 from collections.abc import Callable
 from typing import Final
@@ -20,13 +19,7 @@ WIDEST: Final = 256  # selectors of one transaction
 class Writer:
     """Takes requests and has the store do them, batch by batch."""
 
-    def __init__(
-        self,
-        store: Store,
-        most: int,
-        clock: Callable[[], float] = time.time,
-        after: Callable[[Batch], None] | None = None,
-    ) -> None:
+    def __init__(self, store: Store, most: int, clock: Callable[[], float], after: Callable[[Batch], None]) -> None:
         self._store, self._most, self._clock, self._after = store, most, clock, after
         self._queue: deque[Ask | Tell] = deque()
         self._task: asyncio.Task[None] | None = None
@@ -63,8 +56,7 @@ class Writer:
     async def _finish(self, batch: Batch) -> None:
         try:
             await batch.finish()
-            if self._after is not None:
-                self._after(batch)
+            self._after(batch)
         except Exception:  # it is written; what failed is learning or telling of it
             log.exception("a transaction was written, but what follows failed")
             batch.fail(StoreDown("it was written, but answering failed; ask for it again with the same key"))

@@ -15,7 +15,7 @@ MOST_ERRORS: Final = 4 * MOST_FAULTS
 
 SAID: Final = "said"  # the kind of a fault that says itself what must be
 
-# What pydantic says, in the words of this project.
+# What pydantic says, in the words of this project, with the bounds that it names.
 _SAID: Final = {
     "missing": "must be given",
     "extra_forbidden": "is not known here",
@@ -35,6 +35,14 @@ _SAID: Final = {
     "model_attributes_type": "must be an object",
     "union_tag_not_found": 'must say its "kind"',
     "none_required": "must be null",
+    "greater_than": "must be above {gt}",
+    "greater_than_equal": "must be at least {ge}",
+    "less_than": "must be below {lt}",
+    "less_than_equal": "must be at most {le}",
+    "string_too_short": "must have at least {min_length} characters",
+    "string_too_long": "must have at most {max_length} characters",
+    "too_short": "must hold at least {min_length}, got {actual_length}",
+    "too_long": "must hold at most {max_length}",
 }
 
 
@@ -113,13 +121,11 @@ _TYPES: Final = frozenset(("float", "str", "int", "bool"))
 def _problem(item: Any) -> str:
     kind, context = item["type"], item.get("ctx", {})
     if kind in _SAID:
-        return _SAID[kind]
+        return _SAID[kind].format_map({name: _short(value) for name, value in context.items()})
     if kind == "json_invalid":
         return f"must be JSON: {context.get('error', 'it cannot be read')}"
     if kind == "value_error":
         return str(context.get("error", item["msg"]))
-    if kind in _BOUNDS:
-        return _BOUNDS[kind].format_map({name: _short(value) for name, value in context.items()})
     if kind in ("literal_error", "union_tag_invalid"):
         expected = context.get("expected") or context.get("expected_tags", "")
         return f"must be one of {expected}".replace("'", '"')
@@ -133,15 +139,3 @@ def _problem(item: Any) -> str:
 
 def _short(value: Any) -> str:
     return f"{value:,}" if isinstance(value, int) else f"{value:g}" if isinstance(value, float) else str(value)
-
-
-_BOUNDS: Final = {
-    "greater_than": "must be above {gt}",
-    "greater_than_equal": "must be at least {ge}",
-    "less_than": "must be below {lt}",
-    "less_than_equal": "must be at most {le}",
-    "string_too_short": "must have at least {min_length} characters",
-    "string_too_long": "must have at most {max_length} characters",
-    "too_short": "must hold at least {min_length}, got {actual_length}",
-    "too_long": "must hold at most {max_length}",
-}

@@ -20,7 +20,7 @@ class JsonMenu(Menu):
 
 def option_json(menu: Menu, arm: int) -> Any:
     """The option of an arm in JSON's terms."""
-    return _listed(menu.option(arm))
+    return _with(list, menu.option(arm))
 
 
 def arm_of(menu: Menu, option: Any) -> int:
@@ -33,7 +33,7 @@ def arm_of(menu: Menu, option: Any) -> int:
     written = key(option)
     arm = menu._arm_of.get(written)
     if arm is None and isinstance(option, dict | list):
-        arm = menu._arm_of.get(key(_tupled(option)))
+        arm = menu._arm_of.get(key(_with(tuple, option)))
         if arm is None:  # neither of lists alone nor of tuples alone: rare, and then it is looked up, not looked for
             arm = (menu.mixed if isinstance(menu, JsonMenu) else _mixed(menu)).get(written)
     if arm is None:
@@ -55,7 +55,7 @@ def check_apart(menu: Menu) -> Menu:
 def _mixed(menu: Menu) -> dict[Hashable, int]:
     """The arms of options with both tuples and lists in them, by what JSON makes of those options."""
     options = (*([menu.nothing] if menu.has_nothing else []), *menu.options, menu.everything)
-    return {key(_listed(option)): arm for arm, option in enumerate(options) if len(_sequences(option)) > 1}
+    return {key(_with(list, option)): arm for arm, option in enumerate(options) if len(_sequences(option)) > 1}
 
 
 def _sequences(option: Any) -> set[type]:
@@ -66,13 +66,8 @@ def _sequences(option: Any) -> set[type]:
     return found.union(*map(_sequences, option.values() if isinstance(option, dict) else option))
 
 
-def _listed(option: Any) -> Any:
+def _with(kind: type[Any], option: Any) -> Any:
+    """An option with lists, or with tuples, in the place of both."""
     if isinstance(option, tuple | list):
-        return [_listed(item) for item in option]
-    return {name: _listed(item) for name, item in option.items()} if isinstance(option, dict) else option
-
-
-def _tupled(option: Any) -> Any:
-    if isinstance(option, list):
-        return tuple(_tupled(item) for item in option)
-    return {name: _tupled(item) for name, item in option.items()} if isinstance(option, dict) else option
+        return kind([_with(kind, item) for item in option])
+    return {name: _with(kind, item) for name, item in option.items()} if isinstance(option, dict) else option

@@ -3,7 +3,7 @@
 import math
 from typing import Annotated, Any, ClassVar, Final, Literal
 
-from pydantic import AfterValidator, ConfigDict, Field, field_validator
+from pydantic import AfterValidator, Field, field_validator
 
 from suffice.checks import exact
 from suffice.errors import InvalidArgument
@@ -29,6 +29,7 @@ from suffice.service.plans.values import (
     Whole,
     as_share,
     check_option,
+    examples,
 )
 
 MOST_AXES: Final = 16
@@ -65,26 +66,22 @@ class Form(Body):
         raise NotImplementedError
 
     def build(self) -> Menu:
-        """The menu."""
-        raise NotImplementedError
+        """The menu. What makes it is called as its kind, and takes what the form has as fields."""
+        menu: Menu = getattr(JsonMenu, self.kind)(**self.arguments())
+        return menu
+
+    def arguments(self) -> dict[str, Any]:
+        """What the menu is made from."""
+        given = {name: getattr(self, name) for name in type(self).model_fields if name != "kind"}
+        return given | {"everything_success": as_share(self.everything_success)}
 
 
 class Options(Form):
     """Options that are listed, or mapped to their costs; everything, and nothing where one may skip."""
 
-    model_config = ConfigDict(
-        title="Options",
-        json_schema_extra={
-            "examples": [
-                {
-                    "kind": "options",
-                    "options": {"small": 0.1, "large": 0.4},
-                    "everything": "a person",
-                    "nothing": "skip",
-                },
-                {"kind": "options", "options": ["small", "large"], "everything": "a person", "contains": "chain"},
-            ]
-        },
+    model_config = examples(
+        {"kind": "options", "options": {"small": 0.1, "large": 0.4}, "everything": "a person", "nothing": "skip"},
+        {"kind": "options", "options": ["small", "large"], "everything": "a person", "contains": "chain"},
     )
     kind: Literal["options"]
     options: Listed[Option] | Annotated[dict[Text, Cost], AtMost(MOST_LISTED)] = Field(
@@ -106,23 +103,14 @@ class Options(Form):
         check_size(len(self.options) + 2, characters, most, "options")
 
     def build(self) -> Menu:
-        return JsonMenu(
-            self.options,
-            everything=self.everything,
-            nothing=self.nothing if "nothing" in self.model_fields_set else LEFT_OUT,
-            costs=self.costs,
-            max_cost=self.max_cost,
-            everything_success=as_share(self.everything_success),
-            contains=self.contains,
-        )
+        nothing = self.nothing if "nothing" in self.model_fields_set else LEFT_OUT
+        return JsonMenu(**self.arguments() | {"nothing": nothing})
 
 
 class TopK(Form):
     """Show the k best of so many classes; k costs k/classes."""
 
-    model_config = ConfigDict(
-        title="TopK", json_schema_extra={"examples": [{"kind": "top_k", "ks": [5, 10, 20, 50], "classes": 100}]}
-    )
+    model_config = examples({"kind": "top_k", "ks": [5, 10, 20, 50], "classes": 100})
     kind: Literal["top_k"]
     ks: Annotated[Listed[Whole], AfterValidator(_sorted_once)] = Field(description="How many may be shown.")
     classes: Several = Field(description="How many there are.")
@@ -131,19 +119,11 @@ class TopK(Form):
     def check(self, most: int) -> None:
         check_size(len(set(self.ks) - {0, self.classes}) + 2, 0, most, "ks")
 
-    def build(self) -> Menu:
-        return JsonMenu.top_k(
-            self.ks, self.classes, nothing=self.nothing, everything_success=as_share(self.everything_success)
-        )
-
 
 class Thresholds(Form):
     """A threshold on a grid: low is nothing, high everything. Give step or horizon."""
 
-    model_config = ConfigDict(
-        title="Thresholds",
-        json_schema_extra={"examples": [{"kind": "thresholds", "low": 0, "high": 1, "step": 0.05}]},
-    )
+    model_config = examples({"kind": "thresholds", "low": 0, "high": 1, "step": 0.05})
     kind: Literal["thresholds"]
     low: Number
     high: Number
@@ -163,26 +143,11 @@ class Thresholds(Form):
             cells = count_cells(span, self.step, self.horizon, root=3, even=False)
             check_size(cells + 1, 0, most, "horizon" if self.step is None else "step")
 
-    def build(self) -> Menu:
-        return JsonMenu.thresholds(
-            self.low,
-            self.high,
-            self.step,
-            self.horizon,
-            costs=self.costs,
-            max_cost=self.max_cost,
-            nothing=self.nothing,
-            everything_success=as_share(self.everything_success),
-        )
-
 
 class Grid(Form):
     """Several thresholds at once, each axis listed from least to most permissive. An option is an object."""
 
-    model_config = ConfigDict(
-        title="Grid",
-        json_schema_extra={"examples": [{"kind": "grid", "axes": {"distance": [1, 5, 50], "rating": [4.5, 0]}}]},
-    )
+    model_config = examples({"kind": "grid", "axes": {"distance": [1, 5, 50], "rating": [4.5, 0]}})
     RESERVED: ClassVar = frozenset(("cls", "costs", "max_cost", "nothing", "everything_success"))
     kind: Literal["grid"]
     axes: dict[Name, Annotated[Listed[Option], Field(min_length=1)]] = Field(
@@ -210,21 +175,16 @@ class Grid(Form):
         )
         check_size(points + 1, characters, most, "axes")
 
-    def build(self) -> Menu:
-        axes: dict[str, Any] = dict(self.axes)
-        return JsonMenu.grid(
-            costs=self.costs,
-            max_cost=self.max_cost,
-            nothing=self.nothing,
-            everything_success=as_share(self.everything_success),
-            **axes,
-        )
+    def arguments(self) -> dict[str, Any]:
+        given = super().arguments()
+        axes: dict[str, Any] = given.pop("axes")
+        return given | axes
 
 
 class Intervals(Form):
     """Closed intervals on [0, 1] between points of a grid; one costs its length. Give step or horizon."""
 
-    model_config = ConfigDict(title="Intervals", json_schema_extra={"examples": [{"kind": "intervals", "step": 0.05}]})
+    model_config = examples({"kind": "intervals", "step": 0.05})
     kind: Literal["intervals"]
     step: Positive | None = Field(None, description="The step of the grid; it must divide 1.")
     horizon: Counting | None = Field(
@@ -236,22 +196,12 @@ class Intervals(Form):
         cells = count_cells(exact("high", 1), self.step, self.horizon, root=4, even=True)
         check_size(cells * (cells + 1) // 2 + 1, 0, most, "horizon" if self.step is None else "step")
 
-    def build(self) -> Menu:
-        return JsonMenu.intervals(
-            self.step, self.horizon, nothing=self.nothing, everything_success=as_share(self.everything_success)
-        )
-
 
 class Subsets(Form):
     """Which of some priced items to use. An option is a list of names; it costs their sum."""
 
-    model_config = ConfigDict(
-        title="Subsets",
-        json_schema_extra={
-            "examples": [
-                {"kind": "subsets", "prices": {"small": 1, "large": 4}, "everything": "a person", "everything_cost": 15}
-            ]
-        },
+    model_config = examples(
+        {"kind": "subsets", "prices": {"small": 1, "large": 4}, "everything": "a person", "everything_cost": 15}
     )
     kind: Literal["subsets"]
     prices: Annotated[dict[Name, Cost], AtMost(MOST_LISTED)] = Field(min_length=1)
@@ -267,39 +217,14 @@ class Subsets(Form):
             subsets, each = subsets + math.comb(count, size), each + math.comb(count - 1, size - 1)
             check_size(subsets + 2, each * sum(len(name) + 4 for name in self.prices), most, "prices")
 
-    def build(self) -> Menu:
-        return JsonMenu.subsets(
-            self.prices,
-            everything=self.everything,
-            everything_cost=self.everything_cost,
-            at_most=self.at_most,
-            nothing=self.nothing,
-            everything_success=as_share(self.everything_success),
-        )
+
+SHOWN: Final = Menu({"small": 0.1, "large": 0.4}, everything="a person", nothing="skip")
 
 
 class Recipe(Body):
     """A menu as `Menu.recipe()` writes it down: what the Python client sends."""
 
-    model_config = ConfigDict(
-        title="Recipe",
-        json_schema_extra={
-            "examples": [
-                {
-                    "kind": "recipe",
-                    "recipe": {
-                        "kind": "options",
-                        "nothing": True,
-                        "everything_success": "1",
-                        "options": ["skip", "small", "large", "a person"],
-                        "costs": [0.1, 0.4],
-                        "max_cost": 1.0,
-                        "contains": None,
-                    },
-                }
-            ]
-        },
-    )
+    model_config = examples({"kind": "recipe", "recipe": SHOWN.recipe()})
     kind: Literal["recipe"]
     recipe: dict[str, Any] = Field(description="What `Menu.recipe()` gave.")
 

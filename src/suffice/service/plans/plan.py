@@ -5,11 +5,11 @@ The same plan is the same text, whatever it left to defaults.
 
 import re
 from collections.abc import Callable
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Annotated, Any, Literal, TypeVar
 
 import pydantic_core
-from pydantic import AfterValidator, ConfigDict, Field, PrivateAttr, ValidationError, WithJsonSchema
+from pydantic import AfterValidator, Field, PrivateAttr, ValidationError, WithJsonSchema
 
 from suffice.errors import InvalidArgument, SufficeError, shown
 from suffice.learning.custom_learner import KAPPA
@@ -18,7 +18,7 @@ from suffice.options import key
 from suffice.selector.selector import Selector
 from suffice.service.plans.faults import refuse
 from suffice.service.plans.menus import AnyForm
-from suffice.service.plans.values import Body, Counting, Positive, Start, Target, Whole, as_share
+from suffice.service.plans.values import Body, Counting, Positive, Start, Target, Whole, as_share, examples
 from suffice.service.records import Limits
 
 Made = TypeVar("Made")
@@ -48,18 +48,9 @@ EXAMPLE: dict[str, Any] = {
 class Plan(Body):
     """What a selector is made from: the arguments of `suffice.Selector`, in JSON's terms."""
 
-    model_config = ConfigDict(
-        title="Plan",
-        json_schema_extra={
-            "examples": [
-                EXAMPLE,
-                {
-                    "menu": {"kind": "top_k", "ks": [5, 10, 20, 50], "classes": 100},
-                    "target": 0.95,
-                    "expire_after": 3600,
-                },
-            ]
-        },
+    model_config = examples(
+        EXAMPLE,
+        {"menu": {"kind": "top_k", "ks": [5, 10, 20, 50], "classes": 100}, "target": 0.95, "expire_after": 3600},
     )
     form: AnyForm = Field(alias="menu", description="What may be chosen.")
     target: Target = Field(
@@ -158,10 +149,8 @@ class Plan(Body):
 
     def selector(self, **more: Any) -> Selector:
         """A new selector that follows this plan; what is passed stands in the place of what the plan says."""
-        arguments = self.model_dump(exclude={"form"})
-        arguments["target"] = as_share(self.target)
-        menu = self.menu()
-        return _built(lambda: Selector(menu, **(arguments | more)))
+        arguments = self.model_dump(exclude={"form"}) | {"target": as_share(self.target)} | more
+        return _built(partial(Selector, self.menu(), **arguments))
 
 
 def _built(build: Callable[[], Made]) -> Made:

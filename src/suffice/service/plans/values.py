@@ -42,6 +42,11 @@ class Body(BaseModel):
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True, allow_inf_nan=False, hide_input_in_errors=True)
 
 
+def examples(*bodies: dict[str, Any]) -> ConfigDict:
+    """The configuration of a body that is described with these examples."""
+    return ConfigDict(json_schema_extra={"examples": [*bodies]})
+
+
 class Says:
     """Says one sentence whatever is wrong, without a call of Python where nothing is."""
 

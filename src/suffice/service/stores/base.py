@@ -162,6 +162,7 @@ def whose(work: Work, rows: Iterable[Row]) -> set[Whose]:
     return {(selector, "") for selector, _ in work.tells} | {(row.selector, row.group) for row in rows}
 
 
-def too_many(most: int) -> TooMany:
-    """There are as many selectors as there may be."""
-    return TooMany(f"there may be at most {most:,} selectors, archived ones included, and there are (max_selectors)")
+def check_room(count: int, most: int) -> None:
+    """Refuse one more selector where there are as many as there may be."""
+    if count >= most:
+        raise TooMany(f"there may be at most {most:,} selectors, archived ones included, and there are (max_selectors)")

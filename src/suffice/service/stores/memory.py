@@ -7,7 +7,7 @@ from itertools import islice
 from typing import Final
 
 from suffice.service.records import EXPIRED, Kept, Key, Reply, Row, Shard
-from suffice.service.stores.base import Changes, Shards, Store, Whose, Work, too_many, whose
+from suffice.service.stores.base import Changes, Shards, Store, Whose, Work, check_room, whose
 
 REMEMBERED: Final = 100_000  # settled decisions, of all selectors; so the memory it takes has an end
 SHARD: Final = 0
@@ -122,8 +122,7 @@ class MemoryStore(Store):
     async def add(self, name: str, plan: str, at: float, most: int) -> tuple[Kept, bool]:
         if name in self._selectors:
             return self._selectors[name], False
-        if len(self._selectors) >= most:
-            raise too_many(most)
+        check_room(len(self._selectors), most)
         kept = self._selectors[name] = Kept(len(self._selectors) + 1, name, plan, at)
         return kept, True
 

@@ -13,19 +13,17 @@ import contextlib
 import time
 from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from contextlib import asynccontextmanager
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 import asyncpg
 
 from suffice.service.errors import StoreDown
-from suffice.service.records import Kept, Key, Reply, Row
-from suffice.service.shards import read
+from suffice.service.records import Kept, Reply, Row
 from suffice.service.stores import postgres_sql as sql
-from suffice.service.stores.base import Shards, Store, Whose, Work, too_many, whose
-from suffice.service.stores.postgres_line import LOST, SETTINGS, TROUBLE, Line, said_of, settings_for, speaking
-from suffice.service.stores.schema import VERSION, check_version, kept_of, key_of, key_values, row_of, steps_from
-
-Got = TypeVar("Got")
+from suffice.service.stores.base import Shards, Whose, Work, check_room, whose
+from suffice.service.stores.postgres_line import LOST, SETTINGS, TROUBLE, Line, opened, said_of, settings_for, speaking
+from suffice.service.stores.schema import VERSION, check_version, steps_from
+from suffice.service.stores.tables import ADD, LAST, NAMED, Got, Tables, by_whose
 
 # The spaces of advisory locks: "su" as a number, and one more for each use.
 STARTING: Final = 0x7375
@@ -35,10 +33,11 @@ ADDING: Final = STARTING + 3
 READERS: Final = 4
 
 
-class PostgresStore(Store):
+class PostgresStore(Tables):
     """Tables in the schema `suffice` of a database."""
 
     shared = True
+    selectors_query = sql.SELECTORS
 
     def __init__(self, url: str) -> None:
         self.url = url
@@ -51,12 +50,9 @@ class PostgresStore(Store):
 
     async def open(self, *, keys_only: bool = False) -> None:
         async with speaking():
-            connection = await asyncpg.connect(self.url, server_settings=SETTINGS, timeout=10)
-            try:
+            async with opened(self.url, timeout=10) as connection:
                 await self._migrate(connection)
                 self._settings = await settings_for(connection)
-            finally:
-                await connection.close()
             self._pool = await asyncpg.create_pool(
                 self.url, min_size=0, max_size=READERS, server_settings=self._settings, timeout=10, command_timeout=60
             )
@@ -75,9 +71,8 @@ class PostgresStore(Store):
                 await connection.execute("CREATE TABLE schema_version (version INTEGER NOT NULL)")
             version = await connection.fetchval("SELECT COALESCE(MAX(version), 0) FROM schema_version")
             check_version(version, "the database")
-            for step in steps_from(version):
-                for statement in step:
-                    await connection.execute(statement)
+            for statement in steps_from(version):
+                await connection.execute(statement)
             if version < VERSION:
                 await connection.execute("DELETE FROM schema_version")
                 await connection.execute("INSERT INTO schema_version VALUES ($1)", VERSION)
@@ -93,9 +88,6 @@ class PostgresStore(Store):
                 await asyncio.wait_for(pool.close(), 5)
             except (TimeoutError, OSError, asyncpg.PostgresError, asyncpg.InterfaceError):
                 pool.terminate()
-
-    async def ping(self) -> None:
-        await self._fetch(lambda one: one, "SELECT 1")
 
     async def _writer(self) -> Line:
         """The line that writes. It holds the lock on our shard: if it is lost, so is the shard."""
@@ -132,25 +124,20 @@ class PostgresStore(Store):
                 if work.asks and not flushed:
                     # On the line that committed them: behind another there may be a database that never had them.
                     await line.fetch(sql.FLUSH)
-            except BaseException:
-                self._drop(line)
+            except BaseException:  # nobody knows what state it is in
+                line.connection.terminate()
+                self._line = None
                 raise
-
-    def _drop(self, line: Line) -> None:
-        """Nobody knows what state it is in."""
-        line.connection.terminate()
-        self._line = None
 
     async def _ask(self, line: Line, work: Work) -> None:
         async with line.connection.transaction():
             # Seen by all at once, on disk by the time of the commit that follows in `transact`.
             await line.connection.execute("SET LOCAL synchronous_commit = off")
             await line.fetch(sql.TURNS, ASKING, sorted({selector for selector, _ in work.asks}))
-            found = await self._found(line, work.asks)
+            found = by_whose(await line.fetch(sql.COUNTERS, *sql.columns(work.asks)))
             replies = {}
             if work.keys:
-                numbers, keys = zip(*work.keys, strict=True)
-                for values in await line.fetch(sql.REPLIES, list(numbers), list(keys)):
+                for values in await line.fetch(sql.REPLIES, *sql.columns(work.keys)):
                     replies[(values[0], values[1])] = Reply(*values)
             await self._write(line, work.ask(self._shard, found, replies))
         work.asked = True
@@ -158,64 +145,46 @@ class PostgresStore(Store):
     async def _tell(self, line: Line, work: Work) -> bool:
         """Whether anything was written: only then has the commit waited for the disk."""
         async with line.connection.transaction():
-            numbers, ids = zip(*work.tells, strict=True)
-            locked = await line.fetch(sql.LOCK, list(numbers), list(ids))
-            rows = {(values[0], values[1]): row_of(values) for values in locked}
-            found = await self._found(line, whose(work, rows.values()))
+            locked = await line.fetch(sql.LOCK, *sql.columns(work.tells))
+            rows = {(values[0], values[1]): Row(*values) for values in locked}
+            found = by_whose(await line.fetch(sql.COUNTERS, *sql.columns(whose(work, rows.values()))))
             changes = work.tell(self._shard, found, rows)
             await self._write(line, changes)
         return bool(changes)
-
-    async def _found(self, line: Line, wanted: Collection[Whose]) -> dict[Whose, Shards]:
-        numbers, groups = zip(*wanted, strict=True)
-        result: dict[Whose, Shards] = {}
-        for number, group, shard, text in await line.fetch(sql.COUNTERS, list(numbers), list(groups)):
-            result.setdefault((number, group), {})[shard] = read(text)
-        return result
 
     async def _write(self, line: Line, changes: Any) -> None:
         for statement, columns in sql.written(changes, self._shard):
             await line.fetch(statement, *columns)
 
-    async def rows(self, selector: int, after: int, limit: int) -> list[Row]:
-        return await self._fetch(row_of, sql.ROWS, selector, after, limit)
-
-    async def recent(self, selector: int, limit: int) -> list[Row]:
-        return await self._fetch(row_of, sql.RECENT, selector, limit)
-
     async def events(self, selector: int, seen: Mapping[int, int], limit: int) -> list[Row]:
-        return await self._fetch(row_of, sql.EVENTS, selector, list(seen), list(seen.values()), limit)
-
-    async def groups(self, selector: int) -> set[str]:
-        return set(await self._fetch(lambda one: str(one[0]), sql.GROUPS, selector))
+        return await self._fetch(Row, sql.EVENTS, selector, list(seen), list(seen.values()), limit)
 
     async def set_clock(self, clock: Callable[[], float]) -> None:
-        (there,) = await self._fetch(lambda one: float(one[0]), "SELECT extract(epoch FROM clock_timestamp())")
+        (there,) = await self._fetch(float, "SELECT extract(epoch FROM clock_timestamp())")
         self.ahead = there - time.time()
         await self._change(sql.TURN_BACK, clock())
 
     async def overdue(self, now: float, limit: int, skip: Collection[int] = ()) -> list[tuple[int, int]]:
-        return await self._fetch(lambda found: (found[0], found[1]), sql.OVERDUE, now, limit, list(skip))
+        return await self._fetch(lambda *pair: pair, sql.OVERDUE, now, limit, list(skip))
 
     async def shards(self, selectors: Collection[int], *, groups: bool = True) -> dict[Whose, Shards]:
-        result: dict[Whose, Shards] = {}
-        found = await self._fetch(tuple, sql.ALL_COUNTERS if groups else sql.OWN_COUNTERS, list(selectors))
-        for number, group, shard, text in found:
-            result.setdefault((number, group), {})[shard] = read(text)
-        return result
+        return by_whose(
+            await self._fetch(lambda *row: row, sql.ALL_COUNTERS if groups else sql.OWN_COUNTERS, list(selectors))
+        )
 
-    async def _fetch(self, make: Callable[[Any], Got], query: str, *values: Any) -> list[Got]:
+    async def _fetch(self, make: Callable[..., Got], query: str, *values: Any) -> list[Got]:
         """Look something up; once more if the connection that the pool had was no longer one."""
         async with speaking():
             try:
                 found = await self._readers.fetch(query, *values)
             except LOST:
                 found = await self._readers.fetch(query, *values)
-            return [make(one) for one in found]
+            return [make(*one) for one in found]
 
-    async def _change(self, query: str, *values: Any) -> list[Any]:
+    async def _change(self, query: str, *values: Any) -> int:
         async with speaking():
-            return list(await self._readers.fetch(query, *values))
+            done = await self._readers.execute(query, *values)
+            return int(done.split()[-1])  # such as UPDATE 1
 
     @property
     def _readers(self) -> asyncpg.Pool:
@@ -225,61 +194,26 @@ class PostgresStore(Store):
 
     # --- selectors
 
-    async def selector(self, name: str) -> Kept | None:
-        return next(iter(await self._fetch(kept_of, sql.SELECTOR, name)), None)
-
-    async def selectors(self, after: str, limit: int, *, archived: bool, contains: str = "") -> list[Kept]:
-        return await self._fetch(kept_of, sql.SELECTORS, after, archived, contains, limit)
-
     async def add(self, name: str, plan: str, at: float, most: int) -> tuple[Kept, bool]:
         async with speaking(), self._adder() as line, line.connection.transaction():
             await line.fetch(sql.TURN, ADDING)
-            for found in await line.fetch(sql.SELECTOR, name):
-                return kept_of(found), False
-            ((count, last),) = await line.fetch(sql.LAST)
-            if count >= most:
-                raise too_many(most)
-            await line.fetch(sql.ADD, last + 1, name, plan, at)
+            for found in await line.fetch(NAMED, name):
+                return Kept(*found), False
+            ((count, last),) = await line.fetch(LAST)
+            check_room(count, most)
+            await line.fetch(ADD, last + 1, name, plan, at)
             return Kept(last + 1, name, plan, at), True
 
     @asynccontextmanager
     async def _adder(self) -> AsyncIterator[Line]:
         """One of the readers, ready to add; another if the connection that the pool had was no longer one."""
-        connection = await self._readers.acquire()
-        try:
-            try:
-                line = await Line.ready(connection, sql.ADDER)
-            except LOST:
-                await self._readers.release(connection)  # first: others may be waiting for one, too
-                connection = await self._readers.acquire()
-                line = await Line.ready(connection, sql.ADDER)
-            yield line
-        finally:
-            await self._readers.release(connection)
-
-    async def archive(self, name: str, at: float | None) -> Kept | None:
-        await self._change("UPDATE selectors SET archived = $2 WHERE name = $1", name, at)
-        return await self.selector(name)
-
-    # --- what was learned
-
-    async def snapshot(self, selector: int) -> str | None:
-        found = await self._fetch(lambda one: str(one[0]), "SELECT state FROM snapshots WHERE selector = $1", selector)
-        return found[0] if found else None
-
-    async def save(self, selector: int, events: int, text: str) -> None:
-        await self._change(sql.SAVE, selector, events, text)
-
-    async def prune(self, before: float) -> None:
-        await self._change("DELETE FROM replies WHERE at < $1", before)
-
-    # --- keys
-
-    async def keys(self) -> list[Key]:
-        return await self._fetch(key_of, sql.KEYS)
-
-    async def add_key(self, key: Key) -> None:
-        await self._change(sql.ADD_KEY, *key_values(key))
-
-    async def revoke_key(self, identity: str, at: float) -> bool:
-        return bool(await self._change(sql.REVOKE_KEY, identity, at))
+        for again in (True, False):
+            async with self._readers.acquire() as connection:
+                try:
+                    line = await Line.ready(connection, sql.ADDER)
+                except LOST:
+                    if again:
+                        continue  # let go of first: others may be waiting for one, too
+                    raise
+                yield line
+                return

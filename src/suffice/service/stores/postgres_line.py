@@ -56,6 +56,16 @@ class Line:
         return found
 
 
+@asynccontextmanager
+async def opened(url: str, **more: Any) -> AsyncIterator[asyncpg.Connection]:
+    """A connection of its own, closed at the end."""
+    connection = await asyncpg.connect(url, server_settings=SETTINGS, **more)
+    try:
+        yield connection
+    finally:
+        await connection.close()
+
+
 TROUBLE: Final = (
     OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError, ValueError,
 )  # fmt: skip

@@ -1,10 +1,14 @@
 """The tables, as SQLite and PostgreSQL both take them, and the steps from one version of them to the next."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator
+from dataclasses import fields
+from itertools import chain
+from operator import attrgetter
 from typing import Any, Final
 
+from suffice.kernels.rows import values_of
 from suffice.service.errors import StoreTooNew, StoreTooOld
-from suffice.service.records import Kept, Key, Row
+from suffice.service.records import Key, Reply, Row
 
 REFUSED: Final = 1  # the last version that is not read: its counts and what it had learned had another shape
 
@@ -38,17 +42,20 @@ STEPS: Final[tuple[tuple[str, ...], ...]] = (
 )
 VERSION: Final = REFUSED + len(STEPS)
 
+DECISIONS: Final = {  # the columns, and their types
+    "selector": "bigint", "id": "bigint", "grp": "text", "arm": "integer", "dual": "double precision",
+    "asked": "double precision", "due": "double precision", "note": "text", "state": "smallint", "units": "bigint",
+    "cost": "double precision", "told": "double precision", "shard": "integer", "seq": "bigint", "gave_shard": "integer",
+    "gave_seq": "bigint", "gave_at": "double precision",
+}  # fmt: skip
 TABLES: Final = {  # with their columns: what it takes to copy a store
     "selectors": ("number", "name", "plan", "created", "archived"),
-    "decisions": (
-        "selector", "id", "grp", "arm", "dual", "asked", "due", "note", "state", "units", "cost", "told", "shard", "seq",
-        "gave_shard", "gave_seq", "gave_at",
-    ),
+    "decisions": tuple(DECISIONS),
     "counters": ("selector", "grp", "shard", "counts"),
     "replies": ("selector", "idempotency_key", "digest", "answer", "at"),
     "snapshots": ("selector", "events", "state"),
     "access_keys": ("id", "name", "hash", "scopes", "created", "revoked", "expires"),
-}  # fmt: skip
+}
 
 ROW: Final = ", ".join(TABLES["decisions"])
 # A decision that was given up and amended since, as it was when it had expired. (2: EXPIRED)
@@ -72,33 +79,22 @@ def check_version(found: int, where: str) -> None:
         )
 
 
-def steps_from(found: int) -> Sequence[tuple[str, ...]]:
+def steps_from(found: int) -> Iterator[str]:
     """What takes a store of this version to the present one; 0: there is nothing in it."""
-    return STEPS[max(0, found - REFUSED) :]
+    return chain.from_iterable(STEPS[max(0, found - REFUSED) :])
 
 
-def values_of(row: Row) -> tuple[Any, ...]:
-    """A decision as the table has it."""
-    return (
-        row.selector, row.id, row.group, row.arm, row.dual, row.asked, row.due, row.note, row.state, row.units, row.cost,
-        row.told, row.by, row.seq, row.gave_by, row.gave_seq, row.gave_at,
-    )  # fmt: skip
+# The fields of these records are the columns of their tables, in order.
+row_values: Final = values_of(Row)
+reply_values: Final = values_of(Reply)
+
+SETTLED: Final = (*TABLES["decisions"][8:], "selector", "id")  # what settling changes, and of which decision
+settled_values: Final = attrgetter(*[one.name for one in fields(Row)][8:], "selector", "id")
 
 
-def row_of(values: Sequence[Any]) -> Row:
-    """A decision from the table."""
-    return Row(*values)
-
-
-def kept_of(values: Sequence[Any]) -> Kept:
-    """A selector from the table."""
-    return Kept(*values)
-
-
-def key_of(values: Sequence[Any]) -> Key:
+def key_of(identity: str, name: str, digest: str, scopes: str, *times: Any) -> Key:
     """A key from the table."""
-    identity, name, digest, scopes, created, revoked, expires = values
-    return Key(identity, name, digest, tuple(scopes.split()), created, revoked, expires)
+    return Key(identity, name, digest, tuple(scopes.split()), *times)
 
 
 def key_values(key: Key) -> tuple[Any, ...]:

@@ -7,40 +7,40 @@ file is what there is, so a transaction that fails leaves nothing to be undone.
 import asyncio
 import contextlib
 import os
+import re
 import sqlite3
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache, partial
+from itertools import chain
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 from suffice.service.errors import StoreDown, StoreInUse
-from suffice.service.records import Kept, Key, Reply, Row
-from suffice.service.shards import read, write
-from suffice.service.stores.base import Changes, Shards, Store, Whose, Work, too_many, whose
+from suffice.service.records import Kept, Reply, Row
+from suffice.service.shards import write
+from suffice.service.stores import schema
+from suffice.service.stores.base import Changes, Shards, Whose, Work, check_room, whose
 from suffice.service.stores.locking import FileLock
-from suffice.service.stores.schema import (
-    GAVE,
-    KEY,
-    ROW,
-    SELECTOR,
-    VERSION,
-    check_version,
-    kept_of,
-    key_of,
-    key_values,
-    row_of,
-    steps_from,
-    values_of,
-)
+from suffice.service.stores.tables import ADD, LAST, NAMED, Got, Tables, by_whose
 
-Got = TypeVar("Got")
 SHARD: Final = 0
 BUSY: Final = 10.0  # seconds to wait for another process: a backup, or one that manages keys
 MANY: Final = 500  # values in one query
 
+COUNTERS: Final = "SELECT selector, grp, shard, counts FROM counters WHERE selector = ?"
+COUNTERS_OF: Final = COUNTERS + " AND grp = ?"
+INSERT: Final = f"INSERT INTO decisions ({schema.ROW}) VALUES ({', '.join('?' * len(schema.TABLES['decisions']))})"
+UPDATE: Final = (
+    f"UPDATE decisions SET {', '.join(f'{one} = ?' for one in schema.SETTLED[:-2])} WHERE selector = ? AND id = ?"
+)
 
-class SqliteStore(Store):
+
+class SqliteStore(Tables):
     """Tables in a file."""
+
+    selectors_query = f"""SELECT {schema.SELECTOR} FROM selectors WHERE name > $1 AND ($2 OR archived IS NULL)
+        AND instr(name, $3) ORDER BY name LIMIT $4"""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
@@ -69,7 +69,7 @@ class SqliteStore(Store):
         self._writing, self._reading = ThreadPoolExecutor(1, "sqlite-write"), ThreadPoolExecutor(1, "sqlite-read")
         try:
             self._write = await self._in(self._writing, self._connect)
-            await self._in(self._writing, self._migrate)
+            await self._whole(self._migrate, "BEGIN EXCLUSIVE")  # whoever starts at the same time waits there
             self._read = await self._in(self._reading, self._connect)
         except BaseException:
             await self.close()
@@ -89,20 +89,12 @@ class SqliteStore(Store):
         connection.execute("PRAGMA fullfsync = ON")
         return connection
 
-    def _migrate(self) -> None:
-        writer = self._writer
-        writer.execute("BEGIN EXCLUSIVE")  # whoever starts at the same time waits here
-        try:
-            version = writer.execute("PRAGMA user_version").fetchone()[0]
-            check_version(version, str(self.path))
-            for step in steps_from(version):
-                for statement in step:
-                    writer.execute(statement)
-            writer.execute(f"PRAGMA user_version = {VERSION}")
-            writer.execute("COMMIT")
-        except BaseException:
-            writer.execute("ROLLBACK")
-            raise
+    def _migrate(self, writer: sqlite3.Connection) -> None:
+        version = writer.execute("PRAGMA user_version").fetchone()[0]
+        schema.check_version(version, str(self.path))
+        for statement in schema.steps_from(version):
+            writer.execute(statement)
+        writer.execute(f"PRAGMA user_version = {schema.VERSION}")
 
     async def close(self) -> None:
         for pool, connection in ((self._reading, self._read), (self._writing, self._write)):
@@ -114,37 +106,27 @@ class SqliteStore(Store):
         self._reading = self._writing = self._read = self._write = None
         self._lock.release()
 
-    async def ping(self) -> None:
-        await self._look(lambda db: db.execute("SELECT 1").fetchone())
-
-    @property
-    def _writer(self) -> sqlite3.Connection:
-        if self._write is None:
-            raise StoreDown(f"{self.path} is not open")
-        return self._write
-
     async def _in(self, pool: ThreadPoolExecutor | None, do: Callable[[], Got]) -> Got:
-        if pool is None:
-            raise StoreDown(f"{self.path} is not open")
+        pool = self._there(pool)
         try:
             return await asyncio.get_running_loop().run_in_executor(pool, do)
         except sqlite3.Error as error:
             raise StoreDown(f"{self.path} could not be used, and nothing was changed: {error}") from error
 
+    def _there(self, one: Got | None) -> Got:
+        if one is None:
+            raise StoreDown(f"{self.path} is not open")
+        return one
+
     async def _look(self, query: Callable[[sqlite3.Connection], Got]) -> Got:
-        def look() -> Got:
-            if self._read is None:
-                raise StoreDown(f"{self.path} is not open")
-            return query(self._read)
+        return await self._in(self._reading, lambda: query(self._there(self._read)))
 
-        return await self._in(self._reading, look)
-
-    async def _change(self, change: Callable[[sqlite3.Connection], Got]) -> Got:
+    async def _whole(self, change: Callable[[sqlite3.Connection], Got], begin: str = "BEGIN IMMEDIATE") -> Got:
         """Change something as a whole, or not at all."""
 
         def run() -> Got:
-            writer = self._writer
-            writer.execute("BEGIN IMMEDIATE")
+            writer = self._there(self._write)
+            writer.execute(begin)
             try:
                 result = change(writer)
                 writer.execute("COMMIT")
@@ -156,12 +138,18 @@ class SqliteStore(Store):
 
         return await self._in(self._writing, run)
 
+    async def _fetch(self, make: Callable[..., Got], query: str, *values: Any) -> list[Got]:
+        return await self._look(lambda db: [make(*found) for found in db.execute(_marked(query), values)])
+
+    async def _change(self, query: str, *values: Any) -> int:
+        return await self._whole(lambda writer: writer.execute(_marked(query), values).rowcount)
+
     # --- decisions
 
     async def transact(self, work: Work) -> None:
-        await self._change(lambda writer: self._transact(writer, work))
+        await self._whole(partial(self._transact, work))
 
-    def _transact(self, writer: sqlite3.Connection, work: Work) -> None:
+    def _transact(self, work: Work, writer: sqlite3.Connection) -> None:
         if work.asks:
             replies = {}
             for one in work.keys:
@@ -170,130 +158,61 @@ class SqliteStore(Store):
                 ).fetchone()
                 if found is not None:
                     replies[one] = Reply(*one, *found)
-            _write(writer, work.ask(SHARD, _found(writer, work.asks), replies))
+            _write(writer, work.ask(SHARD, by_whose(_each(writer, COUNTERS_OF, work.asks)), replies))
         if work.tells:
             rows = _rows(writer, work.tells)
-            _write(writer, work.tell(SHARD, _found(writer, whose(work, rows.values())), rows))
-
-    async def rows(self, selector: int, after: int, limit: int) -> list[Row]:
-        query = f"SELECT {ROW} FROM decisions WHERE selector = ? AND id > ? ORDER BY id LIMIT ?"
-        return await self._all(row_of, query, selector, after, limit)
-
-    async def recent(self, selector: int, limit: int) -> list[Row]:
-        query = f"SELECT {ROW} FROM decisions WHERE selector = ? ORDER BY id DESC LIMIT ?"
-        return await self._all(row_of, query, selector, limit)
+            _write(writer, work.tell(SHARD, by_whose(_each(writer, COUNTERS_OF, whose(work, rows.values()))), rows))
 
     async def events(self, selector: int, seen: Mapping[int, int], limit: int) -> list[Row]:
-        query = f"""SELECT {ROW} FROM decisions WHERE selector = :selector AND shard = :shard AND seq > :after
-            UNION ALL SELECT {GAVE} FROM decisions WHERE selector = :selector AND gave_shard = :shard AND gave_seq > :after
-            ORDER BY seq LIMIT :limit"""
-
-        def look(db: sqlite3.Connection) -> list[Row]:
-            # One shard is ours; a copy of a database has those of others.
-            shards = db.execute("SELECT shard FROM counters WHERE selector = ? AND grp = ''", (selector,)).fetchall()
-            found: list[Row] = []
-            for (shard,) in shards:
-                values = {"selector": selector, "shard": shard, "after": seen.get(shard, 0), "limit": limit}
-                found += [row_of(values) for values in db.execute(query, values)]
-            return found
-
-        return await self._look(look)
-
-    async def groups(self, selector: int) -> set[str]:
-        query = "SELECT DISTINCT grp FROM counters WHERE selector = ? AND grp <> ''"
-        return set(await self._all(lambda one: str(one[0]), query, selector))
+        query = f"""SELECT {schema.ROW} FROM decisions WHERE selector = ? AND shard = ? AND seq > ?
+            UNION ALL SELECT {schema.GAVE} FROM decisions WHERE selector = ? AND gave_shard = ? AND gave_seq > ?
+            ORDER BY seq LIMIT ?"""
+        found: list[Row] = []
+        # One shard is ours; a copy of a database has those of others.
+        own = "SELECT shard FROM counters WHERE selector = ? AND grp = ''"
+        for shard in await self._fetch(int, own, selector):
+            place = (selector, shard, seen.get(shard, 0))
+            found += await self._fetch(Row, query, *place, *place, limit)
+        return found
 
     async def set_clock(self, clock: Callable[[], float]) -> None:
         query = """UPDATE decisions SET due = :now + (due - asked), asked = :now
             WHERE state = 0 AND due IS NOT NULL AND due > :now AND asked > :now + 60"""
-        await self._change(lambda writer: writer.execute(query, {"now": clock()}))
+        await self._whole(lambda writer: writer.execute(query, {"now": clock()}))
 
     async def overdue(self, now: float, limit: int, skip: Collection[int] = ()) -> list[tuple[int, int]]:
         query = f"""SELECT selector, id FROM decisions WHERE state = 0 AND due IS NOT NULL AND due < ?
             AND selector NOT IN ({", ".join("?" * len(skip))}) ORDER BY due LIMIT ?"""
-        return await self._all(lambda found: (found[0], found[1]), query, now, *skip, limit)
+        return await self._fetch(lambda *pair: pair, query, now, *skip, limit)
 
     async def shards(self, selectors: Collection[int], *, groups: bool = True) -> dict[Whose, Shards]:
-        def look(db: sqlite3.Connection) -> dict[Whose, Shards]:
-            result: dict[Whose, Shards] = {}
-            for one in selectors:
-                query = "SELECT selector, grp, shard, counts FROM counters WHERE selector = ?"
-                for number, group, shard, text in db.execute(query + ("" if groups else " AND grp = ''"), (one,)):
-                    result.setdefault((number, group), {})[shard] = read(text)
-            return result
-
-        return await self._look(look)
-
-    async def _all(self, make: Callable[[Any], Got], query: str, *values: Any) -> list[Got]:
-        return await self._look(lambda db: [make(found) for found in db.execute(query, values)])
+        query = COUNTERS + ("" if groups else " AND grp = ''")
+        return await self._look(lambda db: by_whose(_each(db, query, [(one,) for one in selectors])))
 
     # --- selectors
 
-    async def selector(self, name: str) -> Kept | None:
-        return next(iter(await self._all(kept_of, f"SELECT {SELECTOR} FROM selectors WHERE name = ?", name)), None)
-
-    async def selectors(self, after: str, limit: int, *, archived: bool, contains: str = "") -> list[Kept]:
-        query = f"""SELECT {SELECTOR} FROM selectors WHERE name > ? AND (? OR archived IS NULL) AND instr(name, ?)
-            ORDER BY name LIMIT ?"""
-        return await self._all(kept_of, query, after, archived, contains, limit)
-
     async def add(self, name: str, plan: str, at: float, most: int) -> tuple[Kept, bool]:
         def add(writer: sqlite3.Connection) -> tuple[Kept, bool]:
-            found = writer.execute(f"SELECT {SELECTOR} FROM selectors WHERE name = ?", (name,)).fetchone()
+            found = writer.execute(_marked(NAMED), (name,)).fetchone()
             if found is not None:
-                return kept_of(found), False
-            count, last = writer.execute("SELECT COUNT(*), COALESCE(MAX(number), 0) FROM selectors").fetchone()
-            if count >= most:
-                raise too_many(most)
-            kept = Kept(last + 1, name, plan, at)
-            writer.execute(
-                f"INSERT INTO selectors ({SELECTOR}) VALUES (?, ?, ?, ?, NULL)", (kept.number, name, plan, at)
-            )
-            return kept, True
+                return Kept(*found), False
+            count, last = writer.execute(LAST).fetchone()
+            check_room(count, most)
+            writer.execute(_marked(ADD), (last + 1, name, plan, at))
+            return Kept(last + 1, name, plan, at), True
 
-        return await self._change(add)
-
-    async def archive(self, name: str, at: float | None) -> Kept | None:
-        await self._change(
-            lambda writer: writer.execute("UPDATE selectors SET archived = ? WHERE name = ?", (at, name))
-        )
-        return await self.selector(name)
-
-    # --- what was learned
-
-    async def snapshot(self, selector: int) -> str | None:
-        found = await self._all(lambda one: str(one[0]), "SELECT state FROM snapshots WHERE selector = ?", selector)
-        return found[0] if found else None
-
-    async def save(self, selector: int, events: int, text: str) -> None:
-        query = """INSERT INTO snapshots (selector, events, state) VALUES (?, ?, ?)
-            ON CONFLICT (selector) DO UPDATE SET events = excluded.events, state = excluded.state
-            WHERE snapshots.events <= excluded.events"""
-        await self._change(lambda writer: writer.execute(query, (selector, events, text)))
-
-    async def prune(self, before: float) -> None:
-        await self._change(lambda writer: writer.execute("DELETE FROM replies WHERE at < ?", (before,)))
-
-    # --- keys
-
-    async def keys(self) -> list[Key]:
-        return await self._all(key_of, f"SELECT {KEY} FROM access_keys ORDER BY created")
-
-    async def add_key(self, key: Key) -> None:
-        query = f"INSERT INTO access_keys ({KEY}) VALUES (?, ?, ?, ?, ?, ?, ?)"
-        await self._change(lambda writer: writer.execute(query, key_values(key)))
-
-    async def revoke_key(self, identity: str, at: float) -> bool:
-        query = "UPDATE access_keys SET revoked = ? WHERE id = ? AND revoked IS NULL"
-        return await self._change(lambda writer: writer.execute(query, (at, identity)).rowcount > 0)
+        return await self._whole(add)
 
 
-def _found(db: sqlite3.Connection, wanted: Collection[Whose]) -> dict[Whose, Shards]:
-    result: dict[Whose, Shards] = {}
-    for one in wanted:
-        for shard, text in db.execute("SELECT shard, counts FROM counters WHERE selector = ? AND grp = ?", one):
-            result.setdefault(one, {})[shard] = read(text)
-    return result
+@cache
+def _marked(query: str) -> str:
+    """A query with the marks that SQLite has for values."""
+    return re.sub(r"\$[0-9]+", "?", query)
+
+
+def _each(db: sqlite3.Connection, query: str, values: Iterable[tuple[Any, ...]]) -> Iterator[Any]:
+    """What is found, for one after the other."""
+    return chain.from_iterable(db.execute(query, one) for one in values)
 
 
 def _rows(db: sqlite3.Connection, wanted: list[tuple[int, int]]) -> dict[tuple[int, int], Row]:
@@ -303,21 +222,15 @@ def _rows(db: sqlite3.Connection, wanted: list[tuple[int, int]]) -> dict[tuple[i
         for start in range(0, len(ids), MANY):
             some = ids[start : start + MANY]
             marks = ", ".join("?" * len(some))
-            query = f"SELECT {ROW} FROM decisions WHERE selector = ? AND id IN ({marks})"
+            query = f"SELECT {schema.ROW} FROM decisions WHERE selector = ? AND id IN ({marks})"
             for values in db.execute(query, (selector, *some)):
-                found[(values[0], values[1])] = row_of(values)
+                found[(values[0], values[1])] = Row(*values)
     return found
 
 
 def _write(db: sqlite3.Connection, changes: Changes) -> None:
-    marks = ", ".join("?" * len(ROW.split(",")))
-    db.executemany(f"INSERT INTO decisions ({ROW}) VALUES ({marks})", map(values_of, changes.asked))
-    db.executemany(
-        """UPDATE decisions SET state = ?, units = ?, cost = ?, told = ?, shard = ?, seq = ?, gave_shard = ?,
-            gave_seq = ?, gave_at = ?
-            WHERE selector = ? AND id = ?""",
-        [(*values_of(row)[8:], row.selector, row.id) for row in changes.settled],
-    )
+    db.executemany(INSERT, map(schema.row_values, changes.asked))
+    db.executemany(UPDATE, map(schema.settled_values, changes.settled))
     db.executemany(
         """INSERT INTO counters (selector, grp, shard, counts) VALUES (?, ?, 0, ?)
             ON CONFLICT (selector, grp, shard) DO UPDATE SET counts = excluded.counts""",
@@ -327,5 +240,5 @@ def _write(db: sqlite3.Connection, changes: Changes) -> None:
         """INSERT INTO replies (selector, idempotency_key, digest, answer, at) VALUES (?, ?, ?, ?, ?)
             ON CONFLICT (selector, idempotency_key) DO UPDATE
             SET digest = excluded.digest, answer = excluded.answer, at = excluded.at""",
-        [(one.selector, one.key, one.digest, one.text, one.at) for one in changes.replies],
+        map(schema.reply_values, changes.replies),
     )

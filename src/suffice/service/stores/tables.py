@@ -1,0 +1,97 @@
+"""What both stores with tables are asked in the same words.
+
+Values are numbered in the order in which they stand, each once: PostgreSQL takes them so, and SQLite as question marks.
+"""
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterable
+from typing import Any, ClassVar, Final, TypeVar
+
+from suffice.service.records import Kept, Key, Row
+from suffice.service.shards import read
+from suffice.service.stores.base import Shards, Store, Whose
+from suffice.service.stores.schema import KEY, ROW, SELECTOR, key_of, key_values
+
+Got = TypeVar("Got")
+
+NAMED: Final = f"SELECT {SELECTOR} FROM selectors WHERE name = $1"
+LAST: Final = "SELECT COUNT(*), COALESCE(MAX(number), 0) FROM selectors"
+ADD: Final = "INSERT INTO selectors (number, name, plan, created) VALUES ($1, $2, $3, $4)"
+SAVE: Final = """INSERT INTO snapshots (selector, events, state) VALUES ($1, $2, $3)
+    ON CONFLICT (selector) DO UPDATE SET events = excluded.events, state = excluded.state
+    WHERE snapshots.events <= excluded.events"""
+
+
+class Tables(Store):
+    """A store that is spoken to in SQL."""
+
+    selectors_query: ClassVar[str]  # by name; how names are compared and searched is said in different words
+
+    @abstractmethod
+    async def _fetch(self, make: Callable[..., Got], query: str, *values: Any) -> list[Got]:
+        """Look something up, and make something of each row."""
+
+    @abstractmethod
+    async def _change(self, query: str, *values: Any) -> int:
+        """Change some rows, and say how many."""
+
+    async def ping(self) -> None:
+        await self._fetch(int, "SELECT 1")
+
+    # --- decisions
+
+    async def rows(self, selector: int, after: int, limit: int) -> list[Row]:
+        query = f"SELECT {ROW} FROM decisions WHERE selector = $1 AND id > $2 ORDER BY id LIMIT $3"
+        return await self._fetch(Row, query, selector, after, limit)
+
+    async def recent(self, selector: int, limit: int) -> list[Row]:
+        query = f"SELECT {ROW} FROM decisions WHERE selector = $1 ORDER BY id DESC LIMIT $2"
+        return await self._fetch(Row, query, selector, limit)
+
+    async def groups(self, selector: int) -> set[str]:
+        query = "SELECT DISTINCT grp FROM counters WHERE selector = $1 AND grp <> ''"
+        return set(await self._fetch(str, query, selector))
+
+    # --- selectors
+
+    async def selector(self, name: str) -> Kept | None:
+        return next(iter(await self._fetch(Kept, NAMED, name)), None)
+
+    async def selectors(self, after: str, limit: int, *, archived: bool, contains: str = "") -> list[Kept]:
+        return await self._fetch(Kept, self.selectors_query, after, archived, contains, limit)
+
+    async def archive(self, name: str, at: float | None) -> Kept | None:
+        await self._change("UPDATE selectors SET archived = $1 WHERE name = $2", at, name)
+        return await self.selector(name)
+
+    # --- what was learned
+
+    async def snapshot(self, selector: int) -> str | None:
+        return next(iter(await self._fetch(str, "SELECT state FROM snapshots WHERE selector = $1", selector)), None)
+
+    async def save(self, selector: int, events: int, text: str) -> None:
+        await self._change(SAVE, selector, events, text)
+
+    async def prune(self, before: float) -> None:
+        await self._change("DELETE FROM replies WHERE at < $1", before)
+
+    # --- keys
+
+    async def keys(self) -> list[Key]:
+        return await self._fetch(key_of, f"SELECT {KEY} FROM access_keys ORDER BY created")
+
+    async def add_key(self, key: Key) -> None:
+        query = f"INSERT INTO access_keys ({KEY}) VALUES ($1, $2, $3, $4, $5, $6, $7)"
+        await self._change(query, *key_values(key))
+
+    async def revoke_key(self, identity: str, at: float) -> bool:
+        query = "UPDATE access_keys SET revoked = $1 WHERE id = $2 AND revoked IS NULL"
+        return await self._change(query, at, identity) > 0
+
+
+def by_whose(found: Iterable[Any]) -> dict[Whose, Shards]:
+    """Counts, from rows of the selector, the group, the shard and what was written of it."""
+    result: dict[Whose, Shards] = {}
+    for number, group, shard, text in found:
+        result.setdefault((number, group), {})[shard] = read(text)
+    return result
