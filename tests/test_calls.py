@@ -5,16 +5,21 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
 import pytest
+from calling import Api, serve
 
 import suffice
 from suffice.kernels.compiler import OFF, available
 
 MOST_OF_AN_ASK = 20
 MOST_OF_A_TELL = 30
+MOST_OVER_HTTP = 80  # of an ask; a tell learns as well
+MOST_OF_A_TELL_OVER_HTTP = 122
+HERE = str(Path(suffice.__file__).parent)
 
 PLAIN = """
 import json, sys
@@ -74,6 +79,60 @@ def test_an_ask_and_a_tell_take_few_calls_without_a_compiler() -> None:
     ask, tell = run(PLAIN, **{OFF: "1"})
     assert ask <= MOST_OF_AN_ASK, ask
     assert tell <= MOST_OF_A_TELL, tell
+
+
+class Counted:
+    """Calls of functions of ours, in every thread that is asked to count; a coroutine that goes on is no new call."""
+
+    def __init__(self) -> None:
+        self.frames: dict[int, FrameType] = {}  # kept, so that no two have the same id
+
+    def note(self, frame: FrameType, event: str, _: Any) -> None:
+        if event == "call" and frame.f_code.co_filename.startswith(HERE):
+            self.frames[id(frame)] = frame
+
+
+async def calls_over_http(api: Api, path: str, body: Any) -> tuple[int, Any]:
+    """How many functions of ours a request calls, in the server's thread and the store's; and the answer."""
+    sent: list[Any] = []
+    text = b"" if body is None else json.dumps(body).encode()
+    headers = [(b"host", b"localhost"), (b"content-type", b"application/json"), (b"content-length", b"%d" % len(text))]
+    scope = {
+        "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": "POST", "scheme": "http",
+        "path": path, "raw_path": path.encode(), "query_string": b"", "root_path": "", "headers": headers,
+        "client": ("127.0.0.1", 50_000), "server": ("localhost", 80),
+    }  # fmt: skip
+
+    async def receive() -> Any:
+        return {"type": "http.request", "body": text, "more_body": False}
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    counted, writing = Counted(), api.keeper.store._writing  # type: ignore[attr-defined]
+    writing.submit(sys.setprofile, counted.note).result()
+    sys.setprofile(counted.note)
+    try:
+        await api.app(scope, receive, send)
+    finally:
+        sys.setprofile(None)
+        writing.submit(sys.setprofile, None).result()
+    assert sent[0]["status"] == 200
+    return len(counted.frames), json.loads(sent[1]["body"])
+
+
+def test_an_ask_and_a_tell_over_http_take_few_calls(tmp_path: Path) -> None:
+    async def do(api: Api) -> tuple[int, int]:
+        await api.put()
+        for _ in range(4):  # at first more is done: the selector is loaded, the option written
+            ask, decision = await calls_over_http(api, "/v1/selectors/router/ask", None)
+            outcome = {"decision": decision["decision"], "success": True}
+            tell, _ = await calls_over_http(api, "/v1/selectors/router/tell", outcome)
+        return ask, tell
+
+    ask, tell = serve(do, f"sqlite:///{tmp_path}/suffice.db")
+    assert ask <= MOST_OVER_HTTP, ask
+    assert tell <= MOST_OF_A_TELL_OVER_HTTP, tell
 
 
 @pytest.mark.skipif(not available(), reason="the extra `fast` is not installed")

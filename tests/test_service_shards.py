@@ -217,7 +217,7 @@ def _mutants() -> list[tuple[str, types.ModuleType]]:
             "getattr(own, name) + getattr(after, name)",
         ),
         ("if one != number", "if one == number"),
-        ("[own.counts, *(", "[*("),
+        ("parts = [own.counts]", "parts: list[Account] = []"),
         ("getattr(rules, name) + getattr(part, name)", "max(getattr(rules, name), getattr(part, name))"),
     ]
     for old, new in swaps:

@@ -158,11 +158,7 @@ class ContextLearner(Learner):
         if context is not None:
             self.model.read(context)
 
-    def propose(self, price: float, allowed: Mask | None) -> Proposal:
-        return self.plain.propose(price, allowed)
-
-    def propose_in(self, seen: Any, price: float, allowed: Mask | None) -> Proposal:
-        """An arm to play in a context."""
+    def propose(self, price: float, allowed: Mask | None, seen: Any = None) -> Proposal:
         if seen is None:
             return self.plain.propose(price, allowed)
         who, arm, fair = UNCOMPARED, None, True

@@ -76,18 +76,17 @@ def inlined(function: Kernel) -> Kernel:
     return function
 
 
+@functools.cache
 def native(function: Callable[..., Any]) -> Any:
     """The bare machine code of a function, which holds the interpreter while it runs.
 
     For functions that take less time than Numba's look at the arguments' types: they must be exactly as annotated.
     """
-    made = _entries.get(function)
-    if made is None:
-        with lock:
-            made = _entries.get(function)
-            if made is None:
-                kinds = tuple(_kind_of(one) for one in hints_of(function).values())
-                made = _entries[function] = _make(function, alone=False).compile(kinds)
+    with lock:  # whoever comes second waits, and finds it made
+        made = _entries.get(function)
+        if made is None:
+            kinds = tuple(_kind_of(one) for one in hints_of(function).values())
+            made = _entries[function] = _make(function, alone=False).compile(kinds)
     return made
 
 

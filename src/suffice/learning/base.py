@@ -47,8 +47,8 @@ class Learner(ABC):
         """What is known of the arms as a whole."""
 
     @abstractmethod
-    def propose(self, price: float, allowed: Mask | None) -> Proposal:
-        """An arm to play at this price, of those allowed."""
+    def propose(self, price: float, allowed: Mask | None, seen: Any = None) -> Proposal:
+        """An arm to play at this price, of those allowed, in a context that was read, if there is one."""
 
     @abstractmethod
     def optimistic(self, price: float, allowed: Mask | None) -> int:

@@ -77,7 +77,7 @@ class CustomLearner(Learner):
     def head(self) -> TableHead:
         return self._head
 
-    def propose(self, price: float, allowed: Mask | None) -> Proposal:
+    def propose(self, price: float, allowed: Mask | None, seen: Any = None) -> Proposal:
         if type(self.chooser) is Optimist or not follows(self._head):
             return Proposal(self.optimistic(price, allowed))
         proposed = self.chooser.choose(price, self._view, allowed)

@@ -85,16 +85,14 @@ class TableLearner(Learner):
 
     # --- proposing
 
-    def propose(self, price: float, allowed: Mask | None) -> Proposal:
-        return Proposal(self.arm_at(price) if allowed is None else self._arm_of(price, allowed))
-
-    def arm_at(self, price: float) -> int:
-        """The arm to play at this price."""
+    def propose(self, price: float, allowed: Mask | None, seen: Any = None) -> Proposal:
+        if allowed is not None:
+            return Proposal(self._arm_of(price, allowed))
         arm = int(self.table.call(propose, price))
         if arm == FIT_FIRST:
             self.table.call(fit)
             arm = int(self.table.call(propose, price))
-        return arm
+        return Proposal(arm)
 
     def _arm_of(self, price: float, allowed: Mask) -> int:
         head = self.head

@@ -56,7 +56,7 @@ class Projected(Rival):
         if not self._counted():
             self._opened += 1
             return self._opened - 1
-        return self._learner.arm_at(self._dual)
+        return self._learner.propose(self._dual, None).arm
 
     def _learn(self, arm: int, success: float, cost: float, *, counted: bool) -> None:
         if counted:

@@ -182,11 +182,9 @@ class Controller(ABC):
     def _ask_carefully(self, row: int, allowed: Any, audit: bool, now: float) -> Decision:
         with self.lock, self._changing:
             self._expire_overdue(now)
-            return self._decide_carefully(row, allowed, audit, now, None)
+            return self._decide_carefully(row, allowed, audit, now)
 
-    def _decide_carefully(
-        self, row: int, allowed: Any, audit: bool, now: float, propose: Callable[[float], Proposal] | None
-    ) -> Decision:
+    def _decide_carefully(self, row: int, allowed: Any, audit: bool, now: float, seen: Any = None) -> Decision:
         if self._identity.copied:
             self._identity.renew(self._engine.next_id)
         engine, head = self._engine, self._learner.head
@@ -195,7 +193,7 @@ class Controller(ABC):
         if opening is not None:
             proposal = Proposal(opening)
         elif is_open(stands.limit, head):
-            proposal = self._propose(stands, allowed, propose)
+            proposal = self.propose(stands, allowed, seen)
         else:
             proposal = Proposal(-1)
         arm = proposal.arm if opening is not None else decide(stands.limit, head, proposal.arm)
@@ -208,11 +206,14 @@ class Controller(ABC):
         identity = engine.issue(entry)
         return Decision(identity, arm, option, role, stands.price, self._identity.key)
 
-    def _propose(self, stands: Standing, allowed: Any, propose: Callable[[float], Proposal] | None) -> Proposal:
-        """The learner's arm; the optimist's if it has none to offer, or else the safe option, which costs most."""
+    def propose(self, stands: Standing, allowed: Any, seen: Any) -> Proposal:
+        """The learner's arm, also for an account that is kept elsewhere, in a context that was read, if there is one.
+
+        The optimist's if it has none to offer, or else the safe option, which costs most.
+        """
         price = max(0.0, stands.price)
         try:
-            return self._learner.propose(price, allowed) if propose is None else propose(price)
+            return self._learner.propose(price, allowed, seen)
         except Exception as error:
             if not self._chooser_failed:
                 log.exception("the chooser failed; another plays in its place, now and whenever it fails again")

@@ -83,7 +83,8 @@ class Detached:
         """What to play on an account, which is not changed."""
         learner = self.learner
         seen = learner.read(context) if isinstance(learner, ContextLearner) else None
-        stands, head = self.standing(account, group), learner.head
+        stands = standing(account, self.pricing(group), self._pricings[""], group != "")
+        head = learner.head
         proposal = Proposal(-1)
         if is_open(stands.limit, head):
             proposal = self.selector.propose(stands, allowed, seen)

@@ -25,7 +25,6 @@ from suffice.context.learner import ContextLearner, HasModel, Insight, make_cont
 from suffice.errors import InvalidArgument, StateError, shown
 from suffice.kernels.compiler import compiled
 from suffice.learning.arm_table import FIT_FIRST
-from suffice.learning.base import Proposal
 from suffice.learning.custom_learner import KAPPA, make_learner
 from suffice.learning.prices import OWN_HINT_AT
 from suffice.learning.records import Pricing
@@ -50,7 +49,6 @@ from suffice.selector.own_parts import again, name_of, same_menu
 from suffice.selector.plain import Plain
 from suffice.selector.runs import play
 from suffice.selector.state import account_state
-from suffice.selector.verbs import Standing
 from suffice.selector.world import Block, World
 
 new = tuple.__new__
@@ -386,17 +384,7 @@ class Selector(HasModel, Controller):
             self._expire_overdue(now)
             for context in contexts if len(contexts) > 1 else ():
                 learner.check(context)  # all, or none if one is bad
-            return [self._ask_in_one(learner, row, context, allowed, audit, now) for context in contexts]
-
-    def _ask_in_one(
-        self, learner: ContextLearner, row: int, context: Any, allowed: Any, audit: bool, now: float
-    ) -> Decision:
-        seen = learner.read(context)
-
-        def propose(price: float) -> Proposal:
-            return learner.propose_in(seen, price, allowed)
-
-        return self._decide_carefully(row, allowed, audit, now, propose)
+            return [self._decide_carefully(row, allowed, audit, now, learner.read(context)) for context in contexts]
 
     def _allowed(self, available: Iterable[Any] | None) -> NDArray[np.bool_] | None:
         if available is None:
@@ -421,13 +409,6 @@ class Selector(HasModel, Controller):
             if allowed is None or allowed[arm]:
                 return arm
         return None
-
-    def propose(self, stands: Standing, allowed: Any, seen: Any) -> Proposal:
-        """An arm for an account that is kept elsewhere, in a context that was read, if there is one."""
-        learner = self._context_learner
-        if learner is None:
-            return self._propose(stands, allowed, None)
-        return self._propose(stands, allowed, lambda price: learner.propose_in(seen, price, allowed))
 
     def allowed(self, options: Iterable[Any] | None) -> NDArray[np.bool_] | None:
         """Which arms may be played if these options are available; None: all."""

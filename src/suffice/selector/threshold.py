@@ -36,7 +36,7 @@ class Between(Learner):
     def head(self) -> TableHead:
         return self._head
 
-    def propose(self, price: float, allowed: Mask | None) -> Proposal:
+    def propose(self, price: float, allowed: Mask | None, seen: Any = None) -> Proposal:
         return Proposal(MIDDLE)
 
     def optimistic(self, price: float, allowed: Mask | None) -> int:
@@ -145,7 +145,8 @@ class ThresholdSelector(Controller):
             engine.put_pricing(0, pricing)
             engine.next_id += len(latents)
 
-    def _propose(self, stands: Standing, allowed: Any, propose: Callable[[float], Proposal] | None) -> Proposal:
+    def propose(self, stands: Standing, allowed: Any, seen: Any) -> Proposal:
+        """The middle; at the lower limit the low end."""
         # Where low may succeed too it is no skip: surplus is forgiven, and low is played at the lower limit all the same.
         return Proposal(LOW if stands.limit == SKIP else MIDDLE)
 

@@ -229,10 +229,13 @@ class Keeper:
                 f"contexts must hold one for each of the {wish.count or 1} decisions, got {len(wish.contexts)}"
             )
         for what, text in (("group", wish.group), ("Idempotency-Key", key)):
-            _check_text(what, text)
+            if text is not None:
+                _check_text(what, text)
         if wish.group and wish.group not in replica.groups and len(replica.groups) >= self.limits.groups:
             raise TooMany(f"a selector may have at most {self.limits.groups:,} groups, and {name!r} has them")
-        request = Ask(replica, wish, replica.allowed(wish.available), key, digest, _future())
+        allowed = None if wish.available is None else replica.allowed(wish.available)
+        done = asyncio.get_running_loop().create_future()
+        request = Ask(replica, wish, allowed, key, digest, wish.count or 1, done)
         self._writer.put(request)
         return await request.done
 
@@ -263,7 +266,7 @@ class Keeper:
     async def _tell(
         self, replica: Replica, outcomes: list[tuple[int, int, float | None]], expire: bool = False
     ) -> list[Told]:
-        request = Tell(replica, outcomes, _future(), expire)
+        request = Tell(replica, outcomes, len(outcomes), asyncio.get_running_loop().create_future(), expire)
         self._writer.put(request)
         return await request.done
 
@@ -325,11 +328,7 @@ class Keeper:
         return replica
 
 
-def _check_text(what: str, text: str | None) -> None:
+def _check_text(what: str, text: str) -> None:
     """Refuse what a database cannot hold."""
-    if text is not None and ("\0" in text or (not text.isascii() and text.encode(errors="ignore").decode() != text)):
+    if "\0" in text or (not text.isascii() and text.encode(errors="ignore").decode() != text):
         raise InvalidArgument(f"{what} must be text without NUL characters and lone surrogates, got {shown(text)}")
-
-
-def _future() -> "asyncio.Future[Any]":
-    return asyncio.get_running_loop().create_future()

@@ -13,13 +13,13 @@ from suffice.context.learner import ContextLearner, Note
 from suffice.errors import SufficeError
 from suffice.kernels.rows import copy_of
 from suffice.menu import Menu
-from suffice.promise.account import SAFE, Account, amend, reserve, settle
+from suffice.promise.account import SAFE, Account, reserve
 from suffice.promise.rules import Promise
 from suffice.selector.detached import Choice, Detached
 from suffice.selector.selector import Selector
 from suffice.service.chart import Chart
 from suffice.service.plans import Plan, arm_of, option_json
-from suffice.service.records import AMENDED, EXPIRED, Row, Shard
+from suffice.service.records import AMENDED, EXPIRED, Row, Shard, Wish
 from suffice.service.shards import moved, visible_to
 from suffice.service.stores.base import Shards
 
@@ -53,6 +53,7 @@ class Replica:
         self.selector = plan.selector()
         self.detached = Detached(self.selector)
         self.promise: Promise = self.selector.promise
+        self.rules = self.selector.new_account()  # of accounts that were told nothing
         self.lock = threading.RLock()
         self.chart = Chart()
         self.groups: set[str] = set()  # that decisions were asked for
@@ -77,11 +78,24 @@ class Replica:
             self._options[arm] = option_json(self.menu, arm)
         return self._options[arm]
 
-    def allowed(self, available: list[Any] | None) -> Any:
+    def allowed(self, available: list[Any]) -> Any:
         """The arms that may be played, as the selector wants them."""
-        if available is None:
-            return None
         return self.selector.allowed([self.menu.option(arm_of(self.menu, option)) for option in available])
+
+    def decide(self, account: Account, wish: Wish, allowed: Any, context: Any) -> tuple[Choice, str | None]:
+        """A choice, counted as outstanding, and the note that its outcome will need."""
+        choice, written = self.detached.decide(account, wish.group or "", allowed, context), None
+        if not wish.audit:
+            account.unaudited += 1
+            return choice, None
+        if context is not None and isinstance(self.detached.learner, ContextLearner):
+            kept = {"context": context}
+            if choice.note is not None:  # it was looked at: the limits had left a choice
+                _, said, price, who = choice.note
+                kept |= {"said": said, "price": price, "who": who, "proposed": not choice.fair}
+            written = json.dumps(kept)
+        reserve(account, choice.role)
+        return choice, written
 
     def dual(self, group: str, account: Account) -> float:
         """The price now paid for one success."""
@@ -171,56 +185,19 @@ class Replica:
 class AccountSession:
     """One account of a replica, or of a group of it, inside a transaction: a copy of what all shards have counted."""
 
-    def __init__(self, replica: Replica, group: str, number: int, shards: Shards) -> None:
-        self._detached, self._group = replica.detached, group
-        self._own = shards.get(number) or Shard()
-        self._before = visible_to(replica.detached.new_account(), self._own, shards, number)
-        self._account = copy_of(self._before)
-        self._asked_before = self.asked = sum(shard.asked for shard in shards.values())
-        self.cost, self.events = self._own.cost, self._own.events
-        replica.detached.see(group, self._account)
+    __slots__ = ("_asked_before", "_before", "account", "asked", "cost", "events", "own", "replica")
 
-    def ask(self, allowed: Any, audit: bool, context: Any) -> tuple[Choice, str | None]:
-        """A choice, and the note that its outcome will need."""
-        choice = self._detached.decide(self._account, self._group, allowed, context)
-        if not audit:
-            self._account.unaudited += 1
-            return choice, None
-        reserve(self._account, choice.role)
-        self.asked += 1
-        if context is None or not isinstance(self._detached.learner, ContextLearner):
-            return choice, None
-        kept = {"context": context}
-        if choice.note is not None:  # it was looked at: the limits had left a choice
-            _, said, price, who = choice.note
-            kept |= {"said": said, "price": price, "who": who, "proposed": not choice.fair}
-        return choice, json.dumps(kept)
-
-    def settle(self, row: Row, units: int, role: int) -> None:
-        """Count an outcome."""
-        if row.state == EXPIRED:
-            amend(self._account, role, self._account.target, units)
-        else:
-            settle(self._account, role, self._account.target, units, False)
-
-    def expire(self, role: int) -> None:
-        """Count a decision that nobody told as a failure."""
-        settle(self._account, role, self._account.target, 0, True)
-
-    def mark(self) -> tuple[Account, int]:
-        """Where the counts are, to go `back` to."""
-        return copy_of(self._account), self.asked
-
-    def back(self, mark: tuple[Account, int]) -> None:
-        """Undo what was done since."""
-        self._account, self.asked = mark
-        self._detached.see(self._group, self._account)
+    def __init__(self, replica: Replica, number: int, shards: Shards) -> None:
+        self.replica = replica
+        self.own = own = shards.get(number) or Shard()
+        self._before = visible_to(copy_of(replica.rules), own, shards, number)
+        self.account = copy_of(self._before)
+        self._asked_before = 0
+        for shard in shards.values():
+            self._asked_before += shard.asked
+        self.asked, self.cost, self.events = self._asked_before, own.cost, own.events
 
     def shard(self) -> Shard:
         """What the own shard becomes."""
-        counts = moved(self._own.counts, self._before, self._account)
-        return Shard(counts, self._own.asked + self.asked - self._asked_before, self.cost, self.events)
-
-    def changed(self, shard: Shard) -> bool:
-        """Whether there is anything to be written."""
-        return shard.counts != self._own.counts
+        counts = moved(self.own.counts, self._before, self.account)
+        return Shard(counts, self.own.asked + self.asked - self._asked_before, self.cost, self.events)

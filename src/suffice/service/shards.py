@@ -7,7 +7,6 @@ account says which of these it is (`merge_of`). The limits are the promise's, an
 
 import json
 from collections.abc import Iterable
-from dataclasses import asdict
 from typing import Final
 
 from suffice.promise.account import MAX, SUM, Account, grow, merge_of
@@ -32,8 +31,12 @@ def summed(rules: Account, parts: Iterable[Account]) -> Account:
 
 
 def visible_to(rules: Account, own: Shard, shards: Shards, number: int) -> Account:
-    """What the process with this shard counts on: the sum of all, but its own running maxima."""
-    found = summed(rules, [own.counts, *(shard.counts for one, shard in shards.items() if one != number)])
+    """What the process with this shard counts on: the sum of all, but its own running maxima. The rules become it."""
+    parts = [own.counts]
+    for one, shard in shards.items():
+        if one != number:
+            parts.append(shard.counts)
+    found = summed(rules, parts)
     for name in RUNNING:
         setattr(found, name, getattr(own.counts, name))
     return found
@@ -63,9 +66,12 @@ def total(shards: Shards, rules: Account | None = None) -> Shard:
 
 def write(shard: Shard) -> str:
     """A shard as stores keep it."""
-    values = asdict(shard.counts)
-    counts = {name: values[name] for name in COUNTS if values[name]}
-    return json.dumps({"asked": shard.asked, "cost": shard.cost, "events": shard.events, **counts})
+    found: dict[str, float] = {"asked": shard.asked, "cost": shard.cost, "events": shard.events}
+    for name in COUNTS:
+        value = getattr(shard.counts, name)
+        if value:
+            found[name] = value
+    return json.dumps(found)
 
 
 def read(text: str) -> Shard:

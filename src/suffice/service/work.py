@@ -7,13 +7,14 @@ import asyncio
 import contextlib
 import json
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from suffice.checks import WHOLE
 from suffice.errors import SufficeError, UnknownDecision
-from suffice.promise.account import SAFE, SKIP
+from suffice.kernels.rows import copy_of
+from suffice.promise.account import SAFE, SKIP, Account, amend, settle
 from suffice.service.errors import Conflict, Gone, status_of
 from suffice.service.records import AMENDED, EXPIRED, PENDING, TOLD, Asked, Reply, Row, Told, Wish
 from suffice.service.replica import AccountSession, Replica
@@ -34,14 +35,10 @@ class Ask:
     allowed: Any
     key: str | None
     digest: str
+    size: int  # how many decisions it is about
     done: asyncio.Future[list[Asked]]
     result: list[Asked] | None = None
     error: Exception | None = None
-
-    @property
-    def size(self) -> int:
-        """How many decisions it is about."""
-        return self.wish.count or 1
 
 
 @dataclass(slots=True, eq=False)
@@ -50,15 +47,11 @@ class Tell:
 
     replica: Replica
     outcomes: list[tuple[int, int, float | None]]
+    size: int
     done: asyncio.Future[list[Told]]
     expire: bool = False
     result: list[Told] | None = None
     error: Exception | None = None
-
-    @property
-    def size(self) -> int:
-        """How many decisions it is about."""
-        return len(self.outcomes)
 
 
 @dataclass(slots=True)
@@ -71,6 +64,7 @@ class Batch:
     keys: set[tuple[int, str]] = field(default_factory=set)
     tells: list[tuple[int, int]] = field(default_factory=list)
     settled: list[tuple[Replica, Row]] = field(default_factory=list)
+    replicas: set[Replica] = field(default_factory=set)
     behind: set[int] = field(default_factory=set)  # selectors of which other processes know more
     asked: bool = False
     _sessions: dict[Whose, AccountSession] = field(default_factory=dict)
@@ -79,6 +73,7 @@ class Batch:
         told: set[tuple[int, int]] = set()
         for request in self.requests:
             number = request.replica.number
+            self.replicas.add(request.replica)
             if isinstance(request, Tell):
                 told.update((number, decision) for decision, _, _ in request.outcomes)
                 continue
@@ -93,7 +88,7 @@ class Batch:
     def ask(self, shard: int, found: Mapping[Whose, Shards], replies: Mapping[tuple[int, str], Reply]) -> Changes:
         """Decide the asks."""
         changes, known = Changes(), dict(replies)
-        with self._replicas():
+        with self._held():
             self._sessions = {}
             for request in self.requests:
                 if isinstance(request, Ask):
@@ -101,13 +96,12 @@ class Batch:
             self._close(changes)
         return changes
 
-    @contextlib.contextmanager
-    def _replicas(self) -> Iterator[None]:
+    def _held(self) -> contextlib.ExitStack:
         """Hold all replicas until every request is answered: nobody learns or saves between two of them."""
-        with contextlib.ExitStack() as held:
-            for replica in {id(request.replica): request.replica for request in self.requests}.values():
-                held.enter_context(replica.lock)
-            yield
+        held = contextlib.ExitStack()
+        for replica in self.replicas:
+            held.enter_context(replica.lock)
+        return held
 
     def _answer(
         self,
@@ -118,42 +112,41 @@ class Batch:
         changes: Changes,
     ) -> None:
         request.result = request.error = None
-        replica, key, before = request.replica, request.key, len(changes.asked)
-        marks: list[tuple[AccountSession, Any]] = []
+        replica, key, before, group = request.replica, request.key, len(changes.asked), request.wish.group or ""
         try:
-            replica.detached.check(request.wish.contexts, request.wish.group or None)  # before there is a group for it
+            if group or request.wish.contexts is not None:
+                replica.detached.check(request.wish.contexts, group or None)  # before there is a group for it
             main = self._session(replica, "", shard, found)
-            own = self._session(replica, request.wish.group or "", shard, found)
-            marks = [(main, main.mark()), (own, own.mark())]
+            own = self._session(replica, group, shard, found) if group else main
             earlier = None if key is None else known.get((replica.number, key))
             if earlier is not None and earlier.at > self.now - KEPT:
                 request.result = _again(earlier, request)
                 return
-            request.result = self._decide(request, main, own, changes.asked)
+            account = copy_of(own.account)  # which takes the place of the session's if nothing fails
+            request.result = self._decide(request, account, main.asked, changes.asked)
             if key is not None:
                 reply = Reply(replica.number, key, request.digest, _text(request.result), self.now)
                 known[(replica.number, key)] = reply
                 changes.replies.append(reply)
+            own.account = account
+            for session in {main, own} if request.wish.audit else ():
+                session.asked += request.size
         except Exception as error:
-            for session, mark in marks:
-                session.back(mark)
             del changes.asked[before:]
             _failed(request, error)
 
-    def _decide(self, request: Ask, main: AccountSession, own: AccountSession, rows: list[Row]) -> list[Asked]:
+    def _decide(self, request: Ask, account: Account, identity: int, rows: list[Row]) -> list[Asked]:
         replica, wish = request.replica, request.wish
         after, result = replica.plan.expire_after, []
         due = None if after is None else self.now + after
         for context in wish.contexts or [None] * request.size:
-            identity = main.asked
-            choice, note = own.ask(request.allowed, wish.audit, context)
-            arm, price = choice.arm, choice.price
+            choice, note = replica.decide(account, wish, request.allowed, context)
+            arm, role, price = choice.arm, choice.role, choice.price
             if wish.audit:
-                main.asked = identity + 1
                 rows.append(Row(replica.number, identity, wish.group or "", arm, price, self.now, due, note))
             asked = identity if wish.audit else None
-            role = choice.role
             result.append(Asked(asked, arm, replica.option(arm), price, role == SAFE, role == SKIP))
+            identity += 1
         return result
 
     def _session(self, replica: Replica, group: str, shard: int, found: Mapping[Whose, Shards]) -> AccountSession:
@@ -161,27 +154,25 @@ class Batch:
         session = self._sessions.get(whose)
         if session is None:
             shards = found.get(whose, {})
-            session = self._sessions[whose] = AccountSession(replica, group, shard, shards)
-            if not group and any(
-                one.events > replica.seen.get(number, 0) for number, one in shards.items() if number != shard
-            ):
-                self.behind.add(replica.number)
+            session = self._sessions[whose] = AccountSession(replica, shard, shards)
+            for number, one in shards.items():
+                if not group and number != shard and one.events > replica.seen.get(number, 0):
+                    self.behind.add(replica.number)
         return session
 
     def _close(self, changes: Changes) -> None:
-        touched = {(row.selector, row.group) for row in (*changes.asked, *changes.settled)}
-        touched |= {(number, "") for number, _ in touched}
-        for whose, session in self._sessions.items():
+        for (number, group), session in self._sessions.items():
+            session.replica.detached.see(group, session.account)
             shard = session.shard()
-            if whose in touched or session.changed(shard):  # decisions that are not judged leave no row
-                changes.shards[whose] = shard
+            if shard != session.own:
+                changes.shards[(number, group)] = shard
 
     # --- tells
 
     def tell(self, shard: int, found: Mapping[Whose, Shards], rows: Mapping[tuple[int, int], Row]) -> Changes:
         """Settle the tells."""
         changes, now = Changes(), dict(rows)
-        with self._replicas():
+        with self._held():
             self._sessions, self.settled = {}, []
             for request in self.requests:
                 if isinstance(request, Tell):
@@ -223,7 +214,7 @@ class Batch:
         if not request.expire:
             replica.selector.check_cost(row.arm, cost)
         main = self._session(replica, "", shard, found)
-        own = self._session(replica, row.group, shard, found)
+        own = self._session(replica, row.group, shard, found) if row.group else main
         late = row.state == EXPIRED
         new = Row(
             row.selector, row.id, row.group, row.arm, row.dual, row.asked, row.due, row.note,
@@ -232,11 +223,11 @@ class Batch:
             gave_at=row.told if late else None,
         )  # fmt: skip
         spent = replica.spent(new)
-        role = replica.menu.kind_of(row.arm)
-        if request.expire:  # from here on nothing fails: what is counted is written
-            own.expire(role)
+        role, account = replica.menu.kind_of(row.arm), own.account
+        if late:  # from here on nothing fails: what is counted is written
+            amend(account, role, account.target, units)
         else:
-            own.settle(row, units, role)
+            settle(account, role, account.target, units, request.expire)
         main.events += 1
         own.cost += spent
         rows[(row.selector, row.id)] = new

@@ -24,7 +24,7 @@ _WRITTEN: Final = [one.name for one in fields(Certificate) if one.name not in ("
 
 def answer(body: Any, status: int = 200) -> Response:
     """JSON; what is infinite or no number is null."""
-    return Response(written(body), status, media_type=MEDIA)
+    return Response(pydantic_core.to_json(body, inf_nan_mode="null"), status, media_type=MEDIA)
 
 
 def written(body: Any) -> bytes:

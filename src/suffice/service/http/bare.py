@@ -73,7 +73,8 @@ def only_known(request: Request) -> None:
 
 def name_of(request: Request) -> str:
     """The selector's name in the path."""
-    only_known(request)
+    if request.scope["query_string"]:
+        only_known(request)
     name: str = request.path_params["name"]
     if NAME.fullmatch(name) is None:
         raise InvalidArgument(

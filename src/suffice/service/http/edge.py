@@ -64,6 +64,7 @@ def protect(app: "FastAPI", keeper: "Keeper", settings: Settings) -> None:
     app.add_middleware(Edge, settings=settings, keyring=keyring, ready=lambda: keeper.ready)
 
 
+@lru_cache(4096)
 def needed(method: str, path: str) -> tuple[str, ...]:
     """The scopes of which a request needs one; none where no key is asked for. What is not known to be open is closed.
 
@@ -104,7 +105,7 @@ class Edge:
         headers: Headers = dict(scope["headers"])
         identity = _identity(headers.get(b"x-request-id"))
         logs.request_id.set(identity.decode())
-        path = self._path(scope)
+        path = self._path(scope) if self.settings.root_path else scope["path"]
         scope["state"] = state = scope.get("state", {})
         if self._proxies is not None:
             scope = self._proxies.rewrite(scope, headers)

@@ -106,26 +106,21 @@ class SqliteStore(Tables):
         self._reading = self._writing = self._read = self._write = None
         self._lock.release()
 
-    async def _in(self, pool: ThreadPoolExecutor | None, do: Callable[[], Got]) -> Got:
-        pool = self._there(pool)
+    async def _in(self, pool: ThreadPoolExecutor | None, do: Callable[..., Got], *given: Any) -> Got:
+        if pool is None or None in given:
+            raise StoreDown(f"{self.path} is not open")
         try:
-            return await asyncio.get_running_loop().run_in_executor(pool, do)
+            return await asyncio.get_running_loop().run_in_executor(pool, do, *given)
         except sqlite3.Error as error:
             raise StoreDown(f"{self.path} could not be used, and nothing was changed: {error}") from error
 
-    def _there(self, one: Got | None) -> Got:
-        if one is None:
-            raise StoreDown(f"{self.path} is not open")
-        return one
-
     async def _look(self, query: Callable[[sqlite3.Connection], Got]) -> Got:
-        return await self._in(self._reading, lambda: query(self._there(self._read)))
+        return await self._in(self._reading, query, self._read)
 
     async def _whole(self, change: Callable[[sqlite3.Connection], Got], begin: str = "BEGIN IMMEDIATE") -> Got:
         """Change something as a whole, or not at all."""
 
-        def run() -> Got:
-            writer = self._there(self._write)
+        def run(writer: sqlite3.Connection) -> Got:
             writer.execute(begin)
             try:
                 result = change(writer)
@@ -136,7 +131,7 @@ class SqliteStore(Tables):
                 raise
             return result
 
-        return await self._in(self._writing, run)
+        return await self._in(self._writing, run, self._write)
 
     async def _fetch(self, make: Callable[..., Got], query: str, *values: Any) -> list[Got]:
         return await self._look(lambda db: [make(*found) for found in db.execute(_marked(query), values)])
