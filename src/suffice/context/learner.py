@@ -33,13 +33,15 @@ from suffice.context.trust import (
 )
 from suffice.errors import InvalidArgument, StateError, shown
 from suffice.kernels.rows import Rows, RowView, from_rows, to_rows
+from suffice.learning.arm_table import guard_charge
 from suffice.learning.base import Columns, Learner, Mask, Proposal
 from suffice.learning.blocks import rows_of
-from suffice.learning.guard import allowance, at_limit
+from suffice.learning.guard import allowance
 from suffice.learning.records import Lesson, Pricing, TableHead
 from suffice.learning.rng import MASK, WORDS, seed_state
 from suffice.learning.table_learner import TableLearner, check_tally
 from suffice.learning.tables import CompiledTable
+from suffice.learning.thompson import expected
 from suffice.menu import Menu
 from suffice.models import as_model
 from suffice.models.guest import Guest
@@ -212,23 +214,15 @@ class ContextLearner(Learner):
         arm, success, fresh = lesson.arm, lesson.success, lesson.fresh
         cost = None if math.isnan(lesson.cost) else lesson.cost
         if fresh and not lesson.fair:
-            self.watch.trust.gap += self._charge(lesson, pricing.now)
+            self.watch.trust.gap += self.plain.table.call(guard_charge, arm, success, lesson.cost, pricing.now)
         self._count(arm, success, cost, int(fresh))
         interior = arm in self._interior
-        known = self.plain.expected(arm) if interior else 0.0
+        known = float(self.plain.table.call(expected, arm)) if interior else 0.0
         self.plain.learn(main, pricing, lesson, grouped=grouped)
         if note is not None and fresh:
             self._update_model(note, arm, success, cost, known, interior=interior, lost=lost)
         elif note is not None and interior and note.seen is not None and success > 0.0:
             self._amend(note, arm, success)
-
-    def _charge(self, lesson: Lesson, paid: float) -> float:
-        """What a play of the model's adds to the guard's gap; see `arm_table.guard_charge`."""
-        least = self.plain.best_score(paid)
-        if at_limit(self.head, lesson.arm, paid) or not math.isfinite(least):
-            return 0.0
-        known = self.menu.known_cost(lesson.arm) if math.isnan(lesson.cost) else lesson.cost
-        return (self.menu.max_cost if known is None else known) - paid * lesson.success - least
 
     def _count(self, arm: int, success: float, cost: float | None, plays: int) -> None:
         self.tally[0, arm] += plays
@@ -349,35 +343,6 @@ class ContextLearner(Learner):
         if foretold is not None and not 0.0 <= foretold <= 1.0:
             raise StateError(f"a note must hold what was expected, from 0 to 1, got {shown(foretold)}")
         return Note(self.model.again(seen), foretold, float(price), int(who))
-
-
-class HasModel:
-    """What a selector says of the model that looks at contexts for it."""
-
-    @property
-    def _context_learner(self) -> ContextLearner | None:
-        """The learner, if it looks at contexts."""
-        raise NotImplementedError
-
-    @property
-    def contextual(self) -> bool:
-        """Whether decisions may be asked with a context."""
-        return self._context_learner is not None
-
-    @property
-    def model(self) -> str | None:
-        """The model that looks at contexts: what "auto" became; None if there is none."""
-        learner = self._context_learner
-        return None if learner is None else str(learner.model.name)
-
-    def _must_have_model(self) -> ContextLearner:
-        """The learner, where it has to look at contexts."""
-        learner = self._context_learner
-        if learner is None:
-            raise InvalidArgument(
-                f'a model must look at contexts before there is an insight: {type(self).__name__}(..., model="auto")'
-            )
-        return learner
 
 
 def own_copy(model: LogisticModel, menu: Menu) -> LogisticModel:

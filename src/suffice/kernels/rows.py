@@ -13,6 +13,8 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from suffice.kernels.compiler import inlined
+
 Rows = NDArray[Any]
 Record = TypeVar("Record")
 
@@ -89,6 +91,12 @@ def address_of(rows: Rows) -> int:
 def rows_at(address: int, count: int | tuple[int, ...], dtype: Any) -> Any:
     """Rows that lie at an address: nothing is copied, and nobody counts references."""
     raise NotImplementedError("only in compiled code")
+
+
+@inlined
+def row_at(address: int, dtype: Any) -> Any:
+    """The row that lies at an address."""
+    return rows_at(address, 1, dtype)[0]
 
 
 @functools.cache

@@ -9,7 +9,7 @@ from suffice.bounds import LineBounds
 from suffice.checks import whole
 from suffice.errors import StateError, shown
 from suffice.kernels.compiler import at_hand, available
-from suffice.learning.arm_table import FIT_FIRST, SMALL, best_score, cheapest, learn_arm, propose, rebuild
+from suffice.learning.arm_table import FIT_FIRST, SMALL, cheapest, learn_arm, propose, rebuild
 from suffice.learning.base import Columns, Learner, Mask, Proposal
 from suffice.learning.blocks import (
     MOST_COUNTED,
@@ -27,7 +27,7 @@ from suffice.learning.prices import move_price
 from suffice.learning.records import FULL, NO_CELLS, OWN, Lesson, Pricing, TableHead
 from suffice.learning.rng import seed_state
 from suffice.learning.tables import CompiledTable, PlainTable, as_arrays
-from suffice.learning.thompson import expected, fit, sample_own, thompson
+from suffice.learning.thompson import fit, sample_own, thompson
 from suffice.memory import FULL as WHOLE_PAST
 from suffice.memory import Memory
 from suffice.menu import Menu
@@ -107,14 +107,6 @@ class TableLearner(Learner):
             return int(self.table.call(cheapest, price))
         lower, upper = self.table.column("lower"), self.table.column("upper")
         return int(np.where(allowed, lower - price * upper, np.inf).argmin())
-
-    def best_score(self, price: float) -> float:
-        """The least cost − price·success that the bounds think possible."""
-        return float(self.table.call(best_score, price))
-
-    def expected(self, arm: int) -> float:
-        """The mean success of an interior arm, as far as it is known without looking at a context."""
-        return float(self.table.call(expected, arm))
 
     # --- learning
 

@@ -12,7 +12,7 @@ from typing import Any, Final
 import numpy as np
 
 from suffice.kernels.compiler import hints_of, inlined, native
-from suffice.kernels.rows import Rows, RowView, address_of, copy_of, dtype_of, from_rows, rows_at, to_rows
+from suffice.kernels.rows import Rows, RowView, address_of, copy_of, dtype_of, from_rows, row_at, rows_at, to_rows
 from suffice.learning import arm_table
 from suffice.learning.base import Floats
 from suffice.learning.blocks import NewTable
@@ -38,8 +38,8 @@ NUMBER: Final = np.dtype(np.float64)
 @inlined
 def table_at(address: int) -> Table:
     """The table whose place lies at this address."""
-    place = rows_at(address, 1, PLACE)[0]
-    head = rows_at(place.head, 1, HEAD)[0]
+    place = row_at(address, PLACE)
+    head = row_at(place.head, HEAD)
     return Table(head, rows_at(place.arms, head.arms, ARM), rows_at(place.room, place.room_size, NUMBER))
 
 

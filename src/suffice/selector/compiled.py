@@ -25,7 +25,7 @@ ROWS: Final = 4
 
 
 class Compiled:
-    """Accounts, prices and slots as arrays; see `entries.Engine`."""
+    """Accounts, prices and slots as arrays; see `engines`."""
 
     def __init__(self, learner: Learner, table: CompiledTable) -> None:
         self.learner, self.table = learner, table

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from suffice.kernels.compiler import inlined
-from suffice.kernels.rows import dtype_of, rows_at
+from suffice.kernels.rows import dtype_of, row_at, rows_at
 from suffice.learning.arm_table import DONE, FIT_FIRST, learn, propose
 from suffice.learning.records import Pricing
 from suffice.learning.tables import NUMBER, table_at
@@ -75,16 +75,9 @@ class Parts(NamedTuple):
 
 
 @inlined
-def header_at(address: int) -> Header:
-    """The header at this address."""
-    found: Header = rows_at(address, 1, HEADER)[0]
-    return found
-
-
-@inlined
 def parts_at(address: int, row: int) -> Parts:
     """The header at this address, and one of its accounts."""
-    header = header_at(address)
+    header: Header = row_at(address, HEADER)
     pricings = rows_at(header.pricings, row + 1, PRICING)
     return Parts(header, rows_at(header.accounts, row + 1, ACCOUNT)[row], pricings[row], pricings[0])
 
@@ -132,16 +125,20 @@ def file_at(
     header.due = min(header.due, now + header.expire_after)
 
 
+def is_unusual(header: Header, slot: Slot, identity: int) -> bool:
+    """Whether a decision cannot be told the quick way: it waits elsewhere, or was settled, or is not counted."""
+    waits = identity >= 0 and slot.id == identity and header.settled != identity
+    return header.locked != 0 or not waits or slot.counted == 0
+
+
 def tell_at(address: int, identity: int, units: int, cost: float) -> int:
     """Settle a decision that waits in its slot, and learn from it; NaN is a cost that nobody told.
 
     DECLINED if it cannot be done this way; else TOLD, or more than that if something is due.
     """
-    header = header_at(address)
+    header: Header = row_at(address, HEADER)
     slot = slot_at(header, identity)
-    if header.locked != 0 or identity < 0 or slot.id != identity or header.settled == identity:
-        return DECLINED
-    if slot.counted == 0 or slot.noted != 0:
+    if is_unusual(header, slot, identity) or slot.noted != 0:
         return DECLINED
     table, row, arm = table_at(header.table), slot.row, slot.arm
     spent = table.arms[arm].known_cost if cost != cost else cost
@@ -200,7 +197,7 @@ def standing_at(address: int, row: int) -> tuple[int, float]:
 
 def move_slots_at(address: int, slots: int, mask: int, features: int) -> None:
     """Have all decisions wait in other slots, of which there are more, and all empty; with room for features like before."""
-    header = header_at(address)
+    header: Header = row_at(address, HEADER)
     old, new = rows_at(header.slots, header.mask + 1, SLOT), rows_at(slots, mask + 1, SLOT)
     fields = header.fields
     kept = rows_at(header.features, (header.mask + 1) * fields, NUMBER)
@@ -217,7 +214,7 @@ def move_slots_at(address: int, slots: int, mask: int, features: int) -> None:
 
 def move_rows_at(address: int, accounts: int, pricings: int, rows: int) -> None:
     """Have accounts and prices lie elsewhere, where there is room for more."""
-    header = header_at(address)
+    header: Header = row_at(address, HEADER)
     old, old_prices = rows_at(header.accounts, rows, ACCOUNT), rows_at(header.pricings, rows, PRICING)
     new, new_prices = rows_at(accounts, rows, ACCOUNT), rows_at(pricings, rows, PRICING)
     for row in range(rows):

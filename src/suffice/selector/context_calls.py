@@ -34,7 +34,7 @@ from suffice.context.trust import (
     update_evidence,
 )
 from suffice.kernels.compiler import inlined
-from suffice.kernels.rows import dtype_of, rows_at
+from suffice.kernels.rows import dtype_of, row_at, rows_at
 from suffice.learning.arm_table import DONE, FIT_FIRST, fit_is_due, guard_charge, is_interior, learn, propose
 from suffice.learning.base import Floats
 from suffice.learning.guard import allowance
@@ -47,10 +47,12 @@ from suffice.selector.compiled_calls import (
     DUE,
     ELSEWHERE,
     EMPTY,
+    HEADER,
     IN_SLOT,
     TOLD,
+    Header,
     file_at,
-    header_at,
+    is_unusual,
     parts_at,
     slot_at,
 )
@@ -99,8 +101,8 @@ WHOLE_NUMBER: Final = np.dtype(np.int64)
 NOT_READY, READY, NO_ROOM = range(3)  # what `ready_at` answers
 
 
-class Fields(NamedTuple):
-    """The features of contexts, and room for those of one that are not 0."""
+class Model(NamedTuple):
+    """What a model holds, as arrays: features, and room for those of one context that are not 0; what is known of arms."""
 
     kinds: Any
     first: Any
@@ -109,13 +111,13 @@ class Fields(NamedTuple):
     knots: Any
     index: Any
     value: Any
-
-
-@inlined
-def place_at(address: int) -> ContextPlace:
-    """The place of a model."""
-    found: ContextPlace = rows_at(address, 1, CONTEXT)[0]
-    return found
+    arm_rows: Any
+    offsets: Any
+    means: Any
+    covariances: Any
+    noise: Any
+    cost_means: Any
+    cost_covariances: Any
 
 
 @inlined
@@ -125,22 +127,35 @@ def watch_at(place: ContextPlace) -> Watch:
 
 
 @inlined
-def fields_at(place: ContextPlace, count: int) -> Fields:
-    """The fields of contexts."""
-    return Fields(
-        rows_at(place.kinds, count, WHOLE_NUMBER),
-        rows_at(place.first, count, WHOLE_NUMBER),
-        rows_at(place.counts, count, WHOLE_NUMBER),
-        rows_at(place.starts, count, WHOLE_NUMBER),
+def model_at(place: ContextPlace, fields: int, arms: int) -> Model:
+    """The arrays of a model."""
+    return Model(
+        rows_at(place.kinds, fields, WHOLE_NUMBER),
+        rows_at(place.first, fields, WHOLE_NUMBER),
+        rows_at(place.counts, fields, WHOLE_NUMBER),
+        rows_at(place.starts, fields, WHOLE_NUMBER),
         rows_at(place.knots, place.knots_size, NUMBER),
         rows_at(place.index, place.active, WHOLE_NUMBER),
         rows_at(place.value, place.active, NUMBER),
+        rows_at(place.arm_rows, arms, WHOLE_NUMBER),
+        rows_at(place.offsets, arms, NUMBER),
+        rows_at(place.means, (place.rows, place.width), NUMBER),
+        rows_at(place.covariances, (place.rows, place.width, place.width), NUMBER),
+        rows_at(place.noise, place.cost_rows, NUMBER),
+        rows_at(place.cost_means, (place.cost_rows, place.width), NUMBER),
+        rows_at(place.cost_covariances, (place.cost_rows, place.width, place.width), NUMBER),
     )
+
+
+@inlined
+def features_at(header: Header, identity: int) -> Any:
+    """The features of the context that a decision in its slot was asked with."""
+    return rows_at(header.features + 8 * header.fields * (identity & header.mask), header.fields, NUMBER)
 
 
 def ready_at(address: int, now: float) -> int:
     """Whether `ask_context_at` can be called: READY, or what has to be done before, or that it is not usual."""
-    header = header_at(address)
+    header: Header = row_at(address, HEADER)
     if header.locked != 0 or not header.seen_at <= now < header.due:
         return NOT_READY
     if slot_at(header, header.next_id).id != EMPTY:
@@ -158,7 +173,7 @@ def ask_context_at(address: int, row: int, now: float, context: int, features: F
     at_limit, price = limit(account), price_of(account, pricing, main, row > 0)
     arm, who, fair, looked, paid = -1, UNCOMPARED, True, is_open(at_limit, table.head), max(0.0, price)
     if looked:
-        watch = watch_at(place_at(context))
+        watch = watch_at(row_at(context, CONTEXT))
         if watch.trust.given > 0 and watch.trust.gap <= allowance(table.head):
             if fit_is_due(table) and would_be_control(watch):
                 return FIT_FIRST, 0, 0.0
@@ -177,10 +192,9 @@ def ask_context_at(address: int, row: int, now: float, context: int, features: F
     if looked:
         slot = slot_at(header, identity)
         slot.noted, slot.who, slot.paid = IN_SLOT, who, paid
-        kept = rows_at(header.features, (header.mask + 1) * header.fields, NUMBER)
-        first = (identity & header.mask) * header.fields
+        kept = features_at(header, identity)
         for field in range(header.fields):
-            kept[first + field] = features[field]
+            kept[field] = features[field]
     return identity, arm, price
 
 
@@ -196,40 +210,29 @@ def would_be_control(watch: Watch) -> bool:
 
 def model_arm(context: int, table: Any, features: Any, price: float) -> int:
     """The arm that is cheapest at this price in this context, as far as the model knows."""
-    place = place_at(context)
-    fields, width, rows, arms = fields_at(place, len(features)), place.width, place.rows, table.head.arms
-    count = activate(
-        features, fields.kinds, fields.first, fields.counts, fields.starts, fields.knots, fields.index, fields.value
-    )
-    optimism = optimism_width(table.head.steps)
-    arm_rows, offsets = (
-        rows_at(place.arm_rows, arms, WHOLE_NUMBER),
-        rows_at(place.offsets, arms, NUMBER),
-    )
-    known, lower = rows_at(place.costs, arms, NUMBER), rows_at(place.lower, arms, NUMBER)
-    for one in range(arms):
+    place, head = row_at(context, CONTEXT), table.head
+    model, optimism = model_at(place, len(features), head.arms), optimism_width(head.steps)
+    index, value = model.index, model.value
+    count = activate(features, model.kinds, model.first, model.counts, model.starts, model.knots, index, value)
+    known, lower = rows_at(place.costs, head.arms, NUMBER), rows_at(place.lower, head.arms, NUMBER)
+    for one in range(head.arms):
         lower[one] = known[one]
     if place.cost_rows > 0:
         costs_of(
-            fields.index, fields.value, count, arm_rows,
-            rows_at(place.cost_means, (place.cost_rows, width), NUMBER),
-            rows_at(place.cost_covariances, (place.cost_rows, width, width), NUMBER),
-            rows_at(place.noise, place.cost_rows, NUMBER), table.head.max_cost, optimism, lower,
+            index, value, count, model.arm_rows, model.cost_means, model.cost_covariances, model.noise, head.max_cost,
+            optimism, lower,
         )  # fmt: skip
     return cheapest(
-        fields.index, fields.value, count, arm_rows, offsets, rows_at(place.means, (rows, width), NUMBER),
-        rows_at(place.covariances, (rows, width, width), NUMBER), place.part, lower, price, optimism,
-        table.head.has_skip, table.arms[arms - 1].upper, EVERY_ARM,
+        index, value, count, model.arm_rows, model.offsets, model.means, model.covariances, place.part, lower, price,
+        optimism, head.has_skip, table.arms[head.arms - 1].upper, EVERY_ARM,
     )  # fmt: skip
 
 
 def tell_context_at(address: int, identity: int, units: int, cost: float, context: int) -> int:
     """Settle a decision that waits in its slot, and learn from it, with and without its context; as `tell_at`."""
-    header = header_at(address)
-    slot, place = slot_at(header, identity), place_at(context)
-    if header.locked != 0 or identity < 0 or slot.id != identity or header.settled == identity:
-        return DECLINED
-    if slot.counted == 0 or slot.noted == ELSEWHERE:
+    header: Header = row_at(address, HEADER)
+    slot, place = slot_at(header, identity), row_at(context, CONTEXT)
+    if is_unusual(header, slot, identity) or slot.noted == ELSEWHERE:
         return DECLINED
     table, row, arm = table_at(header.table), slot.row, slot.arm
     spent = table.arms[arm].known_cost if cost != cost else cost
@@ -261,10 +264,7 @@ def tell_context_at(address: int, identity: int, units: int, cost: float, contex
             if arm_rows[arm] == 0:
                 arm_rows[arm] = int(used[0])
                 used[0] += 1.0
-            kept = rows_at(header.features, (header.mask + 1) * header.fields, NUMBER)
-            first = (identity & header.mask) * header.fields
-            features = kept[first : first + header.fields]
-            if update_model(context, features, arm, success, spent, plain, table.head.max_cost):
+            if update_model(context, features_at(header, identity), arm, success, spent, plain, table.head.max_cost):
                 used[0] = 1.0
     return TOLD if due == DONE else TOLD + due + DUE * arm
 
@@ -273,36 +273,26 @@ def update_model(
     context: int, features: Any, arm: int, success: float, spent: float, plain: float, max_cost: float
 ) -> bool:
     """Let the model learn from an outcome in a context. True if the world has moved, and it began anew."""
-    place = place_at(context)
-    fields, width, rows, watch = fields_at(place, len(features)), place.width, place.rows, watch_at(place)
-    arms = (place.watch_size - 6) // 2
-    arm_rows, offsets = (
-        rows_at(place.arm_rows, arms, WHOLE_NUMBER),
-        rows_at(place.offsets, arms, NUMBER),
-    )
-    means = rows_at(place.means, (rows, width), NUMBER)
-    covariances = rows_at(place.covariances, (rows, width, width), NUMBER)
-    noise = rows_at(place.noise, place.cost_rows, NUMBER)
-    cost_means = rows_at(place.cost_means, (place.cost_rows, width), NUMBER)
-    cost_covariances = rows_at(place.cost_covariances, (place.cost_rows, width, width), NUMBER)
-    cost_told = rows_at(place.cost_told, place.cost_rows, NUMBER)
-    gain = rows_at(place.gain, width, NUMBER)
-    count = activate(
-        features, fields.kinds, fields.first, fields.counts, fields.starts, fields.knots, fields.index, fields.value
-    )
+    place: ContextPlace = row_at(context, CONTEXT)
+    width = place.width
+    watch, arms = watch_at(place), (place.watch_size - 6) // 2
+    model, told = model_at(place, len(features), arms), rows_at(place.cost_told, place.cost_rows, NUMBER)
+    index, value, gain = model.index, model.value, rows_at(place.gain, width, NUMBER)
+    count = activate(features, model.kinds, model.first, model.counts, model.starts, model.knots, index, value)
     if place.cost_rows > 0:
-        own = arm_rows[arm]
+        own = model.arm_rows[arm]
         learn_cost(
-            fields.index, fields.value, count, own, spent, cost_told[own], cost_means, cost_covariances, noise,
+            index, value, count, own, spent, told[own], model.cost_means, model.cost_covariances, model.noise,
             NOISE * max_cost * max_cost, gain, width,
         )  # fmt: skip
-        cost_told[own] += 1.0
+        told[own] += 1.0
     foretold = learn_success(
-        fields.index, fields.value, count, arm, success, arm_rows, offsets, means, covariances, place.part, gain, width
-    )
+        index, value, count, arm, success, model.arm_rows, model.offsets, model.means, model.covariances, place.part, gain,
+        width,
+    )  # fmt: skip
     if not update_evidence(watch, arm, success, foretold, plain):
         return False
-    begin(arm_rows, means, covariances, place.part, width)
-    begin_costs(cost_means, cost_covariances, noise, cost_told, max_cost, place.part, width)
+    begin(model.arm_rows, model.means, model.covariances, place.part, width)
+    begin_costs(model.cost_means, model.cost_covariances, model.noise, told, max_cost, place.part, width)
     reset(watch)
     return True

@@ -25,7 +25,8 @@ from suffice.promise.certificate import Certificate
 from suffice.promise.rules import Promise
 from suffice.records import UNAUDITED, Decision
 from suffice.saving import write_state
-from suffice.selector.entries import REMEMBERED, Engine, Entry
+from suffice.selector.engines import Engine
+from suffice.selector.entries import REMEMBERED, Entry
 from suffice.selector.identity import Identity
 from suffice.selector.plain import Plain
 from suffice.selector.reentrancy import Careful, guard
@@ -93,7 +94,7 @@ class Controller(ABC):
     def _option(self, arm: int, price: float) -> Any:
         """What an arm stands for, at this price."""
 
-    def _allowed(self, available: Any) -> Any:
+    def allowed(self, available: Any) -> Any:
         """Check `available` and put it in the form that a learner takes."""
         if available is not None:
             raise InvalidArgument(f"available must be left out for a {type(self).__name__}, got {shown(available)}")
@@ -156,14 +157,14 @@ class Controller(ABC):
             audit: False for a decision whose outcome will not be told: it is never pending and never counted. Decide
                 by a coin, before asking, which ones are audited.
         """
-        allowed = self._allowed(available)
+        allowed = self.allowed(available)
         flag("audit", audit)
         return self._ask_carefully(0, allowed, audit, self._now())
 
     def ask_many(self, count: int, *, available: Iterable[Any] | None = None, audit: bool = True) -> list[Decision]:
         """So many decisions at once, as if asked one after the other before any outcome came."""
         count = whole("count", count, 0)
-        allowed = self._allowed(available)
+        allowed = self.allowed(available)
         flag("audit", audit)
         now = self._now()
         return [self._ask_carefully(0, allowed, audit, now) for _ in range(count)]

@@ -41,7 +41,7 @@ class Change(NamedTuple):
 
 
 class Plain:
-    """Accounts, prices and entries as objects; see `entries.Engine`."""
+    """Accounts, prices and entries as objects; see `engines`."""
 
     address = 0  # of a header, which only compiled code has
 

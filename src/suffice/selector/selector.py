@@ -21,7 +21,7 @@ from suffice.bounds import Bounds
 from suffice.checks import WHOLE, flag, positive_float, success_units, whole
 from suffice.choosers import NAMED as NAMED_CHOOSERS
 from suffice.choosers import Chooser
-from suffice.context.learner import ContextLearner, HasModel, Insight, make_context_learner
+from suffice.context.learner import ContextLearner, Insight, make_context_learner
 from suffice.errors import InvalidArgument, StateError, shown
 from suffice.kernels.compiler import compiled
 from suffice.learning.arm_table import FIT_FIRST
@@ -42,7 +42,8 @@ from suffice.selector.compiled import Compiled
 from suffice.selector.compiled_calls import TOLD
 from suffice.selector.context_engine import CompiledContext
 from suffice.selector.controller import Controller
-from suffice.selector.entries import Engine, Entry
+from suffice.selector.engines import Engine
+from suffice.selector.entries import Entry
 from suffice.selector.groups import GroupView
 from suffice.selector.identity import LONGEST_NAME, check_group
 from suffice.selector.own_parts import again, name_of, same_menu
@@ -55,7 +56,7 @@ new = tuple.__new__
 NAN = math.nan
 
 
-class Selector(HasModel, Controller):
+class Selector(Controller):
     """Holds a success rate over the options of a menu, on every path, and pays little where the world allows it.
 
     Args:
@@ -236,14 +237,23 @@ class Selector(HasModel, Controller):
 
     def insight(self) -> Insight:
         """What is made of contexts: whether the model is followed, how it did, what was missing. Reads well when printed."""
-        learner: ContextLearner = self._must_have_model()
+        learner = self._learner
+        if not isinstance(learner, ContextLearner):
+            raise InvalidArgument(
+                f'a model must look at contexts before there is an insight: {type(self).__name__}(..., model="auto")'
+            )
         with self.lock, self._reading:
             return learner.insight()
 
     @property
-    def _context_learner(self) -> ContextLearner | None:
-        """The learner, if it looks at contexts."""
-        return self._learner if isinstance(self._learner, ContextLearner) else None
+    def contextual(self) -> bool:
+        """Whether decisions may be asked with a context."""
+        return isinstance(self._learner, ContextLearner)
+
+    @property
+    def model(self) -> str | None:
+        """The model that looks at contexts: what "auto" became; None if there is none."""
+        return str(self._learner.model.name) if isinstance(self._learner, ContextLearner) else None
 
     def arms(self, most: int | None = None) -> list[Arm]:
         """A row per arm: how often it was played, how it did, and what is certain of it.
@@ -344,9 +354,9 @@ class Selector(HasModel, Controller):
             if identity >= 0:
                 # Not Decision(...), which would go through a Python function.
                 return new(Decision, (identity, arm, self._options[arm], self._roles[arm], price, self._identity.key))
-        allowed = self._allowed(available)
+        allowed = self.allowed(available)
         flag("audit", audit)
-        if self._context_learner is None and context is None:
+        if not self.contextual and context is None:
             return self._ask_carefully(row, allowed, audit, now)
         return self._ask_in_contexts(row, [context], allowed, audit, now)[0]
 
@@ -356,27 +366,18 @@ class Selector(HasModel, Controller):
     ) -> list[Decision]:  # fmt: skip
         """So many decisions at once, as if asked one after the other before any outcome came; a context for each, if any."""
         many = whole("count", count, 0)
-        row, allowed, now = 0 if group is None else self._row_of(group), self._allowed(available), self._now()
+        row, allowed, now = 0 if group is None else self._row_of(group), self.allowed(available), self._now()
         flag("audit", audit)
-        if self._context_learner is not None or contexts is not None:
+        if self.contextual or contexts is not None:
             several = [None] * many if contexts is None else listed(contexts, many, "decision")
             return self._ask_in_contexts(row, several, allowed, audit, now)
         if allowed is None and audit:
-            return [self._ask_quickly_or_carefully(row, now) for _ in range(many)]
+            return [self.ask(group=group) for _ in range(many)]
         return [self._ask_carefully(row, allowed, audit, now) for _ in range(many)]
 
-    def _ask_quickly_or_carefully(self, row: int, now: float) -> Decision:
-        identity, arm, price = self._ask_quickly(self._address, row, now)
-        if identity == FIT_FIRST:
-            self._engine.fit()
-            identity, arm, price = self._ask_quickly(self._address, row, now)
-        if identity < 0:
-            return self._ask_carefully(row, None, True, now)
-        return new(Decision, (identity, arm, self._options[arm], self._roles[arm], price, self._identity.key))
-
     def _ask_in_contexts(self, row: int, contexts: list[Any], allowed: Any, audit: bool, now: float) -> list[Decision]:
-        learner = self._context_learner
-        if learner is None:
+        learner = self._learner
+        if not isinstance(learner, ContextLearner):
             raise InvalidArgument(
                 'context must be left out where no model looks at it: Selector(..., model="auto") has one'
             )
@@ -386,7 +387,8 @@ class Selector(HasModel, Controller):
                 learner.check(context)  # all, or none if one is bad
             return [self._decide_carefully(row, allowed, audit, now, learner.read(context)) for context in contexts]
 
-    def _allowed(self, available: Iterable[Any] | None) -> NDArray[np.bool_] | None:
+    def allowed(self, available: Iterable[Any] | None) -> NDArray[np.bool_] | None:
+        """Which arms may be played if these options are available; None: all."""
         if available is None:
             return None
         if isinstance(available, str | bytes) or not isinstance(available, Iterable):
@@ -409,10 +411,6 @@ class Selector(HasModel, Controller):
             if allowed is None or allowed[arm]:
                 return arm
         return None
-
-    def allowed(self, options: Iterable[Any] | None) -> NDArray[np.bool_] | None:
-        """Which arms may be played if these options are available; None: all."""
-        return self._allowed(options)
 
     @property
     def warning(self) -> str | None:
@@ -519,7 +517,7 @@ class Selector(HasModel, Controller):
 
     def can_run(self, stream: Any) -> bool:
         """Whether `run` can play a stream. (A subclass may have changed how it asks or tells.)"""
-        return type(self) is Selector and self.compile() and self._context_learner is None
+        return type(self) is Selector and self.compile() and not self.contextual
 
     def run(self, world: World, latents: NDArray[np.float64], block: Block) -> None:
         """Whole steps against a world that is known beforehand."""

@@ -11,7 +11,8 @@ from suffice.learning.prices import clipped_price
 from suffice.learning.records import Pricing, TableHead
 from suffice.promise.account import SAFE, SKIP, Account, grow, merge_of, total, tracked_debt
 from suffice.promise.rules import Promise
-from suffice.selector.entries import Engine, Entry
+from suffice.selector.engines import Engine
+from suffice.selector.entries import Entry
 from suffice.selector.verbs import role_of
 
 MOST_COUNTED: Final = 10**15
