@@ -111,8 +111,8 @@ class Pair:
         assert account.max_debt + 1 == (ledger.top() + ledger.target) * ONE
         assert module.debt(account) == ledger.debt() * ONE
         assert module.tracked_debt(account) == (ledger.debt() + ledger.forgiven()) * ONE
-        assert module.total(account, account.owed) - self.begin == ledger.target * settled * ONE
-        assert module.total(account, account.successes) - self.begin == ledger.successes() * ONE
+        assert module.totals(account)[0] - self.begin == ledger.target * settled * ONE
+        assert module.totals(account)[1] - self.begin == ledger.successes() * ONE
         self.check_bounds(account, honest)
         if self.compiled is not None:
             assert Account(*self.rows[0].item()) == self.account

@@ -17,6 +17,7 @@ from ledger import ONE, SAFE, SKIP, Decision
 from pairing import Pair
 
 from suffice.promise import account as original
+from suffice.promise.account import Account
 
 SOURCE = Path(str(original.__file__)).read_text()
 FLIP: dict[type[ast.cmpop], type[ast.cmpop]] = {
@@ -182,7 +183,7 @@ def edges(module: types.ModuleType) -> None:
         module.reserve(account, 0)
         module.settle(account, 0, 0, 0, False)
         assert (account.carried, account.owed - account.successes) == (carried, owed - successes)
-        assert module.total(account, account.owed) == module.CARRIED + owed
+        assert module.totals(account)[0] == module.CARRIED + owed
     quiet = Pair(Fraction(1, 2), 3.0, 1.0, False).account
     for debt, violations in (
         (quiet.max_debt + 1, 0),
@@ -199,6 +200,30 @@ def edges(module: types.ModuleType) -> None:
     assert late.amended == 1  # a billionth of a success is one
     forced(module)
     growing(module)
+    folding(module)
+
+
+def folding(module: types.ModuleType) -> None:
+    """What was forgiven is carried over as soon as it can be, and nothing that is said of the account changes."""
+
+    def said(account: Account) -> list[int]:
+        now = module.debt(account), module.tracked_debt(account), *module.totals(account), module.limit(account)
+        return list(now)
+
+    begin = module.CARRIED
+    for forgiven, carried in ((begin - 1, 0), (begin, 1), (begin + 5, 1)):
+        account = Pair(Fraction(1, 4), 3.0, 1.0, True).account
+        account.owed, account.carried, account.forgiven, account.successes = 7, 2, forgiven, 7 + forgiven + ONE
+        before = said(account)
+        assert before[:5] == [-forgiven - ONE, -ONE, 7 + 2 * begin, 7 + forgiven + ONE + 2 * begin, forgiven]
+        module.fold(account)
+        assert (account.forgiven_carried, account.forgiven) == (carried, forgiven - carried * begin)
+        assert said(account) == before
+    ahead = Pair(Fraction(1, 2), 3.0, 1.0, True).account
+    ahead.owed, ahead.forgiven_carried = ahead.max_debt + 2, 1  # beyond the bound, but for what was carried over
+    module.reserve(ahead, SAFE)
+    module.settle(ahead, SAFE, 0, 0, False)
+    assert ahead.violations == 0
 
 
 def forced(module: types.ModuleType) -> None:

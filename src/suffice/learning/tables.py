@@ -156,11 +156,15 @@ def _with_three(address: int, first: Any, second: Any, third: Any) -> Any:
     return step(table_at(address), first, second, third)
 
 
+def _with_four(address: int, first: Any, second: Any, third: Any, fourth: Any) -> Any:
+    return step(table_at(address), first, second, third, fourth)
+
+
 @functools.cache
 def at_address(taken: Callable[..., Any]) -> Callable[..., Any]:
     """A step for the table whose place lies at an address."""
     _, *given = hints_of(taken).items()
-    form: Any = (_with_none, _with_one, _with_two, _with_three)[len(given)]
+    form: Any = (_with_none, _with_one, _with_two, _with_three, _with_four)[len(given)]
     made = FunctionType(form.__code__, {**form.__globals__, "step": taken}, f"{taken.__name__}_at")
     made.__module__, made.__qualname__ = taken.__module__, f"{taken.__qualname__}_at"
     made.__annotations__ = {"address": int, **dict(given)}

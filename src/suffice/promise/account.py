@@ -32,7 +32,6 @@ SNAP: Final = 1.0 - 2.0**-40
 
 UNLIMITED: Final = 1 << 60  # billionths: a limit that no account reaches
 CARRIED: Final = 1 << 61  # billionths: from here on a sum is carried over, long before 64 bits are full
-
 SUM, MAX, OWN = "sum", "max", "own"  # how the counts of several servers make those of all; see `merge_of`
 
 
@@ -54,7 +53,7 @@ class Account:
     max_surplus: int = _counts(OWN)  # the most successes that may be banked; never lowered
     max_outstanding: int = _counts(
         OWN
-    )  # at so many decisions outstanding, safe plays excluded, the safe option is played
+    )  # at so many decisions outstanding, but for safe plays, the safe option is played
     debt_growth: int = _counts(OWN)  # how the limits grow, by the square root of the outcomes; 0: they do not
     surplus_growth: int = _counts(OWN)
     forgives: int = _counts(OWN)  # 1 where the menu has no skip: surplus beyond max_surplus is written off
@@ -65,6 +64,9 @@ class Account:
     successes: int = _counts()
     carried: int = _counts()  # how often both sums were lowered by CARRIED, which leaves their difference as it is
     forgiven: int = _counts(MAX)
+    forgiven_carried: int = _counts(
+        OWN
+    )  # how often `successes` and `forgiven` were both lowered by CARRIED; see `fold`
 
     # How often.
     outcomes: int = _counts()  # told, and expired
@@ -100,7 +102,7 @@ merge_of: Final = {one.name: one.metadata["merge"] for one in fields(Account)}
 
 def debt(account: Account) -> int:
     """Successes owed, in billionths; negative when ahead."""
-    return account.owed - account.successes
+    return account.owed - account.successes - account.forgiven_carried * CARRIED
 
 
 def tracked_debt(account: Account) -> int:
@@ -176,6 +178,14 @@ def amend(account: Account, role: int, target: int, units: int) -> None:
     _close(account)
 
 
+def fold(account: Account) -> None:
+    """Carry over what was forgiven, before 64 bits are full: for rows of arrays, not for what several servers keep apart."""
+    if account.forgiven >= CARRIED:
+        account.successes -= CARRIED
+        account.forgiven -= CARRIED
+        account.forgiven_carried += 1
+
+
 def _count_safe(account: Account, target: int, units: int) -> None:
     """Count what the safe option did, and its shortfall: the worst sum of target − success over its most recent plays."""
     account.safe_plays += 1
@@ -194,7 +204,7 @@ def _close(account: Account) -> None:
         grow(account)
         if account.forgives > 0:
             account.forgiven = max(account.forgiven, -owed - account.max_surplus)
-    if owed > account.max_debt and owed > debt_bound(account):
+    if owed > account.max_debt and account.forgiven_carried == 0 and owed > debt_bound(account):
         account.violations += 1
 
 
@@ -283,6 +293,7 @@ def at_outcomes(account: Account, outcomes: int) -> Account:
     return earlier
 
 
-def total(account: Account, units: int) -> int:
-    """A sum of targets or successes with what was carried over."""
-    return units + account.carried * CARRIED
+def totals(account: Account) -> tuple[int, int, int]:
+    """All that was owed, that succeeded and that was forgiven, with what was carried over."""
+    both, forgiven = account.carried * CARRIED, account.forgiven_carried * CARRIED
+    return account.owed + both, account.successes + both + forgiven, account.forgiven + forgiven

@@ -15,7 +15,7 @@ from suffice.promise.account import (
     debt_ceiling,
     grow,
     surplus_bound,
-    total,
+    totals,
     window_bound,
 )
 from suffice.promise.divergence import kl_lower, kl_upper
@@ -68,7 +68,7 @@ class Certificate:
         owed, (behind, ahead) = debt(account), _bounds_of(account)
         holds = owed <= debt_bound(account)
         failed = _failed(promise, account.safe_failures, least, holds)
-        successes = total(account, account.successes)
+        _, successes, forgiven = totals(account)
         return Certificate(
             target=promise.rate,
             told=account.outcomes,
@@ -78,7 +78,7 @@ class Certificate:
             debt_at_most=behind,
             ahead_at_most=ahead,
             pending=pending,
-            forgiven=account.forgiven / WHOLE,
+            forgiven=forgiven / WHOLE,
             expired=account.expired,
             revived=account.amended,
             unaudited=account.unaudited,

@@ -16,7 +16,7 @@ from suffice.kernels.rows import dtype_of, row_at, rows_at
 from suffice.learning.arm_table import DONE, FIT_FIRST, learn, propose
 from suffice.learning.records import Pricing
 from suffice.learning.tables import NUMBER, table_at
-from suffice.promise.account import Account, amend, limit, reserve, settle
+from suffice.promise.account import Account, amend, fold, limit, reserve, settle
 from suffice.selector.verbs import decide, is_open, lesson_of, price_of, role_of, standing
 
 
@@ -148,6 +148,7 @@ def tell_at(address: int, identity: int, units: int, cost: float) -> int:
     slot.id = EMPTY
     pricing.spent += spent
     settle(account, slot.role, slot.target, units, False)
+    fold(account)
     due = learn(table, main, pricing, lesson_of(account, arm, units, spent, True, True, slot.fair != 0), row > 0)
     return TOLD if due == DONE else TOLD + due + DUE * arm
 
@@ -178,6 +179,7 @@ def settle_at(
     header.settled, header.lost = identity, int(expired)
     if counted:
         settle(account, role, target, units, expired)
+        fold(account)
 
 
 def amend_at(address: int, identity: int, row: int, role: int, target: int, units: int, counted: bool) -> None:
@@ -186,6 +188,7 @@ def amend_at(address: int, identity: int, row: int, role: int, target: int, unit
     header.settled, header.lost = identity, 0
     if counted:
         amend(account, role, target, units)
+        fold(account)
 
 
 def standing_at(address: int, row: int) -> tuple[int, float]:

@@ -41,7 +41,7 @@ from suffice.learning.guard import allowance
 from suffice.learning.rng import WORDS
 from suffice.learning.tables import NUMBER, table_at
 from suffice.learning.thompson import expected
-from suffice.promise.account import limit, settle
+from suffice.promise.account import fold, limit, settle
 from suffice.selector.compiled_calls import (
     DECLINED,
     DUE,
@@ -247,6 +247,7 @@ def tell_context_at(address: int, identity: int, units: int, cost: float, contex
     slot.id = EMPTY
     pricing.spent += spent
     settle(account, slot.role, slot.target, units, False)
+    fold(account)
     success, paid, fair = units / WHOLE, pricing.now, slot.fair != 0
     watch = watch_at(place)
     if not fair:

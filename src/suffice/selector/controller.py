@@ -354,7 +354,8 @@ class Controller(ABC):
     def debt(self) -> float:
         """Successes owed: target·told − successes; negative when ahead. Of all groups together."""
         with self.lock:
-            return (self._engine.sum_of("owed") - self._engine.sum_of("successes")) / WHOLE
+            carried = self._engine.sum_of("forgiven_carried") * CARRIED
+            return (self._engine.sum_of("owed") - self._engine.sum_of("successes") - carried) / WHOLE
 
     @property
     def told(self) -> int:
@@ -383,7 +384,8 @@ class Controller(ABC):
     def _units(self) -> int:
         """Successes, in billionths."""
         with self.lock:
-            return self._engine.sum_of("successes") + self._engine.sum_of("carried") * CARRIED
+            carried = self._engine.sum_of("carried") + self._engine.sum_of("forgiven_carried")
+            return self._engine.sum_of("successes") + carried * CARRIED
 
     @property
     def cost(self) -> float:

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from suffice.checks import WHOLE, as_number
-from suffice.promise.account import Account, debt, total
+from suffice.promise.account import Account, debt, totals
 from suffice.promise.certificate import Certificate
 
 if TYPE_CHECKING:
@@ -46,13 +46,13 @@ class GroupView:
     def successes(self) -> float:
         """The sum of successes told."""
         account = self._account
-        return as_number(total(account, account.successes))
+        return as_number(totals(account)[1])
 
     @property
     def rate(self) -> float | None:
         """The share of outcomes that succeeded; None before the first."""
         account = self._account
-        return total(account, account.successes) / WHOLE / account.outcomes if account.outcomes else None
+        return totals(account)[1] / WHOLE / account.outcomes if account.outcomes else None
 
     @property
     def pending(self) -> int:

@@ -12,7 +12,7 @@ from suffice.learning.arm_table import DONE, FIT_FIRST, PAST_DUE, cheapest, lear
 from suffice.learning.prices import price_at
 from suffice.learning.records import Lesson
 from suffice.learning.tables import table_at
-from suffice.promise.account import FREE, SAFE, SKIP, limit, reserve, settle
+from suffice.promise.account import FREE, SAFE, SKIP, fold, limit, reserve, settle
 from suffice.selector.compiled_calls import DUE, TOLD, parts_at
 from suffice.selector.verbs import decide, is_open, lesson_of, price_of, role_of
 
@@ -63,6 +63,7 @@ def play(
         cost = priced(latents[step], arm, costs, prices)
         if not opens:
             settle(account, role_of(table.head, arm), account.target, success, False)
+            fold(account)
         due = learn(table, main, pricing, lesson_of(account, arm, success, cost, not opens, True, True), False)
         played[step] = arm
         succeeded[step] = success / WHOLE
@@ -126,6 +127,7 @@ def play_threshold(
         reserve(account, role)
         success = 1 if latents[step] <= value else 0
         settle(account, role, account.target, WHOLE * success, False)
+        fold(account)
         played[step] = arm
         succeeded[step] = success
         spent[step] = (value - bottom) / pricing.cap

@@ -9,14 +9,18 @@ from suffice.errors import StateError, shown
 from suffice.learning.base import Learner
 from suffice.learning.prices import clipped_price
 from suffice.learning.records import Pricing, TableHead
-from suffice.promise.account import SAFE, SKIP, Account, grow, merge_of, total, tracked_debt
+from suffice.promise.account import SAFE, SKIP, Account, grow, merge_of, totals, tracked_debt
 from suffice.promise.rules import Promise
 from suffice.selector.engines import Engine
 from suffice.selector.entries import Entry
 from suffice.selector.verbs import role_of
 
 MOST_COUNTED: Final = 10**15
-KEPT: Final = ("shortfall", "worst_shortfall")  # what belongs to one account alone and is not a rule
+KEPT: Final = (
+    "shortfall",
+    "worst_shortfall",
+    "forgiven_carried",
+)  # what belongs to one account alone and is not a rule
 COUNTED: Final = frozenset(name for name, how in merge_of.items() if how != "own" or name in KEPT)
 HINTS: Final = ("hint", "hint_sum", "hint_count", "hint_at")
 
@@ -85,11 +89,12 @@ def check_accounts(
     sound = len(set(ids)) == len(ids) and all(0 <= identity < next_id for identity in ids)
     sound &= sum(account.outcomes for account in accounts) + len(waiting) <= next_id <= MOST_COUNTED
     for row, account in enumerate(accounts):
+        owed, successes, _ = totals(account)
         roles = [entry.role for _, entry in waiting if entry.row == row and entry.counted]
         sound &= (
-            total(account, account.owed) == promise.target * account.outcomes
-            and total(account, account.successes) <= account.outcomes * WHOLE
-            and account.shortfall <= account.worst_shortfall <= total(account, account.owed)
+            owed == promise.target * account.outcomes
+            and successes <= account.outcomes * WHOLE
+            and account.shortfall <= account.worst_shortfall <= owed
             and account.safe_shortage <= account.safe_plays * WHOLE
             and account.expired <= account.outcomes
             and account.outstanding == sum(role != SAFE for role in roles) <= account.most_outstanding
