@@ -2,6 +2,7 @@
 told. Each test runs with both drivers, against a stand-in for the service."""
 
 import asyncio
+import gc
 import inspect
 import json
 import logging
@@ -9,6 +10,7 @@ import pickle
 import subprocess
 import sys
 import threading
+import weakref
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
@@ -1006,6 +1008,18 @@ def test_timeouts() -> None:
     }.items():
         assert client._http.timeout == expected
         client.close()
+
+
+@pytest.mark.parametrize("kind", [Client, AsyncClient])
+def test_a_client_let_go_of_lets_go_of_its_connections(kind: Any) -> None:
+    client = kind(URL)
+    http = weakref.ref(client._http)
+    gc.disable()  # one that is part of a cycle is there until it is collected
+    try:
+        del client
+        assert http() is None
+    finally:
+        gc.enable()
 
 
 # --- threads, tasks and the package

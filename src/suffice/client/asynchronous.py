@@ -5,6 +5,7 @@ import time
 import warnings
 from collections.abc import Awaitable, Callable
 from fractions import Fraction
+from functools import partial
 from typing import Literal, Self, Unpack
 
 import httpx
@@ -46,8 +47,10 @@ class AsyncClient:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         address = wire.address_of(url)
-        self._line = Line(address, self._send, sleep, fallback=fallback, retries=retries, keep=keep, clock=clock)
         self._http = httpx.AsyncClient(**wire.options(address, key, timeout), transport=transport)
+        # It does not hold this client: one that is let go of without being closed lets go of its connections at once.
+        send = partial(_send, self._http)
+        self._line = Line(address, send, sleep, fallback=fallback, retries=retries, keep=keep, clock=clock)
 
     async def selector(
         self,
@@ -88,5 +91,6 @@ class AsyncClient:
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self._line.address}>"
 
-    async def _send(self, request: wire.Request) -> httpx.Response:
-        return await self._http.request(request.method, request.path, content=request.content, headers=request.headers)
+
+async def _send(http: httpx.AsyncClient, request: wire.Request) -> httpx.Response:
+    return await http.request(request.method, request.path, content=request.content, headers=request.headers)

@@ -4,7 +4,7 @@ import time
 import warnings
 from collections.abc import Callable, Coroutine
 from fractions import Fraction
-from functools import wraps
+from functools import partial, wraps
 from typing import Any, Concatenate, Literal, ParamSpec, Self, TypeVar, Unpack
 
 import httpx
@@ -78,9 +78,10 @@ class Client:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         address = wire.address_of(url)
-        self._line = Line(address, self._send, self._wait, fallback=fallback, retries=retries, keep=keep, clock=clock)
-        self._sleep = sleep
         self._http = httpx.Client(**wire.options(address, key, timeout), transport=transport)
+        # Neither holds this client: one that is let go of without being closed lets go of its connections at once.
+        send, wait = partial(_send, self._http), partial(_wait, sleep)
+        self._line = Line(address, send, wait, fallback=fallback, retries=retries, keep=keep, clock=clock)
 
     def selector(
         self,
@@ -134,11 +135,13 @@ class Client:
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self._line.address}>"
 
-    async def _send(self, request: wire.Request) -> httpx.Response:
-        return self._http.request(request.method, request.path, content=request.content, headers=request.headers)
 
-    async def _wait(self, seconds: float) -> None:
-        self._sleep(seconds)
+async def _send(http: httpx.Client, request: wire.Request) -> httpx.Response:
+    return http.request(request.method, request.path, content=request.content, headers=request.headers)
+
+
+async def _wait(sleep: Callable[[float], object], seconds: float) -> None:
+    sleep(seconds)
 
 
 def blocking(

@@ -11,7 +11,7 @@ import re
 import sqlite3
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache, partial
+from functools import lru_cache, partial
 from itertools import chain
 from pathlib import Path
 from typing import Any, Final
@@ -199,7 +199,7 @@ class SqliteStore(Tables):
         return await self._whole(add)
 
 
-@cache
+@lru_cache
 def _marked(query: str) -> str:
     """A query with the marks that SQLite has for values."""
     return re.sub(r"\$[0-9]+", "?", query)
