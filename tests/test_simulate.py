@@ -97,11 +97,7 @@ def test_compiled_runs_take_the_steps_of_ask_and_tell(
     for name in ("arms", "successes", "costs", "duals"):
         assert (getattr(compiled, name) == getattr(asked, name)).all(), name
     states = [trace.method.state() for trace in (compiled, asked)]
-    # What was spent is summed block by block, in another order.
-    accounts = [[{**one, "spent": None} for one in state["accounts"]] for state in states]
-    assert accounts[0] == accounts[1]
-    assert compiled.method.cost == pytest.approx(asked.method.cost)
-    for name in ("learner", "next_id", "outstanding", "first_unplayed"):
+    for name in ("accounts", "learner", "next_id", "outstanding", "first_unplayed"):
         assert states[0][name] == states[1][name], name
     one, other = compiled.method.ask(), asked.method.ask()
     assert (one.id, one.arm, one.dual) == (other.id, other.arm, other.dual)

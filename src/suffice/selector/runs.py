@@ -61,6 +61,7 @@ def play(
         header.next_id += 1
         success = judged(latents[step], arm, low, high, units)
         cost = priced(latents[step], arm, costs, prices)
+        pricing.spent += cost
         if not opens:
             settle(account, role_of(table.head, arm), account.target, success, False)
             fold(account)
@@ -131,3 +132,4 @@ def play_threshold(
         played[step] = arm
         succeeded[step] = success
         spent[step] = (value - bottom) / pricing.cap
+        pricing.spent += spent[step]

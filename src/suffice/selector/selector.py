@@ -530,7 +530,6 @@ class Selector(Controller):
                 elif left > TOLD:
                     self._engine.catch_up(left)
             self._first_unplayed = opening or self._first_unplayed
-            self._spend(0, float(block.costs.sum()))
 
     # --- saving
 

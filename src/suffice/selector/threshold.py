@@ -10,7 +10,7 @@ from typing import Any
 from suffice.checks import exact, flag
 from suffice.errors import InvalidArgument, shown
 from suffice.kernels.compiler import compiled
-from suffice.kernels.rows import copy_of, from_rows, to_rows
+from suffice.kernels.rows import from_rows, to_rows
 from suffice.learning.base import Columns, Learner, Mask, Proposal
 from suffice.learning.prices import clipped_price
 from suffice.learning.records import Lesson, Pricing, TableHead
@@ -140,9 +140,7 @@ class ThresholdSelector(Controller):
                 accounts, pricings, latents, self._low, self._high, *inside, not self._promise.forgiving, *block.columns
             )
             engine.put_account(0, from_rows(Account, accounts)[0])
-            pricing = copy_of(engine.pricing(0))
-            pricing.spent += float(block.costs.sum())
-            engine.put_pricing(0, pricing)
+            engine.put_pricing(0, from_rows(Pricing, pricings)[0])
             engine.next_id += len(latents)
 
     def propose(self, stands: Standing, allowed: Any, seen: Any) -> Proposal:
