@@ -7,10 +7,9 @@ from unittest import mock
 import numpy as np
 
 from suffice.kernels.compiler import compiled as twin_of
-from suffice.kernels.rows import from_rows, to_rows
+from suffice.kernels.rows import Floats, from_rows, to_rows
 from suffice.learning import blocks
 from suffice.learning.arm_table import SMALL, catch_up, learn_arm, rebuild
-from suffice.learning.base import Floats
 from suffice.learning.blocks import NewTable, new_table
 from suffice.learning.records import ArmRow, Lesson, Table, TableHead
 from suffice.memory import FULL, Memory

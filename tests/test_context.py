@@ -28,6 +28,7 @@ from suffice.errors import InvalidContext
 from suffice.kernels.compiler import available
 from suffice.records import Decision
 from suffice.selector.compiled import SLOTS
+from suffice.selector.context_engine import CompiledContext
 from suffice.selector.plain import Plain
 
 WITH = Menu({"a": 0.1, "b": 0.4}, everything="all", nothing="none")
@@ -459,7 +460,8 @@ def test_the_short_way_and_the_long_way_are_one(name: str, steps: int, late: int
     short = Selector(menu, 0.75, model="auto", seed=5)
     twins = Twins(short, closed(Selector(menu, 0.75, model="auto", seed=5)), menu, 6)
     twins.play(steps, late)
-    assert short._engine._made > 0  # type: ignore[attr-defined]
+    assert isinstance(short._engine, CompiledContext)
+    assert short._engine._made > 0
     assert short.insight().followed > 100
     assert late == 1 or len(twins.out) > late // 8
     assert weights(short) == weights(twins.both[1])

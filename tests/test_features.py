@@ -24,8 +24,8 @@ from suffice.context.encode import activate
 from suffice.errors import InvalidContext
 from suffice.features import SAMPLE, Features
 from suffice.kernels.compiler import available, compiled
+from suffice.kernels.rows import Floats
 from suffice.knots import Change, quantiles
-from suffice.menu import Floats
 from suffice.schema import MOST_CATEGORIES, Schema
 
 numbers = st.one_of(st.none(), st.floats(), st.integers(-(10**6), 10**6), st.just(10**400))

@@ -144,7 +144,7 @@ def test_the_sums_are_those_of_the_order(menu: Menu, seed: int, whole: bool) -> 
     now = before + np.stack([later, later * rng.random(menu.arms)], axis=1)
     if whole:
         before, now = np.floor(before), np.floor(now)
-    table = learner_of(menu, "reset", compiled=False).table
+    table = learner_of(menu, "reset", compiled=False).table.plain()
     moment = forgetting.moment_at(table, 0, 1)
     for arm in range(menu.arms):
         table.room[moment + 1 + arm], table.room[moment + 1 + menu.arms + arm] = before[arm].tolist()
@@ -222,7 +222,7 @@ ONLY = {
 @pytest.mark.parametrize(("before", "since"), ONLY.values(), ids=ONLY.keys())
 def test_each_of_the_four_tests_is_needed(before: Any, since: Any) -> None:
     menu = Menu.top_k([5, 10, 20], classes=100)
-    table = learner_of(menu, "reset", compiled=False).table
+    table = learner_of(menu, "reset", compiled=False).table.plain()
     moment = forgetting.moment_at(table, 0, 1)
     for arm in (1, 2, 3):
         (plays, successes), (later, later_successes) = before[arm - 1], since[arm - 1]

@@ -16,7 +16,7 @@ from sklearn.neural_network import MLPClassifier
 from suffice import InvalidArgument, Menu
 from suffice.errors import InvalidContext
 from suffice.features import Features
-from suffice.menu import Floats
+from suffice.kernels.rows import Floats
 from suffice.models import FunctionModel, Model, RiverModel, SklearnModel, as_model
 from suffice.models.calibration import Calibration, log_odds, logistic
 

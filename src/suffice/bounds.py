@@ -9,8 +9,9 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from suffice.errors import InvalidArgument, shown
+from suffice.kernels.rows import Floats
 from suffice.learning import bound_formulas as formulas
-from suffice.menu import Floats, Menu
+from suffice.menu import Menu
 
 __all__ = [
     "KL",

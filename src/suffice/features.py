@@ -15,9 +15,9 @@ from suffice.checks import flag, whole
 from suffice.context.encode import CATEGORY, NUMBER, UNDECIDED, activate
 from suffice.errors import InvalidArgument, StateError, shown
 from suffice.kernels.compiler import at_hand, compiled
+from suffice.kernels.rows import Floats
 from suffice.knots import Change, change, knots_for, laid_out, quantiles
 from suffice.learning.rng import MASK, WORDS, seed_state, uniform
-from suffice.menu import Floats
 from suffice.saving import reading
 from suffice.schema import KINDS, MOST_CATEGORIES, NAMES, Schema
 

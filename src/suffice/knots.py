@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from suffice.context.encode import CATEGORY, hat
-from suffice.menu import Floats
+from suffice.kernels.rows import Floats
 
 Integers = NDArray[np.int64]
 

@@ -11,10 +11,10 @@ from fractions import Fraction
 from typing import Any, Final, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from suffice.checks import best_rate, exact, flag, positive, whole
 from suffice.errors import InvalidArgument, shown
+from suffice.kernels.rows import Floats
 from suffice.options import (
     ByPlace,
     check_number,
@@ -28,7 +28,6 @@ from suffice.options import (
     write_order,
 )
 
-Floats = NDArray[np.float64]
 Contains = Literal["chain"] | Callable[[Any, Any], bool]
 
 

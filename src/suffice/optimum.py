@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from suffice.checks import exact
 from suffice.errors import Infeasible, InvalidArgument, shown
+from suffice.kernels.rows import Floats
 
-Floats = NDArray[np.float64]
 CLOSE: Final = 1e-12  # a sum of successes this close to the target meets it: the sum itself is not known better
 
 

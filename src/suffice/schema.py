@@ -16,7 +16,7 @@ import numpy as np
 
 from suffice.context.encode import CATEGORY, NUMBER, UNDECIDED
 from suffice.errors import InvalidArgument, InvalidContext, shown
-from suffice.menu import Floats
+from suffice.kernels.rows import Floats
 
 MOST_CATEGORIES: Final = 32
 KINDS: Final = {"number": NUMBER, "category": CATEGORY}

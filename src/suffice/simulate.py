@@ -19,11 +19,10 @@ from numpy.typing import NDArray
 from suffice.checks import success_units, whole
 from suffice.errors import InvalidArgument
 from suffice.kernels.compiler import available
+from suffice.kernels.rows import Floats
 from suffice.records import Decision
 from suffice.selector.world import Block, World
 from suffice.streams.base import Stream, Table, Windows
-
-Floats = NDArray[np.float64]
 
 BLOCK = 1 << 16  # steps whose latents are in memory at once
 

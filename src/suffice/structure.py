@@ -3,14 +3,11 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from suffice.learning.base import Mask
+from suffice.kernels.rows import Floats, Ints, Mask
 from suffice.learning.records import CHAIN, INTERVALS, LISTS, PAIRS, SPANS
-from suffice.menu import Floats, Menu
+from suffice.menu import Menu
 from suffice.options import ByPlace, covers, key, superset
-
-Ints = NDArray[np.int64]
 
 MOST_PAIRS = 1 << 20  # of an option and one that contains it
 MOST_COMPARED = 4096  # options whose pairs are compared

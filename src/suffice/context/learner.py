@@ -32,9 +32,9 @@ from suffice.context.trust import (
     update_evidence,
 )
 from suffice.errors import InvalidArgument, StateError, shown
-from suffice.kernels.rows import Rows, RowView, from_rows, to_rows
+from suffice.kernels.rows import Mask, Rows, RowView, from_rows, to_rows
 from suffice.learning.arm_table import guard_charge
-from suffice.learning.base import Columns, Learner, Mask, Proposal
+from suffice.learning.base import Columns, Learner, Proposal
 from suffice.learning.blocks import rows_of
 from suffice.learning.guard import allowance
 from suffice.learning.records import Lesson, Pricing, TableHead

@@ -8,9 +8,8 @@ from numpy.typing import NDArray
 
 from suffice.checks import WHOLE
 from suffice.kernels.compiler import inlined
-from suffice.kernels.rows import dtype_of, rows_at
+from suffice.kernels.rows import Floats, dtype_of, rows_at
 from suffice.learning.arm_table import REFRESH_DUE, cheapest, learn, refresh_own
-from suffice.learning.base import Floats
 from suffice.learning.prices import clipped_price
 from suffice.learning.records import ArmRow, Pricing, Table, TableHead
 from suffice.learning.tables import NUMBER

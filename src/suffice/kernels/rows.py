@@ -5,7 +5,7 @@ and a table that grows is replaced by writing another address. Whoever owns the 
 """
 
 import functools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import Field, fields
 from operator import attrgetter
 from typing import Any, TypeVar
@@ -16,6 +16,9 @@ from numpy.typing import NDArray
 from suffice.kernels.compiler import inlined
 
 Rows = NDArray[Any]
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Mask = NDArray[np.bool_]
 Record = TypeVar("Record")
 
 
@@ -51,12 +54,6 @@ def copy_of(record: Record) -> Record:
     kind: Any = type(record)
     made: Record = kind(*values_of(kind)(record))
     return made
-
-
-def put_values(record: Any, values: Iterable[Any]) -> None:
-    """Write all fields of a record."""
-    for one, value in zip(fields(record), values, strict=True):
-        setattr(record, one.name, value)
 
 
 class RowView:

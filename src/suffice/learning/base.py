@@ -3,15 +3,10 @@
 from abc import ABC, abstractmethod
 from typing import Any, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
+from suffice.kernels.rows import Floats, Mask
 from suffice.learning.records import Lesson, Pricing, TableHead
 from suffice.memory import Memory
 from suffice.menu import Menu
-
-Floats = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
 
 class Proposal(NamedTuple):

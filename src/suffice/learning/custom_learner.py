@@ -16,7 +16,8 @@ from suffice.bounds import NAMED, Bounds, Paper, Tally
 from suffice.checks import whole
 from suffice.choosers import Chooser, Optimist, Thompson
 from suffice.errors import InvalidArgument, shown
-from suffice.learning.base import Columns, Floats, Learner, Mask, Proposal
+from suffice.kernels.rows import Floats, Mask
+from suffice.learning.base import Columns, Learner, Proposal
 from suffice.learning.blocks import rows_of
 from suffice.learning.guard import at_limit, follows
 from suffice.learning.prices import move_price

@@ -9,8 +9,9 @@ from suffice.bounds import LineBounds
 from suffice.checks import whole
 from suffice.errors import StateError, shown
 from suffice.kernels.compiler import at_hand, available
+from suffice.kernels.rows import Mask
 from suffice.learning.arm_table import FIT_FIRST, SMALL, cheapest, learn_arm, propose, rebuild
-from suffice.learning.base import Columns, Learner, Mask, Proposal
+from suffice.learning.base import Columns, Learner, Proposal
 from suffice.learning.blocks import (
     MOST_COUNTED,
     cells_for_chooser,

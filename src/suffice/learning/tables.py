@@ -12,9 +12,19 @@ from typing import Any, Final
 import numpy as np
 
 from suffice.kernels.compiler import hints_of, inlined, native
-from suffice.kernels.rows import Rows, RowView, address_of, copy_of, dtype_of, from_rows, row_at, rows_at, to_rows
+from suffice.kernels.rows import (
+    Floats,
+    Rows,
+    RowView,
+    address_of,
+    copy_of,
+    dtype_of,
+    from_rows,
+    row_at,
+    rows_at,
+    to_rows,
+)
 from suffice.learning import arm_table
-from suffice.learning.base import Floats
 from suffice.learning.blocks import NewTable
 from suffice.learning.records import ArmRow, Table, TableHead
 

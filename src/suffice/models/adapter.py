@@ -7,8 +7,9 @@ import numpy as np
 
 from suffice.checks import flag
 from suffice.errors import InvalidArgument
+from suffice.kernels.rows import Floats
 from suffice.learning.rng import WORDS, seed_state, uniform
-from suffice.menu import Floats, Menu
+from suffice.menu import Menu
 from suffice.models.calibration import Calibration
 
 

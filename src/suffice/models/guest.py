@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from suffice.errors import InvalidArgument, StateError, shown
-from suffice.learning.base import Mask
-from suffice.menu import Floats, Menu
+from suffice.kernels.rows import Floats, Mask
+from suffice.menu import Menu
 from suffice.models.base import Model
 
 # What JSON has no form for, where contexts are saved.

@@ -15,10 +15,10 @@ from suffice.context import logistic as kernel
 from suffice.errors import InvalidArgument, InvalidContext, StateError
 from suffice.features import Features
 from suffice.kernels.compiler import at_hand, available, compiled
+from suffice.kernels.rows import Floats, Mask
 from suffice.knots import Change
-from suffice.learning.base import Mask
 from suffice.learning.records import SPANS
-from suffice.menu import Floats, Menu
+from suffice.menu import Menu
 from suffice.structure import cells_of
 
 MOST_FIELDS: Final = 128  # time and memory grow with the square of them

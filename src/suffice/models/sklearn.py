@@ -8,7 +8,8 @@ import numpy as np
 from suffice.checks import whole
 from suffice.errors import InvalidArgument, shown
 from suffice.features import Features
-from suffice.menu import Floats, Menu
+from suffice.kernels.rows import Floats
+from suffice.menu import Menu
 from suffice.models.adapter import Adapter
 from suffice.models.calibration import logistic
 

@@ -34,9 +34,8 @@ from suffice.context.trust import (
     update_evidence,
 )
 from suffice.kernels.compiler import inlined
-from suffice.kernels.rows import dtype_of, row_at, rows_at
+from suffice.kernels.rows import Floats, dtype_of, row_at, rows_at
 from suffice.learning.arm_table import DONE, FIT_FIRST, fit_is_due, guard_charge, is_interior, learn, propose
-from suffice.learning.base import Floats
 from suffice.learning.guard import allowance
 from suffice.learning.rng import WORDS
 from suffice.learning.tables import NUMBER, table_at

@@ -19,6 +19,7 @@ from typing import Any, ClassVar
 from suffice.checks import WHOLE, as_number, cost_told, flag, positive, success_units, whole
 from suffice.errors import AlreadyTold, InvalidArgument, SufficeWarning, UnknownDecision, shown
 from suffice.learning.base import Learner, Proposal
+from suffice.learning.prices import OWN_HINT_AT
 from suffice.learning.records import Pricing
 from suffice.promise.account import CARRIED, Account
 from suffice.promise.certificate import Certificate
@@ -30,7 +31,7 @@ from suffice.selector.entries import REMEMBERED, Entry
 from suffice.selector.identity import Identity
 from suffice.selector.plain import Plain
 from suffice.selector.reentrancy import Careful, guard
-from suffice.selector.state import check_accounts, entries_from, entry_rows, restore_accounts
+from suffice.selector.state import account_state, check_accounts, entries_from, entry_rows, restore_accounts
 from suffice.selector.verbs import Standing, decide, is_open, role_of
 
 log = logging.getLogger("suffice")
@@ -47,6 +48,7 @@ class Controller(ABC):
 
     _engine: Engine
     _learner: Learner
+    _prices = "straight"  # how the price of a success follows the debt
 
     def __init__(
         self, promise: Promise, *, max_pending: int | None, expire_after: float | None, clock: Callable[[], float]
@@ -58,6 +60,7 @@ class Controller(ABC):
             raise InvalidArgument(f"clock must be a function that returns seconds, got {shown(clock)}")
         self._clock = clock
         self._identity = Identity()
+        self._groups: dict[str, int] = {}  # the row of each group's account
         self._warning: str | None = None
         self._chooser_failed = False
         self._make_locks()
@@ -70,7 +73,7 @@ class Controller(ABC):
         """Begin with an account that was told nothing."""
         self._engine = self._new_engine()
         self._engine.expire_after = math.inf if self._expire_after is None else self._expire_after
-        self._engine.add_row(self.new_account(), self._new_pricing())
+        self._engine.add_row(self.new_account(), self.new_pricing())
         self.open_quick_ways()
         guard(self)
 
@@ -81,14 +84,6 @@ class Controller(ABC):
     def _new_engine(self) -> Engine:
         """An engine for the learner there is."""
         return Plain(self._learner, self.lock, self._note_failure)
-
-    def _new_pricing(self) -> Pricing:
-        """The prices of an account that was told nothing."""
-        promise = self._promise
-        return Pricing(
-            cap=promise.cap, start=promise.start, step=promise.step or 0.0, slack=promise.slack or 0.0,
-            hint=promise.cap, hint_at=1.0, now=promise.cap,
-        )  # fmt: skip
 
     @abstractmethod
     def _option(self, arm: int, price: float) -> Any:
@@ -126,6 +121,15 @@ class Controller(ABC):
     def new_account(self) -> Account:
         """An account that was told nothing."""
         return self._promise.open(self._max_pending)
+
+    def new_pricing(self, group: str = "") -> Pricing:
+        """The prices of an account that was told nothing. Those of a group begin with the hint of all."""
+        promise = self._promise
+        return Pricing(
+            cap=promise.cap, start=promise.start, step=promise.step or 0.0, slack=promise.slack or 0.0,
+            curved=int(self._prices == "curve"), hint=promise.cap, hint_at=float(OWN_HINT_AT) if group else 1.0,
+            now=promise.cap,
+        )  # fmt: skip
 
     # --- the quick ways, and who may use them
 
@@ -431,19 +435,14 @@ class Controller(ABC):
                 "expire_after": self._expire_after,
                 "keys": self._identity.state(),
                 "next_id": engine.next_id,
-                "accounts": self._account_states(),
+                "accounts": [
+                    {"name": name, **account_state(engine.account(row), engine.pricing(row))}
+                    for name, row in [(None, 0), *self._groups.items()]
+                ],
                 "outstanding": entry_rows(engine.entries(), self._learner),
                 "expired": entry_rows(engine.expired_entries(), self._learner),
                 "learner": self._learner.state(),
             }
-
-    def _fresh_pricings(self, state: dict[str, Any]) -> list[Pricing]:
-        """Prices of accounts that were told nothing, for those in a state."""
-        return [self._new_pricing() for _ in state["accounts"]]
-
-    @abstractmethod
-    def _account_states(self) -> list[dict[str, Any]]:
-        """All accounts in JSON's terms."""
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the state to a file. A crash in the middle leaves the file as it was before."""
@@ -457,7 +456,8 @@ class Controller(ABC):
         engine, learner, target = self._engine, self._learner, self._promise.target
         self._identity = Identity.from_state(state["keys"])
         engine.next_id = whole("next_id", state["next_id"], 0)
-        restore_accounts(self._promise, engine, state, self._fresh_pricings(state))
+        fresh = [self.new_pricing(one["name"] or "") for one in state["accounts"]]
+        restore_accounts(self._promise, engine, state, fresh)
         learner.restore(state["learner"], engine.pricing(0).now)
         rows = engine.rows()
         waiting = entries_from(state["outstanding"], learner.head, learner, target, rows)

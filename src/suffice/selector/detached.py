@@ -37,7 +37,7 @@ class Detached:
         self.selector = selector
         self.promise: Promise = selector.promise
         self.learner: Learner = selector.learner
-        self._pricings: dict[str, Pricing] = {"": selector.new_pricing("")}
+        self._pricings: dict[str, Pricing] = {"": selector.new_pricing()}
         self._accounts: dict[str, Account] = {}  # as they were seen last
         self._grouped = 0  # outcomes of groups that were learned from
 

@@ -26,8 +26,6 @@ from suffice.errors import InvalidArgument, StateError, shown
 from suffice.kernels.compiler import compiled
 from suffice.learning.arm_table import FIT_FIRST
 from suffice.learning.custom_learner import KAPPA, make_learner
-from suffice.learning.prices import OWN_HINT_AT
-from suffice.learning.records import Pricing
 from suffice.learning.table_learner import TableLearner
 from suffice.memory import Memory, written
 from suffice.menu import Menu
@@ -49,7 +47,6 @@ from suffice.selector.identity import LONGEST_NAME, check_group
 from suffice.selector.own_parts import again, name_of, same_menu
 from suffice.selector.plain import Plain
 from suffice.selector.runs import play
-from suffice.selector.state import account_state
 from suffice.selector.world import Block, World
 
 new = tuple.__new__
@@ -136,7 +133,6 @@ class Selector(Controller):
         if model is not None:
             self._learner = make_context_learner(self._learner, model, self._seed)
         self._prices = _prices(prices, promise)
-        self._groups: dict[str, int] = {}  # the row of each group's account
         self._first_unplayed = menu.arms  # the first arm that the first round has not played; beyond the last: none
         self._begin()
         self._set_up()
@@ -202,11 +198,6 @@ class Selector(Controller):
         usual = self._first_unplayed >= self._menu.arms - 1
         if usual and (plain or _one_at_a_time()):
             super().open_quick_ways()
-
-    def _new_pricing(self) -> Pricing:
-        pricing = super()._new_pricing()
-        pricing.curved = int(self._prices == "curve")
-        return pricing
 
     # --- what there is
 
@@ -314,13 +305,6 @@ class Selector(Controller):
                     self._engine.add_row(self.new_account(), self.new_pricing(group))
                 self._groups[group] = row
             return self._groups[group]
-
-    def new_pricing(self, group: str) -> Pricing:
-        """The prices of an account that was told nothing. Those of a group begin with the hint of all."""
-        pricing = self._new_pricing()
-        if group:
-            pricing.hint_at = float(OWN_HINT_AT)
-        return pricing
 
     # --- ask
 
@@ -553,18 +537,6 @@ class Selector(Controller):
             return self._menu.recipe()
         except InvalidArgument as error:  # options or an order of one's own: they must be passed again when loading
             return {"kind": None, "why": str(error), "arms": self._menu.arms, "nothing": self._menu.has_nothing}
-
-    def _account_states(self) -> list[dict[str, Any]]:
-        names = [None, *self._groups]
-        rows = [0, *self._groups.values()]
-        engine = self._engine
-        return [
-            {"name": name, **account_state(engine.account(row), engine.pricing(row))}
-            for name, row in zip(names, rows, strict=True)
-        ]
-
-    def _fresh_pricings(self, state: dict[str, Any]) -> list[Pricing]:
-        return [self.new_pricing(one["name"] or "") for one in state["accounts"]]
 
     @classmethod
     def load(

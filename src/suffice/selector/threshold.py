@@ -10,8 +10,8 @@ from typing import Any
 from suffice.checks import exact, flag
 from suffice.errors import InvalidArgument, shown
 from suffice.kernels.compiler import compiled
-from suffice.kernels.rows import from_rows, to_rows
-from suffice.learning.base import Columns, Learner, Mask, Proposal
+from suffice.kernels.rows import Mask, from_rows, to_rows
+from suffice.learning.base import Columns, Learner, Proposal
 from suffice.learning.prices import clipped_price
 from suffice.learning.records import Lesson, Pricing, TableHead
 from suffice.promise.account import SKIP, Account
@@ -19,7 +19,6 @@ from suffice.promise.rules import Promise
 from suffice.saving import read_state, reading
 from suffice.selector.controller import Controller
 from suffice.selector.runs import play_threshold
-from suffice.selector.state import account_state
 from suffice.selector.verbs import Standing
 from suffice.selector.world import Block, World
 
@@ -157,9 +156,6 @@ class ThresholdSelector(Controller):
 
     def _own_state(self) -> dict[str, Any]:
         return {"low": self._low, "high": self._high}
-
-    def _account_states(self) -> list[dict[str, Any]]:
-        return [account_state(self._engine.account(0), self._engine.pricing(0))]
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, clock: Callable[[], float] = time.time) -> "ThresholdSelector":
