@@ -154,7 +154,7 @@ def fill(path: Path, count: int, selectors: int = 1) -> None:
     db = sqlite3.connect(path, isolation_level=None)
     db.execute("PRAGMA synchronous = OFF")
     db.execute("BEGIN")
-    now, text = time.time(), plan.canonical()
+    now, text = time.time(), plan.canonical
     names = (NAME, *(f"{NAME}-{one}" for one in range(1, selectors)))
     rows = ((number, name, text, now - 1e6) for number, name in enumerate(names, 1))
     db.executemany("INSERT INTO selectors (number, name, plan, created) VALUES (?, ?, ?, ?)", rows)

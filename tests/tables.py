@@ -11,6 +11,7 @@ from suffice.kernels.rows import Floats, from_rows, to_rows
 from suffice.learning import blocks
 from suffice.learning.arm_table import SMALL, catch_up, learn_arm, rebuild
 from suffice.learning.blocks import NewTable, new_table
+from suffice.learning.envelope import ARM, BUCKET, HIGH, LEAST, LOW, MOST, WIDTH, bucket_of
 from suffice.learning.records import ArmRow, Lesson, Table, TableHead
 from suffice.memory import FULL, Memory
 from suffice.menu import Menu
@@ -91,3 +92,25 @@ def tell_arm(table: Table, arm: int, success: float, cost: float, price: float) 
     due = learn_arm(table, Lesson(arm, success, cost, 0.0, 0, True, True, True), price, price)
     if due > 0:
         catch_up(table, due, arm, price)
+
+
+def check_tree(tree: Any, size: int, prices: Any) -> None:
+    """Raise AssertionError if an invariant of the tree does not hold."""
+    places = [bucket_of(size, leaf) + 2 * BUCKET + place for leaf in range(size, 2 * size) for place in range(BUCKET)]
+    if sorted(tree[at] for at in places) != list(range(size * BUCKET)):
+        raise AssertionError("an arm is not in one place")
+    for v in range(2 * size - 1, 0, -1):
+        node = WIDTH * v
+        first, last = v, v
+        while first < size:
+            first, last = 2 * first, 2 * last + 1
+        buckets = [bucket_of(size, leaf) for leaf in range(first, last + 1)]
+        lines = [at for bucket in buckets for at in range(bucket, bucket + BUCKET)]
+        slopes = [tree[at + BUCKET] for at in lines]
+        if (tree[node + LEAST], tree[node + MOST]) != (min(slopes), max(slopes)):
+            raise AssertionError(f"the extreme slopes of node {v} are wrong")
+        for price in prices:
+            if tree[node + LOW] <= price <= tree[node + HIGH]:
+                scores = [(tree[at] - price * tree[at + BUCKET], tree[at + 2 * BUCKET]) for at in lines]
+                if min(scores)[1] != tree[node + ARM]:
+                    raise AssertionError(f"node {v} is certain of the wrong arm at {price}")

@@ -293,7 +293,7 @@ def test_all_settings_are_sent_and_what_is_left_out_is_not(desk: Desk) -> None:
     plan = desk.service.plans["routing"]
     assert plan.pop("menu") == {"kind": "recipe", "recipe": MENU.recipe()}
     assert plan == {
-        "target": "2/3", "horizon": 10_000, "slack": 12.5, "guard": None, "seed": 3, "memory": "window 500",
+        "target": 2 / 3, "horizon": 10_000, "slack": 12.5, "guard": None, "seed": 3, "memory": "window 500",
         "expire_after": 60, "cap": 2.5, "max_pending": None, "prices": "straight",
     }  # fmt: skip
     client.selector("plain", MENU, target=Fraction(9, 10))

@@ -101,9 +101,9 @@ def test_save_and_load(tmp_path: Path) -> None:
         fleet.tell(done, rng.random(done.size) < 0.6)
     fleet.save(path)
     again = Fleet.load(path)
-    assert np.array_equal(again._rows.account_rows(), fleet._rows.account_rows())
-    assert np.array_equal(again._rows.pricing_rows(), fleet._rows.pricing_rows())
-    assert all(np.array_equal(again._rows.arm_rows()[name], fleet._rows.arm_rows()[name]) for name in TALLY)
+    assert np.array_equal(again._rows.accounts, fleet._rows.accounts)
+    assert np.array_equal(again._rows.pricings, fleet._rows.pricings)
+    assert all(np.array_equal(again._rows.arms[name], fleet._rows.arms[name]) for name in TALLY)
     assert again.pending == fleet.pending > 0
     for one in (fleet, again):
         waiting = np.flatnonzero(one._rows.out >= 0)
@@ -176,8 +176,8 @@ def test_the_promise_in_the_file_is_the_one_that_is_kept(tmp_path: Path) -> None
     fleet.tell(None, fleet.ask() < 0)
     fleet.save(path)
     again = Fleet.load(path)
-    assert np.array_equal(again._rows.account_rows(), fleet._rows.account_rows())
-    assert np.array_equal(again._rows.pricing_rows(), fleet._rows.pricing_rows())
+    assert np.array_equal(again._rows.accounts, fleet._rows.accounts)
+    assert np.array_equal(again._rows.pricings, fleet._rows.pricings)
     assert again.duals.tolist() == fleet.duals.tolist()
 
 
@@ -208,7 +208,7 @@ def test_an_interrupt_without_the_compiler(call: str, monkeypatch: pytest.Monkey
             fleet.tell([one], [1.0])
             assert fleet.told[one] == before + 1
         assert fleet.told.sum() == 3 + (fleet.told > 1).sum() <= 5
-        accounts = fleet._rows.account_rows()
+        accounts = fleet._rows.accounts
         assert accounts["outstanding"].tolist() == accounts["not_skips"].tolist() == [0] * 3
         assert all(fleet.certificate(one).holds for one in range(3)) or call == "expire"
     assert line > 100
@@ -217,7 +217,7 @@ def test_an_interrupt_without_the_compiler(call: str, monkeypatch: pytest.Monkey
 def test_bad_input_leaves_the_fleet_as_it_was() -> None:
     fleet = Fleet(TOLD, 0.8, 4)
     fleet.ask([1, 2])
-    before = (fleet._rows.account_rows().copy(), fleet._rows.arm_rows().copy(), fleet._rows.out.copy())
+    before = (fleet._rows.accounts.copy(), fleet._rows.arms.copy(), fleet._rows.out.copy())
     calls: list[tuple[Any, str]] = [
         (lambda: fleet.ask([1]), "which must list selectors with no decision out, got 1"),
         (lambda: fleet.ask([0, 0]), "which must list each selector once, got 0 twice"),
@@ -240,7 +240,7 @@ def test_bad_input_leaves_the_fleet_as_it_was() -> None:
         with pytest.raises(InvalidArgument) as error:
             call()
         assert str(error.value).startswith(said)
-    now = (fleet._rows.account_rows(), fleet._rows.arm_rows(), fleet._rows.out)
+    now = (fleet._rows.accounts, fleet._rows.arms, fleet._rows.out)
     assert all(a.tobytes() == b.tobytes() for a, b in zip(before, now, strict=True))
     wrong: list[tuple[dict[str, Any], str]] = [
         ({"menu": 1}, "menu must be a Menu"), ({"size": 0}, "size must be at least 1"), ({"target": 2}, "target must lie"),

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 from book import promised
-from tables import column, fresh_table, head_of, tell
+from tables import check_tree, column, fresh_table, head_of, tell
 
 from suffice import Menu, Selector, bounds, simulate, warmup
 from suffice.choosers import Optimist
@@ -121,23 +121,23 @@ def test_the_invariants_hold(count: int, known: bool) -> None:
         tell(table, arm, success, float(rng.random()), price)
         if told % 100 == 0:
             prices = [price, *np.linspace(0, 5, 41), *rng.uniform(0, 5, 40)]
-            envelope.check(table.room, head_of(table).leaves, prices)
+            check_tree(table.room, head_of(table).leaves, prices)
 
 
 def test_the_checker_notices_a_wrong_tree() -> None:
     tree = fresh(30, formulas.KL, True, seed=1, compiled=False).room
-    envelope.check(tree, 4, [2.5])
+    check_tree(tree, 4, [2.5])
     tree[envelope.WIDTH * 5 + envelope.ARM] = 29.0
     with pytest.raises(AssertionError, match="node 5 is certain of the wrong arm"):
-        envelope.check(tree, 4, [2.5])
+        check_tree(tree, 4, [2.5])
     tree = fresh(30, formulas.KL, True, seed=1, compiled=False).room
     tree[envelope.WIDTH * 3 + envelope.MOST] = 7.0
     with pytest.raises(AssertionError, match="extreme slopes of node 3"):
-        envelope.check(tree, 4, [2.5])
+        check_tree(tree, 4, [2.5])
     tree = fresh(30, formulas.KL, True, seed=1, compiled=False).room
     tree[envelope.bucket_of(4, 5) + 2 * envelope.BUCKET] += 1.0
     with pytest.raises(AssertionError, match="one place"):
-        envelope.check(tree, 4, [2.5])
+        check_tree(tree, 4, [2.5])
 
 
 def test_nearly_equal_lines() -> None:

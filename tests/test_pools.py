@@ -8,13 +8,12 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from naive_bounds import NaiveBounds
-from tables import cells, column, fresh_table, head_of, put, put_head, tell, twin
+from tables import cells, check_tree, column, fresh_table, head_of, put, put_head, tell, twin
 
 from suffice import Fleet, InvalidArgument, Menu, Selector
 from suffice.bounds import NAMED
 from suffice.kernels.compiler import available
 from suffice.learning import bound_formulas as formulas
-from suffice.learning import envelope
 from suffice.learning.arm_table import catch_up, cheapest, learn_arm, refresh, scan, start_epoch
 from suffice.learning.interval_closure import close
 from suffice.learning.pooling import tighten
@@ -365,7 +364,7 @@ def test_the_invariants_of_the_tree_hold(name: str, kind: str) -> None:
         tell(table, arm, success, 0.2, price, compiled=available())
         if told % 50 == 0:
             prices = [price, *np.linspace(0, 5, 21), *rng.uniform(0, 5, 20)]
-            envelope.check(table.room, head_of(table).leaves, prices)
+            check_tree(table.room, head_of(table).leaves, prices)
 
 
 def test_a_selector_uses_them_by_name_and_by_itself() -> None:

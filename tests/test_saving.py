@@ -290,7 +290,7 @@ def test_foreign_and_newer_files(tmp_path: Path) -> None:
         ("promise safe_success", WHOLE // 2),
         ("promise forgiving", "no"),
         ("menu", {"kind": "from_recipe"}),
-        ("menu", {"kind": "mystery", "everything_success": "1"}),
+        ("menu", {"kind": "mystery", "everything_success": 1.0}),
         ("bounds", "unheard of"),
         ("first_unplayed", -3),
     ],

@@ -1,8 +1,9 @@
 """Choose just enough: hold a success rate at the least cost when all you ever see is whether it worked."""
 
+import importlib
 from typing import TYPE_CHECKING
 
-from suffice import models, rivals, streams
+from suffice import models
 from suffice.context.learner import Insight
 from suffice.errors import (
     AlreadyTold,
@@ -32,6 +33,8 @@ from suffice.simulate import Mark, Summary, Trace, replicate, simulate, summariz
 from suffice.warm import warmup
 
 if TYPE_CHECKING:
+    from suffice import rivals as rivals
+    from suffice import streams as streams
     from suffice.client import AsyncClient as AsyncClient
     from suffice.client import Client as Client
 
@@ -79,7 +82,9 @@ __all__ = [
 if not TYPE_CHECKING:  # else every name would pass for one of ours
 
     def __getattr__(name: str) -> object:
-        # The clients are found when they are asked for, and not in __all__: they need an extra.
+        if name in ("rivals", "streams"):  # found when they are asked for: a product needs neither
+            return importlib.import_module(f"suffice.{name}")
+        # So are the clients, which are not in __all__: they need an extra.
         if name not in ("AsyncClient", "Client"):
             raise AttributeError(f"module 'suffice' has no attribute {name!r}")
         try:

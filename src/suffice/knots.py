@@ -4,12 +4,9 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from suffice.context.encode import CATEGORY, hat
-from suffice.kernels.rows import Floats
-
-Integers = NDArray[np.int64]
+from suffice.kernels.rows import Floats, Ints
 
 ENDS: Final = 0.02  # the rank of the outermost knots: a stray value must not stretch the last hat over all others
 MOST_KNOTS: Final = (12, 9, 5, 5, 3)  # of each of one, two, ... numbers
@@ -20,10 +17,10 @@ FURTHEST: Final = 1e100  # the width of a hat between knots further out might be
 class Layout(NamedTuple):
     """Where the features of each field lie, in the arrays that `context.encode.activate` takes."""
 
-    kinds: Integers
-    first: Integers
-    counts: Integers
-    starts: Integers
+    kinds: Ints
+    first: Ints
+    counts: Ints
+    starts: Ints
     knots: Floats
 
     @property

@@ -8,7 +8,7 @@ import itertools
 import math
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from fractions import Fraction
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, Self
 
 import numpy as np
 
@@ -194,14 +194,14 @@ class Menu:
     def __repr__(self) -> str:
         return f"<Menu of {self.arms} arms ({self.kind}), {'costs told' if self.costs is None else 'costs known'}>"
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> "Menu":
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         return self  # never changes
 
     # --- saving
 
     def recipe(self) -> dict[str, Any]:
         """What it takes to build this menu again, in JSON's terms. Options are written out, but for intervals."""
-        common = {"kind": self.kind, "nothing": self.has_nothing, "everything_success": str(self.everything_success)}
+        common = {"kind": self.kind, "nothing": self.has_nothing, "everything_success": float(self.everything_success)}
         if self.kind == "intervals":
             return {**common, "cells": round(1.0 / self.options[0][1]) if self.options else 1}
         return {
@@ -213,9 +213,9 @@ class Menu:
         }
 
     @classmethod
-    def from_recipe(cls, recipe: Mapping[str, Any]) -> "Menu":
+    def from_recipe(cls, recipe: Mapping[str, Any]) -> Self:
         """The menu that a recipe describes."""
-        nothing, best = flag("nothing", recipe["nothing"]), Fraction(recipe["everything_success"])
+        nothing, best = flag("nothing", recipe["nothing"]), recipe["everything_success"]
         if recipe["kind"] == "intervals":
             cells = whole("cells", recipe["cells"])
             return cls.intervals(step=Fraction(1, cells), nothing=nothing, everything_success=best)
@@ -230,7 +230,7 @@ class Menu:
             contains=read_order(recipe["contains"]),
         )._of_kind(str(recipe["kind"]))
 
-    def _of_kind(self, kind: str) -> "Menu":
+    def _of_kind(self, kind: str) -> Self:
         self.kind = kind
         return self
 
@@ -239,7 +239,7 @@ class Menu:
     @classmethod
     def top_k(
         cls, ks: Iterable[int], classes: int, *, nothing: bool = True, everything_success: float | Fraction = 1.0
-    ) -> "Menu":
+    ) -> Self:
         """Show the k best of so many classes. An option is k; it costs k/classes, known beforehand.
 
         0 and `classes` are the boundary options and may be listed or not.
@@ -274,7 +274,7 @@ class Menu:
         max_cost: float = 1.0,
         nothing: bool = True,
         everything_success: float | Fraction = 1.0,
-    ) -> "Menu":
+    ) -> Self:
         """A threshold on a grid: `low` is nothing, `high` everything, and a higher one succeeds whenever a lower does.
 
         Give the grid's step, or the horizon T and get the paper's T^-1/3 of the range. Costs are told, or known: a
@@ -313,7 +313,7 @@ class Menu:
         nothing: bool = True,
         everything_success: float | Fraction = 1.0,
         **axes: Sequence[Any],
-    ) -> "Menu":
+    ) -> Self:
         """Several thresholds at once, each axis listed from least to most permissive. An option is a dict.
 
         Everything is the most permissive value on every axis; nothing is None.
@@ -353,7 +353,7 @@ class Menu:
         *,
         nothing: bool = True,
         everything_success: float | Fraction = 1.0,
-    ) -> "Menu":
+    ) -> Self:
         """Closed intervals on [0, 1] between points of a grid. An option is (low, high); it costs its length, known.
 
         Give the grid's step, which must divide 1, or the horizon T and get the paper's T^-1/4 (or a bit less, to divide
@@ -385,7 +385,7 @@ class Menu:
         at_most: int | None = None,
         nothing: bool = True,
         everything_success: float | Fraction = 1.0,
-    ) -> "Menu":
+    ) -> Self:
         """Which of some priced items to use: models, APIs, sensors. An option is a tuple of names; it costs their sum.
 
         `everything` is what is sure to succeed, a person say, and `everything_cost` its price; both left out, it is all

@@ -1,7 +1,7 @@
 """Options: how one is told from another, written down and read back, ordered by containment, or cut from a range."""
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, Final
 
@@ -97,29 +97,43 @@ def key(option: Any) -> Hashable:
     return (isinstance(option, bool), option)
 
 
-def plain(option: Any) -> Any:
-    """An option in JSON's terms: tuples are marked, so that they come back as tuples."""
-    if isinstance(option, np.generic):
-        option = option.item()
-    if option is None or isinstance(option, str | bool):
-        return option
-    if isinstance(option, int | float) and math.isfinite(option):
-        return option
-    if isinstance(option, tuple):
-        return {"tuple": [plain(item) for item in option]}
-    if isinstance(option, list):
-        return [plain(item) for item in option]
-    if isinstance(option, dict) and all(isinstance(name, str) for name in option):
-        return {"dict": {name: plain(value) for name, value in option.items()}}
-    raise InvalidArgument(f"options must be numbers, strings, tuples, lists or dicts to be saved, got {shown(option)}")
+def plain(value: Any) -> Any:
+    """An option, or a context, in JSON's terms. What JSON has no form for is marked, so that it comes back as it was."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None or isinstance(value, str | bool | int):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else {"float": str(value)}
+    if isinstance(value, tuple):
+        return {"tuple": [plain(part) for part in value]}
+    if isinstance(value, list):
+        return [plain(part) for part in value]
+    if isinstance(value, dict) and all(isinstance(name, str) for name in value):
+        return {"dict": {name: plain(part) for name, part in value.items()}}
+    if isinstance(value, dict):
+        return {"mapping": [[plain(name), plain(part)] for name, part in value.items()]}
+    if isinstance(value, np.ndarray) and value.dtype.kind in "fiub":
+        return {"array": [value.dtype.str, list(value.shape), plain(value.ravel().tolist())]}
+    raise InvalidArgument(f"options must be numbers, strings, tuples, lists or dicts to be saved, got {shown(value)}")
 
 
-def shaped(plain: Any) -> Any:
-    """The option that `plain` wrote down."""
-    if isinstance(plain, dict) and "tuple" in plain:
-        return tuple(shaped(item) for item in plain["tuple"])
-    if isinstance(plain, dict):
-        return {name: shaped(value) for name, value in plain["dict"].items()}
-    if isinstance(plain, list):
-        return [shaped(item) for item in plain]
-    return plain
+def shaped(written: Any) -> Any:
+    """What `plain` wrote down."""
+    if isinstance(written, list):
+        return [shaped(part) for part in written]
+    if not isinstance(written, dict):
+        return written
+    ((mark, parts),) = written.items()
+    if mark == "array":
+        dtype, shape, values = parts
+        return np.array(shaped(values), dtype=np.dtype(dtype)).reshape(shape)
+    return MARKED[mark](parts)
+
+
+MARKED: Final[dict[str, Callable[[Any], Any]]] = {
+    "float": float,
+    "tuple": lambda parts: tuple(map(shaped, parts)),
+    "dict": lambda parts: {name: shaped(part) for name, part in parts.items()},
+    "mapping": lambda parts: {shaped(name): shaped(part) for name, part in parts},
+}

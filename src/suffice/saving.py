@@ -48,7 +48,15 @@ def read_state(path: str | os.PathLike[str]) -> dict[str, Any]:
         raise StateError(f"{path} is not a whole state file: it is cut short or damaged") from None
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise StateError(f"{path} is not a state file of suffice")
-    version = document.get("version")
+    check_version(path, document.get("version"))
+    state = document.get("state")
+    if not isinstance(state, dict) or document.get("digest") != _digest(state):
+        raise StateError(f"{path} is damaged: its contents do not match their digest")
+    return state
+
+
+def check_version(path: str | os.PathLike[str], version: Any) -> None:
+    """Refuse a file that another version wrote."""
     if type(version) is not int or version < 1:
         raise StateError(f"{path} has no valid version, got {shown(version)}")
     if version > VERSION:
@@ -59,10 +67,6 @@ def read_state(path: str | os.PathLike[str]) -> dict[str, Any]:
         raise StateError(
             f"{path} was written by an earlier suffice (format {version}, this one reads format {VERSION}): begin anew"
         )
-    state = document.get("state")
-    if not isinstance(state, dict) or document.get("digest") != _digest(state):
-        raise StateError(f"{path} is damaged: its contents do not match their digest")
-    return state
 
 
 def _no_constant(name: str) -> None:

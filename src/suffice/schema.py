@@ -60,9 +60,8 @@ class Schema:
     def begin(self, names: list[str], kinds: list[int], *, ordered: bool) -> None:
         """Take these fields, for good."""
         self.names, self.ordered, self._known = tuple(names), ordered, frozenset(names)
-        self._pick = itemgetter(
-            *names, *(names[:1] or [""])
-        )  # twice the first: of one name alone it would give no tuple
+        # The first name twice: of one name alone it would give no tuple.
+        self._pick = itemgetter(*names, *(names[:1] or [""]))
         self.codes = tuple({} for _ in names)
         self.decide(kinds)
 

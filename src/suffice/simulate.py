@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,11 +20,80 @@ from suffice.checks import success_units, whole
 from suffice.errors import InvalidArgument
 from suffice.kernels.compiler import available
 from suffice.kernels.rows import Floats
+from suffice.menu import Menu
 from suffice.records import Decision
 from suffice.selector.world import Block, World
-from suffice.streams.base import Stream, Table, Windows
 
 BLOCK = 1 << 16  # steps whose latents are in memory at once
+
+
+class Windows(NamedTuple):
+    """A stream in which an arm succeeds where the latent lies in its window: one window and one cost per arm."""
+
+    low: Floats
+    high: Floats
+    costs: Floats
+
+
+class Table(NamedTuple):
+    """A stream with finitely many kinds of steps, of which the latent says which: how every arm would do in each.
+
+    `successes` has a row per kind and a column per arm, and so have `costs`.
+    """
+
+    successes: Floats
+    costs: Floats
+
+
+class Stream(Protocol):
+    """Where outcomes come from.
+
+    `draw` fixes the world for some steps before anything is played, so that methods can be compared on the same one; a
+    long run draws it block by block, `start` being the first step of the block. `judge` says how an arm does in one
+    step; a hostile stream may look at the dual. A stream may also have a method `windows()`, see `Windows`, or `table()`,
+    see `Table`; then whole runs on it are compiled. And it may have `truth()`: the exact success probability and mean
+    cost of every arm, two arrays, where steps are independent and alike.
+
+    Where something is known before choosing, the stream has `context(latent)`: a mapping or a row of it, for the step with
+    this latent. Methods that are `contextual` are shown it. If looking is not free, `look(latent, arm)` is what it costs
+    beside the arm: those who look pay it with every decision, and those who do not look never. And the stream may have
+    `cases()`, see `streams.Cases`; its `truth()` is that of a method that does not look.
+
+    A class with a `name` that stands in a file of this package is found by `suffice run NAME`; so is one in a file of
+    your own. `named(**settings)` makes one, all settings having defaults.
+
+    >>> import suffice
+    >>> class Coins:
+    ...     '''The more is spent, the more often it works.'''
+    ...
+    ...     menu = suffice.Menu({"a": 0.2, "b": 0.6}, everything="all", nothing="none")
+    ...
+    ...     def draw(self, rng, count, start=0):
+    ...         return rng.random(count)
+    ...
+    ...     def judge(self, latent, arm, dual):
+    ...         cost = self.menu.known_cost(arm)
+    ...         return latent < cost, cost
+    >>> trace = suffice.simulate(suffice.Selector(Coins.menu, target=0.5), Coins(), horizon=500)
+    >>> bool(trace.largest_debt <= 0.5)
+    True
+    """
+
+    menu: Menu
+
+    def draw(self, rng: np.random.Generator, count: int, start: int = 0) -> Any:
+        """One latent per step, in something that can be indexed."""
+        ...
+
+    def judge(self, latent: Any, arm: int, dual: float) -> tuple[float, float]:
+        """The success and the cost of an arm, given the step's latent."""
+        ...
+
+
+def drawn(stream: Stream, rng: np.random.Generator, count: int, start: int) -> Any:
+    """Latents of a stream; one that does not care for the time may have a `draw` without a start."""
+    timed = len(inspect.signature(stream.draw).parameters) > 2
+    return stream.draw(rng, count, start) if timed else stream.draw(rng, count)
 
 
 class Method(Protocol):
@@ -235,10 +304,9 @@ def _blocks(
     """The run in blocks: latents are drawn block by block from one generator, and forgotten."""
     rng = np.random.default_rng(seed)
     world = _world(method, stream)
-    timed = len(inspect.signature(stream.draw).parameters) > 2  # a stream that does not care for the time may say so
     for start in range(0, horizon, BLOCK):
         count = min(BLOCK, horizon - start)
-        latents = stream.draw(rng, count, start) if timed else stream.draw(rng, count)
+        latents = drawn(stream, rng, count, start)
         if world is None:
             yield start, _by_asking(method, stream, latents, start, progress)
         else:

@@ -54,7 +54,7 @@ def plan(menu: Menu, target: Any, horizon: Any, settings: Mapping[str, Any]) -> 
     for name in settings:
         if name not in NAMES:
             raise TypeError(f"selector() got an unexpected keyword argument {name!r}")
-    said: dict[str, Any] = {"menu": {"kind": "recipe", "recipe": menu.recipe()}, "target": share("target", target)}
+    said: dict[str, Any] = {"menu": {"kind": "recipe", "recipe": menu.recipe()}, "target": number("target", target)}
     if horizon is not None:
         said["horizon"] = number("horizon", horizon)
     for name, value in settings.items():
@@ -65,12 +65,6 @@ def plan(menu: Menu, target: Any, horizon: Any, settings: Mapping[str, Any]) -> 
         else:
             said[name] = value if value is None or isinstance(value, str) else number(name, value)
     return said
-
-
-def share(name: str, value: Any) -> float | str:
-    """A share as JSON has it: a number where that is exact, else a fraction such as "2/3"."""
-    found = exact(name, value)
-    return float(found) if exact(name, float(found)) == found else str(found)
 
 
 def number(name: str, value: Any) -> int | float:

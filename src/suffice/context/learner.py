@@ -33,7 +33,6 @@ from suffice.context.trust import (
 )
 from suffice.errors import InvalidArgument, StateError, shown
 from suffice.kernels.rows import Mask, Rows, RowView, from_rows, to_rows
-from suffice.learning.arm_table import guard_charge
 from suffice.learning.base import Columns, Learner, Proposal
 from suffice.learning.blocks import rows_of
 from suffice.learning.guard import allowance
@@ -70,9 +69,8 @@ class Insight:
     anew: int  # how often the model began anew because its predictions no longer held
     failures: int  # how often the model raised, or predicted nonsense
     held_back: bool  # whether the guard keeps the model from playing now
-    saved: (
-        float | None
-    )  # a decision, since it is followed: cost − price·success of the chooser's, less that of the model's
+    # A decision, since it is followed: cost − price·success of the chooser's, less that of the model's.
+    saved: float | None
     saved_error: float | None  # the standard error of that
     fields: dict[str, dict[str, Any]]  # of the contexts: what was missing or not finite, or of a new category
 
@@ -214,7 +212,7 @@ class ContextLearner(Learner):
         arm, success, fresh = lesson.arm, lesson.success, lesson.fresh
         cost = None if math.isnan(lesson.cost) else lesson.cost
         if fresh and not lesson.fair:
-            self.watch.trust.gap += self.plain.table.call(guard_charge, arm, success, lesson.cost, pricing.now)
+            self.watch.trust.gap += self.plain.charge(lesson, pricing.now)
         self._count(arm, success, cost, int(fresh))
         interior = arm in self._interior
         known = float(self.plain.table.call(expected, arm)) if interior else 0.0

@@ -1,14 +1,13 @@
 """The steps of many selectors at once: each a call of compiled code over the rows of a fleet, found by its address."""
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from suffice.checks import WHOLE
 from suffice.kernels.compiler import inlined
-from suffice.kernels.rows import Floats, dtype_of, rows_at
+from suffice.kernels.rows import Floats, Ints, dtype_of, rows_at
 from suffice.learning.arm_table import REFRESH_DUE, cheapest, learn, refresh_own
 from suffice.learning.prices import clipped_price
 from suffice.learning.records import ArmRow, Pricing, Table, TableHead
@@ -16,8 +15,6 @@ from suffice.learning.tables import NUMBER
 from suffice.promise.account import Account, limit, reserve, settle
 from suffice.selector.verbs import decide, is_open, lesson_of, price_of, role_of
 
-Ints = NDArray[np.int64]
-Marks = NDArray[np.uint8]
 NOTHING_OUT: Final = -1
 
 
@@ -104,26 +101,3 @@ def refresh_fleet(address: int) -> None:
         debt = (account.owed - account.successes + account.forgiven) / WHOLE
         pricing.now = clipped_price(pricing, debt, account.outcomes)
         refresh_own(table_of(place, one), pricing.now)
-
-
-def first_wrong(address: int, which: Ints, marks: Marks, waiting: bool) -> tuple[bool, int]:
-    """The place of the first selector listed twice (True), or else of the first that does not wait, or waits, as wanted."""
-    place = fleet_at(address)
-    out = rows_at(place.out, place.size, WHOLE_NUMBER)
-    return wrong_place(out, which, marks, waiting)
-
-
-def wrong_place(out: Any, which: Any, marks: Any, waiting: bool) -> tuple[bool, int]:
-    """The same, given what each has out."""
-    twice, wrong = False, len(which)
-    for at in range(len(which)):
-        one = which[at]
-        if marks[one] != 0:
-            twice, wrong = True, at
-            break
-        marks[one] = 1
-        if wrong == len(which) and (out[one] != NOTHING_OUT) != waiting:
-            wrong = at
-    for at in range(len(which)):
-        marks[which[at]] = 0
-    return twice, wrong

@@ -5,25 +5,22 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from suffice.bounds import KL, HalfLog, Hoeffding, LineBounds, named_bounds
 from suffice.checks import WHOLE, whole
 from suffice.errors import InvalidArgument, shown
 from suffice.fleet.rows import CompiledRows, PlainRows
 from suffice.kernels.compiler import available
-from suffice.kernels.rows import from_rows
+from suffice.kernels.rows import Floats, Ints, from_rows
 from suffice.learning.blocks import new_table
-from suffice.learning.prices import price_at
+from suffice.learning.prices import new_pricing, price_at
 from suffice.learning.records import Pricing
 from suffice.memory import FULL
 from suffice.menu import Menu
 from suffice.promise.account import Account, debt, tracked_debt
 from suffice.promise.certificate import Certificate
 from suffice.promise.rules import Promise
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 
 class Fleet:
@@ -78,16 +75,10 @@ class Fleet:
         known = [menu.known_cost(arm) for arm in range(menu.arms)]
         self._known: Floats = np.array([np.nan if cost is None else cost for cost in known])
         made = new_table(menu, found.code, self._horizon or 0, self._promise.cap, None, FULL, 0, 0.0)
+        curved = self._promise.step is None and self._promise.start == self._promise.cap
+        pricing = new_pricing(self._promise, curved=curved)
         kind = CompiledRows if available() else PlainRows
-        self._rows = kind(whole("size", size), self._promise.open(), self._new_pricing(), made)
-
-    def _new_pricing(self) -> Pricing:
-        promise = self._promise
-        curved = promise.step is None and promise.start == promise.cap
-        return Pricing(
-            cap=promise.cap, start=promise.start, step=promise.step or 0.0, slack=promise.slack or 0.0,
-            curved=int(curved), hint=promise.cap, hint_at=1.0, now=promise.cap,
-        )  # fmt: skip
+        self._rows = kind(whole("size", size), self._promise.open(), pricing, made)
 
     # --- ask and tell
 
@@ -158,10 +149,14 @@ class Fleet:
 
     def _first_wrong(self, listed: Ints, *, waiting: bool) -> int | None:
         """The first selector listed that is not as wanted; raises if one is listed twice."""
-        twice, place = self._rows.first_wrong(listed, waiting=waiting)
-        if twice:
-            raise InvalidArgument(f"which must list each selector once, got {int(listed[place])} twice")
-        return int(listed[place]) if place < listed.size else None
+        places = np.arange(listed.size)
+        last = np.empty(len(self), dtype=np.int64)  # only what is written is read: no look at the whole fleet
+        last[listed] = places
+        twice = listed[last[listed] != places]
+        if twice.size:
+            raise InvalidArgument(f"which must list each selector once, got {int(twice[0])} twice")
+        wrong = listed[(self._rows.out[listed] >= 0) != waiting]
+        return int(wrong[0]) if wrong.size else None
 
     # --- where things stand
 
@@ -176,7 +171,7 @@ class Fleet:
     @property
     def told(self) -> Ints:
         """Outcomes counted, per selector."""
-        return np.array(self._rows.account_rows()["outcomes"])
+        return np.array(self._rows.accounts["outcomes"])
 
     @property
     def debts(self) -> Floats:
@@ -186,11 +181,11 @@ class Fleet:
     @property
     def duals(self) -> Floats:
         """The price of a success, per selector."""
-        pairs = zip(self._accounts(), from_rows(Pricing, self._rows.pricing_rows()), strict=True)
+        pairs = zip(self._accounts(), from_rows(Pricing, self._rows.pricings), strict=True)
         return np.array([price_at(pricing, tracked_debt(one) / WHOLE, one.outcomes) for one, pricing in pairs])
 
     def _accounts(self) -> list[Account]:
-        return from_rows(Account, self._rows.account_rows())
+        return from_rows(Account, self._rows.accounts)
 
     @property
     def pending(self) -> int:

@@ -4,13 +4,12 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from suffice.checks import WHOLE
 from suffice.fleet import calls
-from suffice.fleet.calls import NOTHING_OUT, FleetPlace, wrong_place
+from suffice.fleet.calls import NOTHING_OUT, FleetPlace
 from suffice.kernels.compiler import native
-from suffice.kernels.rows import Rows, address_of, copy_of, dtype_of, from_rows, to_rows
+from suffice.kernels.rows import Floats, Ints, Rows, address_of, copy_of, dtype_of, from_rows, to_rows
 from suffice.learning.arm_table import REFRESH_DUE, cheapest, learn, rebuild, refresh_own
 from suffice.learning.blocks import NewTable
 from suffice.learning.prices import clipped_price
@@ -18,9 +17,6 @@ from suffice.learning.records import ArmRow, Pricing, Table, TableHead
 from suffice.learning.tables import CompiledTable, as_arrays
 from suffice.promise.account import Account, limit, reserve, settle, tracked_debt
 from suffice.selector.verbs import decide, is_open, lesson_of, price_of, role_of
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 
 class CompiledRows:
@@ -62,26 +58,9 @@ class CompiledRows:
         """Settle the decision of each selector listed."""
         self._call(calls.tell_fleet, which, units, costs, expired)
 
-    def first_wrong(self, which: Ints, *, waiting: bool) -> tuple[bool, int]:
-        """The place of the first selector listed twice, or else of the first that is not as wanted."""
-        twice, place = self._call(calls.first_wrong, which, np.zeros(len(self.out), dtype=np.uint8), waiting)
-        return bool(twice), int(place)
-
     def account(self, one: int) -> Account:
         """A copy of the account of one selector."""
         return Account(*self.accounts[one].item())
-
-    def account_rows(self) -> Rows:
-        """All accounts as an array."""
-        return self.accounts
-
-    def pricing_rows(self) -> Rows:
-        """All prices as an array."""
-        return self.pricings
-
-    def arm_rows(self) -> Rows:
-        """All arms as an array, a row for each selector."""
-        return self.arms
 
     def restore(self, accounts: Rows, pricings: Rows, arms: Rows, steps: Ints, unplayed: Ints, out: Ints) -> None:
         """Take over what was told. All else is worked out anew from it."""
@@ -136,23 +115,22 @@ class PlainRows:
             if learn(table, pricing, pricing, lesson, False) == REFRESH_DUE:
                 refresh_own(table, pricing.now)
 
-    def first_wrong(self, which: Ints, *, waiting: bool) -> tuple[bool, int]:
-        """The place of the first selector listed twice, or else of the first that is not as wanted."""
-        return wrong_place(self.out, which, np.zeros(len(self._accounts), dtype=np.uint8), waiting)
-
     def account(self, one: int) -> Account:
         """A copy of the account of one selector."""
         return copy_of(self._accounts[one][0])
 
-    def account_rows(self) -> Rows:
+    @property
+    def accounts(self) -> Rows:
         """All accounts as an array."""
         return to_rows(Account, [account for account, _ in self._accounts])
 
-    def pricing_rows(self) -> Rows:
+    @property
+    def pricings(self) -> Rows:
         """All prices as an array."""
         return to_rows(Pricing, self._pricings)
 
-    def arm_rows(self) -> Rows:
+    @property
+    def arms(self) -> Rows:
         """All arms as an array, a row for each selector."""
         return np.stack([as_arrays(table).arms for table in self._tables])
 

@@ -9,14 +9,14 @@ from typing import Any, Final
 import numpy as np
 
 from suffice.checks import WHOLE
-from suffice.errors import NewerState, StateError
+from suffice.errors import StateError
 from suffice.fleet.fleet import Fleet
 from suffice.kernels.rows import Rows, to_rows
 from suffice.learning.blocks import MOST_COUNTED
 from suffice.menu import Menu
 from suffice.promise.account import CARRIED, Account, grow, merge_of
 from suffice.promise.rules import Promise
-from suffice.saving import FORMAT, VERSION, write_bytes
+from suffice.saving import FORMAT, VERSION, check_version, write_bytes
 from suffice.selector.state import HINTS, KEPT
 
 COUNTS: Final = tuple(one.name for one in fields(Account) if merge_of[one.name] != "own" or one.name in KEPT)
@@ -34,9 +34,9 @@ def write_fleet(fleet: Fleet, path: str | os.PathLike[str]) -> None:
     np.savez(
         buffer,
         about=np.array(json.dumps(about, allow_nan=False)),
-        counts=_columns(rows.account_rows(), COUNTS),
-        hints=_columns(rows.pricing_rows(), HINTS),
-        tally=_columns(rows.arm_rows(), TALLY),
+        counts=_columns(rows.accounts, COUNTS),
+        hints=_columns(rows.pricings, HINTS),
+        tally=_columns(rows.arms, TALLY),
         out=rows.out,
     )
     write_bytes(path, buffer.getbuffer())
@@ -53,10 +53,7 @@ def read_fleet(cls: type[Fleet], path: str | os.PathLike[str]) -> Fleet:
             about = json.loads(str(file["about"]))
             if about["format"] != FORMAT or about["kind"] != "Fleet":
                 raise StateError(f"{path} is not a fleet of suffice")
-            if about["version"] > VERSION:
-                raise NewerState(f"{path} was written by a later suffice: upgrade suffice")
-            if about["version"] < VERSION:
-                raise StateError(f"{path} was written by an earlier suffice, which this one does not read: begin anew")
+            check_version(path, about["version"])
             promise = Promise.from_state(about["promise"])
             fleet = cls(
                 Menu.from_recipe(about["menu"]), promise.rate, len(file["out"]), about["horizon"],
@@ -81,7 +78,7 @@ def _restore(fleet: Fleet, promise: Promise, counts: Any, hints: Any, tally: Any
         raise StateError("counts must be whole numbers")
     check_numbers(fleet, promise, dict(zip(COUNTS, counts.T, strict=True)), hints, np.moveaxis(tally, 2, 0), out)
     accounts = to_rows(Account, [_account(promise, row) for row in counts.tolist()])
-    pricings, rows = fleet._rows.pricing_rows().copy(), fleet._rows.arm_rows().copy()
+    pricings, rows = fleet._rows.pricings.copy(), fleet._rows.arms.copy()
     for place, name in enumerate(HINTS):
         pricings[name] = hints[:, place]
     for place, name in enumerate(TALLY):

@@ -24,7 +24,7 @@ OFF = "SUFFICE_NO_COMPILE"  # set to anything, this variable switches compiling 
 SOURCES = ("checks.py", "context", "fleet", "kernels", "learning", "promise", "selector")
 READY = "ready"  # a file beside the machine code of asks and tells
 
-SHORT = 320  # bytes of bytecode, by measurement
+SHORT = 240  # bytes of bytecode, by measurement
 INLINED = "inlined_when_compiled"
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from suffice.kernels.rows import Floats
 from suffice.lab.verdict import Estimate
 
-Floats = NDArray[np.float64]
 RESAMPLES = 2000
 NO_ESTIMATE = Estimate(float("nan"), float("nan"), float("nan"))
 

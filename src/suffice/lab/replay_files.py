@@ -14,9 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from suffice.errors import InvalidArgument, shown
+from suffice.kernels.rows import Floats
 from suffice.streams.log_files import BATCH, WORDS
-
-Floats = NDArray[np.float64]
 
 # The columns that tell the kinds apart, and those that may come with them.
 NEEDED: Final[dict[str, tuple[str, ...]]] = {

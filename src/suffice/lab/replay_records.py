@@ -5,15 +5,14 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from suffice.errors import Infeasible
+from suffice.kernels.rows import Floats as Floats
 from suffice.lab.run import Comparison
 from suffice.lab.verdict import Estimate
 from suffice.optimum import optimum
 from suffice.promise.divergence import kl_lower, kl_upper
 
-Floats = NDArray[np.float64]
 DOUBT: Final = 0.05  # of an interval, at all times together
 
 PAST: Final = (

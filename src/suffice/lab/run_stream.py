@@ -116,7 +116,10 @@ def about(kind: type[Any]) -> str:
 def parameters(kind: type[Any]) -> dict[str, inspect.Parameter]:
     """The settings of a stream: what its `named` takes."""
     kinds = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
-    return {n: p for n, p in inspect.signature(kind.named).parameters.items() if p.kind not in kinds}
+    own = {n: p for n, p in inspect.signature(kind.named).parameters.items() if p.kind not in kinds}
+    other = getattr(kind.named, "settings_of", None)  # it passes on what that one takes
+    passed = {} if other is None else inspect.signature(other).parameters
+    return own | {n: p for n, p in passed.items() if p.kind is inspect.Parameter.KEYWORD_ONLY}
 
 
 def defaults(kind: type[Any]) -> str:
@@ -147,7 +150,8 @@ def _listed(kind: type[Any]) -> str:
 
 def _known(kind: type[Any], given: Mapping[str, Any]) -> None:
     names = parameters(kind)
-    if any(p.kind is inspect.Parameter.VAR_KEYWORD for p in inspect.signature(kind.named).parameters.values()):
+    own = inspect.signature(kind.named).parameters.values()
+    if any(p.kind is p.VAR_KEYWORD for p in own) and not hasattr(kind.named, "settings_of"):
         return
     for name in given:
         if name not in names:

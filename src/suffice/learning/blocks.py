@@ -5,23 +5,21 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from suffice.checks import whole
 from suffice.choosers import Thompson
 from suffice.errors import StateError, shown
-from suffice.kernels.rows import Rows, dtype_of
+from suffice.kernels.rows import Floats, Rows, dtype_of
 from suffice.learning import forgetting, interval_closure, pooling, thompson
 from suffice.learning.arm_table import SMALL, start_epoch
 from suffice.learning.bound_formulas import CLOSED, CONTAINED, PAPER
 from suffice.learning.envelope import leaf_count, room
-from suffice.learning.records import FULL, INTERVALS, NO_CELLS, OWN, RESET, WINDOW, ArmRow, Table, TableHead
+from suffice.learning.records import FULL, INTERVALS, OWN, RESET, WINDOW, ArmRow, Table, TableHead
 from suffice.learning.rng import WORDS, seed_state
 from suffice.memory import Memory, levels_of
 from suffice.menu import Menu
 from suffice.structure import Cells, Order, cells_of, order_of
 
-Floats = NDArray[np.float64]
 MOST_COUNTED: Final = 10**15  # beyond some 2^53, doubles no longer count
 
 
@@ -219,9 +217,3 @@ def _restore_outcome(table: Table, at: int, arm: int, success: Any, cost: Any) -
     if not possible or not (cost is None or 0.0 <= cost <= head.max_cost):
         raise StateError(f"the window must hold outcomes of interior arms, got {shown([arm, success, cost])}")
     room[at], room[at + 1], room[at + 2] = float(arm), float(success), math.nan if cost is None else float(cost)
-
-
-__all__ = [
-    "MOST_COUNTED", "NO_CELLS", "NewTable", "cells_for_chooser", "cells_state", "new_table", "past_state", "restore_cells",
-    "restore_past", "rows_of",
-]  # fmt: skip

@@ -38,11 +38,11 @@ class BoundsView:
 
     @property
     def upper(self) -> Floats:
-        return _locked(self._learner.columns().upper)
+        return _locked(self._learner.table.column("upper"))
 
     @property
     def lower(self) -> Floats:
-        return _locked(self._learner.columns().lower)
+        return _locked(self._learner.table.column("lower"))
 
 
 def _locked(column: Floats) -> Floats:
@@ -122,6 +122,8 @@ class CustomLearner(Learner):
 
     def _charge(self, lesson: Lesson, paid: float) -> float:
         """What a play adds to the guard's gap; see `arm_table.guard_charge`."""
+        if self._inner is not None:
+            return self._inner.charge(lesson, paid)
         least = float(np.min(self._view.lower - paid * self._view.upper))
         if at_limit(self._head, lesson.arm, paid) or not math.isfinite(least):
             return 0.0

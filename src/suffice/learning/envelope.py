@@ -7,9 +7,9 @@ prices on which that winner is certain.
 Everything lies in one flat sequence of floats, `tree`. Node v starts at `WIDTH·v`, its children are 2v and 2v+1,
 and the leaves are v = size .. 2·size − 1, one per bucket. The buckets follow the nodes, each with its costs, its
 successes and its arm numbers. (Why buckets: they replace the lowest levels of the tree, which are most of its memory.)
-The functions take a list as well as an array: they run as they are, or compiled by `kernels.compile.fast`.
+The functions take a list as well as an array: they run as they are, or compiled by `kernels.compiler.compiled`.
 
-Invariants (checked by `check`):
+Invariants (`check` in tests/tables.py tests them):
 
 1. Every arm's line is in one place of one bucket; a place that stands for no arm holds a line that never wins.
 2. Inside [LOW, HIGH] of a node the winner of its subtree, by the very expression that a plain scan uses and with ties
@@ -221,25 +221,3 @@ def settle_all(tree: Any, size: int, price: float, margin: float) -> None:
         tree[node + LEAST] = min(tree[left + LEAST], tree[right + LEAST])
         tree[node + MOST] = max(tree[left + MOST], tree[right + MOST])
         combine(tree, node, left, right, price, margin)
-
-
-def check(tree: Any, size: int, prices: Any) -> None:
-    """Raise AssertionError if an invariant of the tree does not hold; for tests."""
-    places = [bucket_of(size, leaf) + 2 * BUCKET + place for leaf in range(size, 2 * size) for place in range(BUCKET)]
-    if sorted(tree[at] for at in places) != list(range(size * BUCKET)):
-        raise AssertionError("an arm is not in one place")
-    for v in range(2 * size - 1, 0, -1):
-        node = WIDTH * v
-        first, last = v, v
-        while first < size:
-            first, last = 2 * first, 2 * last + 1
-        buckets = [bucket_of(size, leaf) for leaf in range(first, last + 1)]
-        lines = [at for bucket in buckets for at in range(bucket, bucket + BUCKET)]
-        slopes = [tree[at + BUCKET] for at in lines]
-        if (tree[node + LEAST], tree[node + MOST]) != (min(slopes), max(slopes)):
-            raise AssertionError(f"the extreme slopes of node {v} are wrong")
-        for price in prices:
-            if tree[node + LOW] <= price <= tree[node + HIGH]:
-                scores = [(tree[at] - price * tree[at + BUCKET], tree[at + 2 * BUCKET]) for at in lines]
-                if min(scores)[1] != tree[node + ARM]:
-                    raise AssertionError(f"node {v} is certain of the wrong arm at {price}")

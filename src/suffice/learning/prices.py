@@ -16,9 +16,18 @@ import math
 from typing import Final
 
 from suffice.learning.records import Lesson, Pricing
+from suffice.promise.rules import Promise
 
 BLOCK: Final = 1.25  # how much longer each block of the hint is than the one before
 OWN_HINT_AT: Final = 1024  # by measurement: as long as a group is small, what all pay is the better hint
+
+
+def new_pricing(promise: Promise, *, curved: bool, grouped: bool = False) -> Pricing:
+    """The prices of an account that was told nothing. Those of a group begin with the hint of all."""
+    return Pricing(
+        cap=promise.cap, start=promise.start, step=promise.step or 0.0, slack=promise.slack or 0.0, curved=int(curved),
+        hint=promise.cap, hint_at=float(OWN_HINT_AT) if grouped else 1.0, now=promise.cap,
+    )  # fmt: skip
 
 
 def price_at(pricing: Pricing, debt: float, outcomes: int) -> float:

@@ -10,7 +10,7 @@ from suffice.checks import whole
 from suffice.errors import StateError, shown
 from suffice.kernels.compiler import at_hand, available
 from suffice.kernels.rows import Mask
-from suffice.learning.arm_table import FIT_FIRST, SMALL, cheapest, learn_arm, propose, rebuild
+from suffice.learning.arm_table import FIT_FIRST, SMALL, cheapest, guard_charge, learn_arm, propose, rebuild
 from suffice.learning.base import Columns, Learner, Proposal
 from suffice.learning.blocks import (
     MOST_COUNTED,
@@ -75,13 +75,8 @@ class TableLearner(Learner):
         head: TableHead = self.table.head
         return head
 
-    @property
-    def sampling(self) -> bool:
-        """Whether a chooser samples: else the optimist plays."""
-        return self.head.form != NO_CELLS
-
     def reseed(self, seed: int) -> None:
-        if self.sampling:
+        if self.head.form != NO_CELLS:  # else nothing is sampled
             seed_state(self.table.room, self.head.rng_at, seed)
 
     # --- proposing
@@ -123,6 +118,10 @@ class TableLearner(Learner):
         due = self.table.call(learn_arm, lesson, paid, price)
         if due:
             self.table.catch_up(due, lesson.arm, price)
+
+    def charge(self, lesson: Lesson, paid: float) -> float:
+        """What a play that somebody else proposed adds to the gap of the guard."""
+        return float(self.table.call(guard_charge, lesson.arm, lesson.success, lesson.cost, paid))
 
     def set_steps(self, steps: int) -> None:
         self.head.steps = steps

@@ -12,9 +12,7 @@ from suffice.errors import InvalidArgument, StateError, shown
 from suffice.kernels.rows import Floats, Mask
 from suffice.menu import Menu
 from suffice.models.base import Model
-
-# What JSON has no form for, where contexts are saved.
-FLOAT, TUPLE, ARRAY, MAPPING = "float", "tuple", "array", "mapping"
+from suffice.options import plain, shaped
 
 
 class Guest:
@@ -136,47 +134,10 @@ class Guest:
     def written(self, context: Any) -> Any:
         """A context in JSON's terms; None if it has no such form: then its outcome will not reach the model."""
         try:
-            return _written(context)
-        except (TypeError, RecursionError):
+            return plain(context)
+        except (InvalidArgument, RecursionError):
             return None
 
     def again(self, written: Any) -> Any:
         """A context that was written down."""
-        return _again(written)
-
-
-def _written(value: Any) -> Any:
-    """A value in JSON's terms; where it is not its own form, {what it is: its parts}."""
-    if isinstance(value, np.generic):
-        value = value.item()
-    if value is None or type(value) in (str, bool, int) or (type(value) is float and math.isfinite(value)):
-        return value
-    if type(value) is float:
-        return {FLOAT: str(value)}
-    if type(value) is list:
-        return [_written(part) for part in value]
-    if type(value) is tuple:
-        return {TUPLE: [_written(part) for part in value]}
-    if isinstance(value, np.ndarray) and value.dtype.kind in "fiub":
-        return {ARRAY: [value.dtype.str, list(value.shape), [_written(part) for part in value.ravel().tolist()]]}
-    if type(value) is dict:
-        return {MAPPING: [[_written(key), _written(part)] for key, part in value.items()]}
-    raise TypeError(f"{type(value).__name__} has no form in JSON")
-
-
-def _again(written: Any) -> Any:
-    if isinstance(written, list):
-        return [_again(part) for part in written]
-    if not isinstance(written, dict):
-        return written
-    ((kind, parts),) = written.items()
-    if kind == FLOAT:
-        return float(parts)
-    if kind == TUPLE:
-        return tuple(_again(part) for part in parts)
-    if kind == ARRAY:
-        dtype, shape, values = parts
-        return np.array([_again(part) for part in values], dtype=np.dtype(dtype)).reshape(shape)
-    if kind == MAPPING:
-        return {_again(key): _again(part) for key, part in parts}
-    raise StateError(f"a context must be made of numbers, text, lists and mappings, got {shown(written)}")
+        return shaped(written)

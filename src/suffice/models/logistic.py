@@ -161,10 +161,10 @@ class LogisticModel:
             # A weight that is wholly new is as unsure as one is beforehand, an interpolated one as those that it lies between.
             beforehand = np.full(len(covariances), own)
             beforehand[:1] = common
-            between = np.diagonal(covariances, axis1=1, axis2=2) @ shares.T / np.maximum(total, 1e-300)
+            between = _each(shares, np.diagonal(covariances, axis1=1, axis2=2)) / np.maximum(total, 1e-300)
             unsure = np.where(total > 0.0, between, beforehand[:, None] * self._prior())
             moved[:, diagonal, diagonal] += change.fresh * unsure
-            learned[f"{name}means"] = np.ascontiguousarray(means @ change.matrix.T)
+            learned[f"{name}means"] = _each(change.matrix, means)
             learned[f"{name}covariances"] = np.ascontiguousarray(moved)
         self._learned = learned
         self._work()
@@ -371,6 +371,11 @@ def _numbers(state: Mapping[str, Any], name: str, shape: tuple[int, ...]) -> Flo
     if found.shape != shape or not np.isfinite(found).all():
         raise StateError(f"{name} must hold finite numbers of shape {shape}, got shape {found.shape}")
     return found
+
+
+def _each(matrix: Floats, rows: Floats) -> Floats:
+    """A matrix times each row by itself: of many at once the last bits hang on how many there are, on some machines."""
+    return np.asarray((matrix @ rows[:, :, None])[:, :, 0])
 
 
 def _squash(odds: Any) -> Any:

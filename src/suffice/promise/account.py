@@ -51,9 +51,8 @@ class Account:
     target: int = _counts(OWN)
     max_debt: int = _counts(OWN)  # an option other than the safe one is played while tracked + target <= max_debt
     max_surplus: int = _counts(OWN)  # the most successes that may be banked; never lowered
-    max_outstanding: int = _counts(
-        OWN
-    )  # at so many decisions outstanding, but for safe plays, the safe option is played
+    # At so many decisions outstanding, but for safe plays, the safe option is played.
+    max_outstanding: int = _counts(OWN)
     debt_growth: int = _counts(OWN)  # how the limits grow, by the square root of the outcomes; 0: they do not
     surplus_growth: int = _counts(OWN)
     forgives: int = _counts(OWN)  # 1 where the menu has no skip: surplus beyond max_surplus is written off
@@ -66,7 +65,7 @@ class Account:
     forgiven: int = _counts(MAX)
     forgiven_carried: int = _counts(
         OWN
-    )  # how often `successes` and `forgiven` were both lowered by CARRIED; see `fold`
+    )  # how often `successes` and `forgiven` were both lowered by CARRIED: see `fold`
 
     # How often.
     outcomes: int = _counts()  # told, and expired

@@ -4,13 +4,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from suffice.promise.account import OWN, Account, merge_of
+from suffice.promise.account import MAX, SUM, Account, merge_of
 from suffice.promise.certificate import Certificate, failure_rate, percent, worst
 
 LISTED: Final = 3  # groups that are named where something is wrong
 WRONG: Final = {"infeasible": "TARGET OUT OF REACH", "breach": "BROKEN", "unknown": "NOT KNOWN"}  # by status
 # What one account keeps for itself and still has a sum over groups: the bound of all is the sum of their bounds.
-ADDED: Final = ("max_debt", "max_surplus", "forgiven", "shortfall", "worst_shortfall")
+OWN_ADDED: Final = ("max_debt", "max_surplus", "forgiven", "shortfall", "worst_shortfall")
+ADDED: Final = (*OWN_ADDED, *(name for name, how in merge_of.items() if how == SUM))
+LARGEST: Final = tuple(name for name, how in merge_of.items() if how == MAX and name not in OWN_ADDED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +85,7 @@ def of_all(own: Certificate, parts: Mapping[str, Certificate]) -> Together:
     """The certificate of all groups and, if there were any, of the decisions without one: of one menu and one target."""
     groups = {"": own, **parts} if own.told or own.pending or own.unaudited else dict(parts)
     some = list(groups.values())
-    account = _sum([part.account for part in some])
+    account = add_counts(replace(some[0].account), [part.account for part in some[1:]], ADDED, LARGEST)
     least, most = failure_rate(account)
     first = some[0]
     summed = {
@@ -109,13 +111,11 @@ def of_all(own: Certificate, parts: Mapping[str, Certificate]) -> Together:
     )
 
 
-def _sum(parts: list[Account]) -> Account:
-    """The counts of several groups as those of one account; limits and the target are those of the first."""
-    whole = replace(parts[0])
-    for name, how in merge_of.items():
-        values = [getattr(part, name) for part in parts]
-        if name in ADDED or how == "sum":
-            setattr(whole, name, sum(values))
-        elif how != OWN:
-            setattr(whole, name, max(values))
+def add_counts(whole: Account, parts: Iterable[Account], added: Iterable[str], largest: Iterable[str]) -> Account:
+    """Add the counts of several accounts to those of one: sums of some fields, the largest of others."""
+    for part in parts:
+        for name in added:
+            setattr(whole, name, getattr(whole, name) + getattr(part, name))
+        for name in largest:
+            setattr(whole, name, max(getattr(whole, name), getattr(part, name)))
     return whole

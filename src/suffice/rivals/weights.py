@@ -1,9 +1,8 @@
 """Weights given by their logarithms, and drawing by weights. No method of its own."""
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from suffice.kernels.rows import Floats as Floats
 
 
 def normal(logs: Floats) -> Floats:

@@ -15,11 +15,11 @@ from suffice.learning.tables import CompiledTable
 from suffice.learning.thompson import fit
 from suffice.promise.account import Account
 from suffice.selector import compiled_calls as calls
-from suffice.selector.compiled_calls import DUE, ELSEWHERE, EMPTY, HEADER, LEAVING, TOLD, Header, Slot
+from suffice.selector.compiled_calls import DUE, ELSEWHERE, EMPTY, LEAVING, TOLD, Header, Slot
 from suffice.selector.entries import REMEMBERED, Entry
+from suffice.selector.plain import DECLINED
 from suffice.selector.verbs import Standing, lesson_of
 
-DECLINED: Final = (EMPTY, 0, 0.0)
 SLOTS: Final = 64  # to begin with
 ROWS: Final = 4
 
@@ -46,10 +46,6 @@ class Compiled:
         self._header["table"] = self.table.address
         self.ask_quickly, self.tell_quickly = native(calls.ask_at), native(calls.tell_at)
         note_ready()
-
-    def usable(self) -> bool:
-        """Whether there is a compiler: a copy may have been made where there is none."""
-        return available()
 
     def attach(self, lock: threading.RLock, failed: Callable[[int, Exception], None]) -> None:
         """Nothing: each change is one call of compiled code, which needs no lock and does not fail."""
@@ -119,10 +115,6 @@ class Compiled:
     def account(self, row: int) -> Account:
         """A copy of an account, as it is at one instant."""
         return Account(*self._array("accounts")[row].item())
-
-    def sum_of(self, name: str) -> int:
-        """The sum of one count over all accounts: of any length, which no column of an array is."""
-        return sum(self._array("accounts")[name][: self._rows].tolist())
 
     def standing(self, row: int) -> Standing:
         """Where an account stands: what may be played, and the price."""
@@ -357,6 +349,3 @@ def _empty_slots(count: int) -> Rows:
     slots = np.zeros(count, dtype=calls.SLOT)
     slots["id"] = EMPTY
     return slots
-
-
-__all__ = ["HEADER", "Compiled"]

@@ -13,9 +13,10 @@ from suffice.learning.arm_table import FIT_FIRST
 from suffice.learning.tables import CompiledTable
 from suffice.models.logistic import LogisticModel
 from suffice.selector import context_calls as calls
-from suffice.selector.compiled import DECLINED, Compiled
+from suffice.selector.compiled import Compiled
 from suffice.selector.compiled_calls import IN_SLOT, Slot
 from suffice.selector.context_calls import NO_ROOM, NOT_READY, ContextPlace
+from suffice.selector.plain import DECLINED
 
 
 class CompiledContext(Compiled):

@@ -19,9 +19,9 @@ from typing import Any, ClassVar
 from suffice.checks import WHOLE, as_number, cost_told, flag, positive, success_units, whole
 from suffice.errors import AlreadyTold, InvalidArgument, SufficeWarning, UnknownDecision, shown
 from suffice.learning.base import Learner, Proposal
-from suffice.learning.prices import OWN_HINT_AT
+from suffice.learning.prices import new_pricing
 from suffice.learning.records import Pricing
-from suffice.promise.account import CARRIED, Account
+from suffice.promise.account import Account, debt, totals
 from suffice.promise.certificate import Certificate
 from suffice.promise.rules import Promise
 from suffice.records import UNAUDITED, Decision
@@ -124,12 +124,7 @@ class Controller(ABC):
 
     def new_pricing(self, group: str = "") -> Pricing:
         """The prices of an account that was told nothing. Those of a group begin with the hint of all."""
-        promise = self._promise
-        return Pricing(
-            cap=promise.cap, start=promise.start, step=promise.step or 0.0, slack=promise.slack or 0.0,
-            curved=int(self._prices == "curve"), hint=promise.cap, hint_at=float(OWN_HINT_AT) if group else 1.0,
-            now=promise.cap,
-        )  # fmt: skip
+        return new_pricing(self._promise, curved=self._prices == "curve", grouped=group != "")
 
     # --- the quick ways, and who may use them
 
@@ -274,7 +269,11 @@ class Controller(ABC):
         if entry is not None:
             return identity, entry, True
         if 0 <= identity < engine.next_id:
-            late = " or given up too long ago to amend" if engine.sum_of("expired") > REMEMBERED else ""
+            late = (
+                " or given up too long ago to amend"
+                if sum(one.expired for one in self._accounts()) > REMEMBERED
+                else ""
+            )
             raise AlreadyTold(f"decision {identity} was settled before{late}; telling it again changes nothing")
         raise UnknownDecision(f"decision {shown(identity)} was never asked of this selector")
 
@@ -358,14 +357,13 @@ class Controller(ABC):
     def debt(self) -> float:
         """Successes owed: target·told − successes; negative when ahead. Of all groups together."""
         with self.lock:
-            carried = self._engine.sum_of("forgiven_carried") * CARRIED
-            return (self._engine.sum_of("owed") - self._engine.sum_of("successes") - carried) / WHOLE
+            return sum(map(debt, self._accounts())) / WHOLE
 
     @property
     def told(self) -> int:
         """Outcomes counted, expired decisions included; those of all groups."""
         with self.lock:
-            return self._engine.sum_of("outcomes")
+            return sum(one.outcomes for one in self._accounts())
 
     @property
     def successes(self) -> float:
@@ -388,8 +386,7 @@ class Controller(ABC):
     def _units(self) -> int:
         """Successes, in billionths."""
         with self.lock:
-            carried = self._engine.sum_of("carried") + self._engine.sum_of("forgiven_carried")
-            return self._engine.sum_of("successes") + carried * CARRIED
+            return sum(totals(one)[1] for one in self._accounts())
 
     @property
     def cost(self) -> float:

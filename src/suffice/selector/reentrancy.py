@@ -4,24 +4,13 @@ import contextlib
 import os
 import threading
 import weakref
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from suffice.errors import Reentered
 from suffice.kernels import compiler
 
-
-class Guarded(Protocol):
-    """What a controller offers to those who keep others out."""
-
-    lock: Any
-
-    def nested(self) -> bool: ...
-
-    def close_quick_ways(self) -> None: ...
-
-    def open_quick_ways(self) -> None: ...
-
-    def mark_copied(self) -> None: ...
+if TYPE_CHECKING:
+    from suffice.selector.controller import Controller
 
 
 class Careful:
@@ -33,7 +22,7 @@ class Careful:
 
     __slots__ = ("_controller", "_reads")
 
-    def __init__(self, controller: "Guarded", *, reads: bool) -> None:
+    def __init__(self, controller: "Controller", *, reads: bool) -> None:
         self._controller, self._reads = controller, reads
 
     def __enter__(self) -> None:
@@ -55,7 +44,7 @@ _controllers_lock = threading.RLock()
 _held: list[Any] = []
 
 
-def guard(controller: Guarded) -> None:
+def guard(controller: "Controller") -> None:
     """Keep this controller whole through every fork from now on."""
     with _controllers_lock:
         _controllers.add(controller)

@@ -23,7 +23,7 @@ from suffice.choosers import NAMED as NAMED_CHOOSERS
 from suffice.choosers import Chooser
 from suffice.context.learner import ContextLearner, Insight, make_context_learner
 from suffice.errors import InvalidArgument, StateError, shown
-from suffice.kernels.compiler import compiled
+from suffice.kernels.compiler import available, compiled
 from suffice.learning.arm_table import FIT_FIRST
 from suffice.learning.custom_learner import KAPPA, make_learner
 from suffice.learning.table_learner import TableLearner
@@ -142,7 +142,9 @@ class Selector(Controller):
     def _set_up(self) -> None:
         """What the quick ways need at hand."""
         super()._set_up()
-        if isinstance(self._engine, Compiled) and not self._engine.usable():
+        if (
+            isinstance(self._engine, Compiled) and not available()
+        ):  # a copy may have been made where there is a compiler
             self._use_engine(self._plain_engine())
         menu, engine = self._menu, self._engine
         self._options = menu.immutable() or _Options(menu)
@@ -614,9 +616,7 @@ class _Options:
 
 
 def _prices(prices: Any, promise: Promise) -> str:
-    may_curve = (
-        promise.step is None and promise.start == promise.cap
-    )  # from the safe end, and with no step of one's own
+    may_curve = promise.step is None and promise.start == promise.cap  # from the safe end, with no step of one's own
     if prices == "auto":
         return "curve" if may_curve else "straight"
     if prices not in ("curve", "straight"):

@@ -16,11 +16,7 @@ from suffice.selector.entries import Entry
 from suffice.selector.verbs import role_of
 
 MOST_COUNTED: Final = 10**15
-KEPT: Final = (
-    "shortfall",
-    "worst_shortfall",
-    "forgiven_carried",
-)  # what belongs to one account alone and is not a rule
+KEPT: Final = ("shortfall", "worst_shortfall", "forgiven_carried")  # one account's alone, and no rules
 COUNTED: Final = frozenset(name for name, how in merge_of.items() if how != "own" or name in KEPT)
 HINTS: Final = ("hint", "hint_sum", "hint_count", "hint_at")
 

@@ -7,7 +7,7 @@ Every driver takes the same steps: the two engines, contexts, fleets, whole runs
 from typing import NamedTuple
 
 from suffice.checks import WHOLE
-from suffice.learning.prices import OWN_HINT_AT, price_at
+from suffice.learning.prices import borrow_hint, price_at
 from suffice.learning.records import Lesson, Pricing, TableHead
 from suffice.promise.account import FREE, SAFE, SKIP, Account, limit
 
@@ -26,8 +26,8 @@ def standing(account: Account, pricing: Pricing, main: Pricing, grouped: bool) -
 
 def price_of(account: Account, pricing: Pricing, main: Pricing, grouped: bool) -> float:
     """The price that an account now pays for one success. Changes nothing but a hint that is taken over from all groups."""
-    if grouped and pricing.hint_at <= OWN_HINT_AT:
-        pricing.hint = main.hint
+    if grouped:
+        borrow_hint(pricing, main)
     return price_at(pricing, (account.owed - account.successes + account.forgiven) / WHOLE, account.outcomes)
 
 

@@ -136,8 +136,8 @@ class Chart:
         """The chart that `state` wrote down."""
         chart = Chart()
         chart.width = float(state["width"])
-        for place, told, units, cost, dual, arms, *lost in state["buckets"]:
-            chart.buckets[int(place)] = Bucket(told, units, cost, dual, {int(arm): int(n) for arm, n in arms}, *lost)
+        for place, told, units, cost, dual, arms, lost in state["buckets"]:
+            chart.buckets[int(place)] = Bucket(told, units, cost, dual, {int(arm): int(n) for arm, n in arms}, lost)
         return chart
 
 

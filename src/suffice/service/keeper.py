@@ -141,7 +141,7 @@ class Keeper:
             raise NotAllowed(f"selector {name!r} is not there, and to make it takes a key with the scope manage")
         if kept is None:
             await asyncio.to_thread(plan.selector)  # whatever is wrong with it is to be said before it is kept
-            kept, made = await self.store.add(name, plan.canonical(), self.clock(), self.limits.selectors)
+            kept, made = await self.store.add(name, plan.canonical, self.clock(), self.limits.selectors)
         there = kept
         if not made and not await asyncio.to_thread(lambda: read_plan(there).same(plan)):
             raise Conflict(

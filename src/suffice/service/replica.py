@@ -12,7 +12,6 @@ from typing import Any, Final, NamedTuple
 from suffice.context.learner import ContextLearner, Note
 from suffice.errors import SufficeError
 from suffice.kernels.rows import copy_of
-from suffice.menu import Menu
 from suffice.promise.account import SAFE, Account, reserve
 from suffice.promise.rules import Promise
 from suffice.selector.detached import Choice, Detached
@@ -49,7 +48,7 @@ class Replica:
 
     def __init__(self, number: int, name: str, plan: Plan) -> None:
         self.number, self.name, self.plan = number, name, plan
-        self.menu: Menu = plan.menu()
+        self.menu = plan.menu()
         self.selector = plan.selector()
         self.detached = Detached(self.selector)
         self.promise: Promise = self.selector.promise

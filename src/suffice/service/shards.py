@@ -7,9 +7,11 @@ account says which of these it is (`merge_of`). The limits are the promise's, an
 
 import json
 from collections.abc import Iterable
+from operator import attrgetter
 from typing import Final
 
 from suffice.promise.account import MAX, SUM, Account, grow, merge_of
+from suffice.promise.group_certificate import add_counts
 from suffice.service.records import Shard
 from suffice.service.stores.base import Shards
 
@@ -17,26 +19,18 @@ RUNNING: Final = ("shortfall", "worst_shortfall")
 ADDED: Final = tuple(name for name, how in merge_of.items() if how == SUM)
 LARGEST: Final = tuple(name for name, how in merge_of.items() if how == MAX)
 COUNTS: Final = (*ADDED, *LARGEST, *RUNNING)
+_counts: Final = attrgetter("counts")
 
 
 def summed(rules: Account, parts: Iterable[Account]) -> Account:
     """The counts of all, under the rules of an account that was told nothing, which it becomes."""
-    for part in parts:
-        for name in (*ADDED, *RUNNING):
-            setattr(rules, name, getattr(rules, name) + getattr(part, name))
-        for name in LARGEST:
-            setattr(rules, name, max(getattr(rules, name), getattr(part, name)))
-    grow(rules)
+    grow(add_counts(rules, parts, (*ADDED, *RUNNING), LARGEST))
     return rules
 
 
 def visible_to(rules: Account, own: Shard, shards: Shards, number: int) -> Account:
     """What the process with this shard counts on: the sum of all, but its own running maxima. The rules become it."""
-    parts = [own.counts]
-    for one, shard in shards.items():
-        if one != number:
-            parts.append(shard.counts)
-    found = summed(rules, parts)
+    found = summed(rules, map(_counts, {**shards, number: own}.values()))
     for name in RUNNING:
         setattr(found, name, getattr(own.counts, name))
     return found
@@ -57,7 +51,7 @@ def moved(own: Account, before: Account, after: Account) -> Account:
 def total(shards: Shards, rules: Account | None = None) -> Shard:
     """All of it; with the limits of these rules, if there are any."""
     return Shard(
-        counts=summed(rules or Account(), (shard.counts for shard in shards.values())),
+        counts=summed(rules or Account(), map(_counts, shards.values())),
         asked=sum(shard.asked for shard in shards.values()),
         cost=sum(shard.cost for shard in shards.values()),
         events=sum(shard.events for shard in shards.values()),

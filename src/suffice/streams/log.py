@@ -4,14 +4,14 @@ import os
 import warnings
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from suffice.errors import InvalidArgument, SufficeWarning, shown
 from suffice.menu import LEFT_OUT, Menu
-from suffice.streams.base import Floats, Table
+from suffice.streams.base import Floats, Table, with_settings_of
 from suffice.streams.forms import ByTable
 from suffice.streams.log_columns import arrange, check
 from suffice.streams.log_files import read_columns
@@ -65,18 +65,8 @@ class Log(ByTable):
             check(f"cost of {menu.option(arm)!r}", table.costs[:, arm], menu.max_cost)
 
     @classmethod
-    def load(
-        cls,
-        path: str | os.PathLike[str],
-        *,
-        everything: str | None = None,
-        nothing: str | None = None,
-        costs: Mapping[str, float] | None = None,
-        max_cost: float | None = None,
-        everything_success: float | Fraction = 1.0,
-        order: str = "recorded",
-    ) -> "Log":
-        """A log from a .csv or .parquet file with columns `success:OPTION` and `cost:OPTION`; see `of`.
+    def load(cls, path: str | os.PathLike[str], **settings: Any) -> "Log":
+        """A log from a .csv or .parquet file with columns `success:OPTION` and `cost:OPTION`; settings as of `of`.
 
         >>> import pathlib, tempfile
         >>> path = pathlib.Path(tempfile.mkdtemp()) / "log.csv"
@@ -84,15 +74,7 @@ class Log(ByTable):
         >>> Log.load(path).truth()[1].tolist()
         [0.2, 2.0]
         """
-        return cls.of(
-            read_columns(path),
-            everything=everything,
-            nothing=nothing,
-            costs=costs,
-            max_cost=max_cost,
-            everything_success=everything_success,
-            order=order,
-        )
+        return cls.of(read_columns(path), **settings)
 
     @classmethod
     def of(
@@ -136,27 +118,10 @@ class Log(ByTable):
         return cls(menu, successes, spent, order=order)
 
     @classmethod
-    def named(
-        cls,
-        *,
-        path: str | None = None,
-        everything: str | None = None,
-        nothing: str | None = None,
-        costs: dict[str, float] | None = None,
-        max_cost: float | None = None,
-        everything_success: float = 1.0,
-        order: str = "recorded",
-    ) -> "Log":
+    @with_settings_of(of)
+    def named(cls, *, path: str | None = None, **settings: Any) -> "Log":
         """The log in a file; an example of eight rows where there is none."""
-        return cls.of(
-            EXAMPLE if path is None else read_columns(path),
-            everything=everything,
-            nothing=nothing,
-            costs=costs,
-            max_cost=max_cost,
-            everything_success=everything_success,
-            order=order,
-        )
+        return cls.of(EXAMPLE if path is None else read_columns(path), **settings)
 
     def draw(self, rng: np.random.Generator, count: int, start: int = 0) -> NDArray[np.int64]:
         """One row per step."""

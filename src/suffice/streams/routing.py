@@ -9,7 +9,7 @@ import numpy as np
 from suffice.checks import exact, flag, positive, whole
 from suffice.errors import InvalidArgument, shown
 from suffice.menu import Menu
-from suffice.streams.base import Cases, Floats, Table
+from suffice.streams.base import Cases, Floats, Table, with_settings_of
 from suffice.streams.forms import ByFrequency, sure, table_of
 from suffice.streams.routing_files import COUNTED, Queries, read_queries
 
@@ -94,27 +94,10 @@ class Routing(ByFrequency):
         return cls(read_queries(path), **settings)
 
     @classmethod
-    def named(
-        cls,
-        *,
-        path: str | None = None,
-        success: str = "right",
-        mixtral: float = 0.24,
-        gpt4: float = 24.7,
-        person: float = 3.0,
-        lengths: int | None = 16,
-        subject: bool = False,
-    ) -> "Routing":
+    @with_settings_of(__init__)
+    def named(cls, *, path: str | None = None, **settings: Any) -> "Routing":
         """The queries in a file, with the length of the prompt; RouteLLM's counts by task where there is none."""
-        return cls(
-            None if path is None else read_queries(path),
-            success=success,
-            mixtral=mixtral,
-            gpt4=gpt4,
-            person=person,
-            lengths=lengths,
-            subject=subject,
-        )
+        return cls(None if path is None else read_queries(path), **settings)
 
     def context(self, latent: Any) -> dict[str, Any]:
         """What is known of the query: its task, and from a file the length of its prompt."""

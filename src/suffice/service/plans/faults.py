@@ -102,6 +102,8 @@ def where_of(place: Iterable[Any]) -> str:
     parts = list(place)
     if parts[:1] == ["menu"]:
         del parts[1:2]  # the kind of menu
+        if parts[1:2] == ["recipe"]:
+            del parts[2:3]  # and that of the one that was written down
     if parts[0:1] in (["query"], ["path"]):
         del parts[0]
     text = ""

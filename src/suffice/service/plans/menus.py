@@ -9,8 +9,8 @@ from suffice.checks import exact
 from suffice.errors import InvalidArgument
 from suffice.menu import LEFT_OUT, Menu
 from suffice.options import count_cells
-from suffice.service.plans.json_options import JsonMenu, check_apart
-from suffice.service.plans.recipes import check_recipe
+from suffice.service.plans.json_options import JsonMenu
+from suffice.service.plans.recipes import Cut, MenuRecipe
 from suffice.service.plans.values import (
     DEEPEST,
     MOST_LISTED,
@@ -27,7 +27,6 @@ from suffice.service.plans.values import (
     Share,
     Text,
     Whole,
-    as_share,
     check_option,
     examples,
 )
@@ -65,15 +64,14 @@ class Form(Body):
         """Refuse a menu of more than so many options, before it is built."""
         raise NotImplementedError
 
-    def build(self) -> Menu:
+    def build(self) -> JsonMenu:
         """The menu. What makes it is called as its kind, and takes what the form has as fields."""
-        menu: Menu = getattr(JsonMenu, self.kind)(**self.arguments())
+        menu: JsonMenu = getattr(JsonMenu, self.kind)(**self.arguments())
         return menu
 
     def arguments(self) -> dict[str, Any]:
         """What the menu is made from."""
-        given = {name: getattr(self, name) for name in type(self).model_fields if name != "kind"}
-        return given | {"everything_success": as_share(self.everything_success)}
+        return {name: getattr(self, name) for name in type(self).model_fields if name != "kind"}
 
 
 class Options(Form):
@@ -102,7 +100,7 @@ class Options(Form):
         characters = sum(len(name) for name in self.options) if named else sum(map(check_option, self.options))
         check_size(len(self.options) + 2, characters, most, "options")
 
-    def build(self) -> Menu:
+    def build(self) -> JsonMenu:
         nothing = self.nothing if "nothing" in self.model_fields_set else LEFT_OUT
         return JsonMenu(**self.arguments() | {"nothing": nothing})
 
@@ -226,23 +224,19 @@ class Recipe(Body):
 
     model_config = examples({"kind": "recipe", "recipe": SHOWN.recipe()})
     kind: Literal["recipe"]
-    recipe: dict[str, Any] = Field(description="What `Menu.recipe()` gave.")
-
-    @field_validator("recipe")
-    @classmethod
-    def _readable(cls, recipe: dict[str, Any]) -> dict[str, Any]:
-        check_recipe(recipe)
-        return recipe
+    recipe: MenuRecipe = Field(description="What `Menu.recipe()` gave.")
 
     def check(self, most: int) -> None:
         """Refuse a menu of more than so many options, before it is built."""
-        cells, options = self.recipe.get("cells"), self.recipe.get("options", ())
-        size = cells * (cells + 1) // 2 + 1 if isinstance(cells, int) else len(options)
-        check_size(size, sum(check_option(option, 2 * DEEPEST) for option in options), most, "recipe")
+        if isinstance(self.recipe, Cut):
+            check_size(self.recipe.cells * (self.recipe.cells + 1) // 2 + 1, 0, most, "recipe")
+            return
+        options = self.recipe.options
+        check_size(len(options), sum(check_option(option, 2 * DEEPEST) for option in options), most, "recipe")
 
-    def build(self) -> Menu:
+    def build(self) -> JsonMenu:
         """The menu."""
-        return check_apart(JsonMenu.from_recipe(self.recipe))
+        return JsonMenu.from_recipe(self.recipe.model_dump())
 
 
 AnyForm = Annotated[

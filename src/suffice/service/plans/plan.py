@@ -13,12 +13,12 @@ from pydantic import AfterValidator, Field, PrivateAttr, ValidationError, WithJs
 
 from suffice.errors import InvalidArgument, SufficeError, shown
 from suffice.learning.custom_learner import KAPPA
-from suffice.menu import Menu
 from suffice.options import key
 from suffice.selector.selector import Selector
 from suffice.service.plans.faults import refuse
+from suffice.service.plans.json_options import JsonMenu
 from suffice.service.plans.menus import AnyForm
-from suffice.service.plans.values import Body, Counting, Positive, Start, Target, Whole, as_share, examples
+from suffice.service.plans.values import Body, Counting, Positive, Start, Target, Whole, examples
 from suffice.service.records import Limits
 
 Made = TypeVar("Made")
@@ -53,9 +53,7 @@ class Plan(Body):
         {"menu": {"kind": "top_k", "ks": [5, 10, 20, 50], "classes": 100}, "target": 0.95, "expire_after": 3600},
     )
     form: AnyForm = Field(alias="menu", description="What may be chosen.")
-    target: Target = Field(
-        description='The success rate to hold, strictly between 0 and 1, or "2/3", which is rounded up to a billionth.'
-    )
+    target: Target = Field(description="The success rate to hold, strictly between 0 and 1.")
     horizon: Counting | None = Field(None, description="How many outcomes there will be, if that is known.")
     slack: Positive | None = Field(
         None, description="The most successes that may be banked. Default: the root of told."
@@ -88,7 +86,7 @@ class Plan(Body):
         None, description="Seconds after which a decision that was not told counts as a failure."
     )
 
-    _menu: Menu | None = PrivateAttr(None)
+    _menu: JsonMenu | None = PrivateAttr(None)
     _fits: int | None = PrivateAttr(None)  # a number of options that it was found not to exceed
 
     # --- written down
@@ -98,7 +96,7 @@ class Plan(Body):
         """The plan that a body describes, with all of the work done that grows with the body: in a thread, if it is large."""
         plan = cls.model_validate_json(text)
         plan.check(limits)
-        plan.canonical()
+        _ = plan.canonical  # written here, and kept
         return plan
 
     @classmethod
@@ -116,18 +114,14 @@ class Plan(Body):
             del plain["menu"]["nothing"]  # null may be an option; left out means that there is none
         return plain
 
+    @cached_property
     def canonical(self) -> str:
         """The plan as text, the same for the same plan. Keep it as text: a store that reorders it makes another menu of it."""
-        return self.text
-
-    @cached_property
-    def text(self) -> str:
-        """The same, written once."""
         return pydantic_core.to_json(self.plain()).decode()
 
     def same(self, other: "Plan") -> bool:
         """Whether another plan asks for the same selector, in whatever form its menu is written."""
-        if self.canonical() == other.canonical():
+        if self.canonical == other.canonical:
             return True
         if {**self.plain(), "menu": None} != {**other.plain(), "menu": None}:
             return False
@@ -141,7 +135,7 @@ class Plan(Body):
             self.form.check(limits.arms)
             self._fits = limits.arms
 
-    def menu(self) -> Menu:
+    def menu(self) -> JsonMenu:
         """The menu, built once."""
         if self._menu is None:
             self._menu = _built(self.form.build)
@@ -149,7 +143,7 @@ class Plan(Body):
 
     def selector(self, **more: Any) -> Selector:
         """A new selector that follows this plan; what is passed stands in the place of what the plan says."""
-        arguments = self.model_dump(exclude={"form"}) | {"target": as_share(self.target)} | more
+        arguments = self.model_dump(exclude={"form"}) | more
         return _built(partial(Selector, self.menu(), **arguments))
 
 

@@ -1,61 +1,55 @@
 """Recipes of menus that come from outside: nothing in them is taken on trust."""
 
-import re
 from collections.abc import Hashable
-from typing import Any, Final
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, model_validator
 
 from suffice.errors import shown
 from suffice.options import key
-from suffice.service.plans.values import DEEPEST, MOST_LISTED, MOST_WHOLE, check_scalar, is_number
-
-KINDS: Final = ("options", "top_k", "thresholds", "grid", "intervals", "subsets")
-COMMON: Final = frozenset(("kind", "nothing", "everything_success"))
-LISTED: Final = COMMON | {"options", "costs", "max_cost", "contains"}
-SPANS: Final = COMMON | {"cells"}
-
-# Not whatever Fraction reads: of 1e999999999 it would make a number of a billion digits.
-SHARE: Final = re.compile(r"[0-9]{1,50}(/[0-9]{1,50})?")
-
-
-def check_recipe(recipe: dict[str, Any]) -> None:
-    """Refuse, with a ValueError, what `Menu.from_recipe` could not read or what would not stay within its bounds."""
-    kind = recipe.get("kind")
-    if kind not in KINDS:
-        raise ValueError(f"must have as kind one of {', '.join(KINDS)}, got {shown(kind)}")
-    expected = SPANS if kind == "intervals" else LISTED
-    if set(recipe) != expected:
-        raise ValueError(f"must have the fields {', '.join(sorted(expected))}, got {_names(recipe)}")
-    if not isinstance(recipe["nothing"], bool):
-        raise ValueError(f"must have true or false as nothing, got {shown(recipe['nothing'])}")
-    best = recipe["everything_success"]
-    if not isinstance(best, str) or not SHARE.fullmatch(best) or not int(best.partition("/")[2] or 1):
-        raise ValueError(f'must have a text such as "1" or "19/20" as everything_success, got {shown(best)}')
-    if kind == "intervals":
-        cells = recipe["cells"]
-        if type(cells) is not int or not 1 <= cells <= MOST_WHOLE:
-            raise ValueError(f"must have a whole number of at least 1 as cells, got {shown(cells)}")
-        return
-    _check_listed(recipe)
+from suffice.service.plans.values import (
+    DEEPEST,
+    MOST_LISTED,
+    Body,
+    Cost,
+    Counting,
+    Listed,
+    Positive,
+    Share,
+    check_scalar,
+    is_number,
+)
 
 
-def _check_listed(recipe: dict[str, Any]) -> None:
-    options, costs, most = recipe["options"], recipe["costs"], recipe["max_cost"]
-    if not isinstance(options, list) or len(options) < 1 + recipe["nothing"]:
-        raise ValueError("must have as options a list of nothing, if there is one, the options between, and everything")
-    _check_length("options", len(options))
-    _check_length("costs", len(costs) if isinstance(costs, list) else 0)
-    for option in options:
-        check_plain(option)
-    if not _is_cost(most):
-        raise ValueError(f"must have a number above 0 as max_cost, got {shown(most)}")
-    if costs is not None and not (isinstance(costs, list) and all(map(_is_cost, costs))):
-        raise ValueError("must have null or a list of numbers of at least 0 as costs")
-    _check_order(recipe["contains"], options[int(recipe["nothing"]) : -1])
+class Cut(Body):
+    """Intervals, by how many cells of a grid they are made of."""
+
+    kind: Literal["intervals"]
+    nothing: bool
+    everything_success: Share
+    cells: Counting
 
 
-def _check_length(what: str, length: int) -> None:
-    if length > MOST_LISTED:
-        raise ValueError(f"must have at most {MOST_LISTED:,} {what}, got {length:,}")
+class Written(Body):
+    """Options that are written out: nothing, if there is one, those between, and everything."""
+
+    kind: Literal["options", "top_k", "thresholds", "grid", "subsets"]
+    nothing: bool
+    everything_success: Share
+    options: Annotated[Listed[Any], Field(min_length=1)]
+    costs: Listed[Cost] | None
+    max_cost: Positive
+    contains: Any
+
+    @model_validator(mode="after")
+    def _readable(self) -> "Written":
+        for option in self.options:
+            check_plain(option)
+        _check_order(self.contains, self.options[int(self.nothing) : -1])
+        return self
+
+
+MenuRecipe = Annotated[Cut | Written, Field(discriminator="kind")]
 
 
 def check_plain(option: Any, depth: int = DEEPEST) -> None:
@@ -98,7 +92,8 @@ def _check_order(contains: Any, inner: list[Any]) -> None:
 
 def _read_axes(contains: dict[str, list[Any]]) -> dict[str, set[Hashable]]:
     """The values of each axis, made once: there may be as many options as values."""
-    _check_length("values of axes", sum(map(len, contains.values())))
+    if sum(map(len, contains.values())) > MOST_LISTED:
+        raise ValueError(f"must have at most {MOST_LISTED:,} values of axes")
     axes = {}
     for name, axis in contains.items():
         for value in axis:
@@ -128,7 +123,3 @@ def _is_point(option: Any, axes: dict[str, set[Hashable]]) -> bool:
 
 def _is_cost(value: Any) -> bool:
     return is_number(value) and value >= 0
-
-
-def _names(recipe: dict[str, Any]) -> str:
-    return shown(sorted(recipe)) if len(recipe) < 50 else f"{len(recipe)} fields"

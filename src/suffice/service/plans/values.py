@@ -1,7 +1,5 @@
 """The values that JSON bodies are made of: numbers, shares, texts and options, each checked and described once."""
 
-import re
-from fractions import Fraction
 from typing import Annotated, Any, Final, TypeVar
 
 from pydantic import (
@@ -18,7 +16,6 @@ from pydantic import (
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema
 
-from suffice.checks import exact
 from suffice.errors import shown
 from suffice.service.plans.faults import SAID
 
@@ -33,7 +30,6 @@ MOST_LISTED: Final = 100_000  # values of a list or an object in a body, whateve
 
 CALLED: Final = "x-called"  # in a description: the word for such a value
 NO_NUL: Final = "must hold no NUL character"
-FRACTION: Final = re.compile("[1-9][0-9]{0,49}/[1-9][0-9]{0,49}")
 
 
 class Body(BaseModel):
@@ -96,41 +92,10 @@ def is_number(value: Any) -> bool:
     return type(value) in (int, float) and -MOST_NUMBER <= value <= MOST_NUMBER
 
 
-BETWEEN: Final = "be a number strictly between 0 and 1"
-
-
-def _share(value: Any, rule: str = "be a number above 0 and at most 1") -> float | str:
-    """A share as it is written down: as a number where that is exact, else as a reduced fraction."""
-    if isinstance(value, str) and FRACTION.fullmatch(value):
-        fraction = Fraction(value)
-        if 0 < fraction <= 1:
-            return float(fraction) if exact("share", float(fraction)) == fraction else str(fraction)
-    if is_number(value) and 0 < value <= 1:
-        return float(value)
-    raise ValueError(f'must {rule}, or a text such as "2/3", got {shown(value)}')
-
-
-def _target(value: Any) -> float | str:
-    share = _share(value, BETWEEN)
-    if share == 1.0:
-        raise ValueError(f"must {BETWEEN}, got {shown(value)}")
-    return share
-
-
-def as_share(value: float | str) -> float | Fraction:
-    """A share as the library takes it."""
-    return Fraction(value) if isinstance(value, str) else value
-
-
 def _start(value: Any) -> float | str:
     if value in ("safe", "cheap") or (is_number(value) and value >= 0):
         return value if isinstance(value, str) else float(value)
     raise ValueError(f'must be "safe", "cheap" or a number of at least 0, got {shown(value)}')
-
-
-def _fraction_or(**number: Any) -> WithJsonSchema:
-    text = {"type": "string", "pattern": f"^{FRACTION.pattern}$", "examples": ["2/3"]}
-    return WithJsonSchema({"anyOf": [{"type": "number", **number}, text]})
 
 
 Whole = Annotated[int, Field(ge=0, le=MOST_WHOLE), BeforeValidator(_no_float)]
@@ -139,8 +104,8 @@ Several = Annotated[int, Field(ge=2, le=MOST_WHOLE), BeforeValidator(_no_float)]
 Number = Annotated[float, Field(ge=-MOST_NUMBER, le=MOST_NUMBER)]
 Positive = Annotated[float, Field(gt=0, le=MOST_NUMBER)]
 Cost = Annotated[float, Field(ge=0, le=MOST_NUMBER)]
-Share = Annotated[float | str, PlainValidator(_share), _fraction_or(exclusiveMinimum=0, maximum=1)]
-Target = Annotated[float | str, PlainValidator(_target), _fraction_or(exclusiveMinimum=0, exclusiveMaximum=1)]
+Share = Annotated[float, Field(gt=0, le=1), Says("must be a number above 0 and at most 1")]
+Target = Annotated[float, Field(gt=0, lt=1), Says("must be a number strictly between 0 and 1")]
 Success = Annotated[bool | Annotated[float, Field(ge=0, le=1)], Says("must be true, false or a number from 0 to 1")]
 Start = Annotated[
     float | str,

@@ -209,7 +209,7 @@ function changed(known, changes, sure) {
   const { menu } = plan;
   plan.menu =
     menu.kind === "recipe"
-      ? { ...menu, recipe: { ...menu.recipe, everything_success: String(sure) } }
+      ? { ...menu, recipe: { ...menu.recipe, everything_success: sure } }
       : { ...menu, everything_success: sure };
   const line = curl("PUT", new URL(`v1/selectors/${another(known.name)}`, ROOT).href, plan, hasKey());
   return line.length > MOST_SHOWN ? null : line;
