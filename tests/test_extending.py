@@ -18,6 +18,7 @@ import test_streams
 
 from suffice import bounds
 from suffice.service.stores.base import Store
+from suffice.streams.discover import maker
 
 PAGE = Path(__file__).parents[1] / "docs" / "extending.md"
 TEXT = PAGE.read_text("utf-8")
@@ -55,7 +56,7 @@ def test_the_stream(check: Any) -> None:
     if "kind" in inspect.signature(check).parameters:
         check(test_streams.TestEveryName(), kind)
     else:
-        check(test_streams.TestEveryStream(), kind.named())
+        check(test_streams.TestEveryStream(), maker(kind)())
 
 
 @pytest.mark.parametrize("menu", [test_bounds.KNOWN, test_bounds.TOLD], ids=["known", "told"])

@@ -38,6 +38,7 @@ from suffice.streams import (
     found,
     from_file,
 )
+from suffice.streams.discover import maker
 from suffice.streams.rank_files import ranks_of
 from suffice.streams.rides import FEWEST, MOST, Pool
 from suffice.streams.shapes import Frozen
@@ -59,7 +60,7 @@ BARE: Any = Bare()
 LOG = Log.of({"success:a": [1, 0, 0.5], "cost:a": [0.1, 0.2, 0.6], "success:b": [1, 1, 1], "cost:b": [1, 1, 1]})
 SKIP = Log.of({"success:a": [0, 1], "success:b": [1, 1]}, nothing="skip", costs={"a": 0.05, "b": 1})
 STREAMS: dict[str, Stream] = {
-    **{name: kind.named() for name, kind in found().items()},
+    **{name: maker(kind)() for name, kind in found().items()},
     "easy ranks": LabelRanks.cifar100(most=5),
     "ranks without nothing": LabelRanks(Menu.top_k([1, 2], classes=4, nothing=False), [5, 3, 1, 1]),
     "intervals without nothing": Points(Menu.intervals(step=0.25, nothing=False)),
@@ -171,10 +172,10 @@ class TestEveryName:
         assert 10 < len(kind.about) < 100
         assert "\n" not in kind.about
         assert kind.__doc__
-        assert kind.named.__doc__
+        assert maker(kind).__doc__
 
     def test_it_can_be_sent_to_another_process(self, kind: Any) -> None:
-        stream = kind.named()
+        stream = maker(kind)()
         twin = pickle.loads(pickle.dumps(stream))
         assert list(twin.draw(np.random.default_rng(2), 20)) == list(stream.draw(np.random.default_rng(2), 20))
         assert [hasattr(twin, form) for form in ("windows", "table")] == [
@@ -193,9 +194,9 @@ def test_every_stream_is_found() -> None:
 def test_the_default_streams_need_no_scipy() -> None:
     code = (
         "import sys; sys.modules['scipy'] = None\n"
-        "from suffice.streams import found\n"
+        "from suffice.streams.discover import found, maker\n"
         "for kind in found().values():\n"
-        "    stream = kind.named()\n"
+        "    stream = maker(kind)()\n"
         "    getattr(stream, 'truth', int)()\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
@@ -227,7 +228,7 @@ def test_streams_in_a_file_of_ones_own(tmp_path: Path) -> None:
     path.write_text(COINS)
     assert list(from_file(path)) == ["coins"]
     kind = from_file(str(path))["coins"]
-    assert simulate(Selector(kind.menu, 0.6), kind.named(), 200).largest_debt <= 0.6
+    assert simulate(Selector(kind.menu, 0.6), maker(kind)(), 200).largest_debt <= 0.6
 
 
 @pytest.mark.parametrize(
@@ -372,7 +373,7 @@ def test_the_trap_fails_when_it_should() -> None:
     assert works[1299] == 0
     assert works[1300] == 1
     refused(lambda: Trap(5, 4), "first must be at most last, got 5 and 4")
-    refused(lambda: Trap.named(first=-1), "first must be at least 0")
+    refused(lambda: Trap(first=-1), "first must be at least 0")
     refused(lambda: Trap(cost=2), "costs must lie between 0 and max_cost 1")
 
 
@@ -484,7 +485,7 @@ def test_apis_are_scaled_to_a_person() -> None:
     assert scaled.menu.max_cost == 1.0
     assert scaled.truth()[1] * dollars.menu.max_cost == pytest.approx(dollars.truth()[1])
     refused(lambda: Apis("imagenet"), "task must be one of AFFECTNET, ")
-    refused(lambda: Apis.named(person=0.5), "person must be at least 1")
+    refused(lambda: Apis(person=0.5), "person must be at least 1")
     refused(lambda: Apis(unit="eur"), 'unit must be "person" or "usd", got \'eur\'')
 
 
@@ -531,7 +532,7 @@ def test_more_permissive_options_succeed_more_and_cost_more() -> None:
 def test_rides_are_checked() -> None:
     refused(lambda: Rides(requests=0), "requests must be at least 1")
     refused(lambda: Rides(high=1, step=1), "step must be below high, got 1 and 1")
-    refused(lambda: Rides.named(seed=-1), "seed must be at least 0")
+    refused(lambda: Rides(seed=-1), "seed must be at least 0")
     refused(lambda: RidesGrid(distances=[2, 1]), "distances must be finite numbers that rise, got [2, 1]")
     refused(lambda: RidesGrid(ratings=[1, 2]), "ratings must be finite numbers that fall, got [1, 2]")
     refused(lambda: RidesGrid(ratings="good"), "ratings must be numbers, got 'good'")  # type: ignore[arg-type]

@@ -60,7 +60,8 @@ class Stream(Protocol):
     `cases()`, see `streams.Cases`; its `truth()` is that of a method that does not look.
 
     A class with a `name` that stands in a file of this package is found by `suffice run NAME`; so is one in a file of
-    your own. `named(**settings)` makes one, all settings having defaults.
+    your own. The constructor makes one from settings, or the class method `named(**settings)` where there is one; all
+    settings have defaults.
 
     >>> import suffice
     >>> class Coins:

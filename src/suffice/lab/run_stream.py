@@ -11,6 +11,7 @@ from typing import Any, Final
 from suffice.errors import InvalidArgument, SufficeError, shown
 from suffice.menu import Menu
 from suffice.streams import Log, found, from_file
+from suffice.streams.discover import maker
 
 HORIZON: Final = 20_000
 LOGS: Final = (".csv", ".parquet", ".pq")
@@ -46,7 +47,7 @@ def open_stream(what: str, texts: Iterable[str] = (), *, everything: str | None 
     if kind is Log and given.get("path") is None:
         raise InvalidArgument("log must be named by its file: suffice run FILE.csv, or FILE.parquet")
     try:
-        stream = kind.named(**given)
+        stream = maker(kind)(**given)
     except SufficeError as error:
         # What is wrong with a file is seldom a setting: then the list of settings would only be in the way.
         raise InvalidArgument(f"{error}{'' if own else _listed(kind)}") from error
@@ -114,10 +115,10 @@ def about(kind: type[Any]) -> str:
 
 
 def parameters(kind: type[Any]) -> dict[str, inspect.Parameter]:
-    """The settings of a stream: what its `named` takes."""
+    """The settings of a stream: what its `named`, or its constructor, takes."""
     kinds = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
-    own = {n: p for n, p in inspect.signature(kind.named).parameters.items() if p.kind not in kinds}
-    other = getattr(kind.named, "settings_of", None)  # it passes on what that one takes
+    own = {n: p for n, p in inspect.signature(maker(kind)).parameters.items() if p.kind not in kinds}
+    other = getattr(maker(kind), "settings_of", None)  # it passes on what that one takes
     passed = {} if other is None else inspect.signature(other).parameters
     return own | {n: p for n, p in passed.items() if p.kind is inspect.Parameter.KEYWORD_ONLY}
 
@@ -150,8 +151,8 @@ def _listed(kind: type[Any]) -> str:
 
 def _known(kind: type[Any], given: Mapping[str, Any]) -> None:
     names = parameters(kind)
-    own = inspect.signature(kind.named).parameters.values()
-    if any(p.kind is p.VAR_KEYWORD for p in own) and not hasattr(kind.named, "settings_of"):
+    own = inspect.signature(maker(kind)).parameters.values()
+    if any(p.kind is p.VAR_KEYWORD for p in own) and not hasattr(maker(kind), "settings_of"):
         return
     for name in given:
         if name not in names:

@@ -116,6 +116,10 @@ class Compiled:
         """A copy of an account, as it is at one instant."""
         return Account(*self._array("accounts")[row].item())
 
+    def sum_of(self, name: str) -> int:
+        """The sum of one count over all accounts: of any length, which no column of an array is."""
+        return sum(self._array("accounts")[name][: self._rows].tolist())
+
     def standing(self, row: int) -> Standing:
         """Where an account stands: what may be played, and the price."""
         return Standing(*self._call(calls.standing_at, row))

@@ -21,7 +21,7 @@ from suffice.errors import AlreadyTold, InvalidArgument, SufficeWarning, Unknown
 from suffice.learning.base import Learner, Proposal
 from suffice.learning.prices import new_pricing
 from suffice.learning.records import Pricing
-from suffice.promise.account import Account, debt, totals
+from suffice.promise.account import CARRIED, Account
 from suffice.promise.certificate import Certificate
 from suffice.promise.rules import Promise
 from suffice.records import UNAUDITED, Decision
@@ -269,11 +269,7 @@ class Controller(ABC):
         if entry is not None:
             return identity, entry, True
         if 0 <= identity < engine.next_id:
-            late = (
-                " or given up too long ago to amend"
-                if sum(one.expired for one in self._accounts()) > REMEMBERED
-                else ""
-            )
+            late = " or given up too long ago to amend" if engine.sum_of("expired") > REMEMBERED else ""
             raise AlreadyTold(f"decision {identity} was settled before{late}; telling it again changes nothing")
         raise UnknownDecision(f"decision {shown(identity)} was never asked of this selector")
 
@@ -337,11 +333,6 @@ class Controller(ABC):
 
     # --- where things stand
 
-    def _accounts(self) -> list[Account]:
-        """A copy of each account; the first is that of decisions without a group."""
-        with self.lock:
-            return [self._engine.account(row) for row in range(self._engine.rows())]
-
     @property
     def target(self) -> float:
         """The success rate to hold."""
@@ -357,13 +348,14 @@ class Controller(ABC):
     def debt(self) -> float:
         """Successes owed: target·told − successes; negative when ahead. Of all groups together."""
         with self.lock:
-            return sum(map(debt, self._accounts())) / WHOLE
+            carried = self._engine.sum_of("forgiven_carried") * CARRIED
+            return (self._engine.sum_of("owed") - self._engine.sum_of("successes") - carried) / WHOLE
 
     @property
     def told(self) -> int:
         """Outcomes counted, expired decisions included; those of all groups."""
         with self.lock:
-            return sum(one.outcomes for one in self._accounts())
+            return self._engine.sum_of("outcomes")
 
     @property
     def successes(self) -> float:
@@ -386,7 +378,8 @@ class Controller(ABC):
     def _units(self) -> int:
         """Successes, in billionths."""
         with self.lock:
-            return sum(totals(one)[1] for one in self._accounts())
+            carried = self._engine.sum_of("carried") + self._engine.sum_of("forgiven_carried")
+            return self._engine.sum_of("successes") + carried * CARRIED
 
     @property
     def cost(self) -> float:

@@ -223,6 +223,14 @@ class Plain:
             return _as_before(self._accounts[row], change.before)
         return copy_of(self._accounts[row])
 
+    def sum_of(self, name: str) -> int:
+        """The sum of one count over all accounts."""
+        change = self._change
+        found: int = sum(getattr(account, name) for account in self._accounts)
+        if change is not None and not self._done:
+            found += getattr(self.account(change.row), name) - getattr(self._accounts[change.row], name)
+        return found
+
     def standing(self, row: int) -> Standing:
         """Where an account stands: what may be played, and the price."""
         return standing(self.account(row), self._pricings[row], self._pricings[0], row > 0)

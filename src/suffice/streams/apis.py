@@ -95,8 +95,3 @@ class Apis(ByFrequency):
         called = np.array([sum(bit[api] for api in subset) for subset in self.menu.options])
         patterns = np.arange(len(self.task.counts))
         return table_of(self.menu, (patterns[:, None] & called) != 0)
-
-    @classmethod
-    def named(cls, *, task: str = "YELP", person: float = 3.0, unit: str = "person") -> "Apis":
-        """The APIs of one task."""
-        return cls(task, person=person, unit=unit)

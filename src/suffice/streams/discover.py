@@ -12,16 +12,21 @@ from typing import Any
 
 from suffice.errors import InvalidArgument, shown
 
-NEEDED = ("named", "draw", "judge")
+NEEDED = ("draw", "judge")
 
 
 def found() -> dict[str, type[Any]]:
     """Every stream of this package by its name.
 
-    >>> found()["trap"].named(first=10, last=20).menu.arms
+    >>> found()["trap"](first=10, last=20).menu.arms
     3
     """
     return dict(sorted(by_name("stream", classes_of("suffice.streams")).items()))
+
+
+def maker(kind: type[Any]) -> Any:
+    """What makes a stream from settings: its `named`, or else its constructor."""
+    return getattr(kind, "named", kind)
 
 
 def classes_of(package: str) -> list[type[Any]]:
@@ -50,10 +55,6 @@ def from_file(path: str | os.PathLike[str]) -> dict[str, type[Any]]:
     ... class Coins:
     ...     name = "coins"
     ...     menu = suffice.Menu({"half": 0.5}, everything="all")
-    ...
-    ...     @classmethod
-    ...     def named(cls):
-    ...         return cls()
     ...
     ...     def draw(self, rng, count):
     ...         return rng.random(count)

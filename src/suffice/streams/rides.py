@@ -90,11 +90,6 @@ class Rides(_Requests):
         before = np.cumsum(pool.score, axis=1) - pool.score  # what the drivers ahead of each sum to
         self._fill([pool.probe(pool.there & (before < threshold)) for threshold in self.menu.options])
 
-    @classmethod
-    def named(cls, *, high: float = 4.0, step: float = 0.25, requests: int = 2000, seed: int = 1) -> "Rides":
-        """One threshold on the sum of scores."""
-        return cls(high, step, requests=requests, seed=seed)
-
 
 class RidesGrid(_Requests):
     """Two thresholds at once: probe all drivers that are near enough and rated well enough.

@@ -74,11 +74,6 @@ class Tilted(ByTable):
         failing = np.unravel_index(np.arange(math.prod(self._shape)), self._shape)[4]
         return table_of(self.menu, np.arange(self.menu.arms - 2) >= failing[:, None])
 
-    @classmethod
-    def named(cls, *, tilt: float = 3.0, options: int = 3, noise: int = 0, missing: float = 0.0) -> "Tilted":
-        """A chain of options that the context tilts."""
-        return cls(tilt, options=options, noise=noise, missing=missing)
-
     def draw(self, rng: np.random.Generator, count: int, start: int = 0) -> NDArray[np.int64]:
         """All that a step is about in one number: its context and how many options fail."""
         level, kind = rng.integers(LEVELS, size=count), rng.integers(len(KINDS), size=count)

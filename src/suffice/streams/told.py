@@ -12,7 +12,7 @@ from suffice.checks import between
 from suffice.errors import InvalidArgument, shown
 from suffice.menu import Menu
 from suffice.streams.base import Cases, Floats, Stream, Table, drawn
-from suffice.streams.discover import found
+from suffice.streams.discover import found, maker
 from suffice.streams.forms import known_costs
 
 NOISE: Final = np.linspace(-1.0, 1.0, 8)  # equally likely; finitely many, so that a run can be compiled from a table
@@ -110,7 +110,7 @@ class Told:
         streams = {name: kind for name, kind in found().items() if kind is not cls}
         if of not in streams:
             raise InvalidArgument(f"of must be one of {', '.join(streams)}, got {shown(of)}")
-        return cls(streams[of].named(), spread=spread, tie=tie)
+        return cls(maker(streams[of])(), spread=spread, tie=tie)
 
     def draw(self, rng: np.random.Generator, count: int, start: int = 0) -> Steps:
         """The stream's latents, and how noisy the cost of each step is."""

@@ -30,11 +30,6 @@ class Trap(ByWindows):
         low, high = np.array([2.0, 0.5, -1.0]), np.array([2.0, 1.5, 2.0])
         self._windows = Windows(low, high, np.array([0.0, self.cost, 1.0]))
 
-    @classmethod
-    def named(cls, *, first: int = 800, last: int = 1300, cost: float = 0.05) -> "Trap":
-        """The trap that fails in steps first <= t < last."""
-        return cls(first, last, cost)
-
     def draw(self, rng: np.random.Generator, count: int, start: int = 0) -> NDArray[np.int64]:
         """1 for each step in which the trap works, else 0."""
         step = np.arange(start, start + count)

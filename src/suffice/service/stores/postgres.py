@@ -178,6 +178,7 @@ class PostgresStore(Tables):
             try:
                 found = await self._readers.fetch(query, *values)
             except LOST:
+                await self._readers.expire_connections()  # what ended this one has ended others, too
                 found = await self._readers.fetch(query, *values)
             return [make(*one) for one in found]
 
