@@ -237,7 +237,7 @@ def test_streams_in_a_file_of_ones_own(tmp_path: Path) -> None:
         ("", "path must hold a class with a `name`"),
         ("class A:\n    name = 3", "path must hold a class with a `name`"),
         ("from suffice.streams import Trap", "path must hold a class with a `name`"),
-        ("class A:\n    name = 'a'\n    def draw(self): ...", "class A must have named, judge"),
+        ("class A:\n    name = 'a'\n    def draw(self): ...", "class A must have judge"),
         ("1/0", "path must name a file that runs"),
         ("def", "path must name a file that runs"),
         (COINS + "class More(Coins): pass", "name must be one stream's alone, got 'coins' twice"),
