@@ -132,7 +132,7 @@ class HalfLog(LineBounds):
     code = formulas.HALF_LOG
 
 
-class Contained(HalfLog):
+class Contained(LineBounds):
     """Half-log bounds, each from its own plays and from those of all options that contain it.
 
     A chain, a grid, subsets, intervals: an option that succeeds whenever another does is never less likely to succeed, so
@@ -145,7 +145,7 @@ class Contained(HalfLog):
     code = formulas.CONTAINED
 
 
-class Closed(Contained):
+class Closed(LineBounds):
     """Contained bounds and the closure of all differences, for intervals.
 
     An interval's success is a difference of the distribution function at its ends, so that bounds on some intervals, from
