@@ -187,7 +187,7 @@ class Coverage:
         """So many values to be covered."""
         return rng.beta(2.0, 5.0, count)
 
-    def judge(self, latent: Any, arm: int, dual: float) -> tuple[float, float]:
+    def judge(self, latent: Any, arm: int, price: float) -> tuple[float, float]:
         """Whether an arm covers it, and what that costs."""
         return float(self.low[arm] <= latent <= self.high[arm]), self.menu.known_cost(arm) or 0.0
 

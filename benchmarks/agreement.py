@@ -24,7 +24,7 @@ def check() -> str:
             _compare(n, bounds, TunedNumpy)
     sizes = ", ".join(str(n) for n in SIZES)
     return (
-        f"NumPy, plain and tuned, and suffice chose the same arm at the same dual in each of {STEPS:,} steps, and ended "
+        f"NumPy, plain and tuned, and suffice chose the same arm at the same price in each of {STEPS:,} steps, and ended "
         f"with the same bounds, for n = {sizes} and both kinds of bounds."
     )
 
@@ -36,10 +36,10 @@ def _compare(n: int, bounds: str, version: type[PlainNumpy]) -> None:
     for step in range(STEPS):
         decision = selector.ask()
         arm = plain.ask()
-        if decision.arm != arm or not math.isclose(decision.dual, plain.dual(), rel_tol=1e-12, abs_tol=1e-12):
+        if decision.arm != arm or not math.isclose(decision.price, plain.price(), rel_tol=1e-12, abs_tol=1e-12):
             raise Disagreement(
-                f"{bounds}, n = {n}, step {step}: suffice chose arm {decision.arm} at dual {decision.dual!r}, "
-                f"plain NumPy arm {arm} at dual {plain.dual()!r}; nothing is timed until they agree"
+                f"{bounds}, n = {n}, step {step}: suffice chose arm {decision.arm} at price {decision.price!r}, "
+                f"plain NumPy arm {arm} at price {plain.price()!r}; nothing is timed until they agree"
             )
         success = world.judge(arm)
         selector.tell(decision, success)

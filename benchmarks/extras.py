@@ -108,7 +108,7 @@ class Coverage:
     def draw(self, rng: np.random.Generator, count: int, start: int = 0) -> Any:
         return rng.beta(2.0, 5.0, count)
 
-    def judge(self, latent: Any, arm: int, dual: float) -> tuple[float, float]:
+    def judge(self, latent: Any, arm: int, price: float) -> tuple[float, float]:
         return float(self.low[arm] <= latent <= self.high[arm]), self.menu.known_cost(arm) or 0.0
 
     def windows(self) -> Windows:

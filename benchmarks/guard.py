@@ -19,7 +19,7 @@ from suffice.learning.tables import table_at
 from suffice.learning.thompson import fit
 from suffice.promise.account import FREE, limit, reserve, settle
 from suffice.selector.compiled_calls import parts_at
-from suffice.selector.runs import judged, priced
+from suffice.selector.runs import charge_of, judged
 from suffice.selector.verbs import decide, is_open, lesson_of, price_of, role_of
 from suffice.simulate import _world
 from suffice.streams import Apis, LabelRanks, Points, Rides
@@ -68,7 +68,7 @@ def bound_in(address: int, latents: Any, low: Any, high: Any, costs: Any, units:
         role = role_of(table.head, arm)
         reserve(account, role)
         header.next_id += 1
-        success, cost = judged(latents[step], arm, low, high, units), priced(latents[step], arm, costs, prices)
+        success, cost = judged(latents[step], arm, low, high, units), charge_of(latents[step], arm, costs, prices)
         settle(account, role, account.target, success, False)
         due = learn(table, main, pricing, lesson_of(account, arm, success, cost, True, True, True), False)
         if due > 0:
@@ -81,7 +81,7 @@ def regret_of(stream: Any, target: float, plays: NDArray[np.int64]) -> float:
     """What these plays cost above the optimum on average, missing and surplus successes at their shadow price."""
     success, cost = stream.truth()
     best = suffice.optimum(success, cost, target)
-    return float(plays @ (cost - best.dual * success) - plays.sum() * (best.cost - best.dual * target))
+    return float(plays @ (cost - best.price * success) - plays.sum() * (best.cost - best.price * target))
 
 
 def guarded(stream: Any, target: float, kappa: float | None, steps: int, seed: int) -> tuple[float, float]:

@@ -101,7 +101,7 @@ def run(world: World, memory: str, chooser: str, seeds: int) -> Found:
     for source, length in world.phases:
         success, cost = source.truth()
         best = optimum(success, cost, world.target)
-        gaps.append((length, cost - best.dual * success - (best.cost - best.dual * world.target)))
+        gaps.append((length, cost - best.price * success - (best.cost - best.price * world.target)))
 
     def one(seed: int) -> tuple[Floats, float]:
         selector = Selector(stream.menu, world.target, memory=memory, chooser=chooser, seed=seed)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 
 class PlainNumpy:
-    """argmin of cost − dual·(upper success) between the rails, by exact integer debt; one line updated per outcome."""
+    """argmin of cost − price·(upper success) between the rails, by exact integer debt; one line updated per outcome."""
 
     tuned = False  # whether scores are written into an array that is kept, instead of a new one each time
 
@@ -34,7 +34,7 @@ class PlainNumpy:
         self.debt = 0  # target·told − successes, in units of 1/denominator: an exact integer
         self._enter()
 
-    def dual(self) -> float:
+    def price(self) -> float:
         """The price now paid for one success: a curve of the debt around the hint."""
         root = math.sqrt(max(self.told, 1))
         x = 1.0 + self.debt / self.denominator / min(0.1 * root + 10.0, root / 3.0)
@@ -51,8 +51,8 @@ class PlainNumpy:
         if self.debt * self.debt >= self.denominator * self.denominator * self.told:  # ahead by sqrt(told) or more
             return 0
         if not self.tuned:
-            return int(np.argmin(self.lower - self.dual() * self.upper))
-        np.multiply(self.upper, -self.dual(), out=self.scores)
+            return int(np.argmin(self.lower - self.price() * self.upper))
+        np.multiply(self.upper, -self.price(), out=self.scores)
         self.scores += self.lower
         return int(self.scores.argmin())
 
@@ -60,7 +60,7 @@ class PlainNumpy:
         """How it went."""
         self.told += 1
         self.debt += self.numerator - self.denominator * success
-        self.hint_sum += self.dual()
+        self.hint_sum += self.price()
         self.hint_count += 1
         if self.told >= self.hint_at:
             self.hint = self.hint_sum / self.hint_count

@@ -180,15 +180,15 @@ def _live(db: sqlite3.Connection, plan: Any, count: int, now: float) -> None:
         nonlocal spent
         for place in range(count):
             decision, at = selector.ask(), now - (count - place) * 0.01
-            arm, dual = decision.arm, decision.dual
+            arm, price = decision.arm, decision.price
             success = luck() < known[arm] ** 0.25
             selector.tell(decision, success)
             spent += known[arm]
-            chart.add(at, told=1, units=WHOLE * success, cost=known[arm], dual=dual, arm=arm)
-            yield 1, place, "", arm, dual, at, 1, WHOLE * success, at, 0, place + 1
+            chart.add(at, told=1, units=WHOLE * success, cost=known[arm], price=price, arm=arm)
+            yield 1, place, "", arm, price, at, 1, WHOLE * success, at, 0, place + 1
 
     db.executemany(
-        """INSERT INTO decisions (selector, id, grp, arm, dual, asked, state, units, told, shard, seq)
+        """INSERT INTO decisions (selector, id, grp, arm, price, asked, state, units, told, shard, seq)
             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""",
         rows(),
     )

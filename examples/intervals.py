@@ -50,7 +50,7 @@ def main() -> None:
         low, high = decision.option  # yours: quote forecast + (low − 0.5)·2·REACH to forecast + (high − 0.5)·2·REACH
         success = low <= error <= high
         selector.tell(decision, success)
-        name = "everything" if decision.is_everything else f"{(high - low) * 2.0 * REACH:.0%}"
+        name = "everything" if decision.is_safe else f"{(high - low) * 2.0 * REACH:.0%}"
         watch.note(name, success, (high - low) * 2.0 * REACH, selector.debt)
 
     print(f"{selector.certificate()}\n")

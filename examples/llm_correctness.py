@@ -26,9 +26,9 @@ def route(target: float, everything_success: float, queries: int, seed: int) -> 
     selector, watch = suffice.Selector(menu, target), Watch()
     for mixtral, gpt4 in random.Random(seed).choices(list(COUNTED), list(COUNTED.values()), k=queries):
         decision = selector.ask()
-        success = gpt4 if decision.is_everything else mixtral  # yours: call it, and have the answer checked
+        success = gpt4 if decision.is_safe else mixtral  # yours: call it, and have the answer checked
         selector.tell(decision, success)
-        chosen, cost = ("everything (gpt-4)", 1.0) if decision.is_everything else ("mixtral", CHEAP)
+        chosen, cost = ("everything (gpt-4)", 1.0) if decision.is_safe else ("mixtral", CHEAP)
         watch.note(chosen, success, cost, selector.debt)
     return selector, watch
 

@@ -59,16 +59,16 @@ def main() -> None:
         for task, length, no_worse in rng.choices(kinds, often, k=given.queries):
             judged, lapse = rng.random() < JUDGED, day == "Wednesday" and rng.random() < 0.5
             decision = selector.ask(group=task, context={"task": task, "length": length}, audit=judged)
-            success = decision.is_everything or (no_worse and not lapse)  # yours: send what decision.option answers
+            success = decision.is_safe or (no_worse and not lapse)  # yours: send what decision.option answers
             if judged:  # yours: have it compared with the strong model's answer
                 selector.tell(decision, success)
                 debt = max(group.debt for group in selector.groups.values())
-            chosen, cost = ("everything (gpt-4)", 1.0) if decision.is_everything else ("mixtral", CHEAP)
+            chosen, cost = ("everything (gpt-4)", 1.0) if decision.is_safe else ("mixtral", CHEAP)
             watch.note(chosen, success, cost, debt)
         print(f"{day:10}{watch.said(-given.queries)}; optimum {optimum(0.5 if day == 'Wednesday' else 1.0):.3f}")
 
     print(*(f"\n{task}: {selector.certificate(group=task)}" for task in selector.groups), sep="\n")
-    print(f"\n{selector.insight()}\nAll week: {watch.said()}, where GPT-4 for everybody costs 1.")
+    print(f"\n{selector.context_report()}\nAll week: {watch.said()}, where GPT-4 for everybody costs 1.")
     days = {place * given.queries: day for place, day in enumerate(DAYS)}
     best = [(place, optimum(0.5 if day == "Wednesday" else 1.0)) for place, day in days.items()]
     order = "mixtral", "everything (gpt-4)"

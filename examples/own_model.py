@@ -50,7 +50,7 @@ def run(right: Array, chances: Array, **settings: Any) -> tuple[suffice.Selector
         chooser.chances = said
         decision = selector.ask(context=said if "model" in settings else None)
         selector.tell(decision, works[decision.arm])  # yours: have it answered, and see
-        watch.note(100.0 * decision.is_everything, works[decision.arm], COSTS[decision.arm], selector.debt)
+        watch.note(100.0 * decision.is_safe, works[decision.arm], COSTS[decision.arm], selector.debt)
     return selector, watch
 
 

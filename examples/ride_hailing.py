@@ -52,12 +52,12 @@ def main() -> None:
 
         decision = selector.ask()
         accepts = [rng.random() < willing * score for score in SCORES[rng.randrange(2000)]]
-        success = decision.is_everything or any(accepts[: decision.option])  # yours: ping them, and see
-        lost = not decision.is_everything and rng.random() < 0.02  # the company knows about its own car
+        success = decision.is_safe or any(accepts[: decision.option])  # yours: ping them, and see
+        lost = not decision.is_safe and rng.random() < 0.02  # the company knows about its own car
         if not lost or rng.random() < 0.5:
             heapq.heappush(words, (now + (1800.0 if lost else rng.uniform(60.0, 300.0)), decision, success))
 
-        chosen = "everything (own car)" if decision.is_everything else f"{decision.option} drivers"
+        chosen = "everything (own car)" if decision.is_safe else f"{decision.option} drivers"
         watch.note(chosen, success, PINGS.get(decision.option, 1.0), selector.debt)
 
     print(f"{selector.certificate()}\n\nWhat really happened, known or not:")

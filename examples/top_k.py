@@ -44,7 +44,7 @@ def main() -> None:
         decision = selector.ask()
         success = place <= decision.option  # yours: show decision.option digits; does the clerk find the right one?
         selector.tell(decision, success)
-        name = "everything (10)" if decision.is_everything else f"{decision.option}"
+        name = "everything (10)" if decision.is_safe else f"{decision.option}"
         watch.note(name, success, decision.option / 10, selector.debt)
 
     print(f"{selector.certificate()}\n")

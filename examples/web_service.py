@@ -34,7 +34,7 @@ selector = suffice.Selector(MENU, target=0.9, expire_after=300.0, max_pending=10
 async def answer(hardness: float, background: BackgroundTasks) -> str:
     """Answer a question by whoever is just enough."""
     decision = selector.ask()
-    if decision.is_everything:
+    if decision.is_safe:
         selector.tell(decision, success=True)  # what a person says is taken as good
     else:
         background.add_task(check, decision, hardness)  # runs when the answer has been sent

@@ -22,7 +22,7 @@ def promised(goal: Any) -> Fraction:
 class Book:
     target: Fraction
     slack: float | None  # None: sqrt(told)
-    safe: Fraction  # where the dual starts, as a share of the cap: 1 is the safe start, 0 the paper's
+    safe: Fraction  # where the price starts, as a share of the cap: 1 is the safe start, 0 the paper's
     has_nothing: bool
     max_pending: int | None = None
     out: dict[int, str] = field(default_factory=dict)

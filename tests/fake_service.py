@@ -99,8 +99,8 @@ class FakeService:
             limit = request.url.params.get("limit")
             rows = self.selectors[name].arms(None if limit is None else int(limit))
             return answer({"arms": [{one.name: getattr(row, one.name) for one in fields(row)} for row in rows]})
-        if what == "insight":
-            found = self.selectors[name].insight()
+        if what == "context_report":
+            found = self.selectors[name].context_report()
             return answer({one.name: getattr(found, one.name) for one in fields(found)} | {"text": str(found)})
         return answer(self._known(name))
 
@@ -167,7 +167,7 @@ class FakeService:
         return {one: getattr(whole, one) for one in same} | {
             "name": name, "created": 1.0, "archived": 2.0 if name in self.archived else None, "plan": self.plans[name],
             "cost": selector.cost, "mean_cost": selector.mean_cost, "everything_cost": selector.menu.max_cost,
-            "dual": selector.dual, "asks": 0, "tells": selector.told, "bounds": selector.bounds,
+            "price": selector.price, "asks": 0, "tells": selector.told, "bounds": selector.bounds,
             "chooser": selector.chooser, "model": None, "a field of a later version": 1,
         }  # fmt: skip
 
@@ -187,7 +187,7 @@ def decided(decision: suffice.Decision) -> dict[str, Any]:
     """A decision as the service answers it."""
     return {
         "decision": None if decision.id == UNAUDITED else decision.id, "arm": decision.arm, "option": decision.option,
-        "dual": decision.dual, "everything": decision.is_everything, "nothing": decision.is_nothing,
+        "price": decision.price, "everything": decision.is_safe, "nothing": decision.is_skip,
     }  # fmt: skip
 
 

@@ -1,6 +1,6 @@
 """The paper's algorithm, transcribed step by step from its text. Shares no code with suffice and is not meant to be fast.
 
-Exact where the text is: the dual is step·(target·N − S), and "dual >= cap" is decided in rational arithmetic, by squaring,
+Exact where the text is: the price is step·(target·N − S), and "price >= cap" is decided in rational arithmetic, by squaring,
 because step = a/sqrt(T) has a rational square.
 """
 
@@ -24,7 +24,7 @@ class NaivePaper:
         self.N = 0
         self.S = Fraction(0)
 
-    def dual(self) -> float:
+    def price(self) -> float:
         return self.step * float(self.phi * self.N - self.S)
 
     def scores(self) -> NDArray[np.float64]:
@@ -35,7 +35,7 @@ class NaivePaper:
             width = np.sqrt(2 * np.log(self.n * self.T) / s)
             upper[i] = np.cumsum(self.rewards[i])[-1] / s + width
             lower[i] = np.cumsum(self.costs[i])[-1] / s - float(self.c_max) * width
-        return lower - self.dual() * upper
+        return lower - self.price() * upper
 
     def choose(self) -> int:
         if self.t < self.n - 2:
@@ -57,11 +57,11 @@ class NaivePaper:
 
 
 class NaiveProjected(NaivePaper):
-    """Same estimates, always the argmin, and the dual is clipped to [0, cap] after every step."""
+    """Same estimates, always the argmin, and the price is clipped to [0, cap] after every step."""
 
     value = 0.0
 
-    def dual(self) -> float:
+    def price(self) -> float:
         return self.value
 
     def choose(self) -> int:

@@ -180,6 +180,6 @@ def test_half_a_logarithm_is_cheaper_and_keeps_the_promise() -> None:
     best = optimum(*stream.truth(), 0.8)
     for seed in range(3):
         runs = [summarize(Selector(stream.menu, 0.8, bounds=name), stream, 50_000, seed) for name in ("half-log", "kl")]
-        regrets = [run.cost - best.cost * run.steps + best.dual * run.debt for run in runs]
+        regrets = [run.cost - best.cost * run.steps + best.price * run.debt for run in runs]
         assert regrets[0] < 0.75 * regrets[1]
         assert max(run.largest_debt for run in runs) <= 0.8

@@ -504,7 +504,7 @@ def world_of(menu: Menu, seed: int) -> Callable[[Any], bool]:
         luck = rng.random()
         known = menu.known_cost(decision.arm)
         share = (decision.arm / (menu.arms - 1) if known is None else known / menu.max_cost) ** 0.4
-        return bool(decision.is_everything or (not decision.is_nothing and luck < share))
+        return bool(decision.is_safe or (not decision.is_skip and luck < share))
 
     return succeeds
 
@@ -594,7 +594,7 @@ def busy(selectors: list[Selector], steps: int, seed: int, swap: Callable[[int, 
         which = [option for option in menu.options if rng.random() < 0.7] if step % 11 == 0 else None
         audit = step % 17 != 0
         asked = [selector.ask(available=which, audit=audit) for selector in selectors]
-        assert len({(one.arm, one.dual, one.id) for one in asked}) == 1, f"step {step}"
+        assert len({(one.arm, one.price, one.id) for one in asked}) == 1, f"step {step}"
         played.append(asked[0].arm)
         if audit:
             out.append(asked)
@@ -680,7 +680,7 @@ def test_copies_and_clocks(way: str, tmp_path: Path) -> None:
             assert asked[0].arm == asked[1].arm
             if step % 3:
                 for selector, decision in zip(made, asked, strict=True):
-                    selector.tell(decision.id, step % 5 > 0 or decision.is_everything)
+                    selector.tell(decision.id, step % 5 > 0 or decision.is_safe)
         assert made[0].certificate().expired == made[1].certificate().expired > 100
     else:
         assert len(set(busy(made, 600, 1, swap))) > 3

@@ -30,7 +30,7 @@ def test_demo() -> None:
     for name in (
         "suffice",
         "the paper",
-        "projected dual",
+        "projected price",
         "always everything",
         "optimum, clairvoyant",
     ):
@@ -42,7 +42,7 @@ def test_demo() -> None:
 def test_demo_numbers() -> None:
     numbers = json.loads(run("demo", "--easy", "3000", "--hard", "1500", "--json").stdout)
     rows = {row["name"]: row for row in numbers["rows"]}
-    ours, theirs = rows["suffice"], rows["projected dual"]
+    ours, theirs = rows["suffice"], rows["projected price"]
     assert ours["largest_debt"] <= 0.8
     assert ours["rate"] >= 0.8 - 1e-3
     assert theirs["largest_debt"] > 100

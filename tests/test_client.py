@@ -128,8 +128,8 @@ def test_it_decides_as_the_library_does(desk: Desk) -> None:
     remote, here = desk.selector(), Selector(MENU, 0.9)
     for step in range(300):
         one, other = remote.ask(), here.ask()
-        assert (one.id, one.arm, one.option, one.kind, one.dual) == tuple(other)[:5]
-        success = one.is_everything or step % 3 > 0
+        assert (one.id, one.arm, one.option, one.kind, one.price) == tuple(other)[:5]
+        success = one.is_safe or step % 3 > 0
         remote.tell(one, success)
         here.tell(other, success)
     assert str(remote.certificate()) == str(here.certificate())
@@ -247,7 +247,7 @@ def test_contexts_become_plain_json(desk: Desk) -> None:
     selector.ask(context=pandas.Series({"length": 3, "task": "code"}))
     selector.ask_many(2, contexts=[{"length": 3.0}, None])
     assert b'"contexts":[{"length":3.0},null],"count":2' in desk.service.requests[-1].content
-    assert selector.insight().fields["length"]["noted"] == 3
+    assert selector.context_report().fields["length"]["noted"] == 3
     numbers = desk.client().selector("rows", MENU, target=0.9, model="auto")
     numbers.ask(context=np.array([1.0, np.nan]))
     assert desk.service.requests[-1].content == b'{"context":{"0":1.0,"1":null}}'
@@ -541,7 +541,7 @@ def test_everything_is_played_while_the_service_is_down(desk: Desk) -> None:
     first = selector.ask()
     desk.service.down = True
     decision = selector.ask()
-    assert (decision.id, decision.arm, decision.option, decision.is_everything) == (UNASKED, 3, "all", True)
+    assert (decision.id, decision.arm, decision.option, decision.is_safe) == (UNASKED, 3, "all", True)
     assert len(selector.ask_many(2_500, group="Oslo")) == 2_500
     assert selector.unasked == 2_501
     selector.tell(decision, True)
@@ -875,7 +875,7 @@ def test_with_a_fallback_the_rest_is_everything(desk: Desk, how: str) -> None:
     desk.service.sick = second("ask", BROKEN[how])
     decisions = selector.ask_many(2_500)
     assert [one.id for one in decisions] == [*range(1_000), *[UNASKED] * 1_500]
-    assert all(one.is_everything for one in decisions[1_000:])
+    assert all(one.is_safe for one in decisions[1_000:])
     selector.tell_many([(one, True) for one in decisions])
     assert selector.undelivered == 1_000
     selector.flush()
@@ -1107,7 +1107,7 @@ def test_both_clients_offer_the_same() -> None:
 
 
 def test_asks_and_tells_take_what_those_of_the_library_take() -> None:
-    for name in ("ask", "ask_many", "tell", "tell_many", "certificate", "arms", "insight"):
+    for name in ("ask", "ask_many", "tell", "tell_many", "certificate", "arms", "context_report"):
         here, there = inspect.signature(getattr(Selector, name)), inspect.signature(getattr(sync.RemoteSelector, name))
         assert list(here.parameters) == list(there.parameters)
     made = set(inspect.signature(Selector).parameters) - {"clock"}

@@ -106,7 +106,7 @@ def test_it_decides_as_the_library_does(url: str, menu: Menu) -> None:
             one, other = remote.ask(), here.ask()
             assert tuple(one)[:4] == tuple(other)[:4]
             assert type(one.option) is type(other.option)
-            success = one.is_everything or (not one.is_nothing and chance.random() < 0.85)
+            success = one.is_safe or (not one.is_skip and chance.random() < 0.85)
             remote.tell(one, success, 0.3)
             here.tell(other, success, 0.3)
         assert str(remote.certificate()) == str(here.certificate())
@@ -130,7 +130,7 @@ def test_contexts_groups_and_what_is_not_audited(url: str) -> None:
             [(one, True) for one in selector.ask_many(3, contexts=[{"length": 1.0}, None, {"task": "code"}])]
         )
         assert selector.ask(audit=False, context={"length": 5}).id == suffice.records.UNAUDITED
-        assert selector.insight().fields["length"]["kind"] == "number"
+        assert selector.context_report().fields["length"]["kind"] == "number"
         assert selector.certificate(group="Oslo").told == 60
         assert (selector.certificate().told, selector.certificate().unaudited) == (63, 1)
         assert set(selector.certificate().groups) == {"", "Oslo"}

@@ -59,7 +59,7 @@ class Slow:
         time.sleep(float(os.environ.get("SLOW", "0")))
         return rng.random(count)
 
-    def judge(self, latent, arm, dual):
+    def judge(self, latent, arm, price):
         return ((0.0, 0.0), (float(latent < self.chance), 0.5), (1.0, 1.0))[arm]
 
     def truth(self):
@@ -393,7 +393,7 @@ class Words:
     def draw(self, rng, count):
         return ["first"] * count
 
-    def judge(self, latent, arm, dual):
+    def judge(self, latent, arm, price):
         return float(arm > 0), arm / 2
 """
 
@@ -493,7 +493,7 @@ class Seen:
     def context(self, latent):
         return {"hard": float(latent[0] > 0.7)}
 
-    def judge(self, latent, arm, dual):
+    def judge(self, latent, arm, price):
         works = latent[1] < (0.98 if latent[0] <= 0.7 else 0.1)
         return ((0.0, 0.0), (float(works), 0.2), (1.0, 1.0))[arm]
 

@@ -186,11 +186,11 @@ class Player:
 
     def context(self) -> Any:
         """What an enemy shows who sees the price: junk where it hurts, and the price itself."""
-        dual = self.selector.dual
+        price = self.selector.price
         return {
-            "x": dual if self.rng.random() < 0.9 else math.nan,
+            "x": price if self.rng.random() < 0.9 else math.nan,
             "y": self.rng.choice([None, -math.inf, 1e-300, 0.0, 5]),
-            **({"task": self.rng.choice("ab")} if dual > 2.0 else {}),
+            **({"task": self.rng.choice("ab")} if price > 2.0 else {}),
         }
 
     def ask(self, **given: Any) -> Decision:
@@ -207,7 +207,7 @@ class Player:
 
     def tell(self, place: int) -> None:
         decision = self.out.pop(place)
-        wish = self.rng.random() < 0.7 if decision.dual < 2.0 or not self.spite else False  # fails when it is dear
+        wish = self.rng.random() < 0.7 if decision.price < 2.0 or not self.spite else False  # fails when it is dear
         success = {1: 1.0, -1: 0.0}.get(decision.kind, self.rng.choice([0.0, 0.25]) if not wish else 1.0)
         cost = self.rng.random() if self.menu is TOLD and decision.kind == 0 else None
         self.selector.tell(decision, success, cost)
@@ -249,10 +249,12 @@ def test_never_behind_whatever_looks(name: str, way: str, monkeypatch: pytest.Mo
                 player.tell(0)
             player.check()
             assert player.book.late == 1
-            insight = player.selector.insight()
+            context_report = player.selector.context_report()
             if trusted:
-                assert (insight.followed > 5) == (name in ABLE or name == "raises at random")
-                assert (insight.failures > 0) == (name in UNABLE or name in NONSENSE or name.startswith("raises"))
+                assert (context_report.followed > 5) == (name in ABLE or name == "raises at random")
+                assert (context_report.failures > 0) == (
+                    name in UNABLE or name in NONSENSE or name.startswith("raises")
+                )
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -314,7 +316,7 @@ def test_a_model_that_calls_its_selector_is_refused() -> None:
         player.ask(context=player.context())
         player.tell(0)
     player.check()
-    assert selector.insight().failures > 5
+    assert selector.context_report().failures > 5
 
 
 def test_a_trusted_model_that_fails_is_asked_once() -> None:
@@ -325,7 +327,7 @@ def test_a_trusted_model_that_fails_is_asked_once() -> None:
     for _ in range(40):
         between += player.ask(context=player.context()).kind == 0
         player.tell(0)
-    assert 0 < between <= model.calls == selector.insight().failures <= 40
+    assert 0 < between <= model.calls == selector.context_report().failures <= 40
 
 
 # --- nothing but what is played between the rails changes
@@ -364,13 +366,13 @@ def test_without_trust_it_is_the_plain_selector(
     rng, out = random.Random(0), []
     for context, luck in worlds(menu, 400, 1):
         one, other = looking.ask(context=context), plain.ask()
-        assert (one.id, one.arm, one.dual) == (other.id, other.arm, other.dual)
+        assert (one.id, one.arm, one.price) == (other.id, other.arm, other.price)
         out.append((one, other, outcome(menu, context, luck, one.arm)))
         while len(out) > rng.randrange(6):
             one, other, success = out.pop(rng.randrange(len(out)))
             looking.tell(one, success)
             plain.tell(other, success)
-    assert looking.insight().followed == 0
+    assert looking.context_report().followed == 0
     assert str(looking.certificate()) == str(plain.certificate())
     assert looking.arms() == plain.arms()
     assert looking.cost == pytest.approx(plain.cost)
@@ -417,7 +419,7 @@ class Twins:
             del given["context"]
         decisions = tuple(self.each(number, lambda selector, _: selector.ask(**given)) for number in (0, 1))
         assert decisions[0][:3] == decisions[1][:3]
-        assert decisions[0].dual == decisions[1].dual
+        assert decisions[0].price == decisions[1].price
         if given.get("audit", True):
             self.out.append((decisions, context, rng.random()))
 
@@ -462,7 +464,7 @@ def test_the_short_way_and_the_long_way_are_one(name: str, steps: int, late: int
     twins.play(steps, late)
     assert isinstance(short._engine, CompiledContext)
     assert short._engine._made > 0
-    assert short.insight().followed > 100
+    assert short.context_report().followed > 100
     assert late == 1 or len(twins.out) > late // 8
     assert weights(short) == weights(twins.both[1])
     assert str(short.certificate()) == str(twins.both[1].certificate())
@@ -496,7 +498,7 @@ def test_compiled_or_not_it_plays_the_same(name: str, monkeypatch: pytest.Monkey
     twins.play(1500, 12)
     assert isinstance(plain._engine, Plain)
     assert not isinstance(compiled._engine, Plain)
-    assert compiled.insight().followed > 100
+    assert compiled.context_report().followed > 100
     for one, other in zip(weights(plain)[1], weights(compiled)[1], strict=True):
         assert one == pytest.approx(other, rel=1e-9, abs=1e-9)
 
@@ -731,14 +733,14 @@ def test_a_loaded_selector_goes_on_like_the_original(
     first, second = selector.state(), again.state()
     assert first == second
     assert json.loads(json.dumps(first, allow_nan=False)) == first
-    assert again.insight() == selector.insight()
+    assert again.context_report() == selector.context_report()
     assert again.arms() == selector.arms()
     assert str(again.certificate()) == str(selector.certificate())
-    assert again.insight().followed > 20
+    assert again.context_report().followed > 20
     rng = random.Random(4)
     for context, luck in worlds(menu, 200, 5):
         one, other = selector.ask(context=context), again.ask(context=context)
-        assert (one.id, one.arm, one.dual) == (other.id, other.arm, other.dual)
+        assert (one.id, one.arm, one.price) == (other.id, other.arm, other.price)
         success, cost = outcome(menu, context, luck, one.arm), COSTS[menu.costs is None](rng)
         selector.tell(one, success, *cost)
         again.tell(other, success, *cost)
@@ -780,7 +782,7 @@ def test_a_model_of_ones_own_is_passed_again(tmp_path: Path) -> None:
     assert model.before == len(model_of(selector).model.heard)
     assert again.state()["outstanding"] == selector.state()["outstanding"]
     assert again.state()["expired"] == selector.state()["expired"]
-    assert again.insight() == selector.insight()
+    assert again.context_report() == selector.context_report()
     with pytest.raises(StateError):
         Selector.load(path, model="auto")  # which cannot make anything of what the other one has learned
 
@@ -1047,7 +1049,7 @@ def test_contexts_and_models_that_cannot_be() -> None:
         ):
             ask()
     with pytest.raises(InvalidArgument, match="a model must look at contexts"):
-        plain.insight()
+        plain.context_report()
     assert (plain.told, plain.pending) == (0, 0)
     looking = Selector(WITH, 0.5, model="auto")
     for contexts, match in (
@@ -1078,7 +1080,7 @@ def test_no_context_where_a_model_looks() -> None:
         selector.tell(one, one.kind > 0)
         plain.tell(other, other.kind > 0)
     assert [decision.arm for decision in selector.ask_many(3)] == [decision.arm for decision in plain.ask_many(3)]
-    assert selector.insight().fields == {}
+    assert selector.context_report().fields == {}
     assert selector.ask(context={"x": 1}).arm in range(4)
 
 
@@ -1089,19 +1091,19 @@ def test_many_at_once_are_as_if_asked_one_after_the_other() -> None:
     many = one.ask_many(3, contexts=iter(contexts))
     single = [other.ask(context=context) for context in contexts]
     assert [decision.arm for decision in many] == [decision.arm for decision in single]
-    assert one.insight() == other.insight()
-    assert list(one.insight().fields) == ["x", "task"]
+    assert one.context_report() == other.context_report()
+    assert list(one.context_report().fields) == ["x", "task"]
 
 
-def test_insight_survives_what_a_model_reports() -> None:
+def test_context_report_survives_what_a_model_reports() -> None:
     class Report(Half):
         def report(self) -> Any:
             raise RuntimeError("nothing to say")
 
     selector = Selector(WITH, 0.5, model=Report())
     selector.tell(selector.ask(context=1), True)
-    assert selector.insight().fields == {}
-    assert "half" in str(selector.insight())
+    assert selector.context_report().fields == {}
+    assert "half" in str(selector.context_report())
 
 
 def test_a_model_that_cannot_begin_anew() -> None:
@@ -1118,5 +1120,5 @@ def test_a_model_that_cannot_begin_anew() -> None:
     for step in range(400):
         decision = selector.ask(context=step)
         selector.tell(decision, decision.kind > 0)
-    insight = selector.insight()
-    assert 0 < insight.anew == insight.failures < 40
+    context_report = selector.context_report()
+    assert 0 < context_report.anew == context_report.failures < 40

@@ -28,7 +28,7 @@ def chance(x: float, arm: int) -> float:
 
 
 def outcome(rng: random.Random, decision: Any, x: float) -> bool:
-    return decision.is_everything or (not decision.is_nothing and rng.random() < chance(x, decision.arm))
+    return decision.is_safe or (not decision.is_skip and rng.random() < chance(x, decision.arm))
 
 
 def run(selector: Selector, steps: int, rng: random.Random) -> None:
@@ -53,7 +53,7 @@ def test_what_expired_and_came_after_all_does_no_lasting_harm() -> None:
             if len(out) > (2 if late else 0):
                 selector.tell(*out.pop(0))
         assert (selector.certificate().revived > 1000) == late
-        assert selector.insight().anew == 0
+        assert selector.context_report().anew == 0
         said[late] = model_of(selector).predict({"x": 0.9})[0][1]
     assert said[False] > 0.95
     assert said[True] > 0.9
@@ -65,12 +65,12 @@ def test_a_model_that_comes_back_empty_is_not_trusted(tmp_path: Path) -> None:
 
     selector = Selector(MENU, 0.9, model=model())
     run(selector, 3000, random.Random(1))
-    assert selector.insight().trusted
+    assert selector.context_report().trusted
     selector.save(tmp_path / "selector.json")
     again = Selector.load(tmp_path / "selector.json", model=model())
-    assert not again.insight().trusted
+    assert not again.context_report().trusted
     run(again, 3000, random.Random(2))
-    assert again.insight().trusted  # earned anew
+    assert again.context_report().trusted  # earned anew
     with pytest.raises(StateError, match=r"is not the one that comes with suffice: pass it as model=\.\.\."):
         Selector.load(tmp_path / "selector.json", model="auto")
 
@@ -107,7 +107,7 @@ def test_a_table_asks_for_many(make: Any) -> None:
     decisions = selector.ask_many(3, contexts=make({"x": [0.1, 0.2, 0.3], "y": [1.0, 2.0, 3.0]}))
     assert len(decisions) == 3
     assert len(model_of(selector).features.schema.names) == 2
-    assert selector.insight().fields.keys() in ({"x", "y"}, {"0", "1"})
+    assert selector.context_report().fields.keys() in ({"x", "y"}, {"0", "1"})
 
 
 def test_too_many_fields_are_refused_before_they_cost_anything() -> None:
@@ -132,14 +132,14 @@ def test_a_run_with_contexts_compiles_its_steps_by_itself() -> None:
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-def test_the_insight_says_what_is_saved() -> None:
+def test_the_context_report_says_what_is_saved() -> None:
     stream = Tilted(tilt=3.0)
     looking = suffice.simulate(Selector(stream.menu, 0.9, model="auto"), stream, 20_000)
-    insight = looking.method.insight()
-    assert insight.saved is not None
-    assert insight.saved_error is not None
-    assert insight.saved > 2.0 * insight.saved_error > 0.0
-    assert "It saves 0." in str(insight)
+    report = looking.method.context_report()
+    assert report.saved is not None
+    assert report.saved_error is not None
+    assert report.saved > 2.0 * report.saved_error > 0.0
+    assert "It saves 0." in str(report)
     plain = suffice.simulate(Selector(stream.menu, 0.9), stream, 20_000)
     # What is banked and where trust comes late aside, it is what the plain selector pays more.
-    assert insight.saved == pytest.approx(plain.mean_cost - looking.mean_cost, abs=4.0 * insight.saved_error + 0.1)
+    assert report.saved == pytest.approx(plain.mean_cost - looking.mean_cost, abs=4.0 * report.saved_error + 0.1)

@@ -42,7 +42,7 @@ class Sizes:
     def context(self, latent: Any) -> dict[str, float]:
         return {"size": float(latent[0] if self.seen else latent[2])}
 
-    def judge(self, latent: Any, arm: int, dual: float) -> tuple[float, float]:
+    def judge(self, latent: Any, arm: int, price: float) -> tuple[float, float]:
         return float(latent[1] < self.cases()[1][int(latent[0] >= self.large), arm]), MENU.known_cost(arm) or 0.0
 
     def truth(self) -> tuple[Any, Any]:
@@ -75,7 +75,7 @@ def test_it_learns_from_what_it_sees(kind: type[Rival]) -> None:
 
 @wabbit
 def test_vowpal_wabbit_learns_from_what_it_sees() -> None:
-    price = optimum(*Sizes().truth(), TARGET).dual
+    price = optimum(*Sizes().truth(), TARGET).price
     looking, blind = (simulate(make(VowpalWabbit), Sizes(seen), 4000) for seen in (True, False))
     losses = [trace.costs[2000:].mean() - price * trace.successes[2000:].mean() for trace in (looking, blind)]
     weights, success, cost = Sizes().cases()
@@ -87,15 +87,15 @@ def test_vowpal_wabbit_learns_from_what_it_sees() -> None:
 
 @pytest.mark.parametrize("kind", ALL)
 def test_a_fixed_price_does_not_move(kind: type[Rival]) -> None:
-    shadow = optimum(*Sizes().truth(), TARGET).dual
-    assert make(kind, price="shadow").dual == pytest.approx(shadow)
+    shadow = optimum(*Sizes().truth(), TARGET).price
+    assert make(kind, price="shadow").price == pytest.approx(shadow)
     trace = simulate(make(kind, price=0.7), Sizes(), 300)
-    assert set(trace.duals.tolist()) == {0.7}
+    assert set(trace.prices.tolist()) == {0.7}
 
 
-def test_the_dual_is_projected() -> None:
+def test_the_price_is_projected() -> None:
     promise = Promise.make(TARGET)
-    price, value = Price("dual", promise, step=0.3), 0.0
+    price, value = Price("tracked", promise, step=0.3), 0.0
     for success in [0.0] * 30 + [1.0] * 200:
         price.move(success)
         value = min(max(value + 0.3 * (0.8 - success), 0.0), 1.0 / (1.0 - 0.8))
@@ -210,7 +210,7 @@ def settled(kind: type[Contextual], **more: Any) -> tuple[Any, Any]:
 def test_squarecb() -> None:
     rival, vector = settled(SquareCB, scale=3.0)
     success, cost = rival._regression.means(vector)
-    losses = (cost - rival.dual * success) / (1.0 + rival.dual)
+    losses = (cost - rival.price * success) / (1.0 + rival.price)
     best = int(losses.argmin())
     shares = [1.0 / (4 + 3.0 * math.sqrt(500) * (losses[arm] - losses[best])) for arm in range(4)]
     shares[best] = 1.0 - sum(share for arm, share in enumerate(shares) if arm != best)
@@ -311,7 +311,7 @@ def test_vowpal_wabbit_reads_contexts_as_text() -> None:
     decision = rival.ask(context={"size": 0.5, "task": "chat"})
     share = rival._waiting[decision.id][2]
     rival.tell(decision, True)
-    cost, price = MENU.known_cost(decision.arm) or 0.0, rival.dual
+    cost, price = MENU.known_cost(decision.arm) or 0.0, rival.price
     assert told[0][0] == "shared |c size:0.5 task=chat"
     label, rest = told[0][decision.arm + 1].split(" ", 1)
     assert [float(part) for part in label.split(":")] == pytest.approx([0.0, (cost - price) / (1.0 + price), share])

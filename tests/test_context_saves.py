@@ -44,4 +44,4 @@ def test_contexts_that_say_nothing_cost_nothing(task: str) -> None:
     trace = suffice.simulate(suffice.Selector(stream.menu, target, model="auto"), stream, STEPS)
     assert late(trace, best) <= 1.05
     assert trace.largest_debt <= target
-    assert trace.method.insight().followed == 0
+    assert trace.method.context_report().followed == 0

@@ -22,7 +22,7 @@ def steps(selector: Selector) -> int:
 
 
 def outcome(rng: random.Random, decision: Decision) -> bool:
-    return decision.is_everything or (not decision.is_nothing and rng.random() < 0.78)
+    return decision.is_safe or (not decision.is_skip and rng.random() < 0.78)
 
 
 def ready() -> tuple[Selector, list[Any], Menu]:

@@ -75,7 +75,7 @@ class Rows:
     def draw(self, rng: np.random.Generator, count: int) -> Any:
         return rng.random(count)
 
-    def judge(self, latent: float, arm: int, dual: float) -> tuple[float, float]:
+    def judge(self, latent: float, arm: int, price: float) -> tuple[float, float]:
         return (0.0, float(latent < 0.5), 1.0)[arm], (0.0, 0.5, 1.0)[arm]
 
     def context(self, latent: float) -> Any:

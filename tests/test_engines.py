@@ -139,7 +139,7 @@ class Sides(RuleBasedStateMachine):
         self.open += [list(pair) for pair in zip(*found, strict=True) if pair[0].id >= 0]
 
     def outcome(self, pair: list[Decision]) -> tuple[float, float | None]:
-        success = 1.0 if pair[0].is_everything else 0.0 if pair[0].is_nothing else self.rng.choice([0.0, 1.0, 1.0, 0.5])
+        success = 1.0 if pair[0].is_safe else 0.0 if pair[0].is_skip else self.rng.choice([0.0, 1.0, 1.0, 0.5])
         cost = None if self.menu.known_cost(pair[0].arm) is not None else self.rng.random()
         return success, cost
 
@@ -267,7 +267,7 @@ class Sides(RuleBasedStateMachine):
         assert (type(one._engine), type(other._engine)) == (Plain, Compiled)
         assert said(one) == said(other)
         assert one.pending == other.pending == len(one.state()["outstanding"])
-        assert (one.told, one.cost, one.dual, one.debt) == (other.told, other.cost, other.dual, other.debt)
+        assert (one.told, one.cost, one.price, one.debt) == (other.told, other.cost, other.price, other.debt)
         assert list(one.groups) == list(other.groups)
         certificates = [selector.certificate() for selector in self.sides]
         assert certificates[0] == certificates[1]
@@ -316,7 +316,7 @@ class Scene:
         self.late = selector.ask()
         for _ in range(SLOTS - 3):
             decision = selector.ask()
-            selector.tell(decision, decision.is_everything)
+            selector.tell(decision, decision.is_safe)
         selector.expire(self.expired)
         # Its slot was needed by this one, whose own is not.
         self.last = selector.ask(group="a")

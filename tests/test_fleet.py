@@ -49,7 +49,7 @@ def test_the_same_arms_as_single_selectors(menu: Menu, bounds: str, settings: di
             singles[one].expire(out.pop(one))
     assert fleet.told.tolist() == [single.told for single in singles]
     assert fleet.debts == pytest.approx([single.debt for single in singles])
-    assert fleet.duals == pytest.approx([single.dual for single in singles])
+    assert fleet.prices == pytest.approx([single.price for single in singles])
     assert fleet.pending == len(out)
     for one in range(size):
         mine, theirs = fleet.certificate(one), singles[one].certificate()
@@ -178,7 +178,7 @@ def test_the_promise_in_the_file_is_the_one_that_is_kept(tmp_path: Path) -> None
     again = Fleet.load(path)
     assert np.array_equal(again._rows.accounts, fleet._rows.accounts)
     assert np.array_equal(again._rows.pricings, fleet._rows.pricings)
-    assert again.duals.tolist() == fleet.duals.tolist()
+    assert again.prices.tolist() == fleet.prices.tolist()
 
 
 @pytest.mark.parametrize("call", ["ask", "tell", "expire"])

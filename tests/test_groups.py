@@ -263,7 +263,7 @@ def test_a_thousand_groups_each_keep_their_promise(model: str | None) -> None:
     assert "in each of 1,000 groups" in str(total)
     assert sum(row.plays for row in selector.arms()) == 6000
     if model:
-        assert selector.insight().followed > 0
+        assert selector.context_report().followed > 0
 
 
 @pytest.mark.parametrize("model", [None, "auto"])
@@ -300,7 +300,7 @@ def test_groups_learn_from_each_other() -> None:
 def hint(selector: Selector, group: str | None) -> float:
     """The hint of the right price, as of the next ask."""
     if group is not None:
-        assert selector.groups[group].dual == selector.groups[group].dual  # who looks takes over the hint of all
+        assert selector.groups[group].price == selector.groups[group].price  # who looks takes over the hint of all
     names = [one["name"] for one in selector.state()["accounts"]]
     found: float = selector.state()["accounts"][names.index(group)]["hints"][0]
     return found
@@ -334,13 +334,13 @@ def test_a_price_of_one_is_not_charged_to_another() -> None:
         decision = selector.ask(context={"x": step / 60})
         selector.tell(decision, decision.kind > 0)
     own = selector._engine.pricing(0).now
-    assert own == pytest.approx(min(selector.dual, 1.0 / 0.3))
+    assert own == pytest.approx(min(selector.price, 1.0 / 0.3))
     for step in range(40):
         decision = selector.ask(context={"x": step / 60}, group="other")
         selector.tell(decision, True)
         assert selector._engine.pricing(0).now == own
     group = selector.groups["other"]
-    assert selector._engine.pricing(1).now == pytest.approx(max(0.0, group.dual)) != own
+    assert selector._engine.pricing(1).now == pytest.approx(max(0.0, group.price)) != own
 
 
 # --- names and ids
@@ -506,7 +506,7 @@ def test_a_success_of_nothing_is_no_failure_of_everything() -> None:
     selector = Selector(menu, 0.7)
     for place in range(100):
         decision = selector.ask(group="good")
-        selector.tell(decision, place % 50 > 0 if decision.is_everything else True)
+        selector.tell(decision, place % 50 > 0 if decision.is_safe else True)
         other = selector.ask(group="odd")
         selector.tell(other, True)
     total = selector.certificate()
@@ -561,14 +561,14 @@ def test_groups_do_not_take_each_others_contexts() -> None:
     for _ in range(SLOTS):
         decision = selector.ask(context={"x": 0.5}, group="other")
         selector.tell(decision, decision.kind > 0 or (decision.kind == 0 and rng.random() < 0.9))
-    before = selector.insight().followed
+    before = selector.context_report().followed
     selector.state()
     assert noted(selector) == kept
     for decision in out:
         selector.tell(decision, True)
     assert not noted(selector)
     assert not unfair(selector)
-    assert selector.insight().followed > before
+    assert selector.context_report().followed > before
 
 
 def test_a_model_hears_of_each_outcome_with_its_own_context() -> None:
@@ -637,7 +637,7 @@ def test_a_copy_goes_on_like_the_original(how: str, model: str | None) -> None:
         context = {"x": rng.random(), "task": "a"} if model else None
         decisions = [one.ask(group=name, context=context) for one in (selector, other)]
         assert decisions[0][:2] == decisions[1][:2]
-        assert decisions[0].dual == decisions[1].dual
+        assert decisions[0].price == decisions[1].price
         with pytest.raises(suffice.ForeignDecision):
             other.tell(decisions[0], True)
         success = decisions[0].kind > 0 or (decisions[0].kind == 0 and rng.random() < 0.7)

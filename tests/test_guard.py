@@ -42,7 +42,7 @@ class Coins:
     def draw(self, rng: np.random.Generator, steps: int, start: int = 0) -> Floats:
         return rng.random((steps, 8))
 
-    def judge(self, latent: Any, arm: int, dual: float) -> tuple[float, float]:
+    def judge(self, latent: Any, arm: int, price: float) -> tuple[float, float]:
         return float(latent[arm] < self.chances[arm]), float(self.costs[arm])
 
     def truth(self) -> tuple[Floats, Floats]:
@@ -107,7 +107,7 @@ def gap_of(selector: Selector) -> float:
 def naive_charge(selector: Selector, arm: int, success: float, cost: float | None) -> float:
     """What this outcome adds to the gap, from what anyone can see before it is told."""
     menu, cap = selector.menu, float(selector._promise.cap)
-    price = min(max(selector.dual, 0.0), cap)
+    price = min(max(selector.price, 0.0), cap)
     if (arm == menu.arms - 1 and price >= cap) or (menu.has_nothing and arm == 0 and price <= 0):
         return 0.0
     rows = selector.arms()
@@ -142,12 +142,12 @@ def test_the_gap_is_what_a_trace_adds_up_to(menu: Menu, guard: float, late: bool
         one = ours.ask()
         echo.arm = one.arm
         other = own.ask()
-        assert (one.arm, one.dual) == (other.arm, other.dual), f"step {step}"
+        assert (one.arm, one.price) == (other.arm, other.price), f"step {step}"
         out.append((one, other))
         while len(out) > (4 if late and step % 100 > 30 else 0):
             first, second = out.pop(int(rng.integers(len(out))))
             share = first.arm / (menu.arms - 1)
-            success = first.is_everything or (not first.is_nothing and rng.random() < share**0.5)
+            success = first.is_safe or (not first.is_skip and rng.random() < share**0.5)
             cost = None if menu.costs is not None else share * float(rng.random())
             lost = late and step % 41 == 0
             naive += naive_charge(ours, first.arm, 0.0 if lost else success, None if lost else cost)
@@ -188,7 +188,7 @@ def test_without_a_guard_it_is_always_followed(seed: int, target: float, luck: f
         asked += between(own)
         for selector in (own, ours):
             decision = selector.ask()
-            selector.tell(decision, bool(decision.is_everything or (not decision.is_nothing and rng.random() < luck)))
+            selector.tell(decision, bool(decision.is_safe or (not decision.is_skip and rng.random() < luck)))
             assert follows(selector.learner.head)
     assert counted.asked == asked > 0
 
@@ -213,10 +213,10 @@ def test_a_guard_that_binds_leaves_the_optimist(seed: int, target: float, name: 
     selectors = [Selector.from_state(spent), beyond, plain]
     for _ in range(200):
         decisions = [selector.ask() for selector in selectors]
-        assert len({(decision.arm, decision.dual) for decision in decisions}) == 1
+        assert len({(decision.arm, decision.price) for decision in decisions}) == 1
         arm = decisions[0].arm
         share = (arm / (menu.arms - 1)) ** luck
-        success = bool(decisions[0].is_everything or (not decisions[0].is_nothing and rng.random() < share))
+        success = bool(decisions[0].is_safe or (not decisions[0].is_skip and rng.random() < share))
         cost = None if menu.costs is not None else 0.5 * share
         for selector, decision in zip(selectors, decisions, strict=True):
             selector.tell(decision, success, cost)
@@ -230,7 +230,7 @@ def test_a_tiny_guard_leaves_the_optimist_whenever_the_gap_is_open(name: str) ->
     rng = np.random.default_rng(1)
     forced = 0
     for _ in range(800):
-        price = selector.dual
+        price = selector.price
         if between(selector) and gap_of(selector) > 1e-6:
             forced += 1
             wanted = selector.learner.optimistic(price, None)
@@ -256,7 +256,7 @@ class Hostile:
         self.success, self.cost = stream.truth()
         best = optimum(self.success, self.cost, target)
         self.best = int(np.argmax(best.weights))
-        self.worst = int(np.argmax(self.cost - best.dual * self.success))
+        self.worst = int(np.argmax(self.cost - best.price * self.success))
         self.rng = np.random.default_rng(0)
         self.calls = 0
 
@@ -365,13 +365,13 @@ def endure(stream: Any, chooser: Hostile, kappa: float | None, steps: int, seed:
     fair = 0
     for latent in stream.draw(np.random.default_rng(seed), steps):
         chooser.latent, calls = latent, chooser.calls
-        price = min(max(selector.dual, 0.0), cap)
+        price = min(max(selector.price, 0.0), cap)
         _, _, _, _, upper, lower = learner.columns()
         worth = lower - price * upper
         before = gap_of(selector)
         trusted = follows(learner.head)
         decision = selector.ask()
-        told, paid = stream.judge(latent, decision.arm, decision.dual)
+        told, paid = stream.judge(latent, decision.arm, decision.price)
         short += price * float(best.weights[support] @ np.maximum(success[support] - upper[support], 0.0))
         selector.tell(decision, told)
         assert selector.debt <= TARGET
@@ -389,7 +389,7 @@ def endure(stream: Any, chooser: Hostile, kappa: float | None, steps: int, seed:
         assert learner._inner.head.epoch_end >= selector.told  # of the epoch that is now, followed or not
         fair += learner._blind or not asked
         assert learner._inner.columns()[0].sum() == fair  # what it was asked for is no evidence, also if it failed
-    return regret, regret + best.dual * selector.debt
+    return regret, regret + best.price * selector.debt
 
 
 @pytest.mark.parametrize("stream", STREAMS.values(), ids=STREAMS.keys())
@@ -420,13 +420,13 @@ def test_everything_is_charged_where_a_success_is_worth_nothing() -> None:
     """Above the lower rail the price may be 0; whoever plays everything there must not do so for free, or for ever."""
     stream = Coins()
     selector = Selector(stream.menu, TARGET, chooser=Dearest(stream), slack=500, guard=None)
-    while selector.dual > 0.0:
+    while selector.price > 0.0:
         selector.tell(selector.ask(), True)
     before = gap_of(selector)
     assert between(selector)
     for _ in range(20):
         decision = selector.ask()
-        assert decision.is_everything
+        assert decision.is_safe
         selector.tell(decision, True)
     assert gap_of(selector) == pytest.approx(before + 20.0)
 
@@ -558,7 +558,7 @@ def attacked(way: int, kappa: float | None, blind: bool, steps: int) -> float:
     assert certificate.told == steps
     assert certificate.debt <= TARGET
     best = optimum(stream.chances, stream.costs, TARGET)
-    return float(plays @ (stream.costs - best.dual * stream.chances) - steps * (best.cost - best.dual * TARGET))
+    return float(plays @ (stream.costs - best.price * stream.chances) - steps * (best.cost - best.price * TARGET))
 
 
 @needs_compiler

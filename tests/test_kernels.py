@@ -221,7 +221,7 @@ def test_compiled_uncompiled_and_objects_play_the_same_arms(menu: Menu, kind: st
         if step == 900:
             contestants = [copy.deepcopy(selector) for selector in contestants]
         decisions = [selector.ask() for selector in contestants]
-        assert len({(decision.arm, decision.dual) for decision in decisions}) == 1, f"step {step}"
+        assert len({(decision.arm, decision.price) for decision in decisions}) == 1, f"step {step}"
         out.append(decisions)
         while len(out) > (0 if step % 300 < 200 else 4):
             late = out.pop(int(rng.integers(len(out))))
@@ -242,7 +242,7 @@ def test_without_the_compiler_the_same_arms() -> None:
     code = (
         "import random, suffice; random.seed(3); s = suffice.Selector(suffice.Menu.intervals(step=0.1), 0.8)\n"
         "for _ in range(800):\n    d = s.ask(); s.tell(d, random.random() < 0.2 + 0.8 * s.menu.known_cost(d.arm)); "
-        "print(d.arm, d.dual)"
+        "print(d.arm, d.price)"
     )
     runs = [
         subprocess.run(
@@ -328,7 +328,7 @@ def test_a_compiled_selector_goes_on_where_there_is_no_compiler(monkeypatch: pyt
     assert isinstance(plain._engine, Plain)
     for _ in range(300):
         one, other = selector.ask(), plain.ask()
-        assert (one.arm, one.dual) == (other.arm, other.dual)
+        assert (one.arm, one.price) == (other.arm, other.price)
         success = bool(rng.random() < 0.3 + 0.7 * (menu.known_cost(one.arm) or 0))
         selector.tell(one, success)
         plain.tell(other, success)

@@ -131,7 +131,7 @@ def impostor(menu: Menu, target: float, horizon: int, scale: float) -> Any:
         ("intervals", "validity", {"horizons": [1000, 10_000]}),
     ],
 )
-def test_a_projected_dual_under_the_name_of_the_boundary_method_turns_the_verdict(
+def test_a_projected_price_under_the_name_of_the_boundary_method_turns_the_verdict(
     name: str, claim: str, changes: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _, honest = run(EXPERIMENTS[name], **changes)
@@ -154,7 +154,7 @@ def test_a_controller_that_is_clipped_breaks_the_identity(monkeypatch: pytest.Mo
 
     def clipped(*arguments: Any) -> Any:
         trace = suffice.simulate(*arguments)
-        np.clip(trace.duals, 0.3, 0.35, out=trace.duals)
+        np.clip(trace.prices, 0.3, 0.35, out=trace.prices)
         return trace
 
     monkeypatch.setattr(module, "simulate", clipped)

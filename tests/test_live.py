@@ -113,7 +113,7 @@ def test_outcomes_of_rides_are_late_overdue_or_lost() -> None:
     assert set(waits.values()) - set(usual) == {world.overdue[1]}
     assert 10 < player.lost < 200
     for decision in watched.asked[:3900]:
-        if decision.is_everything:  # which reports by itself
+        if decision.is_safe:  # which reports by itself
             assert waits[decision.id] <= latest
     certificate = watched.selector.certificate()
     assert certificate.expired >= player.lost - 100

@@ -317,8 +317,8 @@ def test_decisions_that_come_back_late_do_no_harm_to_a_reset(compiled: bool) -> 
     for round_ in range(12):
         for _ in range(120):
             decision = selector.ask()
-            if decision.is_everything or decision.is_nothing:
-                selector.tell(decision, decision.is_everything)
+            if decision.is_safe or decision.is_skip:
+                selector.tell(decision, decision.is_safe)
             elif round_ % 2 == 0:
                 selector.expire(decision)
                 late.append(decision)
@@ -477,7 +477,7 @@ def test_a_shift_is_noticed_and_learning_begins_anew(
 def test_no_memory_touches_the_promise(
     menu: Menu, memory: str, chooser: str, target: Any, plan: str, compiled: bool, seed: int
 ) -> None:
-    """Shifts, attacks that see the dual, outcomes that come late, reloading: an independent count at every outcome."""
+    """Shifts, attacks that see the price, outcomes that come late, reloading: an independent count at every outcome."""
     rng = np.random.default_rng(seed)
     goal = promised(target)
     with uncompiled(not compiled):
@@ -485,12 +485,12 @@ def test_no_memory_touches_the_promise(
         successes, late = Fraction(0), []
         for step in range(400):
             decision = selector.ask()
-            kind = plan != "fail" and (decision.dual >= 1.0) == (plan == "hover")
+            kind = plan != "fail" and (decision.price >= 1.0) == (plan == "hover")
             if plan in ("shifts", "late"):
                 kind = bool(rng.random() < (0.98, 0.02)[step // 130 % 2])
-            success = decision.is_everything or (kind and not decision.is_nothing)
+            success = decision.is_safe or (kind and not decision.is_skip)
             told = step + 1
-            if plan == "late" and not decision.is_everything and rng.random() < 0.2:
+            if plan == "late" and not decision.is_safe and rng.random() < 0.2:
                 selector.expire(decision)
                 late.append((decision, success))
             else:
@@ -518,7 +518,7 @@ def test_a_reset_changes_neither_counts_nor_debt(compiled: bool, chooser: str) -
     told, successes, resets, noted = 0, 0, 0, 0
     for step in range(1200):
         decision = selector.ask()
-        success = decision.is_everything or (not decision.is_nothing and step < 600)
+        success = decision.is_safe or (not decision.is_skip and step < 600)
         selector.tell(decision, success)
         told, successes = told + 1, successes + success
         counted = selector.learner.head.memory_count
@@ -572,10 +572,10 @@ def played(selector: Selector, seed: int, count: int, cuts: tuple[int, ...] = ()
             selector = (again or Selector.from_state)(json.loads(json.dumps(selector.state())))
         decision = selector.ask()
         chance = truths[step * 3 // count][decision.arm]
-        success = decision.is_everything or (not decision.is_nothing and bool(rng.random() < chance))
+        success = decision.is_safe or (not decision.is_skip and bool(rng.random() < chance))
         cost = float(rng.choice([0.25, 0.5])) if menu.costs is None else None
         selector.tell(decision, success, cost)
-        found.append((decision.arm, decision.dual))
+        found.append((decision.arm, decision.price))
     state = selector.state()
     return [*found, {"learner": state["learner"], "hints": [one["hints"] for one in state["accounts"]]}]
 
@@ -618,7 +618,7 @@ def busy(memory: str, menu: Menu = CHAIN) -> Any:
     rng = np.random.default_rng(0)
     for _ in range(600):
         decision = selector.ask()
-        success = decision.is_everything or (not decision.is_nothing and bool(rng.random() < 0.85))
+        success = decision.is_safe or (not decision.is_skip and bool(rng.random() < 0.85))
         selector.tell(decision, success, 0.3 if menu.costs is None else None)
     return json.loads(json.dumps(selector.state()))
 
@@ -740,7 +740,7 @@ def test_whatever_is_read_is_refused_or_works(data: Any, memory: str) -> None:
         return
     for step in range(200):
         decision = selector.ask()
-        selector.tell(decision, decision.is_everything or (not decision.is_nothing and step % 3 > 0))
+        selector.tell(decision, decision.is_safe or (not decision.is_skip and step % 3 > 0))
         assert selector.debt <= 0.8
     assert selector._warning is None  # learning did not fall over
     Selector.from_state(json.loads(json.dumps(selector.state())))
@@ -838,7 +838,7 @@ def test_the_shortest_spans_work(memory: str, compiled: bool) -> None:
     rng = np.random.default_rng(2)
     for _ in range(300):
         decision = selector.ask()
-        selector.tell(decision, decision.is_everything or (not decision.is_nothing and bool(rng.random() < 0.8)))
+        selector.tell(decision, decision.is_safe or (not decision.is_skip and bool(rng.random() < 0.8)))
         plays = selector.learner.columns()[0][INTERVALS.interior]
         assert plays.sum() <= 1.5 * int(memory.split()[1]) + 2
     assert selector.certificate().holds

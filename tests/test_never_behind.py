@@ -179,13 +179,13 @@ class Attack(RuleBasedStateMachine):
             self.settle(decision.id, wish)
 
     @rule(count=st.integers(1, 40), towards=st.booleans())
-    def play_against_the_dual(self, count: int, towards: bool) -> None:
-        """An adversary that sees the dual and pushes it up, or always against where it is."""
+    def play_against_the_price(self, count: int, towards: bool) -> None:
+        """An adversary that sees the price and pushes it up, or always against where it is."""
         for _ in range(count):
             self.age()
             decision = self.selector.ask()
             self.note(decision)
-            high = decision.dual > 0.5 / (1 - float(self.book.target))
+            high = decision.price > 0.5 / (1 - float(self.book.target))
             self.settle(decision.id, 0.0 if high == towards else 1.0)
 
     @rule(available=st.lists(st.integers(0, 7), max_size=3), audit=st.booleans())
@@ -290,14 +290,14 @@ TestLongAttack = pytest.mark.long(LongAttack.TestCase)
 # --- long prompt runs, where D = 1 and the promise is at its sharpest
 
 
-def spiteful(rng: np.random.Generator, name: str, step: int, dual: float, cap: float) -> float:
-    """Adversaries that see the dual."""
+def spiteful(rng: np.random.Generator, name: str, step: int, price: float, cap: float) -> float:
+    """Adversaries that see the price."""
     return {
         "always fails": 0.0,
         "always succeeds": 1.0,
-        "fails when dear": float(dual < cap / 2),
-        "fails when cheap": float(dual > cap / 2),
-        "near the top": float(dual < 0.95 * cap),
+        "fails when dear": float(price < cap / 2),
+        "fails when cheap": float(price > cap / 2),
+        "near the top": float(price < 0.95 * cap),
         "coin": float(rng.random() < 0.5),
         "fractions": float(rng.random()),
         "blocks": float(step // 300 % 2),
@@ -340,7 +340,7 @@ def test_never_behind_on_long_runs(
     for step in range(1500):
         decision = selector.ask()
         kind = {"all": EVERYTHING, "none": NOTHING}.get(decision.option, OTHER)
-        wish = spiteful(rng, adversary, step, decision.dual, menu.max_cost / (1 - float(phi)))
+        wish = spiteful(rng, adversary, step, decision.price, menu.max_cost / (1 - float(phi)))
         success = {EVERYTHING: 1.0, NOTHING: 0.0}.get(kind, wish)
         book.ask(decision.id, kind)
         selector.tell(decision, success)
@@ -361,7 +361,7 @@ def test_the_threshold_is_never_behind(adversary: str, target: float, start: Any
         decision = selector.ask()
         assert 2 <= decision.option <= 12
         kind = {12.0: EVERYTHING, 2.0: NOTHING}.get(decision.option, OTHER)
-        wish = spiteful(rng, adversary, step, decision.dual, 10.0)
+        wish = spiteful(rng, adversary, step, decision.price, 10.0)
         success = {EVERYTHING: 1.0, NOTHING: 0.0}.get(kind, wish)
         book.ask(decision.id, kind)
         selector.tell(decision, success)

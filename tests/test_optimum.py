@@ -63,10 +63,10 @@ def test_equals_highs(block: int) -> None:
         assert weights @ success >= target - 1e-12
         assert weights @ cost == pytest.approx(result.cost, abs=1e-12 * scale)
         # Weak duality proves optimality without trusting HiGHS: no arm is better at the shadow price.
-        for dual in (result.dual, result.dual_ahead):
-            assert dual >= 0
-            assert (cost - dual * success).min() + dual * target == pytest.approx(
-                result.cost, abs=1e-9 * (scale + dual)
+        for price in (result.price, result.price_ahead):
+            assert price >= 0
+            assert (cost - price * success).min() + price * target == pytest.approx(
+                result.cost, abs=1e-9 * (scale + price)
             )
     assert 0 < infeasible < 300
 
@@ -77,7 +77,7 @@ def test_a_million_arms() -> None:
     cost = success**3 + 0.01 * rng.random(success.size)
     success[0], cost[0], success[-1], cost[-1] = 0.0, 0.0, 1.0, 1.1
     result = optimum(success, cost, 0.8)
-    assert (cost - result.dual * success).min() + result.dual * 0.8 == pytest.approx(result.cost, abs=1e-12)
+    assert (cost - result.price * success).min() + result.price * 0.8 == pytest.approx(result.cost, abs=1e-12)
     assert (result.weights > 0).sum() <= 2
 
 
@@ -90,8 +90,8 @@ def test_a_long_curved_hull() -> None:
 
 def test_shadow_prices_at_a_kink() -> None:
     result = optimum([0, 0.5, 1], [0, 0.1, 1], 0.5)
-    assert (result.cost, result.dual_ahead, result.dual) == (0.1, 0.2, 1.8)
-    assert optimum([0.5, 0.9], [0.1, 0.1], 0.4).dual == 0.0
+    assert (result.cost, result.price_ahead, result.price) == (0.1, 0.2, 1.8)
+    assert optimum([0.5, 0.9], [0.1, 0.1], 0.4).price == 0.0
 
 
 def test_no_nothing_and_exact_target() -> None:
@@ -157,10 +157,10 @@ def test_contexts_equal_highs(drawn: Contexts) -> None:
     assert weights @ (mix * success).sum(axis=1) >= target - 1e-11
     assert weights @ (mix * cost).sum(axis=1) == pytest.approx(result.cost, abs=1e-12 * scale)
     # At the shadow price no context has a better arm, which proves it without HiGHS.
-    assert result.dual >= result.dual_ahead >= 0
-    for dual in (result.dual, result.dual_ahead):
-        priced = weights @ (cost - dual * success).min(axis=1) + dual * target
-        assert priced == pytest.approx(result.cost, abs=1e-9 * (scale + dual))
+    assert result.price >= result.price_ahead >= 0
+    for price in (result.price, result.price_ahead):
+        priced = weights @ (cost - price * success).min(axis=1) + price * target
+        assert priced == pytest.approx(result.cost, abs=1e-9 * (scale + price))
 
 
 @settings(max_examples=150, deadline=None)
@@ -176,7 +176,7 @@ def test_contexts_that_do_not_matter(drawn: Contexts) -> None:
         scale = max(1e-6, float(np.abs(cost).max()))
         for result in (alone, alike):
             assert result.cost == pytest.approx(plain.cost, abs=1e-9 * scale)
-            assert (result.dual, result.dual_ahead) == pytest.approx((plain.dual, plain.dual_ahead), rel=1e-6)
+            assert (result.price, result.price_ahead) == pytest.approx((plain.price, plain.price_ahead), rel=1e-6)
     pooled = np.minimum(weights @ success, 1.0), weights @ cost
     if pooled[0].max() >= target:
         told = contextual_optimum(weights, success, cost, target).cost
@@ -188,10 +188,10 @@ def test_shadow_prices_of_contexts_at_kinks() -> None:
     success, cost = np.array([[0, 0.5, 1], [0, 0, 1]]), np.array([[0, 0.1, 1], [0, 0, 1]])
     found = [contextual_optimum([0.5, 0.5], success, cost, target) for target in (0, 0.25, 0.5, 0.75, 1)]
     assert [result.cost for result in found] == pytest.approx([0, 0.05, 0.3, 0.55, 1])
-    assert [result.dual_ahead for result in found] == pytest.approx([0, 0.2, 1, 1, 1.8])
-    assert [result.dual for result in found] == pytest.approx([0.2, 1, 1, 1.8, 1.8])
+    assert [result.price_ahead for result in found] == pytest.approx([0, 0.2, 1, 1, 1.8])
+    assert [result.price for result in found] == pytest.approx([0.2, 1, 1, 1.8, 1.8])
     free = contextual_optimum([0.5, 0.5], [[0.9, 1.0], [0.7, 1.0]], [[0.0, 1.0]] * 2, 0.7)
-    assert (free.cost, free.dual, free.dual_ahead) == (0, 0, 0)
+    assert (free.cost, free.price, free.price_ahead) == (0, 0, 0)
 
 
 def test_many_contexts() -> None:
@@ -200,7 +200,9 @@ def test_many_contexts() -> None:
     cost = np.sort(rng.random((20_000, 9)), axis=1)
     success[:, -1] = 1.0
     result = contextual_optimum(np.full(20_000, 1 / 20_000), success, cost, 0.9)
-    assert (cost - result.dual * success).min(axis=1).mean() + result.dual * 0.9 == pytest.approx(result.cost, abs=1e-9)
+    assert (cost - result.price * success).min(axis=1).mean() + result.price * 0.9 == pytest.approx(
+        result.cost, abs=1e-9
+    )
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ TYPE = """(box, text) => {
     box.dispatchEvent(new Event("input", { bubbles: true }));
   }
 }"""
-CHARTS = ("chart-rate", "chart-debt", "chart-cost", "chart-dual", "chart-shares")
+CHARTS = ("chart-rate", "chart-debt", "chart-cost", "chart-price", "chart-shares")
 SAID = {
     "waiting": "Waiting",
     "kept": "Kept",

@@ -62,9 +62,9 @@ def test_stretches_that_fail_do_not_flatten_the_rate(asked: Callable[..., Any]) 
 
 def test_the_price_now_is_the_one_of_now(asked: Callable[..., Any]) -> None:
     """The last outcome's is older: it was everything then, and need not be any more."""
-    draw = """(drawings, dual, bins) => drawings.dual(
-      {known: {dual, cap: 100}, ends: {nothing: null}, fine: bins, told: 1}).summary"""
-    bins = [stretch(0, 1.0, dual=100.0)]
+    draw = """(drawings, price, bins) => drawings.price(
+      {known: {price, cap: 100}, ends: {nothing: null}, fine: bins, told: 1}).summary"""
+    bins = [stretch(0, 1.0, price=100.0)]
     scale = "the scale runs from cheapest option (0) to everything (100)."
     assert asked("charts/drawings.js", draw, 97.0, bins) == f"A success is worth 97 now; {scale}"
     assert asked("charts/drawings.js", draw, None, bins) == f"T{scale[1:]}"

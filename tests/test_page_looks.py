@@ -51,7 +51,7 @@ def settle(visitor: Visitor, route: str) -> Page:
         expect(visitor.test("certificate")).to_contain_text("succeeded")
         if LONG in route:
             expect(visitor.test("groups")).to_contain_text(LONG)
-            expect(visitor.test("insight")).to_be_visible()
+            expect(visitor.test("context_report")).to_be_visible()
         else:
             visitor.test("advice").first.wait_for()
     elif route == "":
@@ -122,7 +122,7 @@ def test_nothing_moves_where_that_is_not_wanted(visit: Visit, crowded: Site) -> 
 def test_charts_say_in_words_what_they_show(visit: Visit, crowded: Site) -> None:
     visitor = visit(crowded)
     page = settle(visitor, f"selectors/{LONG}")
-    for chart in ("chart-rate", "chart-debt", "chart-cost", "chart-dual", "chart-shares"):
+    for chart in ("chart-rate", "chart-debt", "chart-cost", "chart-price", "chart-shares"):
         box = visitor.test(chart)
         name = box.evaluate(
             """(box) => [box, ...box.querySelectorAll("*")].map((one) => one.getAttribute("aria-label")

@@ -21,7 +21,7 @@ def compare(method: suffice.Selector | Projected, naive: NaivePaper, horizon: in
     for t in range(horizon):
         decision = method.ask()
         assert decision.arm == naive.choose(), f"step {t}"
-        assert decision.dual == pytest.approx(naive.dual(), abs=1e-12)
+        assert decision.price == pytest.approx(naive.price(), abs=1e-12)
         success, cost = judge(t, decision.arm)
         naive.observe(decision.arm, success, cost)
         method.tell(decision, success, cost)
@@ -66,7 +66,7 @@ def test_same_arm_in_the_three_arm_trap(projected: bool) -> None:
     outage = np.array(arms[stream.first : stream.last])
     if projected:
         assert not (outage == 2).any()  # the lemma: everything is never played, so nothing succeeds
-        assert method.dual == pytest.approx(0.0) or method.debt > 200
+        assert method.price == pytest.approx(0.0) or method.debt > 200
     else:
         assert (outage == 2).sum() > 200
         assert -0.5 < method.debt <= 2 / 0.05 + 0.5

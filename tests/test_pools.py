@@ -378,6 +378,6 @@ def test_a_selector_uses_them_by_name_and_by_itself() -> None:
         for _ in range(400):
             one, other = auto.ask(), named.ask()
             assert one.arm == other.arm
-            success = one.is_everything or (not one.is_nothing and bool(rng.random() < 0.6))
+            success = one.is_safe or (not one.is_skip and bool(rng.random() < 0.6))
             auto.tell(one, success)
             named.tell(other, success)

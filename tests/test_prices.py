@@ -63,10 +63,10 @@ def test_the_price_is_the_curve_around_the_hint(menu: Menu, slack: float | None,
     assert selector.prices == "curve"
     seen = set()
     for step in range(1500):
-        assert selector.dual == pytest.approx(naive.price(), rel=1e-9, abs=1e-9), step
+        assert selector.price == pytest.approx(naive.price(), rel=1e-9, abs=1e-9), step
         decision = selector.ask()
-        assert decision.dual == pytest.approx(naive.price(), rel=1e-9, abs=1e-9)
-        success = decision.is_everything or (not decision.is_nothing and bool(rng.random() < 0.88))
+        assert decision.price == pytest.approx(naive.price(), rel=1e-9, abs=1e-9)
+        success = decision.is_safe or (not decision.is_skip and bool(rng.random() < 0.88))
         selector.tell(decision, success)
         naive.tell(success)
         seen.add(round(naive.hint, 9))
@@ -124,7 +124,7 @@ def test_a_hint_that_lies_cannot_break_the_promise() -> None:
             pricing.hint = float(rng.choice([0.0, 1e9, -1e9, 5.0, 1e-300, math.nan, math.inf]))
             selector._engine.put_pricing(0, pricing)
         decision = selector.ask()
-        selector.tell(decision, decision.is_everything or (not decision.is_nothing and bool(rng.random() < 0.5)))
+        selector.tell(decision, decision.is_safe or (not decision.is_skip and bool(rng.random() < 0.5)))
         assert selector.debt <= 0.8
     assert selector.certificate().holds
     assert selector.certificate().sound
@@ -141,7 +141,7 @@ def test_straight_where_the_paper_is_meant() -> None:
         Selector(MENU, 0.8, prices="curve", step=0.1)
     straight = Selector(MENU, 0.8, prices="straight")
     straight.tell(straight.ask(), True)
-    assert straight.dual == pytest.approx(5.0 * (1 - 0.2))
+    assert straight.price == pytest.approx(5.0 * (1 - 0.2))
     assert Selector.from_state(straight.state()).prices == "straight"
 
 
@@ -158,23 +158,23 @@ def test_a_fleet_has_the_prices_of_single_selectors(tmp_path: Any) -> None:
     fleet, single = Fleet(LARGE, 0.8, 2), Selector(LARGE, 0.8)
     rng = np.random.default_rng(4)
     for step in range(400):
-        assert fleet.duals[1] == pytest.approx(single.dual)
+        assert fleet.prices[1] == pytest.approx(single.price)
         arm, decision = int(fleet.ask([1])[0]), single.ask()
         assert arm == decision.arm
-        success = decision.is_everything or (not decision.is_nothing and bool(rng.random() < 0.8))
+        success = decision.is_safe or (not decision.is_skip and bool(rng.random() < 0.8))
         fleet.tell([1], [float(success)])
         single.tell(decision, success)
         if step == 200:
             fleet.save(tmp_path / "fleet.npz")
             fleet = Fleet.load(tmp_path / "fleet.npz")
-    assert fleet.duals[0] == 5.0  # the cap, where nothing was told
-    assert fleet.duals[1] not in (0.0, 5.0)
+    assert fleet.prices[0] == 5.0  # the cap, where nothing was told
+    assert fleet.prices[1] not in (0.0, 5.0)
 
 
 @pytest.mark.parametrize(
     ("stream", "target"), [(LabelRanks.cifar100(), 0.9), (Apis("YELP"), 0.9)], ids=["ranks", "yelp"]
 )
-def test_it_is_cheaper_than_the_straight_dual(stream: Any, target: float) -> None:
+def test_it_is_cheaper_than_the_straight_price(stream: Any, target: float) -> None:
     """Paired runs: shadow-priced regret at T = 100,000, means of three seeds."""
     success, cost = stream.truth()
     best = optimum(success, cost, target)
@@ -184,7 +184,7 @@ def test_it_is_cheaper_than_the_straight_dual(stream: Any, target: float) -> Non
             summarize(Selector(stream.menu, target, bounds="half-log", prices=prices), stream, 100_000, seed)
             for seed in range(3)
         ]
-        priced = [(run.cost - best.cost * run.steps) + best.dual_ahead * run.debt for run in found]
+        priced = [(run.cost - best.cost * run.steps) + best.price_ahead * run.debt for run in found]
         regrets[prices] = float(np.mean(priced))
         assert max(run.largest_debt for run in found) <= target
     assert regrets["curve"] < 0.7 * regrets["straight"]

@@ -117,7 +117,7 @@ def pricing_of(promise: Promise) -> Pricing:
     return Pricing(cap=promise.cap, start=promise.start, step=promise.step or 0.0, slack=promise.slack or 0.0)
 
 
-def dual(promise: Promise, account: Account) -> float:
+def price_of(promise: Promise, account: Account) -> float:
     return price_at(pricing_of(promise), tracked_debt(account) / WHOLE, account.outcomes)
 
 
@@ -163,7 +163,7 @@ def test_limits_and_price_against_the_formulas(
     bank = Fraction(width) if width is not None else Fraction(math.sqrt(max(1, outcomes)))
     price = Fraction(promise.start) + Fraction(promise.cap) / bank * owed
     assert Fraction(debt(account), WHOLE) == owed
-    assert dual(promise, account) == pytest.approx(float(price), rel=1e-9, abs=1e-9 * float(cap))
+    assert price_of(promise, account) == pytest.approx(float(price), rel=1e-9, abs=1e-9 * float(cap))
     # The limits are whole billionths of a success: one of these is so much in the price.
     margin = cap / 10**9 + 2 * cap / bank / WHOLE
     if price > cap + margin:
@@ -191,7 +191,7 @@ def test_counts_add_up_in_any_order() -> None:
         record(first, units, FREE)
     for units in reversed(outcomes):
         record(second, units, FREE)
-    assert (limit(first), dual(promise, first)) == (limit(second), dual(promise, second))
+    assert (limit(first), price_of(promise, first)) == (limit(second), price_of(promise, second))
 
 
 def test_slack_step_and_horizon_say_the_same() -> None:
@@ -201,7 +201,9 @@ def test_slack_step_and_horizon_say_the_same() -> None:
     for outcomes, successes in ((0, 0), (1, 1), (1000, 770), (1000, 760), (1000, 755)):
         accounts = [told(promise, outcomes, successes * WHOLE) for promise in (by_slack, by_step, by_horizon)]
         assert len({limit(account) for account in accounts}) == 1
-        prices = [dual(one, account) for one, account in zip((by_slack, by_step, by_horizon), accounts, strict=True)]
+        prices = [
+            price_of(one, account) for one, account in zip((by_slack, by_step, by_horizon), accounts, strict=True)
+        ]
         assert prices == pytest.approx([prices[0]] * 3)
     decaying = pricing_of(Promise.make(0.75))
     assert price_at(decaying, -1.0, 400) == pytest.approx(decaying.cap * (1 - 1 / 20))
@@ -275,7 +277,7 @@ def test_forgiveness_keeps_the_tracked_debt_at_the_floor() -> None:
     for _ in range(100):
         record(account, WHOLE, FREE)
     assert debt(account) == -50 * WHOLE
-    assert dual(promise, account) == pytest.approx(0.0, abs=1e-9)
+    assert price_of(promise, account) == pytest.approx(0.0, abs=1e-9)
     for _ in range(6):
         assert limit(account) != SAFE
         record(account, 0, FREE)
@@ -313,7 +315,7 @@ def test_behind_is_decided_in_whole_numbers(target: Fraction, outcomes: int, nea
     exactly = target * outcomes - Fraction(account.successes, WHOLE)
     assert (limit(account) == SAFE) == (exactly >= 0)
     assert Fraction(debt(account), WHOLE) == exactly
-    assert dual(promise, account) == pytest.approx(
+    assert price_of(promise, account) == pytest.approx(
         float(1 / (1 - target) * (1 + exactly / Fraction(math.sqrt(max(1, outcomes)))))
     )
 

@@ -13,9 +13,9 @@ PAGE = (Path(__file__).parents[1] / "docs" / "reproduce.md").read_text("utf-8")
 ROWS = {
     "no window strays": ("attack", "bound holds"),
     "the bound is tight": ("attack", "bound is tight"),
-    "a projected dual hides": ("attack", "projection breaks it"),
+    "a projected price hides": ("attack", "projection breaks it"),
     "no success in the outage": ("trap", "no success"),
-    "its dual is stuck": ("trap", "never above"),
+    "its price is stuck": ("trap", "never above"),
     "each capped round": ("trap", "residual"),
     "the boundary rule recovers": ("trap", "recovers"),
     "**the projected cannot recover**": ("trap", "cannot recover"),

@@ -85,7 +85,7 @@ class Rigged:
     def draw(self, rng: np.random.Generator, count: int, start: int = 0) -> Any:
         return np.full(count, self.latent)
 
-    def judge(self, latent: Any, arm: int, dual: float) -> tuple[float, float]:
+    def judge(self, latent: Any, arm: int, price: float) -> tuple[float, float]:
         return self.outcome, self.menu.known_cost(arm) or 0.0
 
     def context(self, latent: Any) -> dict[str, float]:
@@ -194,7 +194,7 @@ class TestEveryRival:
         one, other = (simulate(rival, stream, 2000, seed=3) for _ in range(2))
         assert (one.arms == other.arms).all()
         assert rival.told == 0
-        for column in (one.arms, one.successes, one.costs, one.duals):
+        for column in (one.arms, one.successes, one.costs, one.prices):
             assert np.isfinite(column).all()
         twin = one.method
         assert twin.cost == pytest.approx(one.costs.sum())
@@ -489,8 +489,8 @@ class _Tides:
     def draw(self, rng: np.random.Generator, count: int, start: int = 0) -> Any:
         return np.where(np.arange(start, start + count) % 2 == 0, 0.2, 0.8)
 
-    def judge(self, latent: Any, arm: int, dual: float) -> tuple[float, float]:
-        return NEEDS.judge(latent, arm, dual)
+    def judge(self, latent: Any, arm: int, price: float) -> tuple[float, float]:
+        return NEEDS.judge(latent, arm, price)
 
 
 def test_scale_free_ogd() -> None:
@@ -855,9 +855,9 @@ def test_the_knapsack_keeps_its_word_at_the_horizon(target: Any) -> None:
     rival = Knapsack(RANKS.menu, target, 100)  # late outcomes, all bad where they can be
     for _ in range(10):
         for decision in [rival.ask() for _ in range(10)]:
-            rival.tell(decision, decision.is_everything)
+            rival.tell(decision, decision.is_safe)
     assert rival.debt <= 0
-    assert rival.ask().is_everything
+    assert rival.ask().is_safe
 
 
 def test_conservative_ucb() -> None:
@@ -914,13 +914,13 @@ def test_the_yardsticks() -> None:
     assert set(trace.arms.tolist()) == {2, 3}
 
 
-def test_the_lemma_of_the_projected_dual() -> None:
+def test_the_lemma_of_the_projected_price() -> None:
     """Figure 3: stuck at the cap 2, no success in the outage, and each capped round loses step·target."""
     stream = Trap()
     trace = simulate(Projected(stream.menu, 0.5, 2000, step=0.05), stream, 2000)
     outage = slice(stream.first, stream.last)
     assert trace.successes[outage].sum() == 0
-    assert trace.duals[stream.first + 100 : stream.last].tolist() == [2.0] * 400
+    assert trace.prices[stream.first + 100 : stream.last].tolist() == [2.0] * 400
     kept = simulate(suffice.paper(stream.menu, 0.5, 2000, step=0.05), stream, 2000)
     assert kept.successes[outage].mean() > 0.4
     assert trace.debts[stream.last - 1] - trace.debts[stream.first - 1] == 250.0  # target·L is owed for the outage

@@ -46,7 +46,7 @@ class Coins:
     def draw(self, rng, count):
         return rng.random(count)
 
-    def judge(self, latent, arm, dual):
+    def judge(self, latent, arm, price):
         return ((0.0, 0.0), (float(latent < self.chance), 0.5), (1.0, 1.0))[arm]
 """
 
@@ -93,7 +93,7 @@ def test_a_row_says_what_simulate_says() -> None:
     assert row.regret is not None
     assert row.priced_regret is not None
     assert row.regret.value == pytest.approx(3000 * (trace.mean_cost - best.cost))
-    slope = best.dual if trace.debt > 0 else best.dual_ahead
+    slope = best.price if trace.debt > 0 else best.price_ahead
     assert row.priced_regret.value == pytest.approx(row.regret.value + slope * trace.debt)
     assert found.curves["suffice"]["debt"][-1] == pytest.approx(trace.debt)
     assert found.curves["suffice"]["cost"][-1] == pytest.approx(trace.mean_cost)

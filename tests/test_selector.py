@@ -28,7 +28,7 @@ def test_the_first_decision_is_everything() -> None:
     selector = Selector(MENU, 0.9)
     decision = selector.ask()
     assert (decision.id, decision.option) == (0, "all")
-    assert decision.dual == pytest.approx(10.0)
+    assert decision.price == pytest.approx(10.0)
     assert repr(decision) == "Decision(id=0, arm=3, option='all')"
     assert selector.pending == 1
 
@@ -261,8 +261,8 @@ def test_save_load_continues_with_the_same_arms(tmp_path: Any) -> None:
             other.save(tmp_path / "state.json")
             other = Selector.load(tmp_path / "state.json")
         a, b = one.ask(), other.ask()
-        assert (a.id, a.arm, a.dual) == (b.id, b.arm, b.dual)
-        success, _ = stream.judge(latent, a.arm, a.dual)
+        assert (a.id, a.arm, a.price) == (b.id, b.arm, b.price)
+        success, _ = stream.judge(latent, a.arm, a.price)
         one.tell(a, success)
         other.tell(b, success)
 
@@ -313,11 +313,11 @@ def test_decisions_given_up_too_long_ago_are_said_to_be(monkeypatch: pytest.Monk
 def test_decisions_say_whether_they_are_at_an_end() -> None:
     selector = Selector(Menu.intervals(step=0.5), 0.5, slack=1)
     first = selector.ask()
-    assert first.is_everything
-    assert not first.is_nothing
+    assert first.is_safe
+    assert not first.is_skip
     selector.tell(first, True)
     decision = selector.ask()
-    while not decision.is_nothing:
+    while not decision.is_skip:
         selector.tell(decision, True)
         decision = selector.ask()
     assert decision.option is None

@@ -103,7 +103,7 @@ def test_a_page_of_selectors_has_no_plans(store: str) -> None:
         whole = await api.get(name="large")
         assert found["plan"] is None
         assert whole["plan"]["menu"]["options"] == options
-        assert {**found, "plan": 0, "dual": 0} == {**whole, "plan": 0, "dual": 0}
+        assert {**found, "plan": 0, "price": 0} == {**whole, "plan": 0, "price": 0}
         assert (found["breaches"], found["feasible"], found["sound"]) == (0, True, True)
 
     serve(do, store)
@@ -117,7 +117,7 @@ def test_asks(store: str) -> None:
         await api.put()
         one = await api.ask()
         assert one == {
-            "decision": 0, "arm": 3, "option": "a person", "dual": 10.0, "everything": True, "nothing": False,
+            "decision": 0, "arm": 3, "option": "a person", "price": 10.0, "everything": True, "nothing": False,
         }  # fmt: skip
         assert (await api.ask(body={}))["decision"] == 1
         assert [each["decision"] for each in (await api.ask(body={"count": 3}))["decisions"]] == [2, 3, 4]

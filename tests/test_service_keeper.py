@@ -88,7 +88,7 @@ def test_it_chooses_the_arms_that_the_library_chooses(store_url: str, more: dict
         for _ in range(250):
             mine, theirs = twin.ask(), await one(keeper)
             assert (theirs.decision, theirs.arm, theirs.option) == (mine.id, mine.arm, mine.option)
-            assert theirs.dual == mine.dual
+            assert theirs.price == mine.price
             success = rng.random() < (mine.arm / 5) ** 0.5
             twin.tell(mine, success)
             assert await tell(keeper, theirs.decision, success) == (200, "counted")
@@ -96,7 +96,7 @@ def test_it_chooses_the_arms_that_the_library_chooses(store_url: str, more: dict
         assert await keeper.arms("a") == twin.arms()
         standing = await keeper.standing("a")
         assert standing.cost == pytest.approx(twin.cost)
-        assert (standing.asks, standing.tells, standing.dual) == (250, 250, twin.dual)
+        assert (standing.asks, standing.tells, standing.price) == (250, 250, twin.price)
 
     run(store_url, do)
 
@@ -113,7 +113,7 @@ def test_it_looks_as_the_library_looks(store_url: str) -> None:
             success = mine.arm == 5 or (bool(context["easy"]) and mine.arm > 0)
             twin.tell(mine, success)
             await tell(keeper, theirs.decision, success)
-        assert await keeper.insight("a") == twin.insight()
+        assert await keeper.context_report("a") == twin.context_report()
         (last,) = await keeper.recent("a", 1)
         assert last.context() == context
 
@@ -129,7 +129,7 @@ def test_groups_have_promises_of_their_own(store_url: str) -> None:
         for step in range(200):
             group = ["Oslo", "Łódź", None][step % 3]
             mine, theirs = twin.ask(group=group), await one(keeper, group=group)
-            assert (theirs.arm, theirs.dual) == (mine.arm, mine.dual)
+            assert (theirs.arm, theirs.price) == (mine.arm, mine.price)
             ids.append(theirs.decision)
             success = mine.arm == 5 or rng.random() < 0.7
             twin.tell(mine, success)
@@ -201,9 +201,9 @@ def test_what_is_asked_in_groups_has_the_prices_of_groups(store_url: str) -> Non
     async def do(keeper: Keeper) -> None:
         await keeper.put("a", plan())
         await tell(keeper, (await one(keeper, group="north")).decision, 1.0)
-        assert (await keeper.standing("a")).dual is None
+        assert (await keeper.standing("a")).price is None
         await tell(keeper, (await one(keeper)).decision, 1.0)
-        assert (await keeper.standing("a")).dual is not None
+        assert (await keeper.standing("a")).price is not None
 
     run(store_url, do)
 
@@ -461,10 +461,10 @@ def test_what_was_learned_survives_a_restart(tmp_path: Path, postgres: Postgres)
             return await looks(keeper)
 
         async def looks(keeper: Keeper) -> Any:
-            insight = await keeper.insight("a")
+            context_report = await keeper.context_report("a")
             return (
                 await keeper.arms("a"),
-                insight.followed,
+                context_report.followed,
                 await keeper.history("a", 9),
                 str(await keeper.certificate("a")),
             )

@@ -1,4 +1,4 @@
-"""Looks: certificate, arms, insight, history, decisions, CSV, events; metrics; and the page of the documentation."""
+"""Looks: certificate, arms, context_report, history, decisions, CSV, events; metrics; and the page of the documentation."""
 
 import asyncio
 import csv
@@ -145,7 +145,7 @@ def test_a_look_at_many_groups_takes_time_for_those_that_moved(monkeypatch: pyte
     serve(do, store)
 
 
-def test_arms_and_insight(store: str) -> None:
+def test_arms_and_context_report(store: str) -> None:
     async def do(api: Api) -> None:
         await api.put()
         await play(api, 5)
@@ -158,10 +158,10 @@ def test_arms_and_insight(store: str) -> None:
         assert (await api.get("/arms?limit=1"))["arms"] == arms[:1]
         for wrong in ("limit=0", "order=best"):
             await api.get(f"/arms?{wrong}", status=422)
-        assert "model" in (await api.get("/insight", status=422))["detail"]
+        assert "model" in (await api.get("/context-report", status=422))["detail"]
         await api.put("looking", {**PLAN, "model": "auto"})
         await play(api, 5, "looking", context={"length": 3})
-        found = await api.get("/insight", "looking")
+        found = await api.get("/context-report", "looking")
         assert found["trusted"] is False
         assert found["text"].startswith("The model (")
         await api.put("pairs", {"menu": {"kind": "intervals", "step": 0.5}, "target": 0.5})

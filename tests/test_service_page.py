@@ -128,7 +128,7 @@ def test_every_status_of_one_selector() -> None:
     decision = selector.ask()
     selector.tell(decision, True)
     look(selector)
-    while not (decision := selector.ask()).is_everything:
+    while not (decision := selector.ask()).is_safe:
         selector.tell(decision, False)
     for _ in range(200):
         selector.tell(decision, False)
@@ -199,18 +199,18 @@ def test_the_service_says_it_everywhere() -> None:
     serve(do)
 
 
-def test_what_other_processes_taught_moves_the_dual_of_a_list() -> None:
-    """A list remembers where selectors stood; but the dual moves with what was learned, too, and then no count does."""
+def test_what_other_processes_taught_moves_the_price_of_a_list() -> None:
+    """A list remembers where selectors stood; but the price moves with what was learned, too, and then no count does."""
 
     async def do(api: Api) -> None:
         await api.put(body={**PLAN, "slack": 50})
-        while not 0.0 < (dual := (await api.get())["dual"]) < 10.0:
+        while not 0.0 < (price := (await api.get())["price"]) < 10.0:
             await api.tell({"decision": (await api.ask())["decision"], "success": True})
         (replica,) = api.keeper._replicas._replicas.values()
         replica.detached.pricing("").hint /= 2.0
         replica.seen[99] = 1  # an outcome of another process
         (listed,) = (await api.call("GET", "/v1/selectors"))["selectors"]
-        assert listed["dual"] < dual
+        assert listed["price"] < price
 
     serve(do)
 
@@ -241,7 +241,7 @@ def unbounded(tolds: list[int]) -> list[tuple[float, float]]:
 def chart(outcomes: list[tuple[float, bool]]) -> Chart:
     found = Chart()
     for at, success in outcomes:
-        found.add(at, told=1, units=int(success) * 10**9, cost=0.5, dual=1.0, arm=1)
+        found.add(at, told=1, units=int(success) * 10**9, cost=0.5, price=1.0, arm=1)
     return found
 
 
@@ -303,7 +303,7 @@ def test_bins_are_sums(
         patch.setattr("suffice.service.chart.MOST", 16)
         for at, success, cost, arm, late in outcomes:
             found.add(
-                began + at, told=int(not late), units=int(success) * 10**9, cost=cost / 4, dual=at,
+                began + at, told=int(not late), units=int(success) * 10**9, cost=cost / 4, price=at,
                 arm=None if late else arm,
             )  # fmt: skip
     after = -math.inf if since is None else began + since
@@ -332,7 +332,7 @@ def test_the_bounds_of_a_chart_are_those_of_the_promise(plan: dict[str, Any]) ->
     said, debts = [], []
     for step in range(300):
         decision = selector.ask()
-        selector.tell(decision, decision.is_everything or (not decision.is_nothing and step % 3 > 0))
+        selector.tell(decision, decision.is_safe or (not decision.is_skip and step % 3 > 0))
         found = selector.certificate()
         said.append((found.debt_at_most, found.ahead_at_most))
         debts.append(found.debt)

@@ -107,7 +107,7 @@ class TestContract:
 
     def test_what_is_asked_is_found_again_to_the_last_bit(self, store_url: str) -> None:
         async def do(store: Store) -> None:
-            rows = [ODD, replace(ODD, id=1, group="", due=None, note=None, dual=1e-300)]
+            rows = [ODD, replace(ODD, id=1, group="", due=None, note=None, price=1e-300)]
             counts = Account(outcomes=10**12, successes=10**15 + 1, forgiven=10**8, most_outstanding=7)
             shards = {(1, ""): Shard(counts, 13, 0.1 + 0.2, 9), (1, ODD.group): Shard()}
             job = asked(*rows, shards=shards)

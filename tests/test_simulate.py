@@ -25,10 +25,10 @@ def test_it_plays_the_same_arms_as_ask_and_tell(name: str) -> None:
     latents = stream.draw(np.random.default_rng(4), 500)
     for step in range(500):
         decision = method.ask()
-        success, cost = stream.judge(latents[step], decision.arm, decision.dual)
+        success, cost = stream.judge(latents[step], decision.arm, decision.price)
         method.tell(decision, success, cost)
-        seen = (trace.arms[step], trace.successes[step], trace.costs[step], trace.duals[step])
-        assert seen == (decision.arm, success, cost, decision.dual)
+        seen = (trace.arms[step], trace.successes[step], trace.costs[step], trace.prices[step])
+        assert seen == (decision.arm, success, cost, decision.price)
     counts = [[account["counts"] for account in one.state()["accounts"]] for one in (trace.method, method)]
     assert counts[0] == counts[1]
     assert trace.method.state()["next_id"] == method.state()["next_id"]
@@ -64,8 +64,8 @@ def test_a_threshold_can_be_simulated() -> None:
         def draw(self, rng: np.random.Generator, count: int) -> np.ndarray:
             return rng.random(count)
 
-        def judge(self, latent: float, arm: int, dual: float) -> tuple[float, float]:
-            return float(arm == 2 or (arm == 1 and dual > latent)), dual
+        def judge(self, latent: float, arm: int, price: float) -> tuple[float, float]:
+            return float(arm == 2 or (arm == 1 and price > latent)), price
 
     trace = simulate(ThresholdSelector(0.8, 0, 1), Scores(), 3000)  # type: ignore[arg-type]  # it need not know the time
     assert trace.largest_debt <= 0.8
@@ -94,13 +94,13 @@ def test_compiled_runs_take_the_steps_of_ask_and_tell(
     with monkeypatch.context() as patch:
         patch.setattr(module, "available", lambda: False)
         asked = simulate(fresh, stream, 1700, seed=2)
-    for name in ("arms", "successes", "costs", "duals"):
+    for name in ("arms", "successes", "costs", "prices"):
         assert (getattr(compiled, name) == getattr(asked, name)).all(), name
     states = [trace.method.state() for trace in (compiled, asked)]
     for name in ("accounts", "learner", "next_id", "outstanding", "first_unplayed"):
         assert states[0][name] == states[1][name], name
     one, other = compiled.method.ask(), asked.method.ask()
-    assert (one.id, one.arm, one.dual) == (other.id, other.arm, other.dual)
+    assert (one.id, one.arm, one.price) == (other.id, other.arm, other.price)
 
 
 def test_a_summary_says_what_the_trace_says(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -162,7 +162,7 @@ class Kinds:
     def draw(self, rng: np.random.Generator, count: int, start: int = 0) -> Any:
         return rng.integers(0, 3, count)
 
-    def judge(self, latent: Any, arm: int, dual: float) -> tuple[float, float]:
+    def judge(self, latent: Any, arm: int, price: float) -> tuple[float, float]:
         return float(self.successes[latent, arm]), float(self.costs[latent, arm])
 
     def table(self) -> Table:
@@ -215,7 +215,7 @@ def test_every_compiled_run_takes_the_steps_of_ask_and_tell(kind: str, monkeypat
     with monkeypatch.context() as patch:
         patch.setattr(module, "available", lambda: False)
         asked = simulate(method, stream, 1000, seed=3)
-    for name in ("arms", "successes", "costs", "duals"):
+    for name in ("arms", "successes", "costs", "prices"):
         assert getattr(compiled, name) == pytest.approx(getattr(asked, name), abs=1e-9), name
     assert (compiled.arms == asked.arms).all()
     assert 0.0 < compiled.rate < 1.0 or kind.startswith("everything")
@@ -228,7 +228,7 @@ def test_a_menu_on_a_stream_that_only_judges_values_is_asked_step_by_step() -> N
     """There are no windows and no table for compiled code to look into."""
 
     class Both(Thirds):
-        def judge(self, latent: Any, arm: int, dual: float) -> tuple[float, float]:
+        def judge(self, latent: Any, arm: int, price: float) -> tuple[float, float]:
             value = (1.0, *self.menu.options, 4.0)[arm]
             return float(arm > 0 and latent <= value), (value - 1.0) / 3.0
 

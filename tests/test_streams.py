@@ -52,7 +52,7 @@ class Bare:
     def draw(self, rng: np.random.Generator, count: int) -> list[float]:
         return list(rng.random(count))
 
-    def judge(self, latent: float, arm: int, dual: float) -> tuple[float, float]:
+    def judge(self, latent: float, arm: int, price: float) -> tuple[float, float]:
         return (0.0, float(latent < 0.5), 1.0)[arm], (0.0, 0.5, 1.0)[arm]
 
 
@@ -214,7 +214,7 @@ class Coins:
         return cls()
     def draw(self, rng, count):
         return rng.random(count)
-    def judge(self, latent, arm, dual):
+    def judge(self, latent, arm, price):
         return (latent < 0.5, 0.5) if arm == 0 else (True, 1.0)
 
 Alias = Coins
@@ -740,7 +740,7 @@ def test_told_costs_are_checked() -> None:
     refused(lambda: Told.named(of="rides"), "stream must have menu, draw and judge, and a menu that knows costs")
 
 
-def test_an_attack_decides_by_the_dual() -> None:
+def test_an_attack_decides_by_the_price() -> None:
     ranks = LabelRanks.cifar100()
     for plan, below, above in (("hover", 0.0, 1.0), ("greedy", 1.0, 0.0), ("fail", 0.0, 0.0)):
         stream = Attack(ranks, level=2, plan=plan)

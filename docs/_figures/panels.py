@@ -63,13 +63,13 @@ def shift(canvas: Canvas, run: runs.Shift) -> None:
     )
 
 
-def dual(canvas: Canvas, run: runs.Dual) -> None:
+def price(canvas: Canvas, run: runs.Price) -> None:
     """The price over time, straight and on the curve."""
-    panels = canvas.panels("how_dual", 2, **PAIR)
+    panels = canvas.panels("how_price", 2, **PAIR)
     steps = np.arange(1, run.straight.size + 1)
     for panel, kind, colour in ((panels[0], "straight", "paper"), (panels[1], "curve", "suffice")):
-        duals = getattr(run, kind)
-        panel.plot(steps, duals, color=canvas.colour(colour), linewidth=0.8)
+        prices = getattr(run, kind)
+        panel.plot(steps, prices, color=canvas.colour(colour), linewidth=0.8)
         panel.axhline(run.shadow, linestyle="--", linewidth=1.2, color=canvas.colour("best fixed"))
         panel.axhline(run.cap, linestyle=":", linewidth=1.2, color=canvas.colour("target"))
         panel.axhline(0, linestyle=":", linewidth=1.2, color=canvas.colour("target"))
@@ -78,7 +78,7 @@ def dual(canvas: Canvas, run: runs.Dual) -> None:
         debt = run.largest_debt[kind]
         panel.set_title(f"{kind}: cost {run.cost[kind]:.4f}, largest debt {debt:.1f}", fontsize=9)
     ink = panels[0].title.get_color()
-    panels[0].set_ylabel("dual: the price of a success")
+    panels[0].set_ylabel("price of a success")
     panels[1].text(steps[-1], run.cap - 0.15, "everything", ha="right", va="top", fontsize=8, color=ink)
     panels[1].text(steps[-1], 0.1, "nothing", ha="right", va="bottom", fontsize=8, color=ink)
     panels[1].text(steps[-1], run.shadow + 0.7, "the right price", ha="right", va="bottom", fontsize=8, color=ink)
@@ -140,7 +140,7 @@ def envelope(canvas: Canvas, run: runs.Envelope) -> None:
                 textcoords="offset points", ha="center", va="bottom", fontsize=7, color=ink,
             )  # fmt: skip
     panel.text(7.95, 0.02, "everything", ha="right", va="bottom", fontsize=7, color=ink)
-    panel.set(xlabel="price of a success (the dual)", ylabel="gain over everything", xlim=(0, 8), ylim=(-0.12, 1.1))
+    panel.set(xlabel="price of a success", ylabel="gain over everything", xlim=(0, 8), ylim=(-0.12, 1.1))
 
 
 def late(canvas: Canvas, run: runs.Late) -> None:
@@ -189,5 +189,5 @@ def cost(canvas: Canvas, run: runs.Cost) -> None:
 
 
 FIGURES: dict[str, Any] = {
-    "walk": walk, "shift": shift, "hull": hull, "envelope": envelope, "dual": dual, "late": late, "cost": cost,
+    "walk": walk, "shift": shift, "hull": hull, "envelope": envelope, "price": price, "late": late, "cost": cost,
 }  # fmt: skip

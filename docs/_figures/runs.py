@@ -53,7 +53,7 @@ def short(option: Any) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Envelope:
-    """What a selector knows after some outcomes: a line per arm, lower cost − dual·upper success."""
+    """What a selector knows after some outcomes: a line per arm, lower cost − price·upper success."""
 
     told: int
     cost: Floats
@@ -72,7 +72,7 @@ def envelope(steps: int = 3000) -> Envelope:
 
 
 @dataclass(frozen=True, slots=True)
-class Dual:
+class Price:
     """The price of a success over time, straight and on the curve, and what both cost and owed."""
 
     cap: float
@@ -85,7 +85,7 @@ class Dual:
 
 
 @functools.cache
-def dual(steps: int = 20_000) -> Dual:
+def price(steps: int = 20_000) -> Price:
     """The same stream at both kinds of prices; the same world."""
     stream = Apis("IMDB")
     runs = {
@@ -93,11 +93,11 @@ def dual(steps: int = 20_000) -> Dual:
         for kind in ("straight", "curve")
     }
     best = suffice.optimum(*stream.truth(), TARGET)
-    return Dual(
+    return Price(
         cap=1.0 / (1.0 - TARGET),
-        shadow=best.dual,
-        straight=runs["straight"].duals,
-        curve=runs["curve"].duals,
+        shadow=best.price,
+        straight=runs["straight"].prices,
+        curve=runs["curve"].prices,
         cost={kind: run.mean_cost for kind, run in runs.items()},
         largest_debt={kind: run.largest_debt for kind, run in runs.items()},
         optimum=best.cost,
@@ -191,7 +191,7 @@ def told_late(stream: Any, latents: Floats, lag: int) -> tuple[Floats, suffice.S
 
     def tell_oldest() -> None:
         decision, latent = out.popleft()
-        selector.tell(decision, *stream.judge(latent, decision.arm, decision.dual)[:1])
+        selector.tell(decision, *stream.judge(latent, decision.arm, decision.price)[:1])
         debts.append(selector.debt)
 
     for latent in latents.tolist():
@@ -236,7 +236,7 @@ def cost(steps: int = 100_000, seeds: int = 5) -> Cost:
 
 def facts() -> list[str]:
     """What docs/pictures.md says in words of these runs; a test looks for each in the page."""
-    bank, through, late_by, way = walk(), shift(), late(), dual()
+    bank, through, late_by, way = walk(), shift(), late(), price()
     least, down = hull(), cost()
     first = int(np.flatnonzero(bank.everything[bank.hard[0] :])[0])
     owed = {name: f"{debts.max():.0f}" for name, debts in through.debts.items()}
@@ -250,7 +250,7 @@ def facts() -> list[str]:
         f"it owes {owed['projected']} successes",
         f"owes {owed['paper']}, which",
         f"Amazon {mix[0]} of the time, and Google on top of these {mix[1]} of the time: {least.optimum.cost:.3f}",
-        f"The slope of the edge is {least.optimum.dual:.2f}",
+        f"The slope of the edge is {least.optimum.price:.2f}",
         f"costs {way.cost['curve']:.4f} instead of {way.cost['straight']:.4f}, where {way.optimum:.4f} is the least",
         f"{late_by.cost[1]:.2f} a decision when told at once, {late_by.cost[10]:.2f} with 10 out",
         f"{late_by.cost[100]:.2f} with 100 out",

@@ -4,7 +4,7 @@ import importlib
 from typing import TYPE_CHECKING
 
 from suffice import models
-from suffice.context.learner import Insight
+from suffice.context.learner import ContextReport
 from suffice.errors import (
     AlreadyTold,
     ForeignDecision,
@@ -44,11 +44,11 @@ __all__ = [
     "AlreadyTold",
     "Arm",
     "Certificate",
+    "ContextReport",
     "Decision",
     "Fleet",
     "ForeignDecision",
     "Infeasible",
-    "Insight",
     "InvalidArgument",
     "InvalidContext",
     "Mark",

@@ -49,7 +49,7 @@ def methods(target: float, horizon: int) -> dict[str, Method]:
     return {
         "suffice": Selector(menu, target),
         "the paper": paper(menu, target, horizon, step=SCALE / horizon**0.5),
-        "projected dual": Projected(menu, target, horizon, step=SCALE / horizon**0.5),
+        "projected price": Projected(menu, target, horizon, step=SCALE / horizon**0.5),
         "always everything": AlwaysEverything(menu, target),
     }
 

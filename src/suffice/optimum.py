@@ -18,13 +18,13 @@ CLOSE: Final = 1e-12  # a sum of successes this close to the target meets it: th
 class Optimum:
     """The cheapest mix: at most two arms have a weight; with contexts, a row of weights per context, and at most one is mixed.
 
-    `dual` is the shadow price of one more success (the right slope at a kink), `dual_ahead` of one fewer (the left).
+    `price` is the shadow price of one more success (the right slope at a kink), `price_ahead` of one fewer (the left).
     """
 
     cost: float
     weights: Floats = field(repr=False)
-    dual: float
-    dual_ahead: float
+    price: float
+    price_ahead: float
 
 
 def optimum(success: ArrayLike, cost: ArrayLike, target: float | Fraction) -> Optimum:
@@ -35,7 +35,7 @@ def optimum(success: ArrayLike, cost: ArrayLike, target: float | Fraction) -> Op
     on its side. Each look is one pass over the arms; a handful are needed for a million.
 
     >>> result = optimum(success=[0, 0.6, 1], cost=[0, 0.2, 1], target=0.8)
-    >>> round(result.cost, 6), result.weights.round(6).tolist(), round(result.dual, 6)
+    >>> round(result.cost, 6), result.weights.round(6).tolist(), round(result.price, 6)
     (0.6, [0.0, 0.5, 0.5], 2.0)
     """
     p, c = _numbers("success", success, "one number per arm", 1), _numbers("cost", cost, "one number per arm", 1)
@@ -139,7 +139,7 @@ def contextual_optimum(weights: ArrayLike, success: ArrayLike, cost: ArrayLike, 
     >>> result = contextual_optimum(
     ...     [0.5, 0.5], success=[[0, 0.9, 1], [0, 0.5, 1]], cost=[[0, 0.1, 1], [0, 0.1, 1]], target=0.8
     ... )
-    >>> round(result.cost, 6), result.weights.round(6).tolist(), round(result.dual, 6)
+    >>> round(result.cost, 6), result.weights.round(6).tolist(), round(result.price, 6)
     (0.28, [[0.0, 1.0, 0.0], [0.0, 0.6, 0.4]], 1.8)
     """
     per_arm = "one row per context and one number per arm"
@@ -199,7 +199,12 @@ def _hulls(w: Floats, p: Floats, c: Floats) -> tuple[NDArray[np.int64], _Edges]:
 
 
 def _mixed(
-    w: Floats, c: Floats, arms: NDArray[np.int64], dual: float, ahead: float, part: tuple[int, int, float] | None = None
+    w: Floats,
+    c: Floats,
+    arms: NDArray[np.int64],
+    price: float,
+    ahead: float,
+    part: tuple[int, int, float] | None = None,
 ) -> Optimum:
     """The optimum that plays one arm in each context, but in one of them another for part of the time."""
     rows = np.arange(w.size)
@@ -208,4 +213,4 @@ def _mixed(
     if part is not None:
         context, end, share = part
         weights[context, arms[context]], weights[context, end] = 1.0 - share, share
-    return Optimum(float(w @ (weights * c).sum(axis=1)), weights, float(dual), float(ahead))
+    return Optimum(float(w @ (weights * c).sum(axis=1)), weights, float(price), float(ahead))

@@ -14,16 +14,16 @@ class Decision(NamedTuple):
     arm: int
     option: Any
     kind: int = 0
-    dual: float = 0.0  # the price of a success when it was asked
+    price: float = 0.0  # the price of a success when it was asked
     selector: str = ""  # the key of the selector that was asked
 
     @property
-    def is_everything(self) -> bool:
+    def is_safe(self) -> bool:
         """Whether it is the menu's everything, the option that is sure to succeed."""
         return self.kind == 1
 
     @property
-    def is_nothing(self) -> bool:
+    def is_skip(self) -> bool:
         """Whether it is the menu's nothing: skip this one."""
         return self.kind == -1
 

@@ -50,7 +50,7 @@ class Stream(Protocol):
 
     `draw` fixes the world for some steps before anything is played, so that methods can be compared on the same one; a
     long run draws it block by block, `start` being the first step of the block. `judge` says how an arm does in one
-    step; a hostile stream may look at the dual. A stream may also have a method `windows()`, see `Windows`, or `table()`,
+    step; a hostile stream may look at the price. A stream may also have a method `windows()`, see `Windows`, or `table()`,
     see `Table`; then whole runs on it are compiled. And it may have `truth()`: the exact success probability and mean
     cost of every arm, two arrays, where steps are independent and alike.
 
@@ -72,7 +72,7 @@ class Stream(Protocol):
     ...     def draw(self, rng, count, start=0):
     ...         return rng.random(count)
     ...
-    ...     def judge(self, latent, arm, dual):
+    ...     def judge(self, latent, arm, price):
     ...         cost = self.menu.known_cost(arm)
     ...         return latent < cost, cost
     >>> trace = suffice.simulate(suffice.Selector(Coins.menu, target=0.5), Coins(), horizon=500)
@@ -86,7 +86,7 @@ class Stream(Protocol):
         """One latent per step, in something that can be indexed."""
         ...
 
-    def judge(self, latent: Any, arm: int, dual: float) -> tuple[float, float]:
+    def judge(self, latent: Any, arm: int, price: float) -> tuple[float, float]:
         """The success and the cost of an arm, given the step's latent."""
         ...
 
@@ -116,7 +116,7 @@ class Trace:
     arms: NDArray[np.int64]
     successes: Floats
     costs: Floats
-    duals: Floats  # the price when each decision was asked
+    prices: Floats  # the price when each decision was asked
     method: Any = field(repr=False, compare=False)
 
     @property
@@ -221,8 +221,8 @@ def simulate(
         whole_run.arms[start:end] = block.arms
         whole_run.successes[start:end] = block.successes
         whole_run.costs[start:end] = block.costs
-        whole_run.duals[start:end] = block.duals
-    return Trace(method.target, whole_run.arms, whole_run.successes, whole_run.costs, whole_run.duals, twin)
+        whole_run.prices[start:end] = block.prices
+    return Trace(method.target, whole_run.arms, whole_run.successes, whole_run.costs, whole_run.prices, twin)
 
 
 def summarize(
@@ -361,14 +361,14 @@ def _by_asking(method: Any, stream: Any, latents: Any, start: int, progress: Cal
         if by_value:
             success, cost = stream.judge_value(latent, decision.option)
         else:
-            success, cost = stream.judge(latent, decision.arm, decision.dual)
+            success, cost = stream.judge(latent, decision.arm, decision.price)
         if look is not None:
             cost += look(latent, decision.arm)
         if hears is not None and hears(success):
             method.hear(latent)  # a rival that is shown more than a bit, and says so in its feedback
         method.tell(decision, success, cost)
         block.arms[step], block.successes[step] = decision.arm, success
-        block.costs[step], block.duals[step] = cost, decision.dual
+        block.costs[step], block.prices[step] = cost, decision.price
         if progress is not None and step % 256 == 255:
             progress(start + step + 1)
     return block

@@ -66,7 +66,7 @@ def sum_of(value: Any) -> Number:
 
 def price(decision: Any) -> float:
     """The price of a success when a decision was asked for."""
-    return float(decision.dual)
+    return float(decision.price)
 
 
 def arm(decision: Any) -> int:
@@ -145,7 +145,7 @@ def simulated(trace: Any) -> tuple[list[int], list[float | None], list[Moment]]:
         for done in (steps // 3, 2 * steps // 3, steps)
     ]
     moments.append(Moment((part(trace.method.certificate(), trace.method.cost),)))
-    return trace.arms.tolist(), trace.duals.tolist(), moments
+    return trace.arms.tolist(), trace.prices.tolist(), moments
 
 
 def summarized(summary: Any) -> tuple[list[int], list[float | None], list[Moment]]:
@@ -161,7 +161,7 @@ def summarized(summary: Any) -> tuple[list[int], list[float | None], list[Moment
 
 def fleet_prices(fleet: Any) -> list[float]:
     """The price of a success, of each."""
-    prices: list[float] = fleet.duals.tolist()
+    prices: list[float] = fleet.prices.tolist()
     return prices
 
 
@@ -185,7 +185,7 @@ def fleet_again(fleet: Any) -> Any:
 
 def answered(decision: Mapping[str, Any]) -> tuple[int | None, int, float | None]:
     """Number, arm and price of a decision of the service."""
-    identity, price = decision["decision"], decision["dual"]
+    identity, price = decision["decision"], decision["price"]
     return (None if identity is None else int(identity)), int(decision["arm"]), None if price is None else float(price)
 
 

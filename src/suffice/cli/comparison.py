@@ -66,7 +66,7 @@ def explained(found: Comparison) -> Text:
     """What the words of the table mean, as short as can be."""
     parts = [below(looking=found.looking is not None)]
     if found.best is not None:
-        prices = f"{number(found.best.dual)} a success owed and {number(found.best.dual_ahead)} a success banked"
+        prices = f"{number(found.best.price)} a success owed and {number(found.best.price_ahead)} a success banked"
         parts.append(f"Priced regret: regret + debt at the shadow price, {prices}.")
     if len(found.seeds) > 1:
         parts.append(

@@ -17,7 +17,7 @@ from suffice.client.outbox import PARCEL, Outcome
 from suffice.client.problems import reasons, refusal
 from suffice.client.replies import RemoteCertificate, Standing
 from suffice.client.wire import JSON, Request
-from suffice.context.learner import Insight
+from suffice.context.learner import ContextReport
 from suffice.errors import (
     AlreadyTold,
     InvalidArgument,
@@ -268,10 +268,10 @@ class AsyncRemoteSelector:
         request = Request("GET", f"{self._path}/arms{query}")
         return await self._line.call(request, lambda said: replies.arms(said, self._menu))
 
-    async def insight(self) -> Insight:
+    async def context_report(self) -> ContextReport:
         """What is made of contexts: whether the model is followed, how it did, what was missing."""
         await self._prepare()
-        return await self._line.call(Request("GET", f"{self._path}/insight"), replies.insight)
+        return await self._line.call(Request("GET", f"{self._path}/context-report"), replies.context_report)
 
     async def archive(self) -> Standing:
         """Archive it: it can no longer be asked, and still be told. `Client.selector` with the same plan brings it back."""

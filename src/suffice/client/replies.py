@@ -7,7 +7,7 @@ from typing import Any, Final, cast
 
 from suffice.client.bodies import as_json
 from suffice.client.outbox import Outcome
-from suffice.context.learner import Insight
+from suffice.context.learner import ContextReport
 from suffice.errors import InvalidArgument, SufficeError, shown
 from suffice.menu import Menu
 from suffice.promise.account import FREE, SAFE, SKIP, Account
@@ -38,7 +38,7 @@ class Standing:
     cost: float
     mean_cost: float | None
     everything_cost: float
-    dual: float | None
+    price: float | None
     asks: int
     tells: int
     expired: int
@@ -137,7 +137,7 @@ def decision(said: Mapping[str, Any], menu: Menu | None, key: str) -> Decision:
         arm,
         option,
         kind,
-        float(said["dual"] or 0.0),
+        float(said["price"] or 0.0),
         key,
     )
 
@@ -150,9 +150,9 @@ def arms(said: Any, menu: Menu | None) -> list[Arm]:
     return rows if menu is None else [replace(row, option=menu.option(row.arm)) for row in rows]
 
 
-def insight(said: Any) -> Insight:
+def context_report(said: Any) -> ContextReport:
     """What is made of contexts."""
-    return Insight(**_values(Insight, said))
+    return ContextReport(**_values(ContextReport, said))
 
 
 def menu_of(plan: Any) -> Menu | None:

@@ -191,7 +191,7 @@ class RemoteSelector:
     tell_many = blocking(AsyncRemoteSelector.tell_many)
     certificate = blocking(AsyncRemoteSelector.certificate)
     arms = blocking(AsyncRemoteSelector.arms)
-    insight = blocking(AsyncRemoteSelector.insight)
+    context_report = blocking(AsyncRemoteSelector.context_report)
     standing = blocking(AsyncRemoteSelector.standing)
     archive = blocking(AsyncRemoteSelector.archive)
     flush = blocking(AsyncRemoteSelector.flush)

@@ -59,8 +59,8 @@ class Note(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Insight:
-    """What a selector makes of contexts; see `Selector.insight`."""
+class ContextReport:
+    """What a selector makes of contexts; see `Selector.context_report`."""
 
     model: str
     trusted: bool  # whether the model is followed now
@@ -268,13 +268,13 @@ class ContextLearner(Learner):
         plays, successes, priced, costs = self.tally
         return Columns(plays, successes, priced, costs, bounds.upper, bounds.lower)
 
-    def insight(self) -> Insight:
+    def context_report(self) -> ContextReport:
         """What is made of contexts."""
         trust = self.watch.trust
         given = trust.given > 0
         saved, error = saving(trust) if given else (None, None)
         features = getattr(self.model, "features", None)
-        return Insight(
+        return ContextReport(
             model=self.model.name, trusted=given, followed=int(trust.followed), lost=int(trust.lost),
             anew=int(trust.anew), failures=self.failures, held_back=given and not self._follows(), saved=saved,
             saved_error=error, fields=self.model.report() if features is None else features.report(),

@@ -179,7 +179,7 @@ class Fleet:
         return np.array([debt(account) / WHOLE for account in self._accounts()])
 
     @property
-    def duals(self) -> Floats:
+    def prices(self) -> Floats:
         """The price of a success, per selector."""
         pairs = zip(self._accounts(), from_rows(Pricing, self._rows.pricings), strict=True)
         return np.array([price_at(pricing, tracked_debt(one) / WHOLE, one.outcomes) for one, pricing in pairs])

@@ -123,7 +123,7 @@ def _story(board: Board, target: float) -> str:
         text += (
             f"{kind} at {percent(target)} costs {number(board.best.cost)} a step: {mix}. One more success would cost "
         )
-        text += f"{number(board.best.dual)}, one fewer save {number(board.best.dual_ahead)}."
+        text += f"{number(board.best.price)}, one fewer save {number(board.best.price_ahead)}."
         if board.looking is not None:
             text += f" Looking at the context, the optimum costs {number(board.looking.cost)} a step"
             text += f", {percent(board.looking.cost / board.best.cost)} of that." if board.best.cost > 0.0 else "."

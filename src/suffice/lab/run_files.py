@@ -37,7 +37,7 @@ def numbers(found: Comparison, about: dict[str, Any]) -> Numbers:
 
 def benchmark(best: Optimum | None, **more: Any) -> dict[str, Any] | None:
     """An optimum in JSON's terms."""
-    return None if best is None else {"cost": best.cost, "dual": best.dual, "dual_ahead": best.dual_ahead, **more}
+    return None if best is None else {"cost": best.cost, "price": best.price, "price_ahead": best.price_ahead, **more}
 
 
 def _certificate(certificate: Any) -> dict[str, Any]:

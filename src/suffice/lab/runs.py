@@ -49,7 +49,7 @@ def outcome(summary: Summary, best: Optimum | None) -> Outcome:
     if best is not None:
         regret = summary.cost - best.cost * summary.steps
         # A success owed is worth the right slope, one banked the left (theory 8).
-        priced = regret + (best.dual if summary.debt > 0.0 else best.dual_ahead) * summary.debt
+        priced = regret + (best.price if summary.debt > 0.0 else best.price_ahead) * summary.debt
     return Outcome(
         summary.rate, summary.mean_cost, _late(summary), regret, priced, summary.debt, summary.largest_debt,
         summary.worst_window,

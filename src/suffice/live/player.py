@@ -34,7 +34,7 @@ class Player:
         """Ask, see, and tell what is due."""
         self.phase, latent = next(self._course)
         decision = self.selector.ask()
-        success, cost = self.world.stream.judge(latent, decision.arm, decision.dual)
+        success, cost = self.world.stream.judge(latent, decision.arm, decision.price)
         due = self._due(decision)
         if due is None:
             self.lost += 1
@@ -57,6 +57,6 @@ class Player:
         due = self.steps + int(self._rng.integers(soonest, latest + 1))
         chance = self._rng.random()
         share, after = self.world.overdue
-        if decision.is_everything or chance >= self.phase.lost + share:
+        if decision.is_safe or chance >= self.phase.lost + share:
             return due
         return None if chance < self.phase.lost else self.steps + after

@@ -22,7 +22,7 @@ class Model(Protocol):
     - `forget()`: called when its predictions no longer hold: it should begin anew;
     - `amend(context, arm, success)`: a decision that expired, and was learned as a failure, succeeded after all. Without
       it `update` is called once more;
-    - `report()`: per field of contexts, what was missing, for `insight()`;
+    - `report()`: per field of contexts, what was missing, for `context_report()`;
     - `state()` and `restore(state)`: what it has learned, in JSON's terms, to be saved with the selector.
 
     A model that raises, takes long, or predicts nonsense costs money and nothing else.

@@ -81,7 +81,7 @@ class Rival(ABC):
         """Take in an outcome; `counted` is False for those of a first round."""
 
     @property
-    def dual(self) -> float:
+    def price(self) -> float:
         """The price of a success, for methods that have one."""
         return 0.0
 
@@ -98,7 +98,7 @@ class Rival(ABC):
         # A caller may fill the same row of a context again.
         self._waiting[identity] = arm, counted, self._note, copy.copy(self._context)
         self._issued += 1
-        return Decision(identity, arm, self.menu.option(arm), self.menu.kind_of(arm), self.dual, self._identity.key)
+        return Decision(identity, arm, self.menu.option(arm), self.menu.kind_of(arm), self.price, self._identity.key)
 
     def _counted(self) -> bool:
         """Whether the decision to come counts towards the target; those of a first round do not."""

@@ -24,7 +24,7 @@ class ConservativeUCB(Estimating):
     >>> for _ in range(8):
     ...     decision = rival.ask()
     ...     options.append(decision.option)
-    ...     rival.tell(decision, success=decision.is_everything)
+    ...     rival.tell(decision, success=decision.is_safe)
     >>> options
     ['all', 'all', 'all', 'small', 'all', 'all', 'all', 'small']
     """

@@ -17,7 +17,7 @@ class ConservativePath(ConservativeUCB):
     >>> debts = []
     >>> for _ in range(4):
     ...     decision = rival.ask()
-    ...     rival.tell(decision, success=decision.is_everything)
+    ...     rival.tell(decision, success=decision.is_safe)
     ...     debts.append(rival.debt)
     >>> debts
     [-0.5, 0.0, -0.5, 0.0]

@@ -14,7 +14,7 @@ from suffice.rivals.weights import Floats
 class Contextual(Rival):
     """Subclasses choose by the expected loss of every arm, cost − price·success.
 
-    None of them holds a rate by itself. With `price="dual"` the price chases it, as the projected baseline's does; with a
+    None of them holds a rate by itself. With `price="tracked"` the price chases it, as the projected baseline's does; with a
     number it stays; with `"shadow"` the method is told the shadow price of the best mix that does not look at the context.
     """
 
@@ -32,7 +32,7 @@ class Contextual(Rival):
         self._rng = own_rng(seed)
 
     @property
-    def dual(self) -> float:
+    def price(self) -> float:
         return self._price.value
 
     @abstractmethod
@@ -42,7 +42,7 @@ class Contextual(Rival):
     def losses(self, vector: Floats) -> Floats:
         """What every arm is expected to lose."""
         success, cost = self._regression.means(vector)
-        return cost - self.dual * success
+        return cost - self.price * success
 
     def _choose(self) -> int:
         return self._pick(self._regression.look(self._context))

@@ -18,8 +18,8 @@ class EpsilonGreedy(Contextual):
         menu: any menu.
         target: the success rate that the price chases.
         horizon: how many steps there will be.
-        price: of a success: "dual" chases the rate, a number stays, "shadow" is told by the stream.
-        step: how far one outcome moves the dual; 1/√horizon if left out.
+        price: of a success: "tracked" chases the rate, a number stays, "shadow" is told by the stream.
+        step: how far one outcome moves the price; 1/√horizon if left out.
         share: of steps in which the arm is drawn, ε.
         stream: one with `truth()`, for the shadow price.
         seed: of the method's own randomness.
@@ -35,7 +35,7 @@ class EpsilonGreedy(Contextual):
     guarantee = "stochastic, at a given price; none on the rate, nor on a path"
 
     def __init__(
-        self, menu: Menu, target: Target, horizon: int, *, price: float | str = "dual", step: float | None = None,
+        self, menu: Menu, target: Target, horizon: int, *, price: float | str = "tracked", step: float | None = None,
         share: float = 0.05, stream: Any = None, seed: int = 0,
     ) -> None:  # fmt: skip
         super().__init__(menu, target, horizon, price=price, step=step, stream=stream, seed=seed)

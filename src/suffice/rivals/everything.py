@@ -35,7 +35,7 @@ class AlwaysEverything(Rival):
         last = self.menu.arms - 1
         if len(world.units):
             rows = latents.astype(np.int64)
-            units, block.costs[:] = world.units[rows, last], world.prices[rows, last]
+            units, block.costs[:] = world.units[rows, last], world.charges[rows, last]
         else:
             units = WHOLE * ((world.low[last] <= latents) & (latents <= world.high[last]))
             block.costs[:] = world.costs[last]

@@ -34,7 +34,7 @@ class Knapsack(Estimating):
     >>> for _ in range(4):
     ...     decision = rival.ask()
     ...     options.append(decision.option)
-    ...     rival.tell(decision, success=decision.is_everything)
+    ...     rival.tell(decision, success=decision.is_safe)
     >>> options, rival.debt
     (['small', 'small', 'all', 'all'], 0.0)
     """

@@ -21,8 +21,8 @@ class LinUCB(Contextual):
         menu: any menu.
         target: the success rate that the price chases.
         horizon: how many steps there will be.
-        price: of a success: "dual" chases the rate, a number stays, "shadow" is told by the stream.
-        step: how far one outcome moves the dual; 1/√horizon if left out.
+        price: of a success: "tracked" chases the rate, a number stays, "shadow" is told by the stream.
+        step: how far one outcome moves the price; 1/√horizon if left out.
         width: how many deviations are hoped for, α in the source.
         stream: one with `truth()`, for the shadow price.
 
@@ -37,7 +37,7 @@ class LinUCB(Contextual):
     guarantee = "none of its own; of a variant, regret at a given price; none on the rate, nor on a path"
 
     def __init__(
-        self, menu: Menu, target: Target, horizon: int, *, price: float | str = "dual", step: float | None = None,
+        self, menu: Menu, target: Target, horizon: int, *, price: float | str = "tracked", step: float | None = None,
         width: float = 1.0, stream: Any = None,
     ) -> None:  # fmt: skip
         super().__init__(menu, target, horizon, price=price, step=step, stream=stream, seed=0)
@@ -52,4 +52,4 @@ class LinUCB(Contextual):
         wide = self._width * self._regression.deviations(vector)
         if self.menu.costs is None:
             cost = np.maximum(cost - self.menu.max_cost * wide, 0.0)
-        return cost - self.dual * np.minimum(success + wide, 1.0)
+        return cost - self.price * np.minimum(success + wide, 1.0)

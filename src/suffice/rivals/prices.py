@@ -9,16 +9,16 @@ from suffice.optimum import optimum
 from suffice.promise.rules import Promise
 from suffice.rivals.best_fixed import truth_of
 
-DUAL: Final = "dual"
+TRACKED: Final = "tracked"
 SHADOW: Final = "shadow"
 
 
 class Price:
-    """With "dual", price ← clip(price + step·(target − success), 0, cap), as the projected baseline has it; else fixed.
+    """With "tracked", price ← clip(price + step·(target − success), 0, cap), as the projected baseline has it; else fixed.
 
     The cap is max_cost/(1 − target), beyond which nobody needs to go: there *everything* is worth its cost to all.
 
-    >>> price = Price("dual", Promise.make(0.75), step=0.2)
+    >>> price = Price("tracked", Promise.make(0.75), step=0.2)
     >>> for success in (0.0, 0.0, 1.0):
     ...     price.move(success)
     >>> round(price.value, 3)
@@ -27,8 +27,8 @@ class Price:
 
     def __init__(self, price: Any, promise: Promise, *, step: float = 0.0) -> None:
         self._target, self._cap = promise.rate, promise.cap
-        self._step = step if price == DUAL else 0.0
-        self.value = 0.0 if price == DUAL else fixed(price, f'"{DUAL}", "{SHADOW}" or a number')
+        self._step = step if price == TRACKED else 0.0
+        self.value = 0.0 if price == TRACKED else fixed(price, f'"{TRACKED}", "{SHADOW}" or a number')
 
     def move(self, success: float) -> None:
         """Take in an outcome."""
@@ -61,4 +61,4 @@ def told(price: Any, menu: Menu, promise: Promise, stream: Any) -> Any:
         return price
     if stream is None:
         raise InvalidArgument("price must be a number where no stream is given whose truth() tells the shadow price")
-    return optimum(*truth_of(menu, stream), promise.rate).dual
+    return optimum(*truth_of(menu, stream), promise.rate).price

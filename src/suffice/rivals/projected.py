@@ -1,4 +1,4 @@
-"""The projected primal-dual method: the paper's baseline, which forgets what it owes whenever the dual is clipped."""
+"""The projected primal-dual method: the paper's baseline, which forgets what it owes whenever the price is clipped."""
 
 from typing import Any
 
@@ -17,12 +17,12 @@ from suffice.selector.world import Block, World
 
 
 class Projected(Rival):
-    """The paper's estimates, always the argmin, and dual ← clip(dual + step·(target − success), 0, cap).
+    """The paper's estimates, always the argmin, and price ← clip(price + step·(target − success), 0, cap).
 
     >>> rival = Projected(Menu({"small": 0.1}, everything="all", nothing="none"), 0.9, horizon=100)
-    >>> for _ in range(2):  # the first plays every option once and does not move the dual
+    >>> for _ in range(2):  # the first plays every option once and does not move the price
     ...     rival.tell(rival.ask(), success=False)
-    >>> round(rival.dual, 3)
+    >>> round(rival.price, 3)
     0.09
     """
 
@@ -41,13 +41,13 @@ class Projected(Rival):
         horizon = whole("horizon", horizon)
         self._step = step_of(step, horizon)
         self._cap = self._promise.cap if cap is None else float(cap)
-        self._dual = 0.0
+        self._price = 0.0
         self._opened = 1
         self._learner = TableLearner(menu, Paper(), Optimist(), horizon, self._promise.cap)
 
     @property
-    def dual(self) -> float:
-        return self._dual
+    def price(self) -> float:
+        return self._price
 
     def _counted(self) -> bool:
         return self._opened >= self.menu.arms - 1
@@ -56,12 +56,12 @@ class Projected(Rival):
         if not self._counted():
             self._opened += 1
             return self._opened - 1
-        return self._learner.propose(self._dual, None).arm
+        return self._learner.propose(self._price, None).arm
 
     def _learn(self, arm: int, success: float, cost: float, *, counted: bool) -> None:
         if counted:
-            self._dual = min(max(self._dual + self._step * (self.target - success), 0.0), self._cap)
-        self._learner.follow(Lesson(arm, success, cost, NO_DEBT, 0, counted, True, True), self._dual, self._dual)
+            self._price = min(max(self._price + self._step * (self.target - success), 0.0), self._cap)
+        self._learner.follow(Lesson(arm, success, cost, NO_DEBT, 0, counted, True, True), self._price, self._price)
 
     def can_run(self, stream: Any) -> bool:
         """Whether `run` can play this stream."""
@@ -75,13 +75,13 @@ class Projected(Rival):
             raise RuntimeError("a run of whole steps needs the compiler")
         step, before = 0, self._opened
         while step < latents.size:
-            step, self._opened, self._dual, left = compiled(play_projected)(
-                table.address, latents, *world, *block.columns, step, self._opened, self._dual, self._step, self._cap,
+            step, self._opened, self._price, left = compiled(play_projected)(
+                table.address, latents, *world, *block.columns, step, self._opened, self._price, self._step, self._cap,
                 self.target,
             )  # fmt: skip
             if left > TOLD:
                 arm, due = divmod(left - TOLD, DUE)
-                table.catch_up(due, arm, self._dual)
+                table.catch_up(due, arm, self._price)
         counted = latents.size - (self._opened - before)
         self.told += counted
         self._issued += latents.size

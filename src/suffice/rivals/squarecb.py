@@ -20,15 +20,15 @@ class SquareCB(Contextual):
         menu: any menu.
         target: the success rate that the price chases.
         horizon: how many steps there will be.
-        price: of a success: "dual" chases the rate, a number stays, "shadow" is told by the stream.
-        step: how far one outcome moves the dual; 1/√horizon if left out.
+        price: of a success: "tracked" chases the rate, a number stays, "shadow" is told by the stream.
+        step: how far one outcome moves the price; 1/√horizon if left out.
         scale: how soon it settles on the best.
         stream: one with `truth()`, for the shadow price.
         seed: of the method's own randomness.
 
     >>> rival = SquareCB(Menu({"small": 0.1}, everything="all", nothing="none"), 0.9, horizon=1000)
     >>> decision = rival.ask(context={"confidence": 0.7})
-    >>> rival.tell(decision, success=decision.is_everything)
+    >>> rival.tell(decision, success=decision.is_safe)
     >>> rival.pending, rival.told
     (0, 1)
     """
@@ -39,7 +39,7 @@ class SquareCB(Contextual):
     guarantee = "regret at a given price, where the regression fits; none on the rate, nor on a path"
 
     def __init__(
-        self, menu: Menu, target: Target, horizon: int, *, price: float | str = "dual", step: float | None = None,
+        self, menu: Menu, target: Target, horizon: int, *, price: float | str = "tracked", step: float | None = None,
         scale: float = 10.0, stream: Any = None, seed: int = 0,
     ) -> None:  # fmt: skip
         super().__init__(menu, target, horizon, price=price, step=step, stream=stream, seed=seed)
@@ -47,7 +47,7 @@ class SquareCB(Contextual):
 
     def probabilities(self, vector: Floats) -> Floats:
         """What the arm is drawn from."""
-        losses = self.losses(vector) / (self.menu.max_cost + self.dual)
+        losses = self.losses(vector) / (self.menu.max_cost + self.price)
         best = int(losses.argmin())
         shares: Floats = 1.0 / (self.menu.arms + self._scale * math.sqrt(self.told) * (losses - losses[best]))
         shares[best] = 0.0

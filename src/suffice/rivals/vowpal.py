@@ -71,7 +71,7 @@ class VowpalWabbit(Rival):
         return " ".join(pieces)
 
     @property
-    def dual(self) -> float:
+    def price(self) -> float:
         return self._price
 
     def probabilities(self, context: Any) -> Floats:

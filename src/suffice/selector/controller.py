@@ -339,7 +339,7 @@ class Controller(ABC):
         return self._promise.rate
 
     @property
-    def dual(self) -> float:
+    def price(self) -> float:
         """The price now paid for one success."""
         with self.lock:
             return self._engine.standing(0).price

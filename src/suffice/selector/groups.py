@@ -28,7 +28,7 @@ class GroupView:
         return self._selector.target
 
     @property
-    def dual(self) -> float:
+    def price(self) -> float:
         """The price that the group now pays for one success."""
         return self._selector.price_of(self._row)
 

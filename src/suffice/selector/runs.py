@@ -1,8 +1,8 @@
 """Whole runs on a stream, compiled: the same steps, driven by a world that is known beforehand.
 
 A world is five arrays. If `units` has rows, the latent is the number of one: what every arm would do in it, in billionths
-of a success, and its `prices`. Else an arm succeeds where the latent lies between `low` and `high`, at a fixed price
-`costs`. What happens is written to `played`, `succeeded`, `spent` and `duals`.
+of a success, and its `charges`. Else an arm succeeds where the latent lies between `low` and `high`, at a fixed price
+`costs`. What happens is written to `played`, `succeeded`, `spent` and `prices`.
 """
 
 from typing import Any, Final
@@ -27,14 +27,14 @@ def judged(latent: float, arm: int, low: Any, high: Any, units: Any) -> int:
     return WHOLE if low[arm] <= latent <= high[arm] else 0
 
 
-def priced(latent: float, arm: int, costs: Any, prices: Any) -> float:
+def charge_of(latent: float, arm: int, costs: Any, charges: Any) -> float:
     """What an arm costs in a step."""
-    return float(prices[int(latent), arm]) if len(prices) > 0 else float(costs[arm])
+    return float(charges[int(latent), arm]) if len(charges) > 0 else float(costs[arm])
 
 
 def play(
-    address: int, latents: Any, low: Any, high: Any, costs: Any, units: Any, prices: Any,
-    played: Any, succeeded: Any, spent: Any, duals: Any, step: int, opening: int,
+    address: int, latents: Any, low: Any, high: Any, costs: Any, units: Any, charges: Any,
+    played: Any, succeeded: Any, spent: Any, prices: Any, step: int, opening: int,
 ) -> tuple[int, int, int]:  # fmt: skip
     """A selector's run from this step on, until its end or until something is due that is seldom and takes long.
 
@@ -60,7 +60,7 @@ def play(
             reserve(account, role_of(table.head, arm))
         header.next_id += 1
         success = judged(latents[step], arm, low, high, units)
-        cost = priced(latents[step], arm, costs, prices)
+        cost = charge_of(latents[step], arm, costs, charges)
         pricing.spent += cost
         if not opens:
             settle(account, role_of(table.head, arm), account.target, success, False)
@@ -69,7 +69,7 @@ def play(
         played[step] = arm
         succeeded[step] = success / WHOLE
         spent[step] = cost
-        duals[step] = price
+        prices[step] = price
         step += 1
         if due == PAST_DUE:
             due = look_back(table, arm, pricing.now)
@@ -79,52 +79,52 @@ def play(
 
 
 def play_projected(
-    address: int, latents: Any, low: Any, high: Any, costs: Any, units: Any, prices: Any,
-    played: Any, succeeded: Any, spent: Any, duals: Any, step: int, opening: int, dual: float, step_size: float,
+    address: int, latents: Any, low: Any, high: Any, costs: Any, units: Any, charges: Any,
+    played: Any, succeeded: Any, spent: Any, prices: Any, step: int, opening: int, price: float, step_size: float,
     cap: float, target: float,
 ) -> tuple[int, int, float, int]:  # fmt: skip
-    """A run of the projected baseline on a table of arms: always the argmin, and a dual that is clipped. As `play`."""
+    """A run of the projected baseline on a table of arms: always the argmin, and a price that is clipped. As `play`."""
     table = table_at(address)
     last = table.head.arms - 1
     while step < len(latents):
-        duals[step] = dual
+        prices[step] = price
         opens = opening < last
         if opens:
             arm = opening
             opening += 1
         else:
-            arm = cheapest(table, dual)
+            arm = cheapest(table, price)
         success = judged(latents[step], arm, low, high, units)
-        cost = priced(latents[step], arm, costs, prices)
+        cost = charge_of(latents[step], arm, costs, charges)
         if not opens:
-            dual = min(max(dual + step_size * (target - success / WHOLE), 0.0), cap)
+            price = min(max(price + step_size * (target - success / WHOLE), 0.0), cap)
             table.head.steps += 1
-        due = learn_arm(table, Lesson(arm, success / WHOLE, cost, NO_DEBT, 0, not opens, True, True), dual, dual)
+        due = learn_arm(table, Lesson(arm, success / WHOLE, cost, NO_DEBT, 0, not opens, True, True), price, price)
         played[step] = arm
         succeeded[step] = success / WHOLE
         spent[step] = cost
         step += 1
         if due != DONE:
-            return step, opening, dual, TOLD + due + DUE * arm
-    return step, opening, dual, TOLD
+            return step, opening, price, TOLD + due + DUE * arm
+    return step, opening, price, TOLD
 
 
 def play_threshold(
     accounts: Any, pricings: Any, latents: Any, bottom: float, top: float, inside_low: float, inside_high: float,
-    has_skip: bool, played: Any, succeeded: Any, spent: Any, duals: Any,
+    has_skip: bool, played: Any, succeeded: Any, spent: Any, prices: Any,
 ) -> None:  # fmt: skip
     """A run of the scalar controller where a step succeeds at thresholds from its latent on, and cost is linear."""
     account, pricing = accounts[0], pricings[0]
     for step in range(len(latents)):
-        dual = price_at(pricing, (account.owed - account.successes + account.forgiven) / WHOLE, account.outcomes)
-        duals[step] = dual
+        price = price_at(pricing, (account.owed - account.successes + account.forgiven) / WHOLE, account.outcomes)
+        prices[step] = price
         now = limit(account)
         if now == SAFE:
             arm, role, value = HIGH_ARM, SAFE, top
         elif now == SKIP:
             arm, role, value = LOW_ARM, SKIP if has_skip else FREE, bottom
         else:
-            arm, role, value = MIDDLE_ARM, FREE, min(max(bottom + dual, inside_low), inside_high)
+            arm, role, value = MIDDLE_ARM, FREE, min(max(bottom + price, inside_low), inside_high)
         reserve(account, role)
         success = 1 if latents[step] <= value else 0
         settle(account, role, account.target, WHOLE * success, False)

@@ -21,7 +21,7 @@ from suffice.bounds import Bounds
 from suffice.checks import WHOLE, flag, positive_float, success_units, whole
 from suffice.choosers import NAMED as NAMED_CHOOSERS
 from suffice.choosers import Chooser
-from suffice.context.learner import ContextLearner, Insight, make_context_learner
+from suffice.context.learner import ContextLearner, ContextReport, make_context_learner
 from suffice.errors import InvalidArgument, StateError, shown
 from suffice.kernels.compiler import available, compiled
 from suffice.learning.arm_table import FIT_FIRST
@@ -62,9 +62,9 @@ class Selector(Controller):
         horizon: how many outcomes there will be, if that is known. Without it the step decays.
         slack: the most successes that may be banked; in no window do failures exceed the allowed ones by more than
             slack + 1. Default sqrt(told), or sqrt(horizon).
-        step: how far one outcome moves the dual, instead of slack (step = cap/slack).
-        cap: the dual at which everything is played. Default max_cost/(everything_success − target).
-        start: "safe" (never behind), "cheap" (the paper's), or the dual to start from.
+        step: how far one outcome moves the price, instead of slack (step = cap/slack).
+        cap: the price at which everything is played. Default max_cost/(everything_success − target).
+        start: "safe" (never behind), "cheap" (the paper's), or the price to start from.
         bounds: what is certain of each option: "closed", "contained", "half-log", "kl", "hoeffding", "paper", or an object
             of your own; "auto" is the best that is proven for the menu.
         chooser: who proposes an option: "thompson", "optimist", or an object of your own; "auto" is the first for chains,
@@ -228,15 +228,15 @@ class Selector(Controller):
         """The chooser in use: what "auto" became."""
         return str(getattr(self._learner.chooser, "name", type(self._learner.chooser).__name__))
 
-    def insight(self) -> Insight:
+    def context_report(self) -> ContextReport:
         """What is made of contexts: whether the model is followed, how it did, what was missing. Reads well when printed."""
         learner = self._learner
         if not isinstance(learner, ContextLearner):
             raise InvalidArgument(
-                f'a model must look at contexts before there is an insight: {type(self).__name__}(..., model="auto")'
+                f'a model must look at contexts before there is a context report: {type(self).__name__}(..., model="auto")'
             )
         with self.lock, self._reading:
-            return learner.insight()
+            return learner.context_report()
 
     @property
     def contextual(self) -> bool:

@@ -122,7 +122,7 @@ class ThresholdSelector(Controller):
     @property
     def threshold(self) -> float:
         """The state itself: start + step·debt, never clipped."""
-        return self._low + self.dual
+        return self._low + self.price
 
     def can_run(self, stream: Any) -> bool:
         """Whether `run` can play this stream: the cost of a threshold is its place in the range."""

@@ -16,7 +16,7 @@ class World(NamedTuple):
     high: Floats
     costs: Floats
     units: Floats
-    prices: Floats
+    charges: Floats
 
 
 @dataclass(slots=True)
@@ -26,7 +26,7 @@ class Block:
     arms: NDArray[np.int64]
     successes: Floats
     costs: Floats
-    duals: Floats
+    prices: Floats
 
     @staticmethod
     def empty(count: int) -> "Block":
@@ -35,4 +35,4 @@ class Block:
     @property
     def columns(self) -> tuple[NDArray[np.int64], Floats, Floats, Floats]:
         """What a kernel writes to, in its order."""
-        return self.arms, self.successes, self.costs, self.duals
+        return self.arms, self.successes, self.costs, self.prices

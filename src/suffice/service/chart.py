@@ -22,12 +22,12 @@ OTHERS: Final = -1  # in the place of an arm: those that are too many to list
 
 @dataclass(slots=True)
 class Bucket:
-    """Sums over a stretch of time, and the last dual."""
+    """Sums over a stretch of time, and the last price."""
 
     told: int = 0
     units: int = 0
     cost: float = 0.0
-    dual: float | None = None
+    price: float | None = None
     arms: dict[int, int] = field(default_factory=dict)
     lost: int = 0  # plays of everything that expired, less those told late
 
@@ -43,7 +43,7 @@ class Bucket:
         self.units += later.units
         self.cost += later.cost
         self.lost += later.lost
-        self.dual = self.dual if later.dual is None else later.dual
+        self.price = self.price if later.price is None else later.price
         for arm, count in later.arms.items():
             self.play(arm, count)
 
@@ -56,7 +56,7 @@ class Chart:
         self.buckets: dict[int, Bucket] = {}
 
     def add(
-        self, at: float, *, told: int, units: int, cost: float, dual: float, arm: int | None, lost: int = 0
+        self, at: float, *, told: int, units: int, cost: float, price: float, arm: int | None, lost: int = 0
     ) -> None:
         """Take in an outcome; `told` is 0 and `arm` None for one that amends an earlier one."""
         place = math.floor(at / self.width)
@@ -71,7 +71,7 @@ class Chart:
         bucket.cost += cost
         bucket.lost += lost
         if arm is not None:
-            bucket.dual = dual
+            bucket.price = price
             bucket.play(arm)
 
     def _widen(self) -> None:
@@ -112,7 +112,7 @@ class Chart:
             result.append(
                 Bin(
                     start=start, end=start + every * self.width, told=bucket.told, successes=bucket.units / WHOLE,
-                    cost=bucket.cost, debt=target * told - units / WHOLE, dual=bucket.dual, arms=dict(bucket.arms),
+                    cost=bucket.cost, debt=target * told - units / WHOLE, price=bucket.price, arms=dict(bucket.arms),
                     total=told, total_successes=units / WHOLE, total_cost=cost,
                     debt_at_most=behind + lost, ahead_at_most=ahead,
                 )
@@ -126,7 +126,7 @@ class Chart:
         return {
             "width": self.width,
             "buckets": [
-                [place, one.told, one.units, one.cost, one.dual, list(one.arms.items()), one.lost]
+                [place, one.told, one.units, one.cost, one.price, list(one.arms.items()), one.lost]
                 for place, one in self.buckets.items()
             ],
         }
@@ -136,8 +136,8 @@ class Chart:
         """The chart that `state` wrote down."""
         chart = Chart()
         chart.width = float(state["width"])
-        for place, told, units, cost, dual, arms, lost in state["buckets"]:
-            chart.buckets[int(place)] = Bucket(told, units, cost, dual, {int(arm): int(n) for arm, n in arms}, lost)
+        for place, told, units, cost, price, arms, lost in state["buckets"]:
+            chart.buckets[int(place)] = Bucket(told, units, cost, price, {int(arm): int(n) for arm, n in arms}, lost)
         return chart
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Coroutine, Iterable, Sequence
 from typing import Any, Final
 
 from suffice.checks import cost_told, success_units
-from suffice.context.learner import Insight
+from suffice.context.learner import ContextReport
 from suffice.errors import InvalidArgument, SufficeError, shown
 from suffice.promise.certificate import Certificate
 from suffice.records import Arm
@@ -289,7 +289,7 @@ class Keeper:
         with replica.lock:
             return replica.selector.arms(most)
 
-    async def insight(self, name: str) -> Insight:
+    async def context_report(self, name: str) -> ContextReport:
         """What is made of contexts."""
         replica = await self._followed(name)
         if replica.plan.model is None:
@@ -297,7 +297,7 @@ class Keeper:
                 f'selector {name!r} has no model that looks at contexts: its plan needs "model": "auto"'
             )
         with replica.lock:
-            return replica.selector.insight()
+            return replica.selector.context_report()
 
     async def history(
         self, name: str, bins: int, since: float = -math.inf, width: float | None = None

@@ -47,7 +47,7 @@ class Asked(NamedTuple):
     decision: int | None
     arm: int
     option: Any
-    dual: float
+    price: float
     everything: bool
     nothing: bool
 
@@ -79,7 +79,7 @@ class Standing:
     plan: dict[str, Any]
     certificate: Certificate
     cost: float
-    dual: float | None
+    price: float | None
     asks: int
     tells: int
     bounds: str
@@ -98,7 +98,7 @@ class Bin:
     successes: float
     cost: float
     debt: float
-    dual: float | None
+    price: float | None
     arms: dict[int, int]
     total: int  # outcomes since the beginning
     total_successes: float
@@ -133,7 +133,7 @@ class Row:
     id: int
     group: str
     arm: int
-    dual: float
+    price: float
     asked: float
     due: float | None = None
     note: str | None = None  # of a decision with a context, JSON

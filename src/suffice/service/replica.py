@@ -96,7 +96,7 @@ class Replica:
         reserve(account, choice.role)
         return choice, written
 
-    def dual(self, group: str, account: Account) -> float:
+    def price(self, group: str, account: Account) -> float:
         """The price now paid for one success."""
         return self.detached.standing(account, group).price
 
@@ -124,7 +124,7 @@ class Replica:
     def _learn(self, row: Row, again: bool) -> None:
         late, units = row.state == AMENDED, row.units or 0
         self.chart.add(
-            row.told or row.asked, told=int(not late), units=units, cost=self.spent(row), dual=row.dual,
+            row.told or row.asked, told=int(not late), units=units, cost=self.spent(row), price=row.price,
             arm=None if late else row.arm, lost=self._lost(row),
         )  # fmt: skip
         note, fair = None, True

@@ -69,7 +69,7 @@ class Stood:
     def get(self, kept: Kept, outline: Outline, replica: Replica | None, shards: Mapping[Whose, Shards]) -> Standing:
         """A selector and where it stands: as before, where neither its counts nor anything else of it has changed."""
         known = self._known.get(kept.number)
-        # Of other processes, too: that moves the dual, and no count.
+        # Of other processes, too: that moves the price, and no count.
         learned = None if replica is None else replica.learned
         if known is not None and known[:3] == (kept, learned, shards):
             return known[3]
@@ -88,11 +88,11 @@ class Stood:
         certificate = certified(outline.promise, kept.number, shards, self.groups)
         every = [one for found in shards.values() for one in found.values()]
         main = total(shards.get((kept.number, ""), {}), outline.promise.open())
-        dual = None
+        price = None
         grouped = isinstance(certificate, Together) and "" not in certificate.groups  # then each group has its own
         if replica is not None and not grouped:
             with replica.lock:
-                dual = replica.dual("", main.counts)
+                price = replica.price("", main.counts)
         return Standing(
             name=kept.name,
             created=kept.created,
@@ -100,7 +100,7 @@ class Stood:
             plan=json.loads(kept.plan),
             certificate=certificate,
             cost=max(0.0, sum(one.cost for one in every)),
-            dual=dual,
+            price=price,
             asks=main.asked + sum(one.counts.unaudited for one in every),
             tells=main.events - sum(one.counts.expired for one in every),
             bounds=outline.bounds,

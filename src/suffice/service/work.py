@@ -217,7 +217,7 @@ class Batch:
         own = self._session(replica, row.group, shard, found) if row.group else main
         late = row.state == EXPIRED
         new = Row(
-            row.selector, row.id, row.group, row.arm, row.dual, row.asked, row.due, row.note,
+            row.selector, row.id, row.group, row.arm, row.price, row.asked, row.due, row.note,
             state=EXPIRED if request.expire else AMENDED if late else TOLD, units=units, cost=cost, told=self.now,
             by=shard, seq=main.events + 1, gave_by=row.by if late else None, gave_seq=row.seq if late else None,
             gave_at=row.told if late else None,

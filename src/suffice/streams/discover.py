@@ -59,7 +59,7 @@ def from_file(path: str | os.PathLike[str]) -> dict[str, type[Any]]:
     ...     def draw(self, rng, count):
     ...         return rng.random(count)
     ...
-    ...     def judge(self, latent, arm, dual):
+    ...     def judge(self, latent, arm, price):
     ...         return (latent < 0.5, 0.5) if arm == 0 else (True, 1.0)
     ... ''')
     >>> list(from_file(path))

@@ -18,7 +18,7 @@ class ByWindows:
         """One window and one cost per arm."""
         return self._windows
 
-    def judge(self, latent: Any, arm: int, dual: float) -> tuple[float, float]:
+    def judge(self, latent: Any, arm: int, price: float) -> tuple[float, float]:
         """The success and the cost of an arm, given the step's latent."""
         low, high, costs = self._windows
         return float(low[arm] <= latent <= high[arm]), float(costs[arm])
@@ -33,7 +33,7 @@ class ByTable:
         """How every arm does in each kind of step."""
         return self._table
 
-    def judge(self, latent: Any, arm: int, dual: float) -> tuple[float, float]:
+    def judge(self, latent: Any, arm: int, price: float) -> tuple[float, float]:
         """The success and the cost of an arm, given the step's latent."""
         successes, costs = self._table
         return float(successes[latent, arm]), float(costs[latent, arm])

@@ -48,13 +48,13 @@ class Joined:
             if any(hasattr(stream, "look") for stream in streams):
                 self.look = self._joined_look
 
-    def judge(self, latent: Any, arm: int, dual: float) -> tuple[float, float]:
+    def judge(self, latent: Any, arm: int, price: float) -> tuple[float, float]:
         """The success and the cost of an arm, given the step's latent."""
         if self._same is not None:
             low, high, costs = self._same
             return float(low[arm] <= latent <= high[arm]), float(costs[arm])
         place, own = self._own(latent)
-        return self.streams[place].judge(own, arm, dual)
+        return self.streams[place].judge(own, arm, price)
 
     def _own(self, latent: Any) -> tuple[int, Any]:
         """Which stream a latent is from, and what it is there."""

@@ -121,12 +121,12 @@ class Told:
             places += self._kinds.rows(own) * NOISE.size
         return Steps(own, places)
 
-    def judge(self, latent: Any, arm: int, dual: float) -> tuple[float, float]:
+    def judge(self, latent: Any, arm: int, price: float) -> tuple[float, float]:
         """The success and what is told of the cost of an arm, given the step's latent."""
         place = operator.index(latent)
         if self._table is not None:
             return float(self._table.successes[place, arm]), float(self._table.costs[place, arm])
-        success, _ = self.stream.judge(latent.own, arm, dual)
+        success, _ = self.stream.judge(latent.own, arm, price)
         return success, float(self._noisy(arm, success, NOISE[place]))
 
     def _noisy(self, arm: Any, success: Any, noise: Any) -> Any:

@@ -137,7 +137,7 @@ def identity_error(target: float, horizon: int = 20_000) -> float:
     step, phi = Fraction(1, 128), Fraction(str(target))
     trace = simulate(ThresholdSelector(target, 0, 1, step=float(step), start=0.25), Needs(), horizon)
     place, worst = Fraction(1, 4), 0.0
-    for dual, success in zip(trace.duals.tolist(), trace.successes.tolist(), strict=True):
-        worst = max(worst, abs(dual - float(place)))
+    for price, success in zip(trace.prices.tolist(), trace.successes.tolist(), strict=True):
+        worst = max(worst, abs(price - float(place)))
         place += step * (phi - int(success))
     return worst

@@ -75,7 +75,7 @@ class Context(Experiment):
             "feedback": feedback_of(method),
             "marks": [[step, at[step].successes, at[step].cost, at[step].largest_debt] for step in course(horizon)],
         }
-        return found | _insight(summary)
+        return found | _context_report(summary)
 
     def collect(self, settings: Settings, results: Sequence[Numbers]) -> Numbers:
         rows, curves = [], {}
@@ -162,12 +162,12 @@ def row_of(numbers: Numbers, name: str, world: str = RECORDED, method: str | Non
     return found
 
 
-def _insight(summary: Summary) -> dict[str, Any]:
+def _context_report(summary: Summary) -> dict[str, Any]:
     """What share of decisions the model made, and how often it was left or began anew; nothing of who has no model."""
     method = summary.method
-    if not hasattr(method, "insight") or method.model is None:
+    if not hasattr(method, "context_report") or method.model is None:
         return {"followed": None, "lost": None, "anew": None}
-    said = method.insight()
+    said = method.context_report()
     return {"followed": said.followed / summary.steps, "lost": said.lost, "anew": said.anew}
 
 

@@ -201,7 +201,7 @@ def _parts(stream: Any, best: Optimum, target: float, plays: Sequence[int]) -> d
     if not hasattr(stream, "truth"):
         return {"boundary": 0.0, "between": 0.0}
     success, cost = stream.truth()
-    lost = np.array(plays) * (cost - best.cost - best.dual * (success - target))
+    lost = np.array(plays) * (cost - best.cost - best.price * (success - target))
     ends = lost[-1] + (lost[0] if stream.menu.has_nothing else 0.0)
     return {"boundary": float(ends), "between": float(lost.sum() - ends)}
 

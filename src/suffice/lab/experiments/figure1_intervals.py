@@ -72,7 +72,7 @@ class Intervals(Experiment):
             curves[label] = runs.curve(
                 runs.pick(results, method=method, scale=scale, horizon=last), settings["target"], best.cost
             )
-        return {"optimum": best.cost, "dual": best.dual, "target": settings["target"], "horizons": horizons, "rows": rows,
+        return {"optimum": best.cost, "price": best.price, "target": settings["target"], "horizons": horizons, "rows": rows,
                 "regrets": regrets, "curves": curves, "worst_error_by_bound": errors,
                 "settling": _settling(results, settings["target"], last),
                 "exponents": {label: _exponents(horizons, table) for label, table in regrets.items()}}  # fmt: skip

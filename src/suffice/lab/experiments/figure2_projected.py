@@ -21,7 +21,7 @@ class ProjectedIntervals(Experiment):
     place: ClassVar[int] = 2
     title: ClassVar[str] = "Projected baseline diagnostic (Figure 2)"
     about: ClassVar[str] = (
-        "The same intervals and points with step 20/√T. The baseline clips its dual to [0, Λ] and always plays the option of "
+        "The same intervals and points with step 20/√T. The baseline clips its price to [0, Λ] and always plays the option of "
         "least score: no boundary options are forced. What it saves, it saves by failing more often than it may."
     )
     levels: ClassVar = {
@@ -66,7 +66,7 @@ class ProjectedIntervals(Experiment):
         # From a tenth of the run on, so that the first round and the start do not count.
         late = [successes / step for one in runs.pick(results, method="projected", horizon=last)
                 for step, successes, *_ in one["marks"] if step >= last / 10]  # fmt: skip
-        return {"optimum": best.cost, "dual": best.dual, "target": settings["target"], "horizon": last, "rows": rows,
+        return {"optimum": best.cost, "price": best.price, "target": settings["target"], "horizon": last, "rows": rows,
                 "curves": curves, "gaps": gaps, "highest_rate_of_projected": max(late)}  # fmt: skip
 
     def verdicts(self, numbers: Numbers) -> list[Verdict]:

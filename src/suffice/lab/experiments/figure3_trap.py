@@ -12,7 +12,7 @@ from suffice.simulate import simulate
 from suffice.streams import Trap
 
 LEMMA = "Lemma (three-arm failure of projected ACI)"
-PATH = ("duals", "successes", "arms")
+PATH = ("prices", "successes", "arms")
 FIGURE = "Empirical Study, Figure 3"
 BASE: Settings = {"target": 0.5, "step": 0.05, "horizon": 2000, "first": 800, "last": 1300,
                   "methods": ["paper", "projected", "suffice"]}  # fmt: skip
@@ -26,7 +26,7 @@ class ThreeArms(Experiment):
     title: ClassVar[str] = "Three-arm shift (Figure 3)"
     about: ClassVar[str] = (
         "A safe option of cost 1, a trap of cost 0.05 that works except in steps 800 to 1299, and nothing. Target 0.5, step "
-        "0.05, Λ = 2. The projected dual sticks at Λ while the trap still looks good; at the same dual the boundary rule "
+        "0.05, Λ = 2. The projected price sticks at Λ while the trap still looks good; at the same price the boundary rule "
         "plays everything."
     )
     levels: ClassVar = {"quick": BASE, "default": BASE, "deep": BASE}
@@ -41,7 +41,7 @@ class ThreeArms(Experiment):
             task["method"], stream.menu, task["target"], task["horizon"], task["step"] * task["horizon"] ** 0.5
         )
         trace = simulate(method, stream, task["horizon"])
-        return {"method": task["method"], "duals": trace.duals.tolist(), "arms": trace.arms.tolist(),
+        return {"method": task["method"], "prices": trace.prices.tolist(), "arms": trace.arms.tolist(),
                 "successes": trace.successes.tolist(), "cost": trace.mean_cost, "rate": trace.rate, "debt": trace.debt,
                 "largest_debt": trace.largest_debt, "worst_window": trace.worst_window(500)}  # fmt: skip
 
@@ -50,21 +50,21 @@ class ThreeArms(Experiment):
         first, last = settings["first"], settings["last"]
         outage: dict[str, Any] = {}
         for found in results:
-            duals, successes = np.array(found["duals"]), np.array(found["successes"])
+            prices, successes = np.array(found["prices"]), np.array(found["successes"])
             # What the update would have been without projection, and what is missing from it.
-            residuals = np.diff(duals) - settings["step"] * (settings["target"] - successes[:-1])
+            residuals = np.diff(prices) - settings["step"] * (settings["target"] - successes[:-1])
             inside = residuals[first:last]
-            capped = np.flatnonzero(duals[first:last] >= 2.0 - 1e-9)  # many steps of 0.025, each rounded
+            capped = np.flatnonzero(prices[first:last] >= 2.0 - 1e-9)  # many steps of 0.025, each rounded
             outage[found["method"]] = {
                 "successes": float(successes[first:last].sum()),
                 "everything": int((np.array(found["arms"][first:last]) == 2).sum()),
-                "highest_dual": float(duals.max()),
+                "highest_price": float(prices.max()),
                 "largest_residual": float(np.abs(residuals[1:]).max()),  # the first step opens the trap
                 "capped_rounds": int((inside < -1e-12).sum()),
                 "residual_least": float(inside[inside < -1e-12].min()) if (inside < -1e-12).any() else 0.0,
                 "residual_most": float(inside[inside < -1e-12].max()) if (inside < -1e-12).any() else 0.0,
                 "steps_to_cap": int(capped[0]) if capped.size else -1,
-                "dual_before": float(duals[first]),
+                "price_before": float(prices[first]),
                 "owed_in_outage": float((settings["target"] - successes[first:last]).sum()),
                 "owed_since_shift": float((settings["target"] - successes[first:]).sum()),
             }
@@ -76,15 +76,15 @@ class ThreeArms(Experiment):
         projected, paper = numbers["outage"]["projected"], numbers["outage"]["paper"]
         length = numbers["last"] - numbers["first"]
         eta_phi = numbers["step"] * numbers["target"]
-        wait = int(np.ceil((2.0 - projected["dual_before"]) / eta_phi - 1e-9))
+        wait = int(np.ceil((2.0 - projected["price_before"]) / eta_phi - 1e-9))
         exact = Estimate.exact
         return [
             judge("no success", LEMMA, "the projected rule never plays everything on the outage, so it never succeeds",
                   "its successes in the outage", exact(projected["successes"] + projected["everything"]), at_most=0.0),
-            judge("stuck", LEMMA, "after ⌈(Λ − λ)/(ηφ)⌉ steps the projected dual is stuck at Λ = 2",
+            judge("stuck", LEMMA, "after ⌈(Λ − λ)/(ηφ)⌉ steps the projected price is stuck at Λ = 2",
                   "steps to the cap less that number", exact(projected["steps_to_cap"] - wait), at_most=0, at_least=0),
-            judge("never above", LEMMA, "the projected dual is capped at Λ", "its highest value",
-                  exact(projected["highest_dual"]), at_most=2.0, at_least=2.0),
+            judge("never above", LEMMA, "the projected price is capped at Λ", "its highest value",
+                  exact(projected["highest_price"]), at_most=2.0, at_least=2.0),
             judge("capped rounds", LEMMA, "every round after that is capped", "capped rounds in the outage",
                   exact(projected["capped_rounds"]), at_least=length - wait, at_most=length - wait),
             judge("residual", LEMMA, "each capped round has the residual −ηφ", "the least residual of a capped round",
@@ -101,19 +101,19 @@ class ThreeArms(Experiment):
         ]  # fmt: skip
 
     def draw(self, numbers: Numbers, canvas: Canvas) -> None:
-        dual, rate, debt = canvas.panels("trap", 3)
+        price, rate, debt = canvas.panels("trap", 3)
         steps = np.arange(1, numbers["horizon"] + 1)
         for label, path in numbers["paths"].items():
             colour, successes = canvas.colour(label), np.array(path["successes"])
-            dual.plot(steps, path["duals"], color=colour, label=label, linewidth=1)
+            price.plot(steps, path["prices"], color=colour, label=label, linewidth=1)
             rate.plot(steps, np.cumsum(successes) / steps, color=colour, linewidth=1)
             debt.plot(steps, numbers["target"] * steps - np.cumsum(successes), color=colour, linewidth=1)
-        for panel in (dual, rate, debt):
+        for panel in (price, rate, debt):
             panel.axvspan(numbers["first"], numbers["last"], color=canvas.colour("target"), alpha=0.15, linewidth=0)
             panel.set_xlabel("steps")
-        dual.axhline(2.0, linestyle=":", color=canvas.colour("target"))
+        price.axhline(2.0, linestyle=":", color=canvas.colour("target"))
         rate.axhline(numbers["target"], linestyle=":", color=canvas.colour("target"))
-        dual.set_ylabel("dual (Λ = 2)")
+        price.set_ylabel("price (Λ = 2)")
         rate.set(ylabel="success rate so far", ylim=(0, 1))
         debt.set_ylabel("successes owed (debt)")
-        dual.legend(fontsize=8)
+        price.legend(fontsize=8)

@@ -1,4 +1,4 @@
-"""Theorem 1 under attack: an adversary that sees the dual looks for the worst window of every method."""
+"""Theorem 1 under attack: an adversary that sees the price looks for the worst window of every method."""
 
 from collections.abc import Sequence
 from typing import Any, ClassVar
@@ -16,11 +16,11 @@ BASE: Settings = {"target": 0.8, "scales": [1, 20], "methods": ["paper", "projec
 
 
 class Adversary:
-    """Six options whose fate is decided after the dual is known; everything and nothing do what they must.
+    """Six options whose fate is decided after the price is known; everything and nothing do what they must.
 
-    pump: all succeed until the method skips (dual at 0), then all fail until it plays everything (dual at the cap), and so
+    pump: all succeed until the method skips (price at 0), then all fail until it plays everything (price at the cap), and so
     on: the widest swing there is. spoil: all fail. tease: fail below half of the cap, succeed above. coin: pump with
-    doubts. blind: all succeed, then all fail for the later half, whatever the dual.
+    doubts. blind: all succeed, then all fail for the later half, whatever the price.
     """
 
     def __init__(self, tactic: str, target: float, horizon: int) -> None:
@@ -31,22 +31,22 @@ class Adversary:
     def draw(self, rng: np.random.Generator, count: int, start: int = 0) -> Any:
         return list(zip(range(start, start + count), rng.random(count).tolist(), strict=True))
 
-    def judge(self, latent: Any, arm: int, dual: float) -> tuple[float, float]:
+    def judge(self, latent: Any, arm: int, price: float) -> tuple[float, float]:
         if arm == 0 or arm == self.menu.arms - 1:
             return float(arm > 0), float(arm > 0)
         step, luck = latent
-        return float(self._allows(step, luck, dual)), float(self.menu.known_cost(arm) or 0.0)
+        return float(self._allows(step, luck, price)), float(self.menu.known_cost(arm) or 0.0)
 
-    def _allows(self, step: int, luck: float, dual: float) -> bool:
+    def _allows(self, step: int, luck: float, price: float) -> bool:
         if self.tactic == "spoil":
             return False
         if self.tactic == "blind":
             return step < self.horizon // 2
         if self.tactic == "tease":
-            return dual >= self.cap / 2
-        if dual <= 0.02 * self.cap:
+            return price >= self.cap / 2
+        if price <= 0.02 * self.cap:
             self.generous = False
-        elif dual >= 0.98 * self.cap:
+        elif price >= 0.98 * self.cap:
             self.generous = True
         return self.generous != (self.tactic == "coin" and luck < 0.1)
 
@@ -58,9 +58,9 @@ class Attack(Experiment):
     place: ClassVar[int] = 5
     title: ClassVar[str] = "Theorem 1 under attack"
     about: ClassVar[str] = (
-        "Five hostile tactics, each of which sees the dual before it decides which options work. The worst window is the one "
+        "Five hostile tactics, each of which sees the price before it decides which options work. The worst window is the one "
         "whose successes stray most from φ times its length; it is divided by the bound that holds for every window: Λ/η + 2 "
-        "for the paper, √N + 1 for suffice. A projected dual has no bound; it is held against the paper's."
+        "for the paper, √N + 1 for suffice. A projected price has no bound; it is held against the paper's."
     )
     levels: ClassVar = {
         "quick": {**BASE, "horizon": 4000},
@@ -113,7 +113,7 @@ class Attack(Experiment):
                   "worst window found, over the bound", exact(worst["paper"]), at_most=1.0),
             judge("bound is tight", "Theorem 1", "an adversary comes close to the bound",
                   "worst window found, over the bound", exact(worst["paper"]), at_least=0.5),
-            judge("projection breaks it", "Failure of projected dual updates", "a projected dual hides a linear debt",
+            judge("projection breaks it", "Failure of projected dual updates", "a projected price hides a linear debt",
                   "worst window found, over the same bound", exact(worst["projected"]), at_least=1.0),
             judge("suffice, windows", OURS, "no window strays by more than √N + 1",
                   "worst window found, over the bound", exact(worst["suffice"]), at_most=1.0),

@@ -8,7 +8,7 @@ import pydantic_core
 from starlette.responses import Response
 
 from suffice.checks import WHOLE
-from suffice.context.learner import Insight
+from suffice.context.learner import ContextReport
 from suffice.menu import Menu
 from suffice.promise.certificate import STATUSES, Certificate
 from suffice.promise.group_certificate import Together
@@ -35,7 +35,7 @@ def written(body: Any) -> bytes:
 def asked(one: Asked) -> dict[str, Any]:
     """A decision."""
     return {
-        "decision": one.decision, "arm": one.arm, "option": one.option, "dual": one.dual, "everything": one.everything,
+        "decision": one.decision, "arm": one.arm, "option": one.option, "price": one.price, "everything": one.everything,
         "nothing": one.nothing,
     }  # fmt: skip
 
@@ -57,7 +57,7 @@ def known(one: Standing) -> dict[str, Any]:
         "breach": found.breach, "breaches": found.breaches,
         "feasible": found.feasible, "sound": found.sound, "pending": found.pending,
         "cost": one.cost, "mean_cost": one.cost / found.told if found.told else None,
-        "everything_cost": one.everything_cost, "dual": one.dual, "cap": found.promise.cap,
+        "everything_cost": one.everything_cost, "price": one.price, "cap": found.promise.cap,
         "asks": one.asks, "tells": one.tells,
         "expired": found.expired, "bounds": one.bounds, "chooser": one.chooser, "model": one.model,
     }  # fmt: skip
@@ -86,7 +86,7 @@ def arm(one: Arm) -> dict[str, Any]:
     return {one_field.name: getattr(one, one_field.name) for one_field in fields(Arm)}
 
 
-def insight(one: Insight) -> dict[str, Any]:
+def context_report(one: ContextReport) -> dict[str, Any]:
     """What is made of contexts."""
     return {**asdict(one), "text": str(one)}
 
@@ -100,7 +100,7 @@ def stretch(one: Bin) -> dict[str, Any]:
     mean_cost = one.cost / one.told if one.told and one.cost >= 0.0 else None
     return {
         "start": one.start, "end": one.end, "told": one.told, "successes": one.successes,
-        "rate": rate, "cost": one.cost, "mean_cost": mean_cost, "debt": one.debt, "dual": one.dual, "arms": arms,
+        "rate": rate, "cost": one.cost, "mean_cost": mean_cost, "debt": one.debt, "price": one.price, "arms": arms,
         "shares": {name: count / every for name, count in arms.items()}, "total": one.total,
         "total_rate": one.total_successes / one.total if one.total else None,
         "total_cost": max(0.0, one.total_cost) / one.total if one.total else None,
@@ -114,6 +114,6 @@ def row(one: Row, menu: Menu) -> dict[str, Any]:
     return {
         "decision": one.id, "asked": one.asked, "told": one.told, "state": STATES[one.state], "group": one.group or None,
         "arm": one.arm, "option": option_json(menu, one.arm), "success": (one.units or 0) / WHOLE if told else None,
-        "cost": menu.known_cost(one.arm) if one.cost is None else one.cost, "dual": one.dual,
+        "cost": menu.known_cost(one.arm) if one.cost is None else one.cost, "price": one.price,
         "late": one.state == AMENDED, "context": one.context(),
     }  # fmt: skip

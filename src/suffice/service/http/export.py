@@ -16,7 +16,7 @@ from suffice.service.records import STATES, Row
 
 PAGE: Final = 5_000
 COLUMNS: Final = (
-    "decision", "asked", "told", "state", "group", "arm", "option", "success", "cost", "dual", "late", "context",
+    "decision", "asked", "told", "state", "group", "arm", "option", "success", "cost", "price", "late", "context",
 )  # fmt: skip
 
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)

@@ -1,4 +1,4 @@
-"""The routes that look at one selector: certificate, arms, insight, history, decisions, events."""
+"""The routes that look at one selector: certificate, arms, context report, history, decisions, events."""
 
 import asyncio
 import math
@@ -14,7 +14,7 @@ from suffice.service.http.bare import Named, only_known, outcomes
 from suffice.service.http.export import PAGE, lines
 from suffice.service.http.keys import READ, Keyring
 from suffice.service.http.replies import Known
-from suffice.service.http.replies_looks import ArmsReply, CertificateReply, HistoryReply, InsightReply, RowsReply
+from suffice.service.http.replies_looks import ArmsReply, CertificateReply, ContextReportReply, HistoryReply, RowsReply
 from suffice.service.http.routes import keeper_of
 from suffice.service.http.streams import EventStream, Streams
 from suffice.service.keeper import MANY
@@ -82,14 +82,14 @@ async def arms(
 
 
 @looks.get(
-    "/insight",
-    summary="Insight",
+    "/context-report",
+    summary="Context report",
     response_model=None,
-    responses=outcomes(404, 422, said="What is made of contexts.", model=InsightReply),
+    responses=outcomes(404, 422, said="What is made of contexts.", model=ContextReportReply),
 )
-async def insight(request: Request, name: Named) -> Response:
+async def context_report(request: Request, name: Named) -> Response:
     """What is made of contexts: whether the model is followed, how it did, what was missing. 422 where there is no model."""
-    return answers.answer(answers.insight(await keeper_of(request).insight(name)))
+    return answers.answer(answers.context_report(await keeper_of(request).context_report(name)))
 
 
 @looks.get(
@@ -115,7 +115,7 @@ async def history(
         ),
     ] = None,
 ) -> Response:
-    """Rates, debt, dual, cost and the shares of options over time, and what was promised, for charts."""
+    """Rates, debt, price, cost and the shares of options over time, and what was promised, for charts."""
     keeper = keeper_of(request)
     found, finest = await keeper.history(name, bins, -math.inf if since is None else since, width)
     named = {arm for one in found for arm in one.arms} - {OTHERS}

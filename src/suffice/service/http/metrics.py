@@ -55,7 +55,7 @@ GAUGES: Final[tuple[tuple[str, str, Any], ...]] = (
     ("suffice_debt", "Successes owed; negative when ahead.", lambda one: one.certificate.debt),
     ("suffice_debt_bound", "What was promised of the debt.", lambda one: one.certificate.debt_at_most),
     ("suffice_pending", "Decisions whose outcome has not been told.", lambda one: one.certificate.pending),
-    ("suffice_dual", "The price now paid for one success.", lambda one: one.dual),
+    ("suffice_price", "The price now paid for one success.", lambda one: one.price),
     ("suffice_cost", "What was spent; less once a late outcome says that it was.", lambda one: one.cost),
     ("suffice_max_pending", "At so many, everything is handed out.", lambda one: one.plan["max_pending"]),
     ("suffice_promise_kept", "1 if the promise holds.", lambda one: float(one.certificate.holds)),

@@ -15,7 +15,7 @@ from suffice.service.plans import Plan
 BODIES: Final[tuple[type[BaseModel], ...]] = (Plan, AskBody, OutcomeBody, OutcomesBody)
 REPLIES: Final[tuple[type[BaseModel], ...]] = (
     replies.DecisionReply, replies.DecisionsReply, replies.ToldReply, replies.ResultsReply, replies.Known,
-    replies.KnownPage, replies_looks.CertificateReply, replies_looks.ArmsReply, replies_looks.InsightReply,
+    replies.KnownPage, replies_looks.CertificateReply, replies_looks.ArmsReply, replies_looks.ContextReportReply,
     replies_looks.HistoryReply, replies_looks.RowsReply, replies.Health, replies.Problem,
 )  # fmt: skip
 

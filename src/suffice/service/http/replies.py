@@ -42,7 +42,7 @@ class Problem(BaseModel):
 
 
 DECISION: dict[str, Any] = {
-    "decision": 17, "arm": 2, "option": "large", "dual": 1.25, "everything": False, "nothing": False,
+    "decision": 17, "arm": 2, "option": "large", "price": 1.25, "everything": False, "nothing": False,
 }  # fmt: skip
 
 
@@ -53,7 +53,7 @@ class DecisionReply(BaseModel):
     decision: int | None = Field(description="Its number; null where it was asked with audit false.")
     arm: int
     option: Any = Field(description="The option to play.")
-    dual: float | None = Field(description="The price of a success when it was asked.")
+    price: float | None = Field(description="The price of a success when it was asked.")
     everything: bool = Field(description="Whether it is the option that is sure to succeed.")
     nothing: bool = Field(description="Whether it is the option that costs nothing: skip this one.")
 
@@ -100,7 +100,7 @@ KNOWN: dict[str, Any] = {
     "target": 0.9, "told": 1000, "successes": 903.0, "rate": 0.903, "debt": -3.0, "debt_at_most": 0.9,
     "ahead_at_most": 32.5, "holds": True, "breach": False, "breaches": 0, "feasible": True, "sound": True, "pending": 12,
     "cost": 320.5, "mean_cost": 0.3205, "everything_cost": 1.0,
-    "dual": 1.25, "cap": 10.0,
+    "price": 1.25, "cap": 10.0,
     "asks": 1012, "tells": 1000, "expired": 0, "bounds": "half-log", "chooser": "optimist", "model": None,
 }  # fmt: skip
 
@@ -145,7 +145,7 @@ class Known(BaseModel):
     cost: float
     mean_cost: float | None = Field(description="The cost of an outcome.")
     everything_cost: float = Field(description="What always playing everything would cost, a decision.")
-    dual: float | None = Field(description="The price now paid for a success; null if each group has its own.")
+    price: float | None = Field(description="The price now paid for a success; null if each group has its own.")
     cap: float = Field(description="The price at which everything is played; nothing is at 0.")
     asks: int
     tells: int

@@ -1,4 +1,4 @@
-"""What is answered to who looks at a selector: certificate, arms, insight, history, decisions."""
+"""What is answered to who looks at a selector: certificate, arms, context report, history, decisions."""
 
 from typing import Any, Literal
 
@@ -81,7 +81,7 @@ class ArmsReply(BaseModel):
     total: int = Field(description="How many there are.")
 
 
-class InsightReply(BaseModel):
+class ContextReportReply(BaseModel):
     """What is made of contexts."""
 
     model_config = _example(
@@ -107,7 +107,7 @@ class BinReply(BaseModel):
 
     model_config = _example(
         start=1767225600.0, end=1767225660.0, told=100, successes=91.0, rate=0.91, cost=32.0, mean_cost=0.32, debt=-1.0,
-        dual=1.2, arms={"1": 20, "2": 60, "3": 20}, shares={"1": 0.2, "2": 0.6, "3": 0.2}, total=1000, total_rate=0.901,
+        price=1.2, arms={"1": 20, "2": 60, "3": 20}, shares={"1": 0.2, "2": 0.6, "3": 0.2}, total=1000, total_rate=0.901,
         total_cost=0.35, debt_at_most=0.9, ahead_at_most=32.5,
     )  # fmt: skip
     start: Seconds
@@ -118,7 +118,7 @@ class BinReply(BaseModel):
     cost: float
     mean_cost: float | None = Field(description="null where late outcomes of earlier decisions leave no mean.")
     debt: float = Field(description="At its end, since the beginning.")
-    dual: float | None = Field(description="The last one in it.")
+    price: float | None = Field(description="The last one in it.")
     arms: dict[str, int] = Field(description='Outcomes by arm; "others" where there are too many arms to list.')
     shares: dict[str, float] = Field(description="The same as shares of all in it.")
     total: int = Field(description="Outcomes since the beginning, at its end.")
@@ -150,7 +150,7 @@ class RowReply(BaseModel):
 
     model_config = _example(
         decision=17, asked=1767225600.0, told=1767225603.5, state="told", group=None, arm=2, option="large", success=1.0,
-        cost=0.4, dual=1.25, late=False, context=None,
+        cost=0.4, price=1.25, late=False, context=None,
     )  # fmt: skip
     decision: int
     asked: Seconds
@@ -163,7 +163,7 @@ class RowReply(BaseModel):
         description="As it was told; null where nothing was. (What expired counts as a failure.)"
     )
     cost: float | None = Field(description="As it was told, or known beforehand.")
-    dual: float | None
+    price: float | None
     late: bool = Field(description="Whether the outcome came after it had expired.")
     context: Any
 

@@ -58,9 +58,9 @@ class Plan(Body):
     slack: Positive | None = Field(
         None, description="The most successes that may be banked. Default: the root of told."
     )
-    step: Positive | None = Field(None, description="How far one outcome moves the dual, instead of slack.")
-    cap: Positive | None = Field(None, description="The dual at which everything is played.")
-    start: Start = Field("safe", description="Never behind, cheap, or the dual to start from.")
+    step: Positive | None = Field(None, description="How far one outcome moves the price, instead of slack.")
+    cap: Positive | None = Field(None, description="The price at which everything is played.")
+    start: Start = Field("safe", description="Never behind, cheap, or the price to start from.")
     bounds: Literal["auto", "closed", "contained", "half-log", "kl", "hoeffding", "paper"] = Field(
         "auto", description="What is certain of each option."
     )

@@ -20,7 +20,7 @@ STEPS: Final[tuple[tuple[str, ...], ...]] = (
             created DOUBLE PRECISION NOT NULL, archived DOUBLE PRECISION)""",
         """CREATE TABLE decisions (
             selector BIGINT NOT NULL, id BIGINT NOT NULL, grp TEXT NOT NULL, arm INTEGER NOT NULL,
-            dual DOUBLE PRECISION NOT NULL, asked DOUBLE PRECISION NOT NULL, due DOUBLE PRECISION, note TEXT,
+            price DOUBLE PRECISION NOT NULL, asked DOUBLE PRECISION NOT NULL, due DOUBLE PRECISION, note TEXT,
             state SMALLINT NOT NULL, units BIGINT, cost DOUBLE PRECISION, told DOUBLE PRECISION,
             shard INTEGER, seq BIGINT, gave_shard INTEGER, gave_seq BIGINT, gave_at DOUBLE PRECISION,
             PRIMARY KEY (selector, id))""",
@@ -43,7 +43,7 @@ STEPS: Final[tuple[tuple[str, ...], ...]] = (
 VERSION: Final = REFUSED + len(STEPS)
 
 DECISIONS: Final = {  # the columns, and their types
-    "selector": "bigint", "id": "bigint", "grp": "text", "arm": "integer", "dual": "double precision",
+    "selector": "bigint", "id": "bigint", "grp": "text", "arm": "integer", "price": "double precision",
     "asked": "double precision", "due": "double precision", "note": "text", "state": "smallint", "units": "bigint",
     "cost": "double precision", "told": "double precision", "shard": "integer", "seq": "bigint", "gave_shard": "integer",
     "gave_seq": "bigint", "gave_at": "double precision",
@@ -60,7 +60,7 @@ TABLES: Final = {  # with their columns: what it takes to copy a store
 ROW: Final = ", ".join(TABLES["decisions"])
 # A decision that was given up and amended since, as it was when it had expired. (2: EXPIRED)
 GAVE: Final = (
-    "selector, id, grp, arm, dual, asked, due, note, 2, 0, NULL, gave_at, gave_shard, gave_seq, NULL, NULL, NULL"
+    "selector, id, grp, arm, price, asked, due, note, 2, 0, NULL, gave_at, gave_shard, gave_seq, NULL, NULL, NULL"
 )
 SELECTOR: Final = ", ".join(TABLES["selectors"])
 KEY: Final = ", ".join(TABLES["access_keys"])

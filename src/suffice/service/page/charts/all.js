@@ -4,7 +4,7 @@ import { at, get } from "../api.js";
 import { h } from "../dom.js";
 import { now } from "../words.js";
 import { Chart } from "./chart.js";
-import { cost, debt, dual, rate } from "./drawings.js";
+import { cost, debt, price, rate } from "./drawings.js";
 import { shares } from "./shares.js";
 import { setting } from "./stretches.js";
 
@@ -20,7 +20,7 @@ export class Charts {
       rate: new Chart({ name: "rate", title: "Success rate", tall: true }),
       debt: new Chart({ name: "debt", title: "Debt" }),
       cost: new Chart({ name: "cost", title: "Cost per decision" }),
-      dual: new Chart({ name: "dual", title: "Dual, the price of a success" }),
+      price: new Chart({ name: "price", title: "Price of a success" }),
       shares: new Chart({ name: "shares", title: "Options chosen" }),
     };
     this.since = null;
@@ -85,7 +85,7 @@ export class Charts {
   async set(known, history, ends) {
     const all = setting(known, history, ends);
     const empty = this.since !== null && known.told > 0 ? "Nothing was told in this time." : undefined;
-    const drawings = { rate, debt, cost, dual, shares };
+    const drawings = { rate, debt, cost, price, shares };
     for (const [name, draw] of Object.entries(drawings)) await this.charts[name].set({ ...draw(all), empty });
   }
 

@@ -1,4 +1,4 @@
-// From stretches of time to drawings: rate, debt, cost and dual. Bounds, rates and means are the service's own.
+// From stretches of time to drawings: rate, debt, cost and price. Bounds, rates and means are the service's own.
 
 import { money, number, owed, percent, sentence } from "../words.js";
 import { colour } from "./look.js";
@@ -129,16 +129,16 @@ function costSaid(paid, most) {
   return `${money(paid)} a decision, where always everything costs ${money(most)}: ${said}.`;
 }
 
-// --- the dual
+// --- the price
 
-export function dual({ known, ends, fine, told, span }) {
+export function price({ known, ends, fine, told, span }) {
   const { cap } = known;
-  const values = fine.map((bin) => bin.dual);
+  const values = fine.map((bin) => bin.price);
   const some = values.filter((value) => value !== null);
   const bottom = ends.nothing === null ? "cheapest option" : "nothing";
   return {
     told, span, times: times(fine), range: [Math.min(-0.14 * cap, ...some), Math.max(1.14 * cap, ...some)],
-    write: (value) => money(value), say: money, summary: dualSaid(known.dual, cap, bottom),
+    write: (value) => money(value), say: money, summary: priceSaid(known.price, cap, bottom),
     lines: [
       {
         label: "Everything", values: fine.map(() => cap), colour: "target", width: 1.25, dash: DASH, point: false,
@@ -147,14 +147,14 @@ export function dual({ known, ends, fine, told, span }) {
         label: `${bottom[0].toUpperCase()}${bottom.slice(1)}`, values: fine.map(() => 0), colour: "line-faint",
         width: 1.25, dash: DASH, point: false,
       },
-      { label: "Dual", values, colour: "accent", width: 2 },
+      { label: "Price", values, colour: "accent", width: 2 },
     ],
     draw: (u) => zones(u, cap, bottom),
   };
 }
 
 /** The price now, and its scale. What is played at an end hangs on the debt of each group: it is not guessed here. */
-function dualSaid(price, cap, bottom) {
+function priceSaid(price, cap, bottom) {
   const scale = `the scale runs from ${bottom} (0) to everything (${money(cap)})`;
   return sentence((price ?? null) === null ? scale : `a success is worth ${money(price)} now; ${scale}`);
 }

@@ -43,7 +43,7 @@ function joined(one, next) {
   const successes = one.successes + next.successes;
   const cost = one.cost + next.cost;
   return {
-    ...next, start: one.start, told, successes, cost, arms, dual: next.dual ?? one.dual,
+    ...next, start: one.start, told, successes, cost, arms, price: next.price ?? one.price,
     rate: told && successes <= told ? successes / told : null, mean_cost: told && cost >= 0 ? cost / told : null,
   };
 }

@@ -81,8 +81,8 @@ function looks(state, parts) {
       },
     },
     {
-      name: "insight", every: () => 5_000, needed: () => state.known.model !== null,
-      load: async (signal) => setInsight(parts.insight, await get(at(state.name, "insight"), signal)),
+      name: "contextReport", every: () => 5_000, needed: () => state.known.model !== null,
+      load: async (signal) => setContextReport(parts.contextReport, await get(at(state.name, "context-report"), signal)),
     },
   ];
 }
@@ -100,7 +100,7 @@ function build(page, state, signal, refresher) {
       h("div", { class: "certificate-text" })),
     hand: new Hand(state.name, signal, () => refresher.poke(true)),
     facts: h("dl", { class: "facts" }),
-    insight: section("What the model makes of contexts", { "data-test": "insight", hidden: true }, h("div", {})),
+    contextReport: section("What the model makes of contexts", { "data-test": "context-report", hidden: true }, h("div", {})),
     archive: h("button", { type: "button", class: "button small", "data-test": "archive" }, "Archive"),
   };
   parts.decisions = decisions(() => {
@@ -131,7 +131,7 @@ function build(page, state, signal, refresher) {
         file("Decisions", "decisions.csv", `${state.name}-decisions.csv`),
         parts.archive)),
     parts.error, parts.stale, parts.advice, parts.tiles.whole, charted,
-    parts.groups.whole, parts.arms.whole, parts.insight, parts.decisions.whole, plan(state, parts.facts));
+    parts.groups.whole, parts.arms.whole, parts.contextReport, parts.decisions.whole, plan(state, parts.facts));
   return parts;
 }
 
@@ -190,10 +190,10 @@ function setCertificate(parts, state) {
   setAdvice(parts.advice, state.known, certificate);
 }
 
-function setInsight(part, insight) {
+function setContextReport(part, contextReport) {
   part.hidden = false;
   const box = part.lastElementChild;
-  const lines = insight.text.split("\n");
+  const lines = contextReport.text.split("\n");
   while (box.children.length > lines.length) box.lastElementChild.remove();
   lines.forEach((line, place) => say(box.children[place] ?? box.appendChild(h("p", {})), line));
 }
