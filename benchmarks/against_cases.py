@@ -24,7 +24,7 @@ from benchmarks.world import SEED, TARGET, World
 Steps = Callable[[int], None]
 WARM_STEPS: Final = 5_000
 MOST_WARM_STEPS: Final = 50_000
-MOSTLY: Final = 0.8  # of the last asks before timing begins must be between everything and nothing
+MOSTLY: Final = 0.8  # of the last asks before timing begins must be between the safe option and a skip
 
 
 class Player:
@@ -66,7 +66,7 @@ class Case:
 
 def menu_of(n: int) -> Any:
     """A menu of n arms in all, with the world's costs, known."""
-    return called(suffice.Menu, range(1, n - 1), everything=n - 1, nothing=0, costs=World(n).costs)
+    return called(suffice.Menu, range(1, n - 1), safe=n - 1, skip=0, costs=World(n).costs)
 
 
 def chain_of(n: int) -> Any:
@@ -136,7 +136,7 @@ def reading(n: int) -> Callable[[], Player]:
 
 
 class Dearest:
-    """A chooser of the user's own: everything, always."""
+    """A chooser of the user's own: the safe option, always."""
 
     name = "dearest"
 
@@ -244,7 +244,7 @@ def fleet_of(size: int, n: int, shuffled: bool) -> Callable[[], Player]:
                 arms = fleet.ask(which)
                 fleet.tell(which, next(lucks) < chances[arms])
 
-        steps(30)  # the first play everything
+        steps(30)  # the first play the safe option
         return Player(steps, unit=size)
 
     return make
@@ -266,7 +266,7 @@ def looking(n: int, warm: int, numbers: int = 20, **asking: Any) -> Callable[[],
         rows = [{f"f{i}": value for i, value in enumerate(row)} for row in rng.random((2_000, numbers)).tolist()]
         lucks, turns = itertools.cycle(rng.random(4_999).tolist()), itertools.cycle(rows)
         costs = {arm: 0.05 + 0.4 * arm / n for arm in range(n)}
-        menu = called(suffice.Menu, costs, everything="all", nothing="none")
+        menu = called(suffice.Menu, costs, safe="all", skip="none")
         selector = suffice.Selector(menu, TARGET, model="auto")
         last = menu.arms - 1
 
@@ -329,7 +329,7 @@ def created(n: int, what: str) -> Callable[[], Player]:
 
         def menus(count: int) -> None:
             for _ in range(count):
-                called(suffice.Menu, range(1, n - 1), everything=n - 1, nothing=0, costs=costs)
+                called(suffice.Menu, range(1, n - 1), safe=n - 1, skip=0, costs=costs)
 
         return Player(selectors if what == "selector" else menus)
 

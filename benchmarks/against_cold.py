@@ -24,7 +24,7 @@ for _ in range(2):
 """
 MENUS: Final = {
     "options, as in README": "from benchmarks.against_names import called\n"
-    "menu = called(suffice.Menu, {i: i / 100 for i in range(70)}, everything='all', nothing='none')",
+    "menu = called(suffice.Menu, {i: i / 100 for i in range(70)}, safe='all', skip='none')",
     "a chain": "menu = suffice.Menu.top_k(range(1, 71), classes=100)",
     "intervals": "menu = suffice.Menu.intervals(step=0.05)",
 }

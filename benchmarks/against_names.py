@@ -7,7 +7,7 @@ from typing import Any, Final
 import suffice
 
 # The name that cases use, and those that stand for it in one version or another, the newest first.
-ARGUMENTS: Final = {"everything": ("safe", "everything"), "nothing": ("skip", "nothing")}
+ARGUMENTS: Final = {"safe": ("safe", "everything"), "skip": ("skip", "nothing")}
 FIELDS: Final = {"price": ("price", "dual")}
 
 

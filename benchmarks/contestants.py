@@ -51,10 +51,10 @@ class Holder(Contestant):
 
     @abstractmethod
     def played(self) -> tuple[int, int]:
-        """How many outcomes there were, and how many of everything and nothing."""
+        """How many outcomes there were, and how many of the safe option and of the skip option."""
 
     def interior(self) -> float:
-        """The share of decisions since `before` that played neither everything nor nothing."""
+        """The share of decisions since `before` that played neither the safe option nor a skip."""
         told, ends = (now - then for now, then in zip(self.played(), self.before, strict=True))
         return 1.0 - ends / max(1, told)
 

@@ -22,7 +22,10 @@ _simulator = sys.modules["suffice.simulate"]  # the name `suffice.simulate` is t
 now = time.process_time
 
 FLEET, FLEET_ARMS, LOOP = 1_000_000, 8, 1_000
-ROUNDS, TIMED = 40, 10  # one decision of every selector each; the last ones are timed, as the first play everything
+ROUNDS, TIMED = (
+    40,
+    10,
+)  # one decision of every selector each; the last ones are timed, as the first play the safe option
 
 
 def extras(plan: Plan, say: Callable[[str], None]) -> list[Row]:
@@ -81,7 +84,7 @@ def creation(plan: Plan) -> list[Row]:
         costs, menus, selectors = World(n).costs, [], []
         for _ in range(repeats):
             start = now()
-            menu = suffice.Menu(range(1, n - 1), everything=n - 1, nothing=0, costs=costs)
+            menu = suffice.Menu(range(1, n - 1), safe=n - 1, skip=0, costs=costs)
             middle = now()
             suffice.Selector(menu, TARGET)
             menus.append(middle - start)
@@ -303,9 +306,7 @@ def _fleet(plan: Plan) -> list[Row]:
 
 
 def _small_menu() -> suffice.Menu:
-    return suffice.Menu(
-        range(1, FLEET_ARMS - 1), everything=FLEET_ARMS - 1, nothing=0, costs=World(FLEET_ARMS, SEED).costs
-    )
+    return suffice.Menu(range(1, FLEET_ARMS - 1), safe=FLEET_ARMS - 1, skip=0, costs=World(FLEET_ARMS, SEED).costs)
 
 
 def _loop(how: str, switched_off: str) -> Row:

@@ -43,7 +43,7 @@ class Row(NamedTuple):
 
 
 class Dearest:
-    """The worst that can be proposed: everything, always."""
+    """The worst that can be proposed: the safe option, always."""
 
     name = "dearest"
 
@@ -98,7 +98,7 @@ def guarded(stream: Any, target: float, kappa: float | None, steps: int, seed: i
 
 
 def hostile(stream: Any, target: float, kappa: float | None, steps: int, seed: int) -> float:
-    """The regret with a chooser that always proposes everything."""
+    """The regret with a chooser that always proposes the safe option."""
     selector = suffice.Selector(stream.menu, target, guard=kappa, chooser=Dearest())
     run = suffice.summarize(selector, stream, steps, seed)
     return regret_of(stream, target, np.array(run.plays))
@@ -120,7 +120,7 @@ def good(scale: int) -> Iterator[Row]:
 
 
 def bad(scale: int) -> Iterator[Row]:
-    """The chooser that proposes everything."""
+    """The chooser that proposes the safe option."""
     for name, (make, target) in WORLDS.items():
         stream = make()
         steps = 10_000 // scale

@@ -39,7 +39,7 @@ def page(
         _missing(timings),
         "## Beneath the medians\n\nOf the holders of a rate: the quartiles and the mean of the same blocks "
         "(microseconds), and the share of timed asks that were interior, where an arm has to be chosen and neither "
-        "everything nor nothing is forced.\n\n" + _details(timings),
+        "the safe option nor a skip is forced.\n\n" + _details(timings),
         f"{agreed} They have no ids, locks, late outcomes, expiry, saving or certificate.",
         "With many arms only few have been played by the time that timing starts, as in real use. River and MABWiser "
         "are given one outcome per arm before it, which is how UCB begins; Vowpal Wabbit and PyBandits start from "

@@ -13,7 +13,7 @@ SEED = 20_260
 
 
 class World:
-    """Arm i succeeds with a probability that grows with i; arm 0 (nothing) never does, the last (everything) always.
+    """Arm i succeeds with a probability that grows with i; arm 0 (a skip) never does, the last (the safe option) always.
 
     Between the ends the probability grows from 0.8 to 1, around the target, so that a selector that holds the target
     spends most of its time between the rails, where it has to choose, and little on them, where it has not.
@@ -41,4 +41,4 @@ class World:
 @functools.lru_cache(maxsize=1)  # the selectors of one size share their menu, as they would in use
 def menu_of(n: int) -> suffice.Menu:
     """A menu of n arms in all with the world's costs, known."""
-    return suffice.Menu(range(1, n - 1), everything=n - 1, nothing=0, costs=World(n).costs)
+    return suffice.Menu(range(1, n - 1), safe=n - 1, skip=0, costs=World(n).costs)

@@ -21,7 +21,7 @@ RUNS = (
     ("#E69F00", "-"),
     ("#CC79A7", (0, (2, 2))),
 )  # Okabe and Ito's
-ENDS = {"nothing": "#BBBBBB", "everything": "#777777"}
+ENDS = {"skip": "#BBBBBB", "safe": "#777777"}
 GREY = "#888888"
 
 
@@ -64,16 +64,14 @@ def _references(panels: Any, count: int, story: Story, ink: str) -> None:
     if story.optimum:
         at, costs = zip(*story.optimum, (count, story.optimum[-1][1]), strict=True)
         panels[1].step(at, costs, where="post", color=GREY, linewidth=1.2, linestyle="--", label=story.least)
-    everything = {
+    safe = {
         "color": GREY,
         "linewidth": 1.2,
         "linestyle": ":",
-        "label": f"always everything ({story.everything:g})",
+        "label": f"always the safe option ({story.safe:g})",
     }
-    panels[1].axhline(story.everything, **everything)
-    panels[1].set_ylim(
-        0, min(1.08 * story.everything, 1.8 * tallest)
-    )  # far above the others it would leave them no room
+    panels[1].axhline(story.safe, **safe)
+    panels[1].set_ylim(0, min(1.08 * story.safe, 1.8 * tallest))  # far above the others it would leave them no room
     panels[2].axhline(0.0, color=ink, linewidth=0.8)
     for place in story.marks:
         for panel in panels:

@@ -41,7 +41,7 @@ def main() -> None:
     forecast, demand = demand[:-WEEK], demand[WEEK:]
     errors = np.clip(0.5 + (demand - forecast) / (2.0 * REACH), 0.0, 1.0)  # 0.5: the forecast was right
 
-    menu = suffice.Menu.intervals(step=0.1, nothing=False)
+    menu = suffice.Menu.intervals(step=0.1, skip=False)
     # Bounds are named, lest "auto" find others where there is a compiler: the numbers are then the same everywhere.
     settings = {"chooser": given.chooser, "bounds": "contained", "memory": "reset"}
     selector, watch = suffice.Selector(menu, TARGET, **settings), Watch()
@@ -50,18 +50,18 @@ def main() -> None:
         low, high = decision.option  # yours: quote forecast + (low − 0.5)·2·REACH to forecast + (high − 0.5)·2·REACH
         success = low <= error <= high
         selector.tell(decision, success)
-        name = "everything" if decision.is_safe else f"{(high - low) * 2.0 * REACH:.0%}"
+        name = "safe" if decision.is_safe else f"{(high - low) * 2.0 * REACH:.0%}"
         watch.note(name, success, (high - low) * 2.0 * REACH, selector.debt)
 
     print(f"{selector.certificate()}\n")
-    best, half, options = [], len(errors) // 2, [*menu.options, menu.everything]
+    best, half, options = [], len(errors) // 2, [*menu.options, menu.safe]
     for name, begin, end in (("first half", 0, half), ("second half", half, len(errors))):
         held = [((low <= errors[begin:end]) & (errors[begin:end] <= high)).mean() for low, high in options]
         best.append((begin, suffice.optimum(held, [high - low for low, high in options], TARGET).cost * 2.0 * REACH))
         print(f"{name:12}{watch.said(begin, end)}; the best fixed mix of intervals costs {best[-1][1]:.3f}")
     print(f"The cost is the mean width, as a share of the range of demand; always the widest costs {2.0 * REACH:.3f}.")
     marks = {} if given.path else {half: "summer"}
-    order = *(f"{width}%" for width in range(5, 50, 5)), "everything"
+    order = *(f"{width}%" for width in range(5, 50, 5)), "safe"
     story = Story(TARGET, 2.0 * REACH, best, "best fixed mix", marks, order, "width quoted (share)", "half-hours")
     draw(given.figure, {"suffice": watch}, story)
 

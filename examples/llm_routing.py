@@ -2,7 +2,7 @@
 
     python examples/llm_routing.py
 
-Nine of ten answers shall be *no worse than the strong model's*. So the strong model is a true everything: it is never worse
+Nine of ten answers shall be *no worse than the strong model's*. So the strong model is a true safe option: it is never worse
 than itself. A team sees it by having a judge compare the two answers. That is dear, so one answer in twenty is judged
 (`audit`), by a coin that is tossed before anything is decided. Each kind of query has a promise of its own (`group`), and a
 model looks at what is known of a query (`context`). On Wednesday half of what the cheap model would have got right goes wrong,
@@ -52,8 +52,8 @@ def main() -> None:
     kinds = [(task, length, place != 1) for task, length in COUNTED for place in range(4)]  # True: Mixtral is no worse
     often = [count for counts in COUNTED.values() for count in counts]
 
-    # Everybody gets an answer, so there is no nothing. A day has a thousand judged answers: the root of that is a good slack.
-    menu = suffice.Menu({"mixtral": CHEAP}, everything="gpt-4")
+    # Everybody gets an answer, so there is no skip. A day has a thousand judged answers: the root of that is a good slack.
+    menu = suffice.Menu({"mixtral": CHEAP}, safe="gpt-4")
     selector = suffice.Selector(menu, TARGET, model="auto", slack=30)
     for day in DAYS:
         for task, length, no_worse in rng.choices(kinds, often, k=given.queries):
@@ -63,7 +63,7 @@ def main() -> None:
             if judged:  # yours: have it compared with the strong model's answer
                 selector.tell(decision, success)
                 debt = max(group.debt for group in selector.groups.values())
-            chosen, cost = ("everything (gpt-4)", 1.0) if decision.is_safe else ("mixtral", CHEAP)
+            chosen, cost = ("safe option (gpt-4)", 1.0) if decision.is_safe else ("mixtral", CHEAP)
             watch.note(chosen, success, cost, debt)
         print(f"{day:10}{watch.said(-given.queries)}; optimum {optimum(0.5 if day == 'Wednesday' else 1.0):.3f}")
 
@@ -71,7 +71,7 @@ def main() -> None:
     print(f"\n{selector.context_report()}\nAll week: {watch.said()}, where GPT-4 for everybody costs 1.")
     days = {place * given.queries: day for place, day in enumerate(DAYS)}
     best = [(place, optimum(0.5 if day == "Wednesday" else 1.0)) for place, day in days.items()]
-    order = "mixtral", "everything (gpt-4)"
+    order = "mixtral", "safe option (gpt-4)"
     draw(given.figure, {"suffice": watch}, Story(TARGET, 1.0, best, marks=days, order=order, unit="queries"))
 
 

@@ -19,7 +19,7 @@ from suffice.streams import Apis
 # NeurIPS 2020, Apache-2.0). Assumed: a person costs three times all four APIs together.
 STREAM = Apis("COMMAND", unit="usd")
 MENU, TASK = STREAM.menu, STREAM.task
-TARGET, DOWN, PERSON = 0.9, "IBM", MENU.everything
+TARGET, DOWN, PERSON = 0.9, "IBM", MENU.safe
 PHASES = (
     ("all is well", 8000),
     ("down, announced", 4000),
@@ -45,7 +45,7 @@ def optimum(phase: str) -> float:
 
 def name(option: tuple[str, ...]) -> str:
     """What a figure calls it."""
-    return {PERSON: "everything (a person)", (): "nothing"}.get(option, "with IBM" if DOWN in option else "without it")
+    return {PERSON: "safe option (a person)", (): "skip"}.get(option, "with IBM" if DOWN in option else "without it")
 
 
 def main() -> None:
@@ -67,9 +67,9 @@ def main() -> None:
 
     print(f"\n{selector.certificate()}\n\nMost often:")
     for row in sorted(selector.arms(), key=lambda row: -row.plays)[:4]:
-        print(f"{row.share:6.1%}  {row.option if row.option == PERSON else ' + '.join(row.option) or 'nothing'}")
+        print(f"{row.share:6.1%}  {row.option if row.option == PERSON else ' + '.join(row.option) or 'skip'}")
     print(f"\nOver all: {watch.said()}, in dollars per 10,000; a person for all of them costs {MENU.max_cost:.3f}.")
-    order = "nothing", "without it", "with IBM", "everything (a person)"
+    order = "skip", "without it", "with IBM", "safe option (a person)"
     draw(
         given.figure, {"suffice": watch}, Story(TARGET, MENU.max_cost, best, marks=marks, order=order, unit="commands")
     )

@@ -41,7 +41,7 @@ def main() -> None:
     rng, watch, now = random.Random(given.seed), Watch(), 0.0
     words: list[tuple[float, suffice.Decision, bool]] = []  # on their way: when they come, and what they say
 
-    menu = suffice.Menu(PINGS, everything="own car", contains="chain")  # everybody gets a car: there is no nothing
+    menu = suffice.Menu(PINGS, safe="own car", contains="chain")  # everybody gets a car: there is no skip option
     clock, memory = (lambda: now), given.memory
     selector = suffice.Selector(menu, TARGET, max_pending=60, expire_after=600.0, clock=clock, memory=memory)
     for request in range(REQUESTS):
@@ -57,7 +57,7 @@ def main() -> None:
         if not lost or rng.random() < 0.5:
             heapq.heappush(words, (now + (1800.0 if lost else rng.uniform(60.0, 300.0)), decision, success))
 
-        chosen = "everything (own car)" if decision.is_safe else f"{decision.option} drivers"
+        chosen = "safe option (own car)" if decision.is_safe else f"{decision.option} drivers"
         watch.note(chosen, success, PINGS.get(decision.option, 1.0), selector.debt)
 
     print(f"{selector.certificate()}\n\nWhat really happened, known or not:")
@@ -65,7 +65,7 @@ def main() -> None:
     for (name, begin, end), (_, least) in zip(PHASES, best, strict=True):
         print(f"{name:10}{watch.said(begin, end)}; optimum {least:.3f}")
     print("The company's own car for everybody costs 1.")
-    order = *(f"{k} drivers" for k in PINGS), "everything (own car)"
+    order = *(f"{k} drivers" for k in PINGS), "safe option (own car)"
     marks = {5000: "rush hour", 7500: "after it"}
     draw(given.figure, {"suffice": watch}, Story(TARGET, 1.0, best, marks=marks, order=order, unit="requests"))
 

@@ -57,11 +57,11 @@ class Story(NamedTuple):
     """What a figure tells beside the runs."""
 
     target: float
-    everything: float = 1.0  # what it costs
+    safe: float = 1.0  # what it costs
     optimum: Sequence[tuple[int, float]] = ()  # from which decision on the least cost is what
     least: str = "optimum"
     marks: Mapping[int, str] = {}  # what happened at which decision
-    order: Sequence[str] = ()  # what can be chosen, from cheap to dear; the ends begin with "nothing" and "everything"
+    order: Sequence[str] = ()  # what can be chosen, from cheap to dear; the ends begin with "skip" and "safe"
     chosen: str = "what was chosen (share)"
     unit: str = "decisions"
 

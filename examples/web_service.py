@@ -6,7 +6,7 @@
 A help desk answers with a small model, a large one or a person. The answer goes out at once; whether it was good is found out
 in the background, by a checker that does not answer one time in fifty. Then nothing is told: the decision stays pending, and
 counts as a failure after five minutes (`expire_after`). For more than one process there is `suffice serve`: then write
-`selector = await suffice.AsyncClient(url, fallback="everything").selector("desk", MENU, target=0.9)`, and await ask and tell.
+`selector = await suffice.AsyncClient(url, fallback="safe").selector("desk", MENU, target=0.9)`, and await ask and tell.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ import suffice
 
 COSTS = {"small": 0.05, "large": 0.2, "a person": 1.0}  # assumed
 ABLE = {"small": 0.7, "large": 0.94, "a person": 1.0}  # made up: how hard a question each of them answers well
-MENU = suffice.Menu({by: COSTS[by] for by in ("small", "large")}, everything="a person")
+MENU = suffice.Menu({by: COSTS[by] for by in ("small", "large")}, safe="a person")
 CLOCK = [time.time]  # the trial below has a clock of its own
 
 app = FastAPI()
@@ -64,7 +64,7 @@ async def trial(watch: Watch) -> None:
             questions = [rng.random() for _ in range(25)]
             replies = await asyncio.gather(*(client.post(f"/answer?hardness={one}") for one in questions))
             for hardness, by in zip(questions, [reply.json() for reply in replies], strict=True):
-                chosen = "everything (a person)" if by == MENU.everything else by
+                chosen = "safe option (a person)" if by == MENU.safe else by
                 watch.note(chosen, hardness <= ABLE[by], COSTS[by], selector.debt)
 
 
@@ -75,5 +75,5 @@ if __name__ == "__main__":
     print(
         f"{selector.certificate()}\n\nWhat really happened: {watched.said()}; optimum {best:.3f}, a person for all 1."
     )
-    story = Story(0.9, 1.0, [(0, best)], order=("small", "large", "everything (a person)"), unit="questions")
+    story = Story(0.9, 1.0, [(0, best)], order=("small", "large", "safe option (a person)"), unit="questions")
     draw(given.figure, {"suffice": watched}, story)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-EVERYTHING, OTHER, NOTHING = "everything", "other", "nothing"
+SAFE, OTHER, SKIP = "safe", "other", "skip"
 ROOM = Fraction(1, 10**9)  # for slacks that are square roots
 
 
@@ -23,7 +23,7 @@ class Book:
     target: Fraction
     slack: float | None  # None: sqrt(told)
     safe: Fraction  # where the price starts, as a share of the cap: 1 is the safe start, 0 the paper's
-    has_nothing: bool
+    has_skip: bool
     max_pending: int | None = None
     out: dict[int, str] = field(default_factory=dict)
     gone: dict[int, str] = field(default_factory=dict)  # expired
@@ -33,7 +33,7 @@ class Book:
     least: Fraction = Fraction(0)  # the least `booked` so far, for windows
     late: int = 1  # D
     mirror: int = 1  # D'
-    lost: int = 0  # expired plays of everything
+    lost: int = 0  # expired plays of the safe option
     revived: int = 0
     forced: int = 0
 
@@ -45,20 +45,20 @@ class Book:
         return Fraction(self.slack if self.slack is not None else math.sqrt(max(1, self.told)))
 
     def ask(self, identity: int, kind: str) -> None:
-        others = sum(other != EVERYTHING for other in self.out.values())
-        if kind != EVERYTHING:
+        others = sum(other != SAFE for other in self.out.values())
+        if kind != SAFE:
             self.late = max(self.late, 1 + others)
-        if kind != NOTHING:
-            self.mirror = max(self.mirror, 1 + sum(other != NOTHING for other in self.out.values()))
+        if kind != SKIP:
+            self.mirror = max(self.mirror, 1 + sum(other != SKIP for other in self.out.values()))
         if self.max_pending is not None and others >= self.max_pending:
-            assert kind == EVERYTHING, "too many are outstanding: everything must be handed out"
+            assert kind == SAFE, "too many are outstanding: the safe option must be handed out"
             at_bottom = -self.debt >= self.safe * self.banked() * (1 - Fraction(1, 2**39))
-            self.forced += self.has_nothing and at_bottom
+            self.forced += self.has_skip and at_bottom
         self.out[identity] = kind
 
     def tell(self, identity: int, success: Fraction) -> None:
         if identity in self.gone:
-            self.lost -= self.gone.pop(identity) == EVERYTHING
+            self.lost -= self.gone.pop(identity) == SAFE
             self.successes += success
             self.revived += success > 0
         else:
@@ -68,7 +68,7 @@ class Book:
 
     def expire(self, identity: int) -> None:
         kind = self.gone[identity] = self.out.pop(identity)
-        self.lost += kind == EVERYTHING
+        self.lost += kind == SAFE
         self._book(Fraction(0))
         self.check()
 
@@ -86,7 +86,7 @@ class Book:
         return self.safe * self.banked() + late + self.revived
 
     def window_at_most(self) -> Fraction:
-        if self.has_nothing:
+        if self.has_skip:
             return self.debt_at_most() + self.ahead_at_most()
         return self.debt_at_most() + self.safe * self.banked() + self.revived
 
@@ -96,6 +96,6 @@ class Book:
             assert self.successes >= self.target * (self.told - 1) - ROOM
         if self.max_pending is not None and self.safe == 1:
             assert self.debt <= self.target * self.max_pending + self.lost + ROOM
-        if self.has_nothing:
+        if self.has_skip:
             assert -self.debt <= self.ahead_at_most() + ROOM, "ahead by more than promised"
         assert self.booked - self.least <= self.window_at_most() + ROOM, "a window holds too many failures"

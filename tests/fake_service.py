@@ -99,7 +99,7 @@ class FakeService:
             limit = request.url.params.get("limit")
             rows = self.selectors[name].arms(None if limit is None else int(limit))
             return answer({"arms": [{one.name: getattr(row, one.name) for one in fields(row)} for row in rows]})
-        if what == "context_report":
+        if what == "context-report":
             found = self.selectors[name].context_report()
             return answer({one.name: getattr(found, one.name) for one in fields(found)} | {"text": str(found)})
         return answer(self._known(name))
@@ -166,7 +166,7 @@ class FakeService:
         )  # fmt: skip
         return {one: getattr(whole, one) for one in same} | {
             "name": name, "created": 1.0, "archived": 2.0 if name in self.archived else None, "plan": self.plans[name],
-            "cost": selector.cost, "mean_cost": selector.mean_cost, "everything_cost": selector.menu.max_cost,
+            "cost": selector.cost, "mean_cost": selector.mean_cost, "safe_cost": selector.menu.max_cost,
             "price": selector.price, "asks": 0, "tells": selector.told, "bounds": selector.bounds,
             "chooser": selector.chooser, "model": None, "a field of a later version": 1,
         }  # fmt: skip
@@ -187,7 +187,7 @@ def decided(decision: suffice.Decision) -> dict[str, Any]:
     """A decision as the service answers it."""
     return {
         "decision": None if decision.id == UNAUDITED else decision.id, "arm": decision.arm, "option": decision.option,
-        "price": decision.price, "everything": decision.is_safe, "nothing": decision.is_skip,
+        "price": decision.price, "safe": decision.is_safe, "skip": decision.is_skip,
     }  # fmt: skip
 
 

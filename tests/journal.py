@@ -11,14 +11,14 @@ Place = tuple[str, int]  # a selector's name and a decision of it
 Said = tuple[int, float | None]  # an outcome: billionths of a success, and the cost
 
 
-_MENU = {"kind": "options", "everything": "a person", "nothing": "skip", "options": {"s": 0.1, "m": 0.3, "l": 0.6}}
+_MENU = {"kind": "options", "safe": "a person", "skip": "skip", "options": {"s": 0.1, "m": 0.3, "l": 0.6}}
 _KNOWN = (0.0, 0.1, 0.3, 0.6, 1.0)
 PLANS: dict[str, dict[str, Any]] = {
     "plain": {"menu": _MENU, "target": 0.8},
     "hasty": {"menu": {**_MENU, "options": ["s", "m", "l"]}, "target": 0.7, "expire_after": 0.2},
     "seeing": {"menu": _MENU, "target": 0.75, "model": "auto", "max_pending": 300, "expire_after": 4.0},
     "grouped": {"menu": _MENU, "target": 0.9, "max_pending": 200, "expire_after": 3.0},
-    "dutiful": {"menu": {one: what for one, what in _MENU.items() if one != "nothing"}, "target": 0.85},
+    "dutiful": {"menu": {one: what for one, what in _MENU.items() if one != "skip"}, "target": 0.85},
 }
 for _plan in PLANS.values():
     _plan["memory"] = "full"  # so that the plays of all arms add up to all that was told
@@ -27,7 +27,7 @@ SHAPES = {
     "hasty": Shape(Fraction("0.7"), (0.0, None, None, None, 1.0)),
     "seeing": Shape(Fraction("0.75"), _KNOWN),
     "grouped": Shape(Fraction("0.9"), _KNOWN),
-    "dutiful": Shape(Fraction("0.85"), _KNOWN[1:], has_nothing=False),
+    "dutiful": Shape(Fraction("0.85"), _KNOWN[1:], has_skip=False),
 }
 
 

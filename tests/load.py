@@ -193,16 +193,16 @@ class Client:
         rng, storm = self.rng, self.storm
         works = rng.random() < WORKS[one["option"]]
         units = WHOLE * works
-        if name == "dutiful" and not one["everything"] and works:
+        if name == "dutiful" and not one["safe"] and works:
             units = rng.choice([WHOLE, WHOLE, WHOLE * 3 // 4])
-        cost = round(rng.random(), 3) if name == "hasty" and not (one["everything"] or one["nothing"]) else None
+        cost = round(rng.random(), 3) if name == "hasty" and not (one["safe"] or one["skip"]) else None
         fate, chance = "once", rng.random()
         if chance < NEVER:
             storm.never.add((name, one["decision"]))
             return
         if chance < TWICE:
             fate = "different" if chance < DIFFERENT else "raced" if chance < RACED else "twice"
-        if fate == "raced" and (one["everything"] or one["nothing"]):
+        if fate == "raced" and (one["safe"] or one["skip"]):
             fate = "different"  # that everything fails, or nothing succeeds, must not come first
         item = Item(name, one["decision"], (units, cost), fate)
         if rng.random() < LATE:

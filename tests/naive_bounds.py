@@ -116,7 +116,7 @@ class NaiveBounds:
                 most[u, v] = 0.0
                 if u != v:
                     most[v, u] = 1.0
-        if self.menu.everything_success == 1:
+        if self.menu.safe_success == 1:
             most[nodes[-1], nodes[0]] = -1.0
         for arm, (left, right) in ends.items():
             u, v = (left, "before"), (right, "behind")

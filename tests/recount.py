@@ -33,15 +33,15 @@ class Shape:
 
     target: Fraction
     costs: tuple[float | None, ...]  # by arm; None where it is told
-    has_nothing: bool = True
+    has_skip: bool = True
 
     @property
-    def everything(self) -> int:
+    def safe(self) -> int:
         return len(self.costs) - 1
 
     @property
-    def nothing(self) -> int:
-        return 0 if self.has_nothing else -1
+    def skip(self) -> int:
+        return 0 if self.has_skip else -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,9 +185,9 @@ def recount(lines: Iterable[Line], shape: Shape) -> dict[str, Any]:
     settled = [line for line in lines if line.state != PENDING]
     pending = [line for line in lines if line.state == PENDING]
     amended = [line for line in lines if line.state == AMENDED]
-    everything = [line for line in settled if line.arm == shape.everything]
-    judged = [line for line in everything if line.state != EXPIRED]
-    nothing = [line for line in settled if line.arm == shape.nothing]
+    safe = [line for line in settled if line.arm == shape.safe]
+    judged = [line for line in safe if line.state != EXPIRED]
+    skip = [line for line in settled if line.arm == shape.skip]
     for line in settled:
         assert (line.state == EXPIRED) <= (line.units == 0 and line.cost is None), f"a failure that is none: {line}"
         assert (line.state == AMENDED) == (line.gave_seq is not None), f"amended, or not: {line}"
@@ -205,11 +205,11 @@ def recount(lines: Iterable[Line], shape: Shape) -> dict[str, Any]:
         "safe_plays": len(judged),
         "safe_shortage": sum(WHOLE - (line.units or 0) for line in judged),
         "safe_failures": sum((line.units or 0) < target for line in judged),
-        "safe_lost": len(everything) - len(judged),
-        "skip_successes": sum(line.units or 0 for line in nothing),
+        "safe_lost": len(safe) - len(judged),
+        "skip_successes": sum(line.units or 0 for line in skip),
         "violations": 0,
-        "outstanding": sum(line.arm != shape.everything for line in pending),
-        "not_skips": sum(line.arm != shape.nothing for line in pending),
+        "outstanding": sum(line.arm != shape.safe for line in pending),
+        "not_skips": sum(line.arm != shape.skip for line in pending),
         "cost": math.fsum(
             (shape.costs[line.arm] or 0.0 if line.cost is None else line.cost) for line in settled
         ),
@@ -280,18 +280,18 @@ def changes(line: Line, shape: Shape) -> Iterator[Change]:
     """
     if line.state == PENDING:
         return
-    everything = line.arm == shape.everything
+    safe = line.arm == shape.safe
     at = (line.told or 0.0, line.shard or 0, line.seq or 0)
     gained = Fraction(line.units or 0, WHOLE)
     if line.state == AMENDED:
-        yield (line.due or 0.0, line.gave_shard or 0, line.gave_seq or 0), (shape.target, int(everything))
-        yield at, (-gained, -int(everything))
+        yield (line.due or 0.0, line.gave_shard or 0, line.gave_seq or 0), (shape.target, int(safe))
+        yield at, (-gained, -int(safe))
     else:
-        yield at, (shape.target - gained, int(everything and line.state == EXPIRED))
+        yield at, (shape.target - gained, int(safe and line.state == EXPIRED))
 
 
 def proved_by(own: list[Line], lines: list[Line], shape: Shape, alone: bool) -> int:
-    """1 + the most decisions, other than everything, that surely were outstanding when such a one was asked.
+    """1 + the most decisions, other than the safe option, that surely were outstanding when such a one was asked.
 
     Where one process did everything, its clock says it: a batch asks first and settles then, both at the same time. Where
     several did: by the time that any decision asked later was settled, this one had been asked; what was settled after that
@@ -305,7 +305,7 @@ def proved_by(own: list[Line], lines: list[Line], shape: Shape, alone: bool) -> 
     out: list[float] = []
     most = 0
     for line in own:
-        if line.arm == shape.everything:
+        if line.arm == shape.safe:
             continue
         while out and (out[0] < asked_by[line.id] or (out[0] == asked_by[line.id] and not alone)):
             heapq.heappop(out)

@@ -24,15 +24,15 @@ MODELS: dict[str, Any] = {
     "menu": {
         "kind": "options",
         "options": {"small model": 0.02, "medium model": 0.1, "large model": 0.35},
-        "everything": "a person",
-        "nothing": "no answer",
+        "safe": "a person",
+        "skip": "no answer",
     },
     "target": 0.9,
 }
 RANKS: dict[str, Any] = {"menu": {"kind": "top_k", "ks": [1, 2, 3, 5, 10, 20, 50], "classes": 100}, "target": 0.95}
 APIS: dict[str, Any] = {
-    "menu": {"kind": "subsets", "prices": {"aurora": 0.2, "borealis": 0.3, "cirrus": 0.5}, "everything": "all and a person",
-             "everything_cost": 4},
+    "menu": {"kind": "subsets", "prices": {"aurora": 0.2, "borealis": 0.3, "cirrus": 0.5}, "safe": "all and a person",
+             "safe_cost": 4},
     "target": 0.85,
 }  # fmt: skip
 
@@ -44,8 +44,8 @@ def skilled(rates: dict[str, float], seed: int) -> Judge:
     def judge(asked: dict[str, Any]) -> float:
         nonlocal count
         count += 1
-        if asked["everything"] or asked["nothing"]:
-            return float(asked["everything"])
+        if asked["safe"] or asked["skip"]:
+            return float(asked["safe"])
         rate = rates.get(str(asked["option"]), 0.8)
         return float(
             draw.random() < (rate * 0.8 if count > 2_000 and str(asked["option"]) == next(iter(rates)) else rate)

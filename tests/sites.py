@@ -12,7 +12,7 @@ import httpx
 from servers import PATIENCE, Server
 
 ROUTER: dict[str, Any] = {
-    "menu": {"kind": "options", "options": {"small": 0.1, "large": 0.4}, "everything": "a person", "nothing": "skip"},
+    "menu": {"kind": "options", "options": {"small": 0.1, "large": 0.4}, "safe": "a person", "skip": "skip"},
     "target": 0.9,
 }
 MANY: dict[str, Any] = {"menu": {"kind": "top_k", "ks": list(range(1, 19_999)), "classes": 20_000}, "target": 0.9}
@@ -23,14 +23,14 @@ Judge = Callable[[dict[str, Any]], float]
 
 
 def honest(asked: dict[str, Any]) -> float:
-    """Everything succeeds, nothing fails, and the others succeed four times out of five."""
-    if asked["everything"] or asked["nothing"]:
-        return float(asked["everything"])
+    """The safe option succeeds, a skip fails, and the others succeed four times out of five."""
+    if asked["safe"] or asked["skip"]:
+        return float(asked["safe"])
     return float(asked["decision"] % 5 != 0)
 
 
 def failing(asked: dict[str, Any]) -> float:
-    """All of it fails, everything too."""
+    """All of it fails, the safe option too."""
     return 0.0
 
 

@@ -158,7 +158,7 @@ def test_carrying_over_changes_no_decision(begins: int, ahead: int, units: int) 
 @pytest.mark.parametrize("careful", [False, True])
 def test_surplus_that_is_forgiven_without_end_fits_64_bits(careful: bool, carried: int) -> None:
     """Without a skip, and far below what succeeds: rows of arrays say the same as whole numbers of any length."""
-    menu = Menu({"small": 0.1}, everything="all")
+    menu = Menu({"small": 0.1}, safe="all")
     with mock.patch.dict(os.environ, {OFF: "1"}):
         plain = Selector(menu, 0.2, slack=5.0, bounds="half-log", chooser="optimist")
     fast = Selector(menu, 0.2, slack=5.0, bounds="half-log", chooser="optimist")

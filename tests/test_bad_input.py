@@ -14,11 +14,11 @@ from refusals import refused as refused_within
 
 import suffice
 from suffice import InvalidArgument, Menu, Selector, ThresholdSelector, optimum, paper, simulate
-from suffice.rivals import AlwaysEverything, Projected
+from suffice.rivals import AlwaysSafe, Projected
 from suffice.streams import LabelRanks, Phases
 
-KNOWN = Menu({"a": 0.1, "b": 0.4}, everything="all", nothing="none")
-TOLD = Menu(["a", "b"], everything="all", nothing="none")
+KNOWN = Menu({"a": 0.1, "b": 0.4}, safe="all", skip="none")
+TOLD = Menu(["a", "b"], safe="all", skip="none")
 NOT_NUMBERS: list[Any] = ["0.9", None, [], {}, object(), b"1", 1j, np.array([0.5])]
 NOT_FINITE = [math.nan, math.inf, -math.inf, Decimal("NaN"), np.float64("nan"), np.float32("inf")]
 refused = partial(refused_within, shorter_than=250)
@@ -72,7 +72,7 @@ def test_counts(bad: Any) -> None:
 def test_other_arguments_of_a_selector() -> None:
     refused(lambda: Selector("menu", 0.9), "menu must be a Menu, got 'menu'")  # type: ignore[arg-type]
     refused(lambda: paper(None, 0.9, 10), "menu must be a Menu, got None")  # type: ignore[arg-type]
-    refused(lambda: AlwaysEverything([], 0.9), "menu must be a Menu, got []")  # type: ignore[arg-type]
+    refused(lambda: AlwaysSafe([], 0.9), "menu must be a Menu, got []")  # type: ignore[arg-type]
     refused(lambda: Selector(KNOWN, 0.9, slack=1, step=1), "give slack or step, not both")
     refused(
         lambda: Selector(KNOWN, 0.9, start="fast"), 'start must be "safe", "cheap" or a number from 0 to the cap 10'
@@ -86,8 +86,8 @@ def test_other_arguments_of_a_selector() -> None:
     refused(lambda: Selector(KNOWN, 0.9, chooser=object()), "chooser must be one of")  # type: ignore[arg-type]
     refused(lambda: Selector(KNOWN, 0.9, memory="short"), 'memory must be "auto", "full", "reset"')
     refused(lambda: Selector(KNOWN, 0.9, clock=3), "clock must be a function")  # type: ignore[arg-type]
-    weak = Menu(["a"], everything="all", everything_success=0.8)
-    refused(lambda: Selector(weak, 0.9), "everything_success must be above the target 0.9")
+    weak = Menu(["a"], safe="all", safe_success=0.8)
+    refused(lambda: Selector(weak, 0.9), "safe_success must be above the target 0.9")
     refused(lambda: ThresholdSelector(0.9, 1, 1), "low must be below high")
     refused(lambda: ThresholdSelector(0.9, 0, 1, start=2), "start must lie between low 0 and high 1, got 2")
     refused(lambda: ThresholdSelector(0.9, 0, 1, low_fails=1), "low_fails must be True or False")  # type: ignore[arg-type]
@@ -218,8 +218,8 @@ def test_astronomical_numbers_get_a_sentence_too(bad: Any) -> None:
     refused(lambda: Selector(KNOWN, bad), "target must be ")
     refused(lambda: Selector(KNOWN, Fraction(1, 10**60)), "target must have a denominator of at most 1e50")
     refused(lambda: ThresholdSelector(0.9, bad, 1), "low must be ")
-    refused(lambda: Menu(["a"], everything="all", max_cost=bad), "max_cost must be ")
-    refused(lambda: Menu({"a": bad}, everything="all"), "costs must ")
+    refused(lambda: Menu(["a"], safe="all", max_cost=bad), "max_cost must be ")
+    refused(lambda: Menu({"a": bad}, safe="all"), "costs must ")
     selector = Selector(TOLD, 0.9)
     decision = selector.ask()
     before = selector.state()

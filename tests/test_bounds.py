@@ -11,8 +11,8 @@ from suffice.learning.bound_formulas import HALF_LOG, level_of, upper_of
 from suffice.promise.divergence import kl, kl_lower, kl_upper
 from suffice.streams import Points
 
-KNOWN = Menu({"a": 0.1, "b": 0.4}, everything="all", nothing="none")
-TOLD = Menu(["a", "b"], everything="all", nothing="none", max_cost=2.0)
+KNOWN = Menu({"a": 0.1, "b": 0.4}, safe="all", skip="none")
+TOLD = Menu(["a", "b"], safe="all", skip="none", max_cost=2.0)
 
 
 @pytest.mark.parametrize("name", [*NAMED, "auto"])

@@ -1,4 +1,4 @@
-"""Certificates when an assumption breaks: an everything that fails, a nothing that succeeds, lost outcomes, bugs."""
+"""Certificates when an assumption breaks: a safe option that fails, a skip that succeeds, lost outcomes, bugs."""
 
 import math
 from fractions import Fraction
@@ -20,15 +20,13 @@ def record(account: Account, units: int, role: int) -> None:
     settle(account, role, account.target, units, False)
 
 
-def run(
-    selector: Selector, steps: int, everything_rate: float, seed: int, other_rate: float = 0.0
-) -> list[Certificate]:
-    """Everything succeeds at this rate, all other options at the other; a certificate after every outcome."""
+def run(selector: Selector, steps: int, safe_rate: float, seed: int, other_rate: float = 0.0) -> list[Certificate]:
+    """The safe option succeeds at this rate, all other options at the other; a certificate after every outcome."""
     rng = np.random.default_rng(seed)
     seen = []
     for _ in range(steps):
         decision = selector.ask()
-        rate = {"all": everything_rate, "none": 0.0}.get(decision.option, other_rate)
+        rate = {"all": safe_rate, "none": 0.0}.get(decision.option, other_rate)
         selector.tell(decision, bool(rng.random() < rate), 0.1)
         seen.append(selector.certificate())
     return seen
@@ -36,9 +34,9 @@ def run(
 
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("rate", [0.99, 0.95, 0.6, 0.0])
-def test_the_debt_stays_within_the_shortfall_of_everything(seed: int, rate: float) -> None:
-    """Theory 5: debt <= target + (failures − (1−target)·plays of everything since the debt was last negative)."""
-    menu = Menu({"a": 0.1}, everything="all", nothing="none")
+def test_the_debt_stays_within_the_shortfall_of_the_safe_option(seed: int, rate: float) -> None:
+    """Theory 5: debt <= target + (failures − (1−target)·plays of the safe option since the debt was last negative)."""
+    menu = Menu({"a": 0.1}, safe="all", skip="none")
     selector = Selector(menu, 0.9)
     rng = np.random.default_rng(seed)
     shortfall = Fraction(0)
@@ -58,28 +56,28 @@ def test_the_debt_stays_within_the_shortfall_of_everything(seed: int, rate: floa
         assert selector.certificate().sound
 
 
-def test_a_failing_everything_is_named_with_evidence_and_advice() -> None:
-    menu = Menu({"a": 0.1}, everything="all", nothing="none")
-    seen = run(Selector(menu, 0.9), 2000, everything_rate=0.94, seed=1, other_rate=0.5)
+def test_a_failing_safe_option_is_named_with_evidence_and_advice() -> None:
+    menu = Menu({"a": 0.1}, safe="all", skip="none")
+    seen = run(Selector(menu, 0.9), 2000, safe_rate=0.94, seed=1, other_rate=0.5)
     assert not seen[0].breach
     assert seen[0].holds
     last = seen[-1]
     assert last.breach
     assert last.feasible
-    assert last.everything_failures > 0
-    assert last.everything_failure_at_least <= 0.06 <= last.everything_failure_at_most
+    assert last.safe_failures > 0
+    assert last.safe_failure_at_least <= 0.06 <= last.safe_failure_at_most
     assert any(not certificate.holds for certificate in seen)  # one failure at debt 0 is already too many
     assert last.breaches == sum(not certificate.holds for certificate in seen)
     text = str(last)
-    assert f"Everything fell short in {last.everything_failures} of {last.everything_plays:,} plays" in text
+    assert f"The safe option fell short in {last.safe_failures} of {last.safe_plays:,} plays" in text
     assert "99% sure" in text
     assert "What to do" in text
-    assert "everything_success=" in text
+    assert "safe_success=" in text
 
 
 def test_an_infeasible_target_is_said_to_be_infeasible() -> None:
-    menu = Menu({"a": 0.1}, everything="all", nothing="none")
-    seen = run(Selector(menu, 0.9), 1500, everything_rate=0.8, seed=2, other_rate=0.5)
+    menu = Menu({"a": 0.1}, safe="all", skip="none")
+    seen = run(Selector(menu, 0.9), 1500, safe_rate=0.8, seed=2, other_rate=0.5)
     last = seen[-1]
     assert not last.feasible
     assert not last.holds
@@ -88,26 +86,26 @@ def test_an_infeasible_target_is_said_to_be_infeasible() -> None:
     assert last.sound
 
 
-def test_a_declared_imperfect_everything_keeps_its_bound() -> None:
-    """With everything_success declared the debt bound holds at all times together on at least 99% of the streams."""
-    menu = Menu({"a": 0.1}, everything="all", nothing="none", everything_success=0.97)
+def test_a_declared_imperfect_safe_option_keeps_its_bound() -> None:
+    """With safe_success declared the debt bound holds at all times together on at least 99% of the streams."""
+    menu = Menu({"a": 0.1}, safe="all", skip="none", safe_success=0.97)
     wrong = 0
     largest = 0.0
     for seed in range(100):
-        seen = run(Selector(menu, 0.9), 250, everything_rate=0.97, seed=seed, other_rate=0.3)
+        seen = run(Selector(menu, 0.9), 250, safe_rate=0.97, seed=seed, other_rate=0.3)
         wrong += any(not certificate.holds for certificate in seen)
         largest = max(largest, *(certificate.debt for certificate in seen))
         assert all(certificate.sound for certificate in seen)
     assert wrong <= 4  # 1% of 100 is 1; five or more has probability below 1% if the bound is just met
-    assert largest > 1.8  # the debt does pass what a perfect everything allows, so the bound is not idle
+    assert largest > 1.8  # the debt does pass what a perfect safe option allows, so the bound is not idle
 
 
 def test_a_declared_rate_that_is_wrong_is_a_breach() -> None:
-    menu = Menu({"a": 0.1}, everything="all", nothing="none", everything_success=0.97)
-    kept = run(Selector(menu, 0.9), 3000, everything_rate=0.97, seed=3)[-1]
+    menu = Menu({"a": 0.1}, safe="all", skip="none", safe_success=0.97)
+    kept = run(Selector(menu, 0.9), 3000, safe_rate=0.97, seed=3)[-1]
     assert not kept.breach
-    assert "within what everything_success declares" in str(kept)
-    broken = run(Selector(menu, 0.9), 3000, everything_rate=0.91, seed=3)[-1]
+    assert "within what safe_success declares" in str(kept)
+    broken = run(Selector(menu, 0.9), 3000, safe_rate=0.91, seed=3)[-1]
     assert broken.breach
 
 
@@ -121,14 +119,14 @@ def test_the_failure_rate_interval_may_be_watched_continuously() -> None:
         for success in rng.random(400) < 0.9:
             record(account, WHOLE * int(success), SAFE)
             certificate = Certificate.make(promise, account, 0)
-            if not certificate.everything_failure_at_least <= 0.1 <= certificate.everything_failure_at_most:
+            if not certificate.safe_failure_at_least <= 0.1 <= certificate.safe_failure_at_most:
                 wrong += 1
                 break
     assert wrong <= 6  # 1% of 200 is 2
 
 
-def test_a_graded_everything_above_the_target_is_no_breach() -> None:
-    selector = Selector(Menu(["a"], everything="all", nothing="none"), 0.9)
+def test_a_graded_safe_option_above_the_target_is_no_breach() -> None:
+    selector = Selector(Menu(["a"], safe="all", skip="none"), 0.9)
     for _ in range(200):
         decision = selector.ask()
         selector.tell(decision, {"all": 0.95, "none": 0.0}.get(decision.option, 0.2), 0.1)
@@ -137,27 +135,27 @@ def test_a_graded_everything_above_the_target_is_no_breach() -> None:
     assert not certificate.breach
 
 
-def test_a_success_of_nothing_is_reported() -> None:
-    selector = Selector(Menu(["a"], everything="all", nothing="none"), 0.2, slack=1)
+def test_a_success_of_the_skip_is_reported() -> None:
+    selector = Selector(Menu(["a"], safe="all", skip="none"), 0.2, slack=1)
     for _ in range(50):
         selector.tell(selector.ask(), True, 0.1)
     certificate = selector.certificate()
     assert certificate.breach
     assert certificate.holds
-    assert certificate.nothing_successes > 0
-    assert "Nothing succeeded" in str(certificate)
+    assert certificate.skip_successes > 0
+    assert "The skip option succeeded" in str(certificate)
     assert -certificate.debt <= certificate.ahead_at_most + 1e-9
 
 
-def test_lost_plays_of_everything_are_no_breach() -> None:
-    selector = Selector(Menu(["a"], everything="all", nothing="none"), 0.9)
+def test_lost_plays_of_the_safe_option_are_no_breach() -> None:
+    selector = Selector(Menu(["a"], safe="all", skip="none"), 0.9)
     decisions = selector.ask_many(5)
     assert {decision.option for decision in decisions} == {"all"}
     for decision in decisions:
         selector.expire(decision)
     certificate = selector.certificate()
     assert certificate.debt == pytest.approx(4.5)
-    assert certificate.everything_lost == 5
+    assert certificate.safe_lost == 5
     assert certificate.holds
     assert str(certificate).startswith("NOT KNOWN: 0% of 5 succeeded")
     assert not certificate.breach
@@ -165,13 +163,13 @@ def test_lost_plays_of_everything_are_no_breach() -> None:
     selector.tell(decisions[0], False)  # now it is known to have failed
     certificate = selector.certificate()
     assert certificate.breach
-    assert (certificate.everything_lost, certificate.everything_failures, certificate.revived) == (4, 1, 0)
+    assert (certificate.safe_lost, certificate.safe_failures, certificate.revived) == (4, 1, 0)
     selector.tell(decisions[1], True)
     assert selector.certificate().revived == 1
 
 
 def test_a_bug_is_told_apart_from_a_breach() -> None:
-    """Counts that no run can produce: far behind although everything never failed."""
+    """Counts that no run can produce: far behind although the safe option never failed."""
     promise = Promise.make(0.9)
     account = promise.open()
     for _ in range(50):
@@ -187,7 +185,7 @@ def test_a_bug_is_told_apart_from_a_breach() -> None:
 
 def test_unaudited_decisions_get_an_interval() -> None:
     rng = np.random.default_rng(0)
-    menu = Menu({"a": 0.1}, everything="all", nothing="none")
+    menu = Menu({"a": 0.1}, safe="all", skip="none")
     covered = 0
     for _ in range(60):
         selector = Selector(menu, 0.8)
@@ -209,7 +207,7 @@ def test_unaudited_decisions_get_an_interval() -> None:
 
 
 def test_a_fresh_certificate_reads_well() -> None:
-    certificate = Selector(Menu(["a"], everything="all"), 0.9).certificate()
+    certificate = Selector(Menu(["a"], safe="all"), 0.9).certificate()
     assert str(certificate).startswith("Nothing told yet (target 90%).")
     assert certificate.rate is None
     assert certificate.everyone() is None
@@ -219,7 +217,7 @@ def test_a_fresh_certificate_reads_well() -> None:
 
 
 def test_bookkeeping_is_said() -> None:
-    selector = Selector(Menu({"a": 0.1}, everything="all"), 0.5, slack=2)
+    selector = Selector(Menu({"a": 0.1}, safe="all"), 0.5, slack=2)
     for _ in range(30):
         selector.tell(selector.ask(), True)
     late = selector.ask()
@@ -237,8 +235,8 @@ def test_percent(share: float, text: str) -> None:
 
 
 def test_after_a_breach_the_windows_tell_the_truth() -> None:
-    """Everything fails 300 times in a row: no line of the certificate may claim what was not so."""
-    selector = Selector(Menu([], everything="all", nothing="none"), 0.9, slack=5)
+    """The safe option fails 300 times in a row: no line of the certificate may claim what was not so."""
+    selector = Selector(Menu([], safe="all", skip="none"), 0.9, slack=5)
     successes = []
     for step in range(3000):
         decision = selector.ask()
@@ -254,7 +252,7 @@ def test_after_a_breach_the_windows_tell_the_truth() -> None:
 
 
 def test_a_debt_beyond_the_declared_failures_is_a_breach() -> None:
-    menu = Menu([], everything="all", nothing="none", everything_success=0.95)
+    menu = Menu([], safe="all", skip="none", safe_success=0.95)
     selector = Selector(menu, 0.9, slack=1)
     for step in range(3000):
         decision = selector.ask()
@@ -263,7 +261,7 @@ def test_a_debt_beyond_the_declared_failures_is_a_breach() -> None:
     assert not certificate.holds
     assert certificate.breach
     assert certificate.sound
-    assert "within what everything_success declares" not in str(certificate)
+    assert "within what safe_success declares" not in str(certificate)
 
 
 def test_a_low_end_that_may_succeed_is_no_breach() -> None:
@@ -272,7 +270,7 @@ def test_a_low_end_that_may_succeed_is_no_breach() -> None:
         selector.tell(selector.ask(), True)
     certificate = selector.certificate()
     assert not certificate.breach
-    assert certificate.nothing_successes == 0
+    assert certificate.skip_successes == 0
     assert certificate.forgiven > 0
 
 
@@ -283,6 +281,6 @@ def test_the_advice_is_usable() -> None:
     for play in range(20_000):
         record(account, WHOLE * (play != 7), SAFE)
     text = str(Certificate.make(promise, account, 0))
-    advised = float(text.split("everything_success=")[1].split()[0])
+    advised = float(text.split("safe_success=")[1].split()[0])
     assert 0.99 < advised < 1
     assert "failure rate is 0% to 0%" not in text

@@ -148,12 +148,12 @@ def made_of(
     plays: Any = (),
     successes: Any = (),
     seed: int = 0,
-    nothing: bool = True,
+    skip: bool = True,
 ) -> Table:
-    """Arms made of cells: `held` has a row per interior arm, of a 0 or 1 per cell; everything holds all."""
+    """Arms made of cells: `held` has a row per interior arm, of a 0 or 1 per cell; the safe option holds all."""
     held = np.asarray(held, dtype=np.float64)
     inner, count = held.shape
-    total, first = inner + 1 + nothing, int(nothing)
+    total, first = inner + 1 + skip, int(skip)
     room = [0.0] * thompson.block_size(form, count, total)
     known = costs or [math.nan] * inner
     head = TableHead(
@@ -318,33 +318,33 @@ def test_a_sample_has_the_mean_and_the_spread_of_the_normal_approximation() -> N
     assert mixed > 3.5
 
 
-def naive_choice(table: Table, held: Floats, costs: Any, price: float, allowed: Any, nothing: bool) -> int:
+def naive_choice(table: Table, held: Floats, costs: Any, price: float, allowed: Any, skip: bool) -> int:
     """The cheapest in the sample that was drawn, ties to the lowest arm number."""
-    masses = np.concatenate([[0.0] * nothing, [math.fsum(masses) for masses in held * drawn(table)], [1.0]])
-    scores = np.concatenate([[0.0] * nothing, costs, [1.0]]) - price * masses
+    masses = np.concatenate([[0.0] * skip, [math.fsum(masses) for masses in held * drawn(table)], [1.0]])
+    scores = np.concatenate([[0.0] * skip, costs, [1.0]]) - price * masses
     if len(allowed):
         scores = np.where(allowed, scores, np.inf)
     return int(np.flatnonzero(scores <= scores.min() + 1e-13)[0])
 
 
 @shaped
-@pytest.mark.parametrize("nothing", [True, False])
-def test_the_arm_played_is_the_cheapest_in_the_sample(held: Floats, form: int, nothing: bool) -> None:
+@pytest.mark.parametrize("skip", [True, False])
+def test_the_arm_played_is_the_cheapest_in_the_sample(held: Floats, form: int, skip: bool) -> None:
     rng = np.random.default_rng(len(held) + form)
     costs = np.round(rng.random(len(held)), 2)
     plays = rng.integers(0, 40, len(held)).astype(float)
     table = made_of(
-        held, costs.tolist(), form=form, plays=plays, successes=np.floor(plays * rng.random(len(held))), nothing=nothing
+        held, costs.tolist(), form=form, plays=plays, successes=np.floor(plays * rng.random(len(held))), skip=skip
     )
     seen = set()
     for step in range(300):
         price = [0.0, 0.3, 1.0, 2.0, 5.0][step % 5]
-        allowed: Any = rng.random(len(held) + 1 + nothing) < 0.5 if step % 3 == 0 else EVERY_ARM
+        allowed: Any = rng.random(len(held) + 1 + skip) < 0.5 if step % 3 == 0 else EVERY_ARM
         if len(allowed):
             allowed[-1] = True
-            allowed[0] |= nothing
+            allowed[0] |= skip
         arm = sampled(table, price, allowed)
-        assert arm == naive_choice(table, held, costs, price, allowed, nothing)
+        assert arm == naive_choice(table, held, costs, price, allowed, skip)
         seen.add(arm)
     assert len(seen) > 4
 
@@ -356,10 +356,10 @@ def test_ties_go_to_the_lowest_arm() -> None:
     assert 1 in played
     assert 2 not in played
     assert 2 in {sampled(twins, 2.0, np.array([1, 0, 1, 1, 1], dtype=bool)) for _ in range(50)}
-    # At a price of 0 options that cost nothing tie with nothing, and an option as dear as everything with that.
+    # At a price of 0 options that cost nothing tie with the skip, and an option as dear as the safe one with that.
     free = made_of(held, [0.0, 0.0, 1.0], form=LISTS)
     assert sampled(free, 0.0) == 0
-    assert sampled(made_of(held, [0.0, 0.0, 1.0], form=LISTS, nothing=False), 0.0) == 0
+    assert sampled(made_of(held, [0.0, 0.0, 1.0], form=LISTS, skip=False), 0.0) == 0
     assert sampled(free, 5.0, np.array([1, 0, 0, 1, 1], dtype=bool)) == 3
     own = made_of(np.eye(2), [0.0, 0.0], form=OWN)
     assert sampled(own, 0.0) == 0
@@ -468,19 +468,19 @@ def test_no_tally_makes_a_sample_that_is_no_number(shape: str, told: bool, data:
 
 
 def own_chain() -> Menu:
-    return Menu({"a": 0.1, "b": 0.4}, everything="all", nothing="none", contains="chain")
+    return Menu({"a": 0.1, "b": 0.4}, safe="all", skip="none", contains="chain")
 
 
 MENUS: dict[str, tuple[Menu, str, str]] = {
     "top_k": (Menu.top_k([5, 10, 20], classes=100), "thompson", "contained"),
     "thresholds": (Menu.thresholds(0, 1, step=0.1), "thompson", "contained"),
     "intervals": (Menu.intervals(step=0.25), "thompson", "closed"),
-    "intervals, fails": (Menu.intervals(step=0.25, everything_success=0.95), "thompson", "closed"),
-    "subsets": (Menu.subsets({"a": 1, "b": 2}, everything="person", everything_cost=9), "thompson", "contained"),
+    "intervals, fails": (Menu.intervals(step=0.25, safe_success=0.95), "thompson", "closed"),
+    "subsets": (Menu.subsets({"a": 1, "b": 2}, safe="person", safe_cost=9), "thompson", "contained"),
     "grid": (Menu.grid(distance=[1, 5], rating=[4, 0]), "optimist", "contained"),
     "chain of one's own": (own_chain(), "thompson", "contained"),
-    "no order": (Menu({"a": 0.1, "b": 0.4}, everything="all", nothing="none"), "optimist", "half-log"),
-    "one option": (Menu({"a": 0.1}, everything="all", nothing="none", contains="chain"), "optimist", "half-log"),
+    "no order": (Menu({"a": 0.1, "b": 0.4}, safe="all", skip="none"), "optimist", "half-log"),
+    "one option": (Menu({"a": 0.1}, safe="all", skip="none", contains="chain"), "optimist", "half-log"),
     "too many cells": (Menu.intervals(step=1 / 200), "optimist", "contained"),
 }
 
@@ -561,7 +561,7 @@ def test_asking_for_less_than_all_that_is_there(name: str) -> None:
     menu = MENUS[name][0]
     selector = Selector(menu, 0.8, chooser="thompson", seed=3)
     arms_of(selector, 200)
-    ends = {menu.everything, menu.nothing}
+    ends = {menu.safe, menu.skip}
     few = list(menu.options[:2])
     asked = {selector.ask(available=few, audit=False).option for _ in range(60)}
     assert asked <= {*ends, *few}

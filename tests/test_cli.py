@@ -31,7 +31,7 @@ def test_demo() -> None:
         "suffice",
         "the paper",
         "projected price",
-        "always everything",
+        "always safe",
         "optimum, clairvoyant",
     ):
         assert name in rows
@@ -47,7 +47,7 @@ def test_demo_numbers() -> None:
     assert ours["rate"] >= 0.8 - 1e-3
     assert theirs["largest_debt"] > 100
     assert numbers["optimum"] == pytest.approx((3000 * 0.04 + 1500 * 0.8) / 4500)
-    assert ours["cost"] < 1.1 * numbers["optimum"] < rows["always everything"]["cost"]
+    assert ours["cost"] < 1.1 * numbers["optimum"] < rows["always safe"]["cost"]
     assert json.loads(run("demo", "--easy", "3000", "--hard", "1500", "--json").stdout) == numbers
     assert (numbers["target"], numbers["easy_optimum"], numbers["hard_optimum"]) == pytest.approx((0.8, 0.04, 0.8))
     assert numbers["certificate"]["status"] == "kept"
@@ -100,7 +100,7 @@ def test_list_finds_everything() -> None:
     assert {row["name"] for row in found["streams"]} == set(suffice.streams.found())
     settings = {row["name"]: row["settings"] for row in found["streams"]}
     assert settings["trap"] == "first=800, last=1300, cost=0.05"
-    assert {"everything", "projected"} <= {row["name"] for row in found["rivals"]}
+    assert {"always_safe", "projected"} <= {row["name"] for row in found["rivals"]}
     assert all(row["feedback"] and row["guarantee"] and row["source"] for row in found["rivals"])
     assert run("list", "nonsense").returncode != 0
 
@@ -338,7 +338,7 @@ def test_mistakes_are_one_sentence(
 
 
 @pytest.mark.parametrize(
-    "tokens", [["rnu"], ["run", "beta", "--tarjet", "1"], ["list", "nothing"], ["demo", "--easy", "x"]]
+    "tokens", [["rnu"], ["run", "beta", "--tarjet", "1"], ["list", "skip"], ["demo", "--easy", "x"]]
 )
 def test_mistakes_of_the_real_program(tokens: list[str]) -> None:
     done = run(*tokens, FORCE_COLOR="")

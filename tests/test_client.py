@@ -31,8 +31,8 @@ from suffice.client.outbox import PARCEL, Outbox, Outcome
 from suffice.memory import Window
 from suffice.records import UNAUDITED
 
-MENU = Menu({"a": 0.1, "b": 0.4}, everything="all", nothing="none")
-TOLD = Menu(["a", "b"], everything="all", nothing="none")
+MENU = Menu({"a": 0.1, "b": 0.4}, safe="all", skip="none")
+TOLD = Menu(["a", "b"], safe="all", skip="none")
 URL = "http://service.test"
 KEY = "sk-secret-0123456789"
 
@@ -168,8 +168,8 @@ def test_options_come_back_as_the_menu_has_them(desk: Desk) -> None:
     }.items():
         for selector in (client.selector(name, menu, target=0.8), client.selector(name)):
             decision = selector.ask()
-            assert decision.option == menu.everything
-            assert type(decision.option) is type(menu.everything)
+            assert decision.option == menu.safe
+            assert type(decision.option) is type(menu.safe)
             assert selector.arms()[1].option == menu.option(1)
     first = client.selector("grid").ask()
     first.option["distance"] = 7
@@ -177,9 +177,9 @@ def test_options_come_back_as_the_menu_has_them(desk: Desk) -> None:
 
 
 def test_one_made_elsewhere_has_options_as_json_has_them(desk: Desk) -> None:
-    form = {"kind": "options", "arguments": {"options": [[1, 2], [3]], "everything": {"k": [1, 2, 3]}}}
+    form = {"kind": "options", "arguments": {"options": [[1, 2], [3]], "safe": {"k": [1, 2, 3]}}}
     desk.service._put("routing", {"menu": form, "target": 0.9})
-    selector = desk.client(fallback="everything").selector("routing")
+    selector = desk.client(fallback="safe").selector("routing")
     assert selector.menu is None
     assert selector.ask().option == {"k": [1, 2, 3]}
     desk.service.down = True
@@ -193,7 +193,7 @@ def test_with_a_name_and_a_menu_nothing_is_asked_beforehand(desk: Desk) -> None:
     """So it can be had with a key that may only ask and tell; were it another menu, the first decision would show it."""
     desk.selector()
     before = len(desk.service.requests)
-    selector, wrong = (desk.client().selector("routing", menu) for menu in (MENU, Menu(["a"], everything="b")))
+    selector, wrong = (desk.client().selector("routing", menu) for menu in (MENU, Menu(["a"], safe="b")))
     assert len(desk.service.requests) == before
     assert selector.ask().option == "all"
     with pytest.raises(suffice.InvalidArgument, match="menu must be the selector's own: of that, arm 3 is 'all'"):
@@ -209,7 +209,7 @@ def test_a_key_that_may_not_look_is_enough(desk: Desk) -> None:
     desk.service.trouble = [403]
     selector = desk.client().selector("routing")
     assert selector.ask().option == "all"
-    for status, fallback in ((403, "everything"), (401, None)):
+    for status, fallback in ((403, "safe"), (401, None)):
         desk.service.trouble = [status]
         with pytest.raises(suffice.Refused):
             desk.client(fallback=fallback).selector("routing")
@@ -306,7 +306,7 @@ def test_what_cannot_be_sent_is_refused_here(desk: Desk) -> None:
     with pytest.raises(suffice.InvalidArgument, match="bounds must be a name"):
         client.selector("routing", MENU, target=0.9, bounds=object())
     with pytest.raises(suffice.InvalidArgument, match="a function cannot"):
-        client.selector("routing", Menu([1, 2], everything=3, contains=lambda a, b: a > b), target=0.9)
+        client.selector("routing", Menu([1, 2], safe=3, contains=lambda a, b: a > b), target=0.9)
     with pytest.raises(suffice.InvalidArgument, match="target must be given where horizon is"):
         client.selector("routing", MENU, horizon=100)
     with pytest.raises(suffice.InvalidArgument, match="menu must be given where slack is"):
@@ -391,7 +391,7 @@ def test_refused_outcomes_are_named_and_the_others_count(desk: Desk) -> None:
 
 
 def test_errors_of_the_service_are_not_retried(desk: Desk) -> None:
-    client = desk.client(fallback="everything")
+    client = desk.client(fallback="safe")
     selector = client.selector("routing", MENU, target=0.9)
     for status, kind in {
         400: suffice.ServiceProblem,
@@ -536,8 +536,8 @@ def test_retry_after_is_kept(desk: Desk) -> None:
 # --- the fallback
 
 
-def test_everything_is_played_while_the_service_is_down(desk: Desk) -> None:
-    selector = desk.selector(fallback="everything")
+def test_the_safe_option_is_played_while_the_service_is_down(desk: Desk) -> None:
+    selector = desk.selector(fallback="safe")
     first = selector.ask()
     desk.service.down = True
     decision = selector.ask()
@@ -559,7 +559,7 @@ def test_everything_is_played_while_the_service_is_down(desk: Desk) -> None:
 
 
 def test_only_the_first_failing_call_waits(desk: Desk) -> None:
-    selector = desk.selector(fallback="everything")
+    selector = desk.selector(fallback="safe")
     desk.service.down = True
     selector.ask()
     assert len(desk.service.requests) == 1 + 4
@@ -583,7 +583,7 @@ def test_only_the_first_failing_call_waits(desk: Desk) -> None:
 
 
 def test_with_a_fallback_nobody_waits_long_for_a_busy_service(desk: Desk) -> None:
-    selector = desk.selector(fallback="everything")
+    selector = desk.selector(fallback="safe")
     desk.service.trouble = [problem(503, "busy", {"retry-after": "10"})]
     assert selector.ask().id == UNASKED
     assert desk.waits == []
@@ -596,11 +596,11 @@ def test_with_a_fallback_nobody_waits_long_for_a_busy_service(desk: Desk) -> Non
 
 def test_a_selector_can_be_had_while_the_service_is_down(desk: Desk) -> None:
     desk.service.down = True
-    client = desk.client(fallback="everything")
+    client = desk.client(fallback="safe")
     selector = client.selector("routing", MENU, target=0.9)
     assert selector.ask().id == UNASKED
     with pytest.raises(suffice.Unreachable):
-        client.selector("routing")  # what is everything there?
+        client.selector("routing")  # what is safe there?
     desk.service.down, desk.now = False, desk.now + 1.0
     assert selector.ask().id == 0
     assert desk.service.paths()[-2:] == ["PUT /routing", "POST /routing/ask"]
@@ -612,7 +612,7 @@ def test_a_selector_can_be_had_while_the_service_is_down(desk: Desk) -> None:
 def test_a_plan_that_is_refused_at_first_contact_is_raised_there(desk: Desk) -> None:
     desk.selector()
     desk.service.down = True
-    selector = desk.client(fallback="everything").selector("routing", MENU, target=0.5)
+    selector = desk.client(fallback="safe").selector("routing", MENU, target=0.5)
     desk.service.down, desk.now = False, 10.0
     for _ in range(2):
         with pytest.raises(suffice.ServiceProblem, match="another plan"):
@@ -620,7 +620,7 @@ def test_a_plan_that_is_refused_at_first_contact_is_raised_there(desk: Desk) -> 
 
 
 def test_kept_outcomes_are_sent_in_order_a_thousand_with_each_call(desk: Desk) -> None:
-    selector = desk.selector(fallback="everything")
+    selector = desk.selector(fallback="safe")
     decisions = selector.ask_many(2_300)
     desk.service.down = True
     for decision in decisions[:100]:
@@ -642,13 +642,13 @@ def test_a_list_that_is_cut_off_is_kept_from_there_on(desk: Desk) -> None:
         desk.service.down = request.url.path.endswith("tell") and next(tells) >= 1
         return desk.service(request)
 
-    selector = desk.selector(fallback="everything", retries=0, transport=httpx.MockTransport(cut))
+    selector = desk.selector(fallback="safe", retries=0, transport=httpx.MockTransport(cut))
     selector.tell_many([(decision, True) for decision in decisions])
     assert (desk.kept.told, selector.undelivered) == (1_000, 1_300)
 
 
 def test_no_more_than_so_many_are_kept(desk: Desk) -> None:
-    selector = desk.selector(fallback="everything", keep=50)
+    selector = desk.selector(fallback="safe", keep=50)
     decisions = selector.ask_many(100)
     desk.service.down = True
     for decision in decisions[:50]:
@@ -664,7 +664,7 @@ def test_no_more_than_so_many_are_kept(desk: Desk) -> None:
 
 
 def test_kept_outcomes_that_are_refused_are_said_and_let_go(desk: Desk, caplog: pytest.LogCaptureFixture) -> None:
-    selector = desk.selector(fallback="everything")
+    selector = desk.selector(fallback="safe")
     decision = selector.ask()
     desk.service.down = True
     selector.tell_many([(decision, True), (999, True)])
@@ -681,7 +681,7 @@ def test_kept_outcomes_that_are_refused_are_said_and_let_go(desk: Desk, caplog: 
 
 
 def test_kept_outcomes_stay_when_the_key_is_refused(desk: Desk) -> None:
-    selector = desk.selector(fallback="everything")
+    selector = desk.selector(fallback="safe")
     decision = selector.ask()
     desk.service.down = True
     selector.tell(decision, True)
@@ -696,8 +696,8 @@ def test_kept_outcomes_stay_when_the_key_is_refused(desk: Desk) -> None:
 
 @pytest.mark.parametrize("how", BROKEN)
 def test_a_broken_service_never_raises_from_an_ask_and_loses_nothing(desk: Desk, how: str) -> None:
-    """Whatever is sick, making the selector, asking or telling: everything is played, and what was told arrives in the end."""
-    client = desk.client(fallback="everything")
+    """Whatever is sick, making the selector, asking or telling: the safe option is played, and in the end all told arrives."""
+    client = desk.client(fallback="safe")
     desk.service.sick = lambda request: BROKEN[how]()
     selector = client.selector("routing", MENU, target=0.9)
     assert selector.ask().id == UNASKED
@@ -722,7 +722,7 @@ def test_a_broken_service_never_raises_from_an_ask_and_loses_nothing(desk: Desk,
 def test_kept_outcomes_stay_when_the_request_is_refused(
     desk: Desk, status: int, caplog: pytest.LogCaptureFixture
 ) -> None:
-    client = desk.client(fallback="everything")
+    client = desk.client(fallback="safe")
     selector, other = (client.selector(name, MENU, target=0.9) for name in ("routing", "other"))
     decisions, elsewhere = selector.ask_many(20), other.ask()
     desk.service.down = True
@@ -757,7 +757,7 @@ def test_kept_outcomes_stay_when_the_request_is_refused(
     ids=["too few", "one of them", "others", "without names", "without status", "not now", "an object"],
 )
 def test_an_outcome_is_let_go_only_when_it_is_named(desk: Desk, results: Callable[[Any], Any]) -> None:
-    selector = desk.selector(fallback="everything")
+    selector = desk.selector(fallback="safe")
     decisions = selector.ask_many(3)
 
     def sick(request: httpx.Request) -> httpx.Response | None:
@@ -797,7 +797,7 @@ def picky(status: int, most: int = PARCEL, spoilt: int | None = None) -> Callabl
 @pytest.mark.parametrize("status", [413, 422])
 @pytest.mark.parametrize("most", [1, 7, 300])
 def test_a_list_that_is_too_long_is_sent_in_shorter_ones(desk: Desk, status: int, most: int, kept: bool) -> None:
-    selector = desk.selector(fallback="everything" if kept else None)
+    selector = desk.selector(fallback="safe" if kept else None)
     decisions = selector.ask_many(count := min(1_500, 80 * most))
     desk.service.down, desk.service.sick = kept, picky(status, most)
     before = len(desk.service.requests)
@@ -812,7 +812,7 @@ def test_a_list_that_is_too_long_is_sent_in_shorter_ones(desk: Desk, status: int
 def test_only_an_outcome_that_is_refused_alone_is_let_go(
     desk: Desk, status: int, caplog: pytest.LogCaptureFixture
 ) -> None:
-    selector = desk.selector(fallback="everything")
+    selector = desk.selector(fallback="safe")
     decisions = selector.ask_many(1_500)
     desk.service.down, desk.service.sick = True, picky(status, spoilt=700)
     selector.tell_many([(decision, True) for decision in decisions])
@@ -827,7 +827,7 @@ def test_only_an_outcome_that_is_refused_alone_is_let_go(
 
 def test_an_ask_is_not_held_up_by_a_list_that_is_refused(desk: Desk) -> None:
     """Each call halves it as often as it takes, and sends one part; the rest is for the next."""
-    selector = desk.selector(fallback="everything")
+    selector = desk.selector(fallback="safe")
     decisions = selector.ask_many(1_000)
     desk.service.down, desk.service.sick = True, picky(422, most=0)
     selector.tell_many([(decision, True) for decision in decisions])
@@ -864,14 +864,14 @@ def test_decisions_that_had_come_are_not_lost(desk: Desk, status: int, contexts:
     selector.tell_many([(one, True) for one in decisions])
     assert desk.kept.told == 1_000
     assert pickle.loads(pickle.dumps(caught.value)).decisions == decisions
-    with pytest.raises(suffice.ServiceProblem, match="no more") as nothing:
+    with pytest.raises(suffice.ServiceProblem, match="no more") as skip:
         selector.ask_many(5)
-    assert nothing.value.decisions == []
+    assert skip.value.decisions == []
 
 
 @pytest.mark.parametrize("how", BROKEN)
-def test_with_a_fallback_the_rest_is_everything(desk: Desk, how: str) -> None:
-    selector = desk.selector(fallback="everything")
+def test_with_a_fallback_the_rest_is_safe(desk: Desk, how: str) -> None:
+    selector = desk.selector(fallback="safe")
     desk.service.sick = second("ask", BROKEN[how])
     decisions = selector.ask_many(2_500)
     assert [one.id for one in decisions] == [*range(1_000), *[UNASKED] * 1_500]
@@ -882,7 +882,7 @@ def test_with_a_fallback_the_rest_is_everything(desk: Desk, how: str) -> None:
     assert (desk.kept.told, selector.unasked) == (1_000, 1_500)
 
 
-@pytest.mark.parametrize("fallback", [None, "everything"])
+@pytest.mark.parametrize("fallback", [None, "safe"])
 @pytest.mark.parametrize("status", [401, 404, 500, 503])
 def test_outcomes_that_were_not_told_are_named_or_kept(desk: Desk, status: int, fallback: str | None) -> None:
     """One is refused in the first thousand, and the second thousand gets an error: each outcome is counted, named or kept."""
@@ -925,14 +925,14 @@ def test_what_is_dropped_when_a_parcel_comes_back_is_said_later() -> None:
 
 
 def test_closing_delivers_or_warns(desk: Desk) -> None:
-    with desk.client(fallback="everything") as client:
+    with desk.client(fallback="safe") as client:
         selector = client.selector("routing", MENU, target=0.9)
         first, second = selector.ask_many(2)
         desk.service.down = True
         selector.tell(first, True)
         desk.service.down = False  # not tried again yet, and still tried when it closes
     assert (desk.kept.told, selector.undelivered) == (1, 0)
-    client = desk.client(fallback="everything")
+    client = desk.client(fallback="safe")
     selector = client.selector("routing")
     desk.service.down = True
     selector.tell(second, True)
@@ -944,7 +944,7 @@ def test_closing_delivers_or_warns(desk: Desk) -> None:
 
 def test_an_outage_is_said_once(desk: Desk, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, "suffice.client")
-    selector = desk.selector(fallback="everything")
+    selector = desk.selector(fallback="safe")
     desk.service.down = True
     for _ in range(5):
         selector.ask()
@@ -953,7 +953,7 @@ def test_an_outage_is_said_once(desk: Desk, caplog: pytest.LogCaptureFixture) ->
     selector.ask()
     said = [record for record in caplog.records if record.name == "suffice.client"]
     assert [record.levelname for record in said] == ["WARNING", "INFO"]
-    assert "everything is played" in said[0].message
+    assert "the safe option is played" in said[0].message
 
 
 # --- the key and the address
@@ -995,7 +995,7 @@ def test_address_and_key_from_the_environment(desk: Desk, monkeypatch: pytest.Mo
     with pytest.raises(suffice.InvalidArgument, match="url must hold no name and no password") as secret:
         desk.client(url="http://me:hunter2@service.test")
     assert "hunter2" not in str(secret.value)
-    for wrong_settings in ({"fallback": "nothing"}, {"retries": -1}, {"timeout": 0}, {"keep": None}):
+    for wrong_settings in ({"fallback": "skip"}, {"retries": -1}, {"timeout": 0}, {"keep": None}):
         with pytest.raises(suffice.InvalidArgument):
             desk.client(**wrong_settings)
 
@@ -1034,7 +1034,7 @@ def test_many_threads_share_a_client() -> None:
         with lock:
             return quick(request)
 
-    selector = desk.selector(fallback="everything", transport=httpx.MockTransport(one_at_a_time))
+    selector = desk.selector(fallback="safe", transport=httpx.MockTransport(one_at_a_time))
     told = []
 
     def work() -> None:
@@ -1072,9 +1072,7 @@ def test_a_cancelled_call_leaves_the_way_open() -> None:
             return service(request)
 
         transport = httpx.MockTransport(answer)
-        async with AsyncClient(
-            URL, fallback="everything", retries=0, transport=transport, clock=lambda: now[0]
-        ) as client:
+        async with AsyncClient(URL, fallback="safe", retries=0, transport=transport, clock=lambda: now[0]) as client:
             selector = await client.selector("routing", MENU, target=0.9)
             decision = await selector.ask()
             service.down = True

@@ -21,7 +21,7 @@ from suffice.service.http.server import Service, bind, build
 from suffice.service.http.settings import Settings
 from suffice.service.stores import open_store
 
-MENU = Menu({"a": 0.1, "b": 0.4}, everything="all", nothing="none")
+MENU = Menu({"a": 0.1, "b": 0.4}, safe="all", skip="none")
 
 
 @contextmanager
@@ -93,7 +93,7 @@ class Switch(httpx.BaseTransport):
         Menu.intervals(step=0.25),
         Menu.subsets({"small": 0.1, "large": 0.4}),
         Menu.grid(distance=[1, 5, 50], rating=[4.5, 0], costs=lambda point: point["distance"] / 100),
-        Menu.thresholds(0, 1, step=0.25, everything_success=0.99),
+        Menu.thresholds(0, 1, step=0.25, safe_success=0.99),
     ],
     ids=lambda menu: menu.kind,
 )
@@ -117,7 +117,7 @@ def test_it_decides_as_the_library_does(url: str, menu: Menu) -> None:
         assert (standing.told, standing.rate, standing.debt) == (here.told, here.rate, here.debt)
         assert standing.cost == pytest.approx(here.cost)
         again = client.selector(f"same-{menu.kind}")
-        assert again.ask(available=[menu.option(1)]).option in (menu.option(1), menu.everything, menu.nothing)
+        assert again.ask(available=[menu.option(1)]).option in (menu.option(1), menu.safe, menu.skip)
 
 
 def test_contexts_groups_and_what_is_not_audited(url: str) -> None:
@@ -213,7 +213,7 @@ def test_many_tasks_share_a_client(url: str) -> None:
 def test_a_restart_loses_nothing(tmp_path: Path) -> None:
     settings = {"store": f"sqlite:///{tmp_path / 'suffice.db'}"}
     with serving(**settings) as address:
-        client = Client(address, fallback="everything", retries=1, sleep=lambda seconds: None, clock=lambda: now[0])
+        client = Client(address, fallback="safe", retries=1, sleep=lambda seconds: None, clock=lambda: now[0])
         now = [0.0]
         selector = client.selector("routing", MENU, target=0.9)
         decisions = selector.ask_many(50)
@@ -234,7 +234,7 @@ def test_a_service_that_takes_short_lists_gets_short_lists() -> None:
     switch = Switch()
     with (
         serving(store="memory:", max_list=150) as address,
-        Client(address, fallback="everything", retries=0, transport=switch) as client,
+        Client(address, fallback="safe", retries=0, transport=switch) as client,
     ):
         selector = client.selector("routing", MENU, target=0.9)
         decisions = [one for _ in range(8) for one in selector.ask_many(150)]
@@ -281,6 +281,6 @@ def test_keys_and_what_they_may_do(tmp_path: Path) -> None:
             with pytest.raises(suffice.Refused, match="scope use"):
                 selector.ask()
         for key in (None, "suffice_nobody", made["app"].text[:-1] + "x"):
-            with Client(address, key, fallback="everything") as client, pytest.raises(suffice.Refused) as refused:
+            with Client(address, key, fallback="safe") as client, pytest.raises(suffice.Refused) as refused:
                 client.selector("routing", MENU, target=0.9)
             assert refused.value.status == 401

@@ -47,7 +47,7 @@ import suffice
 
 class Slow:
     name, about = "slow", "a coin that takes its time"
-    menu = suffice.Menu({"half": 0.5}, everything="all", nothing="none")
+    menu = suffice.Menu({"half": 0.5}, safe="all", skip="none")
 
     @classmethod
     def named(cls, *, chance: float = 0.5):
@@ -75,7 +75,7 @@ def say(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp
 
 
 def small(*streams: str, **changes: Any) -> Plan:
-    return plan(streams or ["mix"], **{"horizon": 200, "seeds": 2, "rivals": "everything", **changes})
+    return plan(streams or ["mix"], **{"horizon": 200, "seeds": 2, "rivals": "always_safe", **changes})
 
 
 def lines(folder: Path) -> list[dict[str, Any]]:
@@ -244,7 +244,7 @@ def test_methods_are_chosen() -> None:
     assert chosen("exp3, conservative-path ,exp3,suffice", paper=False) == ("suffice", "exp3", "conservative_path")
     assert chosen(["projected-5", "paper"], suffice=False) == (*ours[1:], "projected-5")
     same = set(chosen("same")) - set(ours)
-    assert {"everything", "projected", "exp3"} <= same
+    assert {"always_safe", "projected", "exp3"} <= same
     assert {rivals()[name].feedback for name in same} == {"none", "success", "success + cost"}
 
 
@@ -262,7 +262,7 @@ def test_a_methods_own_chance_differs_between_worlds() -> None:
 
 def test_settings_stand_in_the_text() -> None:
     assert parts("needs:a=2,b=5") == ("needs", ("a=2", "b=5"))
-    assert parts("log.csv:costs.small=0.1,nothing=skip") == ("log.csv", ("costs.small=0.1", "nothing=skip"))
+    assert parts("log.csv:costs.small=0.1,skip=skip") == ("log.csv", ("costs.small=0.1", "skip=skip"))
     assert open_stream("ranks:ks=5,10,least=2").stream.menu.options == (5, 10)
     assert open_stream("trap:first=10", ["first=3", "last=20"]).stream.first == 10
 
@@ -319,7 +319,7 @@ def test_only_what_is_missing_is_run(tmp_path: Path) -> None:
     assert perform(small(), tmp_path, jobs=1).reused == 10
     more = perform(small(seeds=3), tmp_path, jobs=1)
     assert (more.reused, len(lines(tmp_path))) == (10, 15)
-    wider = perform(small("mix", "trap", rivals="everything,projected"), tmp_path, jobs=1)
+    wider = perform(small("mix", "trap", rivals="always_safe,projected"), tmp_path, jobs=1)
     assert (wider.reused, len(lines(tmp_path))) == (10, 15 + 2 + 12)
     seen: list[tuple[str, int, int]] = []
     perform(small("mix", "trap"), tmp_path, jobs=1, progress=lambda *what: seen.append(what))
@@ -401,9 +401,9 @@ class Words:
 def test_what_cannot_run_is_listed_and_the_others_run(tmp_path: Path) -> None:
     (tmp_path / "words.py").write_text(LABELLED)
     found = perform(
-        small(str(tmp_path / "words.py"), rivals="quantile_aci,shortest_interval,everything"), tmp_path / "out", jobs=1
+        small(str(tmp_path / "words.py"), rivals="quantile_aci,shortest_interval,always_safe"), tmp_path / "out", jobs=1
     ).boards[0]
-    assert {row.method for row in found.rows} == {"suffice", "paper-1", "paper-5", "paper-20", "everything"}
+    assert {row.method for row in found.rows} == {"suffice", "paper-1", "paper-5", "paper-20", "always_safe"}
     assert "a menu of intervals" in found.skipped["shortest_interval"]  # at once
     assert "latent must be a finite number" in found.skipped["quantile_aci"]  # when it was run
     assert {line["method"] for line in lines(tmp_path / "out")} == {row.method for row in found.rows}
@@ -425,7 +425,7 @@ def test_no_method_at_all(tmp_path: Path) -> None:
 # --- interrupts
 
 
-STOPPED = ["compare", "slow.py", "--rivals", "everything", "--seeds", "6", "--horizon", "50", "--jobs", "1"]
+STOPPED = ["compare", "slow.py", "--rivals", "always_safe", "--seeds", "6", "--horizon", "50", "--jobs", "1"]
 
 
 @pytest.fixture(scope="module")
@@ -466,7 +466,7 @@ def test_a_run_that_was_stopped_goes_on(tmp_path: Path, say: Say, undisturbed: P
         for name in ("methods.csv", "runs.csv", "comparison.json", "comparison.html", "slow.py.svg"):
             assert (tmp_path / "stopped" / name).read_bytes() == (undisturbed / name).read_bytes(), name
     else:
-        found = perform(plan(["slow.py"], rivals="everything", seeds=6, horizon=50), "stopped", jobs=1)
+        found = perform(plan(["slow.py"], rivals="always_safe", seeds=6, horizon=50), "stopped", jobs=1)
         assert found.reused == kept
         assert runs_csv(found) == (undisturbed / "runs.csv").read_text()
     assert len(lines(tmp_path / "stopped")) == 30
@@ -481,7 +481,7 @@ import suffice
 
 class Seen:
     name, about = "seen", "easy or hard, and one sees which"
-    menu = suffice.Menu({"small": 0.2}, everything="all", nothing="none")
+    menu = suffice.Menu({"small": 0.2}, safe="all", skip="none")
 
     @classmethod
     def named(cls):
@@ -528,7 +528,7 @@ def test_both_optima_are_there(contexts: tuple[Found, Path]) -> None:
     found, folder = contexts
     seen, plain = found.boards
     # 71.6% succeed with small: 0.9 takes 0.1/0.284 of it, at 0.2, and the rest at 1. Looking, small where it is easy and
-    # for the others everything, but nothing for as many as may still fail.
+    # for the others the safe option, but none for as many as may still fail.
     alike = 0.2 * 0.1 / 0.284 + 1.0 - 0.1 / 0.284
     looking = 0.7 * 0.2 + 0.3 - (0.1 - 0.7 * 0.02)
     assert seen.best is not None
@@ -586,7 +586,7 @@ def test_looking_pays(contexts: tuple[Found, Path]) -> None:
 def written(tmp_path_factory: pytest.TempPathFactory) -> tuple[Found, Path]:
     folder = tmp_path_factory.mktemp("written")
     found = perform(
-        plan(["mix", "needs:a=3,b=4", "trap"], horizon=400, seeds=3, rivals="everything,sps,clairvoyant"),
+        plan(["mix", "needs:a=3,b=4", "trap"], horizon=400, seeds=3, rivals="always_safe,sps,clairvoyant"),
         folder,
         jobs=1,
     )
@@ -606,7 +606,7 @@ def test_the_files(written: tuple[Found, Path]) -> None:
     assert "#ffffff" in light
     assert "#16181c" in dark
     for part in (
-        "conservative" if "conservative" in light else "everything",
+        "conservative" if "conservative" in light else "safe",
         "knows the truth",
         "the yardstick",
         "largest debt",
@@ -623,7 +623,7 @@ def test_the_files(written: tuple[Found, Path]) -> None:
     assert float(ours["largest_debt"]) >= float(ours["mean_largest_debt"])
     assert float(ours["ratio_low"]) <= float(ours["ratio"]) <= float(ours["ratio_high"])
     shifting = [row for row in rows if row["stream"] == "trap"]
-    assert {row["method"] for row in shifting} == {"suffice", "paper-1", "paper-5", "paper-20", "everything"}
+    assert {row["method"] for row in shifting} == {"suffice", "paper-1", "paper-5", "paper-20", "always_safe"}
     assert all(row["regret"] == row["ratio"] == "" for row in shifting)
     runs = table((folder / "runs.csv").read_text())
     assert len(runs) == len(lines(folder)) == 3 * len(rows)
@@ -710,7 +710,7 @@ def test_a_table_that_is_too_wide_leaves_out_the_plain_regret(mix: Entry) -> Non
 
 
 def test_the_command(say: Say) -> None:
-    words = ["compare", "mix", "needs", "--rivals", "everything", "--seeds", "3", "--horizon", "400", "--jobs", "1"]
+    words = ["compare", "mix", "needs", "--rivals", "always_safe", "--seeds", "3", "--horizon", "400", "--jobs", "1"]
     code, out, err = say(*words)
     assert (code, err) == (0, "")
     assert max(map(len, out.splitlines())) <= 80

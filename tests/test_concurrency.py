@@ -15,7 +15,7 @@ import pytest
 import suffice
 from suffice import Decision, Menu, Selector, ThresholdSelector
 
-MENU = Menu({"a": 0.1, "b": 0.4}, everything="all", nothing="none")
+MENU = Menu({"a": 0.1, "b": 0.4}, safe="all", skip="none")
 
 
 @pytest.fixture(autouse=True)

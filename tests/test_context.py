@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from book import EVERYTHING, NOTHING, OTHER, Book
+from book import OTHER, SAFE, SKIP, Book
 from interrupt import InterruptAt
 from looking import in_slots, learner_of, model_of, noted, trust_of, unfair
 
@@ -31,12 +31,12 @@ from suffice.selector.compiled import SLOTS
 from suffice.selector.context_engine import CompiledContext
 from suffice.selector.plain import Plain
 
-WITH = Menu({"a": 0.1, "b": 0.4}, everything="all", nothing="none")
-WITHOUT = Menu({"a": 0.1, "b": 0.4}, everything="all")
-TOLD = Menu(["a", "b"], everything="all", nothing="none")
-MENUS = {"with nothing": WITH, "without": WITHOUT, "told costs": TOLD}
+WITH = Menu({"a": 0.1, "b": 0.4}, safe="all", skip="none")
+WITHOUT = Menu({"a": 0.1, "b": 0.4}, safe="all")
+TOLD = Menu(["a", "b"], safe="all", skip="none")
+MENUS = {"with a skip": WITH, "without": WITHOUT, "told costs": TOLD}
 TARGET = Fraction(4, 5)
-KINDS = {1: EVERYTHING, 0: OTHER, -1: NOTHING}
+KINDS = {1: SAFE, 0: OTHER, -1: SKIP}
 WAYS = ["plain", "compiled"] if available() else ["plain"]
 
 
@@ -180,7 +180,7 @@ class Player:
     ) -> None:
         self.selector, self.menu, self.rng = selector, menu, random.Random(seed)
         self.trusted, self.spite = trusted, True
-        self.book = Book(TARGET, None, Fraction(1), menu.has_nothing, max_pending)
+        self.book = Book(TARGET, None, Fraction(1), menu.has_skip, max_pending)
         self.out: list[Decision] = []
         self.unaudited = 0
 
@@ -232,7 +232,7 @@ class Player:
         assert certificate.debt == pytest.approx(float(book.debt), abs=1e-6)
         assert certificate.debt_at_most == pytest.approx(float(book.debt_at_most()))
         assert certificate.pending == len(book.out)
-        assert (certificate.revived, certificate.everything_lost) == (book.revived, book.lost)
+        assert (certificate.revived, certificate.safe_lost) == (book.revived, book.lost)
         assert certificate.unaudited == self.unaudited
 
 
@@ -344,10 +344,10 @@ def outcome(menu: Menu, context: dict[str, Any], luck: float, arm: int) -> bool:
 
 
 SEVERAL = {
-    "few": Menu({i: 0.05 + 0.4 * i / 8 for i in range(8)}, everything="all", nothing="none"),
+    "few": Menu({i: 0.05 + 0.4 * i / 8 for i in range(8)}, safe="all", skip="none"),
     "chain": Menu.top_k([1, 2, 5, 10, 20], classes=40),
-    "told": Menu(range(4), everything="all"),
-    "many": Menu({i: 0.01 + i / 150 for i in range(80)}, everything="all"),
+    "told": Menu(range(4), safe="all"),
+    "many": Menu({i: 0.01 + i / 150 for i in range(80)}, safe="all"),
 }
 
 

@@ -19,7 +19,7 @@ from suffice.kernels.compiler import available
 from suffice.models import LogisticModel, SklearnModel
 from suffice.streams import Tilted
 
-MENU = Menu({"small": 0.1, "large": 0.4}, everything="a person", nothing="later")
+MENU = Menu({"small": 0.1, "large": 0.4}, safe="a person", skip="later")
 NUMBERS = {"x": "number"}
 
 
@@ -87,7 +87,7 @@ def test_a_model_of_ours_is_nobody_elses() -> None:
     )  # what it has learned of the same menu comes along
     run(second, 300, random.Random(4))
     assert model_of(first).predict({"x": 0.9})[0].tolist() == before
-    third = Selector(Menu({"other": 0.3}, everything="all"), 0.9, model=model)
+    third = Selector(Menu({"other": 0.3}, safe="all"), 0.9, model=model)
     assert len(model_of(third).predict({"x": 0.9})[0]) == 2
 
 

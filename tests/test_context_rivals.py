@@ -23,7 +23,7 @@ from suffice.rivals.regression import Regression
 wabbit = pytest.mark.skipif(importlib.util.find_spec("vowpalwabbit") is None, reason="needs vowpalwabbit")
 LINEAR = [SquareCB, LinUCB, EpsilonGreedy]
 ALL = [*LINEAR, pytest.param(VowpalWabbit, marks=wabbit)]
-MENU = Menu({"cheap": 0.1, "dear": 0.4}, everything="all", nothing="none")
+MENU = Menu({"cheap": 0.1, "dear": 0.4}, safe="all", skip="none")
 TARGET = 0.8
 
 
@@ -285,7 +285,7 @@ def _vector(regression: Regression, size: float) -> Any:
 
 
 def test_costs_that_nobody_knows_are_learned_by_the_context() -> None:
-    menu = Menu(["a", "b"], everything="all", max_cost=5.0)
+    menu = Menu(["a", "b"], safe="all", max_cost=5.0)
     regression, rng = Regression(menu), np.random.default_rng(2)
     for _ in range(600):
         size = float(rng.random())

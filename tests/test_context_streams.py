@@ -70,7 +70,7 @@ class Ranked(LabelRanks):
 class Rows:
     """A stream of one's own with nothing but what the protocol asks, whose context is a row of numbers."""
 
-    menu = Menu({"half": 0.5}, everything="all", nothing="none")
+    menu = Menu({"half": 0.5}, safe="all", skip="none")
 
     def draw(self, rng: np.random.Generator, count: int) -> Any:
         return rng.random(count)
@@ -213,7 +213,7 @@ def test_a_contextual_method_is_shown_each_context_and_pays_for_looking() -> Non
 
 @pytest.mark.parametrize("task", confidence_counts())
 @pytest.mark.parametrize("unit", ["person", "usd"])
-def test_looking_never_costs_more_than_everything(task: str, unit: str) -> None:
+def test_looking_never_costs_more_than_the_safe_option(task: str, unit: str) -> None:
     """Not even where a person costs what all four APIs do, and the sum of prices is rounded."""
     stream = ConfidentApis(task, person=1, unit=unit)
     assert all(stream.judge(0, arm, 0)[1] + stream.look(0, arm) <= stream.menu.max_cost for arm in range(17))

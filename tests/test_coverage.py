@@ -232,7 +232,7 @@ def watch(
                 dear[stream, epoch, other] = max(dear[stream, epoch, other], arms[other].lower - omega[other])
 
 
-CHAIN = Menu(["s", "m", "l", "xl"], everything="all", nothing="none", contains="chain", max_cost=2.0)
+CHAIN = Menu(["s", "m", "l", "xl"], safe="all", skip="none", contains="chain", max_cost=2.0)
 INTERVALS = Menu.intervals(step=0.25)
 
 
@@ -245,7 +245,7 @@ def world(menu: Menu, streams: int, length: int, seed: int) -> tuple[Floats, Flo
         return low, high, np.maximum(high, 0.0), np.array([0.0, 0.3, 0.6, 1.2, 1.5, 2.0]), points
     grid = np.array([0.05, 0.3, 0.1, 0.4, 0.15])
     points = np.where(rng.random(points.shape) < 0.5, points, rng.choice(5, points.shape, p=grid) / 4)
-    ends = np.array([[2.0, -1.0], *menu.options, menu.everything])
+    ends = np.array([[2.0, -1.0], *menu.options, menu.safe])
     low, high = ends[:, 0].copy(), ends[:, 1].copy()
     atoms = [grid[(np.arange(5) / 4 >= a) & (np.arange(5) / 4 <= b)].sum() for a, b in ends]
     truth = 0.5 * np.maximum(high - low, 0.0) + 0.5 * np.array(atoms)

@@ -27,13 +27,13 @@ from suffice.selector.plain import Plain
 pytestmark = pytest.mark.skipif(not available(), reason="needs the extra fast")
 
 MENUS = {
-    "known": Menu({"a": 0.1, "b": 0.4, "c": 0.6}, everything="all", nothing="none"),
-    "no skip": Menu({"a": 0.1, "b": 0.4}, everything="all"),
-    "told": Menu(["a", "b"], everything="all", nothing="none"),
+    "known": Menu({"a": 0.1, "b": 0.4, "c": 0.6}, safe="all", skip="none"),
+    "no skip": Menu({"a": 0.1, "b": 0.4}, safe="all"),
+    "told": Menu(["a", "b"], safe="all", skip="none"),
     "chain": Menu.top_k([1, 2, 5, 10, 20, 50], classes=100),
     "intervals": Menu.intervals(0.25),
-    "large": Menu({i: i / 100 for i in range(80)}, everything="all", nothing="none"),
-    "may fail": Menu({"a": 0.2}, everything="all", nothing="none", everything_success=0.95),
+    "large": Menu({i: i / 100 for i in range(80)}, safe="all", skip="none"),
+    "may fail": Menu({"a": 0.2}, safe="all", skip="none", safe_success=0.95),
 }
 WAYS = ["plain", "compiled"]
 

@@ -13,13 +13,13 @@ from suffice.checks import WHOLE
 from suffice.fleet.state import COUNTS, TALLY
 from suffice.kernels import compiler as door
 
-KNOWN = Menu({"a": 0.1, "b": 0.3, "c": 0.6}, everything="all", nothing="none")
-TOLD = Menu(["a", "b", "c"], everything="all", max_cost=2.0)
+KNOWN = Menu({"a": 0.1, "b": 0.3, "c": 0.6}, safe="all", skip="none")
+TOLD = Menu(["a", "b", "c"], safe="all", max_cost=2.0)
 LARGE = Menu.top_k(range(1, 90), classes=90)
 PLACE = {name: place for place, name in enumerate(COUNTS)}  # where each count is in a file
 
 
-@pytest.mark.parametrize("menu", [KNOWN, TOLD, LARGE], ids=["known", "told, no nothing", "large"])
+@pytest.mark.parametrize("menu", [KNOWN, TOLD, LARGE], ids=["known", "told, no skip", "large"])
 @pytest.mark.parametrize("bounds", ["half-log", "kl", "hoeffding"])
 @pytest.mark.parametrize("settings", [{}, {"slack": 5.0}, {"horizon": 300}, {"start": "cheap", "step": 0.3}], ids=str)
 def test_the_same_arms_as_single_selectors(menu: Menu, bounds: str, settings: dict[str, Any]) -> None:
@@ -27,7 +27,7 @@ def test_the_same_arms_as_single_selectors(menu: Menu, bounds: str, settings: di
     fleet = Fleet(menu, 0.8, size, bounds=bounds, **settings)
     singles = [Selector(menu, 0.8, bounds=bounds, **settings) for _ in range(size)]
     rng = np.random.default_rng(0)
-    truth = np.concatenate([[0.0] * menu.has_nothing, np.sort(rng.random(len(menu.options))), [1.0]])
+    truth = np.concatenate([[0.0] * menu.has_skip, np.sort(rng.random(len(menu.options))), [1.0]])
     out: dict[int, Any] = {}
     for _ in range(250):
         which = rng.permutation([one for one in range(size) if one not in out])[: int(rng.integers(0, size + 1))]
@@ -84,7 +84,7 @@ def test_without_the_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_memory() -> None:
-    fleet = Fleet(Menu({i: i / 10 for i in range(1, 7)}, everything="all", nothing="none"), 0.9, 1000)
+    fleet = Fleet(Menu({i: i / 10 for i in range(1, 7)}, safe="all", skip="none"), 0.9, 1000)
     assert fleet.menu.arms == 8
     assert fleet.nbytes / (1000 * 8) <= 200
 

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from book import EVERYTHING, NOTHING, OTHER, Book
+from book import OTHER, SAFE, SKIP, Book
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
@@ -33,11 +33,11 @@ from suffice.promise.group_certificate import Together
 from suffice.records import Decision
 from suffice.selector.compiled import SLOTS
 
-WITH = Menu({"a": 0.1, "b": 0.4}, everything="all", nothing="none")
-WITHOUT = Menu({"a": 0.1, "b": 0.4}, everything="all")
-TOLD = Menu(["a", "b"], everything="all", nothing="none")
+WITH = Menu({"a": 0.1, "b": 0.4}, safe="all", skip="none")
+WITHOUT = Menu({"a": 0.1, "b": 0.4}, safe="all")
+TOLD = Menu(["a", "b"], safe="all", skip="none")
 TARGET = Fraction(7, 10)
-KINDS = {1: EVERYTHING, 0: OTHER, -1: NOTHING}
+KINDS = {1: SAFE, 0: OTHER, -1: SKIP}
 NAMES = [None, "Berlin", "Łódź", "東京"]
 
 
@@ -102,7 +102,7 @@ class Machine(RuleBasedStateMachine):
         self.selector = Selector(
             menu, TARGET, model=made, guard=None, max_pending=limit, expire_after=patience, clock=Clock()
         )
-        self.books = {name: Book(TARGET, None, Fraction(1), menu.has_nothing, limit) for name in NAMES}
+        self.books = {name: Book(TARGET, None, Fraction(1), menu.has_skip, limit) for name in NAMES}
         self.open: list[tuple[str | None, Decision, float]] = []  # out
         self.gone: list[tuple[str | None, Decision]] = []  # expired
         self.spent: dict[str | None, float] = dict.fromkeys(NAMES, 0.0)
@@ -208,10 +208,10 @@ class Machine(RuleBasedStateMachine):
         assert (certificate.told, certificate.successes) == (book.told, float(book.successes))
         assert certificate.debt == pytest.approx(float(book.debt), abs=1e-9)
         assert certificate.debt_at_most == pytest.approx(float(book.debt_at_most()))
-        if self.menu.has_nothing:
+        if self.menu.has_skip:
             assert certificate.ahead_at_most == pytest.approx(float(book.ahead_at_most()))
         assert certificate.pending == len(book.out)
-        assert (certificate.revived, certificate.everything_lost) == (book.revived, book.lost)
+        assert (certificate.revived, certificate.safe_lost) == (book.revived, book.lost)
         assert (certificate.unaudited, certificate.expired) == (self.unaudited[name], self.expired[name])
 
 
@@ -234,7 +234,7 @@ def zipf(groups: int, steps: int, seed: int) -> list[str]:
 @pytest.mark.parametrize("model", [None, "auto"])
 def test_a_thousand_groups_each_keep_their_promise(model: str | None) -> None:
     """Debt at most the target after every outcome of every group, of 1,000 with a few outcomes to hundreds."""
-    menu = Menu({"a": 0.1, "b": 0.3, "c": 0.5}, everything="all", nothing="none")
+    menu = Menu({"a": 0.1, "b": 0.3, "c": 0.5}, safe="all", skip="none")
     selector, rng = Selector(menu, 0.8, model=model), random.Random(0)
     told: Counter[str] = Counter()
     successes: Counter[str] = Counter()
@@ -283,7 +283,7 @@ def test_what_a_group_weighs(model: str | None) -> None:
 
 def test_groups_learn_from_each_other() -> None:
     """A new group knows what the options do, and what a success is worth; alone it would have to find out."""
-    menu = Menu({f"option {one}": 0.1 + one / 100 for one in range(30)}, everything="all", nothing="none")
+    menu = Menu({f"option {one}": 0.1 + one / 100 for one in range(30)}, safe="all", skip="none")
 
     def cost(selector: Selector, group: str | None, steps: int) -> float:
         rng, before = random.Random(1), selector.cost
@@ -477,11 +477,11 @@ def test_what_is_overdue_is_given_up_in_all_groups_at_the_next_ask_of_any() -> N
     selector.ask(group="a")
     assert (selector.groups["a"].told, selector.groups["b"].told, selector.told) == (1, 1, 3)
     total = selector.certificate()
-    assert (total.expired, total.told, total.pending, total.everything_lost) == (3, 3, 1, 3)
+    assert (total.expired, total.told, total.pending, total.safe_lost) == (3, 3, 1, 3)
     for decision in lost.values():
         selector.tell(decision, True)
     total = selector.certificate()
-    assert (total.revived, total.everything_lost) == (3, 0)
+    assert (total.revived, total.safe_lost) == (3, 0)
     assert total.debt == pytest.approx(3 * 0.7 - 3)
     assert Selector.from_state(selector.state(), clock=lambda: now[0]).certificate() == total
 
@@ -490,7 +490,7 @@ def test_one_broken_group_is_named() -> None:
     selector = Selector(WITH, 0.7)
     for _ in range(30):
         selector.tell(selector.ask(group="good"), True)
-        selector.tell(selector.ask(group="bad"), False)  # everything fails there
+        selector.tell(selector.ask(group="bad"), False)  # the safe option fails there
     total = selector.certificate()
     assert not total.holds
     assert total.sound
@@ -501,8 +501,8 @@ def test_one_broken_group_is_named() -> None:
     assert total.groups["good"] == selector.certificate(group="good")
 
 
-def test_a_success_of_nothing_is_no_failure_of_everything() -> None:
-    menu = Menu({"a": 0.2}, everything="all", nothing="none", everything_success=0.9)
+def test_a_success_of_the_skip_is_no_failure_of_the_safe_option() -> None:
+    menu = Menu({"a": 0.2}, safe="all", skip="none", safe_success=0.9)
     selector = Selector(menu, 0.7)
     for place in range(100):
         decision = selector.ask(group="good")
@@ -512,8 +512,8 @@ def test_a_success_of_nothing_is_no_failure_of_everything() -> None:
     total = selector.certificate()
     assert isinstance(total, Together)
     assert total.groups["odd"].breach
-    assert total.groups["odd"].everything_failures == 0 < total.everything_failures
-    assert "That is within what everything_success declares, in each group." in str(total)
+    assert total.groups["odd"].safe_failures == 0 < total.safe_failures
+    assert "That is within what safe_success declares, in each group." in str(total)
 
 
 def test_a_group_that_hears_nothing_is_named() -> None:
@@ -731,7 +731,7 @@ def test_threads_on_groups_of_their_own() -> None:
 FORKS = """
 import os, sys, threading
 from suffice import Menu, Selector
-menu = Menu({"a": 0.1, "b": 0.4}, everything="all", nothing="none")
+menu = Menu({"a": 0.1, "b": 0.4}, safe="all", skip="none")
 selector, stop = Selector(menu, 0.7), threading.Event()
 def work():
     number = 0

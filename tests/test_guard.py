@@ -37,7 +37,7 @@ class Coins:
 
     chances = np.array([0.0, 0.35, 0.5, 0.62, 0.7, 0.86, 0.93, 1.0])
     costs = np.array([0.0, 0.06, 0.2, 0.15, 0.5, 0.3, 0.7, 1.0])
-    menu = Menu(range(1, 7), costs=costs[1:7].tolist(), everything="all", nothing="none")
+    menu = Menu(range(1, 7), costs=costs[1:7].tolist(), safe="all", skip="none")
 
     def draw(self, rng: np.random.Generator, steps: int, start: int = 0) -> Floats:
         return rng.random((steps, 8))
@@ -108,7 +108,7 @@ def naive_charge(selector: Selector, arm: int, success: float, cost: float | Non
     """What this outcome adds to the gap, from what anyone can see before it is told."""
     menu, cap = selector.menu, float(selector._promise.cap)
     price = min(max(selector.price, 0.0), cap)
-    if (arm == menu.arms - 1 and price >= cap) or (menu.has_nothing and arm == 0 and price <= 0):
+    if (arm == menu.arms - 1 and price >= cap) or (menu.has_skip and arm == 0 and price <= 0):
         return 0.0
     rows = selector.arms()
     known = menu.known_cost(arm) if cost is None else cost
@@ -120,7 +120,7 @@ GAPS: dict[str, Menu] = {
     "chain": Menu.top_k([5, 10, 20, 50], classes=100),
     "intervals": Menu.intervals(step=0.2),
     "told": Menu.thresholds(0, 1, step=0.125),
-    "no nothing": Menu.top_k([5, 10, 20, 50], classes=100, nothing=False),
+    "no skip": Menu.top_k([5, 10, 20, 50], classes=100, skip=False),
     "large": Menu.top_k(range(1, 90), classes=100),
 }
 
@@ -196,7 +196,7 @@ def test_without_a_guard_it_is_always_followed(seed: int, target: float, luck: f
 @given(
     seed=st.integers(0, 10**6),
     target=st.sampled_from([0.5, 0.7, 0.9]),
-    name=st.sampled_from(["chain", "intervals", "told", "no nothing"]),
+    name=st.sampled_from(["chain", "intervals", "told", "no skip"]),
     luck=st.floats(0.2, 2.0),
 )
 @settings(max_examples=20, deadline=None)
@@ -287,7 +287,7 @@ class Random(Hostile):
 
 
 class Sleeper(Hostile):
-    """Good until it is trusted, and then everything, above all where a success is worth nothing."""
+    """Good until it is trusted, and then the safe option, above all where a success is worth nothing."""
 
     def propose(self, price: float, bounds: Any) -> Any:
         if self.calls > 500 or price == 0.0:
@@ -296,7 +296,7 @@ class Sleeper(Hostile):
 
 
 class Waster(Hostile):
-    """Plays the best option where it fails, else everything: nobody shall learn that the best is good."""
+    """Plays the best option where it fails, else the safe option: nobody shall learn that the best is good."""
 
     def propose(self, price: float, bounds: Any) -> Any:
         return len(bounds.upper) - 1 if self.works(self.best) else self.best
@@ -416,8 +416,8 @@ def test_hostile_choosers_break_nothing_for_long(stream: Any, kind: type[Hostile
     endure(stream, kind(stream), kappa, 30_000)
 
 
-def test_everything_is_charged_where_a_success_is_worth_nothing() -> None:
-    """Above the lower rail the price may be 0; whoever plays everything there must not do so for free, or for ever."""
+def test_the_safe_option_is_charged_where_a_success_is_worth_nothing() -> None:
+    """Above the lower rail the price may be 0; whoever plays the safe option there must not do so for free, or for ever."""
     stream = Coins()
     selector = Selector(stream.menu, TARGET, chooser=Dearest(stream), slack=500, guard=None)
     while selector.price > 0.0:
@@ -564,7 +564,7 @@ def attacked(way: int, kappa: float | None, blind: bool, steps: int) -> float:
 @needs_compiler
 @pytest.mark.parametrize(("way", "blind"), [*itertools.product(range(WASTER), (True, False)), (WASTER, False)])
 def test_no_chooser_costs_more_than_the_theorem_allows(way: int, blind: bool) -> None:
-    """At a horizon at which always playing everything costs more than that, so that this could fail."""
+    """At a horizon at which always playing the safe option costs more than that, so that this could fail."""
     steps = 1_000_000
     regrets = [attacked(way, kappa, blind, steps) for kappa in (0.1, 1.0)]
     for kappa, regret in zip((0.1, 1.0), regrets, strict=True):

@@ -18,8 +18,8 @@ from suffice.kernels.compiler import available
 from suffice.records import Decision
 from suffice.selector.plain import Plain
 
-MENU = Menu({"a": 0.1, "b": 0.4}, everything="all", nothing="none")
-LARGE = Menu({i: i / 100 for i in range(80)}, everything="all", nothing="none")
+MENU = Menu({"a": 0.1, "b": 0.4}, safe="all", skip="none")
+LARGE = Menu({i: i / 100 for i in range(80)}, safe="all", skip="none")
 
 
 # Each way through the code: without a compiler, by one call of compiled code, and compiled but step by step.

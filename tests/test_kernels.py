@@ -39,7 +39,7 @@ def fresh(count: int, kind: int, known: bool, seed: int, *, compiled: bool, twin
     costs = np.sort(rng.random(count - 2))
     if twins:
         costs = np.round(costs, 1)
-    menu = Menu(range(count - 2), everything="all", nothing="none", costs=costs.tolist() if known else None)
+    menu = Menu(range(count - 2), safe="all", skip="none", costs=costs.tolist() if known else None)
     return fresh_table(menu, kind, compiled=compiled, tree=True)
 
 
@@ -188,11 +188,11 @@ class Paper(bounds.Paper):
 
 
 MENUS = {
-    "small, known": Menu({i: (i + 1) / 12 for i in range(10)}, everything="all", nothing="none"),
-    "small, told": Menu(range(10), everything="all", max_cost=3.0),
+    "small, known": Menu({i: (i + 1) / 12 for i in range(10)}, safe="all", skip="none"),
+    "small, told": Menu(range(10), safe="all", max_cost=3.0),
     "large, known": Menu.intervals(step=0.05),
-    "large, told": Menu(range(150), everything="all", nothing="none"),
-    "large, no nothing": Menu.top_k(range(1, 120), classes=120, nothing=False),
+    "large, told": Menu(range(150), safe="all", skip="none"),
+    "large, no skip": Menu.top_k(range(1, 120), classes=120, skip=False),
 }
 
 
@@ -215,7 +215,7 @@ def test_compiled_uncompiled_and_objects_play_the_same_arms(menu: Menu, kind: st
     contestants.append(plain)
     assert isinstance(contestants[1].learner, CustomLearner)
     rng = np.random.default_rng(0)
-    truth = np.concatenate([[0.0] * menu.has_nothing, np.sort(rng.random(len(menu.options))), [1.0]])
+    truth = np.concatenate([[0.0] * menu.has_skip, np.sort(rng.random(len(menu.options))), [1.0]])
     out: list[list[Any]] = []
     for step in range(1800):
         if step == 900:
@@ -291,7 +291,7 @@ def test_fine_targets_stay_in_whole_numbers(target: Any, options: int) -> None:
     if available():
         warmup()
     phi = promised(target)
-    menu = Menu({i: (i + 1) / 200 for i in range(options)}, everything="all", nothing="none")
+    menu = Menu({i: (i + 1) / 200 for i in range(options)}, safe="all", skip="none")
     selector = Selector(menu, target)
     assert isinstance(selector._engine, Compiled) == available()
     rng = np.random.default_rng(0)

@@ -126,7 +126,7 @@ def impostor(menu: Menu, target: float, horizon: int, scale: float) -> Any:
         ("trap", "recovers", {}),
         ("labels", "returns, 4000+2000", {"phases": [[4000, 2000]]}),
         ("labels", "debt, 4000+2000", {"phases": [[4000, 2000]]}),
-        ("labels", "everything after, 4000+2000", {"phases": [[4000, 2000]]}),
+        ("labels", "the safe option after, 4000+2000", {"phases": [[4000, 2000]]}),
         ("attack", "bound holds", {"horizon": 4000}),
         ("intervals", "validity", {"horizons": [1000, 10_000]}),
     ],
@@ -169,10 +169,10 @@ def test_the_flat_counterexample_fails_and_the_margin_helps() -> None:
     assert numbers["exponents"]["beta"][0] < 0.8 < numbers["exponents"]["flat"][0]
 
 
-def test_ours_is_never_behind_and_cheaper_than_everything() -> None:
+def test_ours_is_never_behind_and_cheaper_than_the_safe_option() -> None:
     _, verdicts = run(EXPERIMENTS["savings"], horizon=6000, seeds=2)
     assert verdicts["never behind"].status == REPRODUCED
-    assert verdicts["against everything"].status == REPRODUCED
+    assert verdicts["against the safe option"].status == REPRODUCED
 
 
 # --- judging and fitting
@@ -185,8 +185,8 @@ def test_the_interval_decides() -> None:
     assert judge("c", "s", "x", "m", wide, at_least=0.3).status == REPRODUCED
     assert judge("c", "s", "x", "m", wide, at_least=0.31).status == NOT_REPRODUCED
     assert judge("c", "s", "x", "m", wide, at_most=0.6, reached=10**6).status == "not reached by T=10^6"
-    nothing = Estimate(float("nan"), float("nan"), float("nan"))
-    assert judge("c", "s", "x", "m", nothing, at_most=9.0).status == NOT_REPRODUCED
+    skip = Estimate(float("nan"), float("nan"), float("nan"))
+    assert judge("c", "s", "x", "m", skip, at_most=9.0).status == NOT_REPRODUCED
     assert judge("c", "s", "x", "m", wide, at_most=0.8, at_least=0.2).wanted == "at most 0.8 and at least 0.2"
     assert power(30_000) == "30,000"
 

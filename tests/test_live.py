@@ -118,7 +118,7 @@ def test_outcomes_of_rides_are_late_overdue_or_lost() -> None:
     certificate = watched.selector.certificate()
     assert certificate.expired >= player.lost - 100
     assert certificate.revived > 0  # some of those that came after they had been given up had worked
-    assert certificate.everything_lost == 0
+    assert certificate.safe_lost == 0
 
 
 def test_a_player_plays_the_same_twice() -> None:
@@ -254,7 +254,7 @@ def test_it_ends_by_itself_with_three_certificates() -> None:
         assert re.search(rf"^{world.name}: .* succeeded \(target 90%\), debt ", done.stdout, re.MULTILINE)
         assert f"╭─ {world.name} " in done.stdout
     assert done.stdout.count("Kept: ") == 3
-    assert done.stdout.count("of what always choosing everything does.") == 3
+    assert done.stdout.count("of what always playing the safe option does.") == 3
 
 
 def test_json_when_it_ends() -> None:
@@ -271,7 +271,7 @@ def test_json_when_it_ends() -> None:
         assert numbers["text"].startswith("Kept: ")
         assert not {"promise", "counts", "groups", "group_statuses"} & set(numbers)  # there are no groups here
         assert numbers["debt"] <= numbers["debt_at_most"]
-        assert 0.0 < numbers["mean_cost"] <= numbers["everything_cost"]
+        assert 0.0 < numbers["mean_cost"] <= numbers["safe_cost"]
 
 
 @pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGINT])
@@ -297,7 +297,7 @@ def test_signals_end_it_well(ending: signal.Signals) -> None:
 
 
 def test_in_a_terminal_a_table_moves_until_ctrl_c() -> None:
-    seen = sit(*SHORT, stop_at="* of what always choosing everything costs")
+    seen = sit(*SHORT, stop_at="* of what always playing the safe option costs")
     assert seen.code == 0, seen.text
     assert "easy images: rank 5 or better" in seen.text
     assert "≤ 0.9" in seen.text

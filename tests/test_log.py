@@ -23,7 +23,7 @@ def written(folder: Path, text: str, name: str = "log.csv") -> Path:
 
 def test_a_csv_file_is_read(tmp_path: Path) -> None:
     log = Log.load(written(tmp_path, GOOD))
-    assert (log.menu.options, log.menu.everything, log.menu.has_nothing) == (("small",), "large", False)
+    assert (log.menu.options, log.menu.safe, log.menu.has_skip) == (("small",), "large", False)
     assert (log.menu.max_cost, log.menu.costs) == (2.0, None)
     assert log.table().successes.tolist() == [[1, 1], [0, 1], [0.5, 1]]
     assert log.table().costs.tolist() == [[0.1, 2], [0.3, 2], [0, 2]]
@@ -63,26 +63,24 @@ def test_costs_may_be_given(tmp_path: Path) -> None:
     assert [log.menu.known_cost(arm) for arm in range(3)] == [0.1, 0.4, 3.0]
     assert Log.load(path, costs={"a": 0.1, "b": 0.4}, max_cost=5).menu.max_cost == 5.0
     with pytest.warns(SufficeWarning, match=r"'a'\) fails in 1 of 2 rows"):
-        first = Log.load(path, everything="a", costs={"a": 1, "b": 1, "c": 1})
-    assert (first.menu.options, first.menu.everything) == (("b", "c"), "a")
+        first = Log.load(path, safe="a", costs={"a": 1, "b": 1, "c": 1})
+    assert (first.menu.options, first.menu.safe) == (("b", "c"), "a")
 
 
-def test_nothing_needs_no_column(tmp_path: Path) -> None:
-    added = Log.load(written(tmp_path, GOOD), nothing="skip")
+def test_a_skip_needs_no_column(tmp_path: Path) -> None:
+    added = Log.load(written(tmp_path, GOOD), skip="skip")
     assert [added.menu.option(arm) for arm in range(3)] == ["skip", "small", "large"]
     assert added.table().successes[:, 0].tolist() == added.table().costs[:, 0].tolist() == [0, 0, 0]
     text = "success:skip,cost:skip,success:a,cost:a\n0,0,1,1\n"
-    assert Log.load(written(tmp_path, text), nothing="skip").menu.options == ()
+    assert Log.load(written(tmp_path, text), skip="skip").menu.options == ()
     refused(
-        lambda: Log.load(written(tmp_path, text.replace("\n0,0", "\n0,0.1")), nothing="skip"),
-        "cost:skip must be 0, since this is nothing, got 0.1 in row 1",
+        lambda: Log.load(written(tmp_path, text.replace("\n0,0", "\n0,0.1")), skip="skip"),
+        "cost:skip must be 0, since this is the skip option, got 0.1 in row 1",
     )
-    refused(
-        lambda: Log.load(written(tmp_path, GOOD), nothing="large"), "nothing must be another option than everything"
-    )
+    refused(lambda: Log.load(written(tmp_path, GOOD), skip="large"), "skip must be another option than the safe one")
 
 
-def test_everything_may_cost_more_in_some_rows() -> None:
+def test_the_safe_option_may_cost_more_in_some_rows() -> None:
     columns: dict[str, Any] = {"success:a": [1, 0], "cost:a": [0.5, 2.5], "success:b": [1, 1], "cost:b": [2, 3]}
     log = Log.of(columns)
     assert log.menu.max_cost == 3.0
@@ -147,19 +145,19 @@ def changed(old: str, new: str) -> str:
         (changed("0,0.3", "0,cheap"), "cost:small must be a number, got 'cheap' in row 2"),
         (
             changed("0,0.3", "0,nan"),
-            "cost:small must be between 0 and 2, what everything costs at most, got nan in row 2",
+            "cost:small must be between 0 and 2, what the safe option costs at most, got nan in row 2",
         ),
         (
             changed("0,0.3", "0,-0.3"),
-            "cost:small must be between 0 and 2, what everything costs at most, got -0.3 in row",
+            "cost:small must be between 0 and 2, what the safe option costs at most, got -0.3 in row",
         ),
         (
             changed("0,0.3", "0,2.5"),
-            "cost:small must be between 0 and 2, what everything costs at most, got 2.5 in row 2",
+            "cost:small must be between 0 and 2, what the safe option costs at most, got 2.5 in row 2",
         ),
         (
             changed("0,0.3", "0,inf"),
-            "cost:small must be between 0 and 2, what everything costs at most, got inf in row 2",
+            "cost:small must be between 0 and 2, what the safe option costs at most, got inf in row 2",
         ),
         (changed("0.5,0", "1.5,0"), "success:small must be between 0 and 1, got 1.5 in row 3"),
         (changed("0.5,0", "-1,0"), "success:small must be between 0 and 1, got -1 in row 3"),
@@ -178,14 +176,14 @@ def test_hostile_arguments(tmp_path: Path) -> None:
     path = written(tmp_path, GOOD)
     load: Any = Log.load
     for settings, said in (
-        ({"everything": "huge"}, "everything must be one of 'small, large', got 'huge'"),
-        ({"max_cost": 1}, "cost:large must be between 0 and 1, what everything costs at most, got 2 in row 1"),
+        ({"safe": "huge"}, "safe must be one of 'small, large', got 'huge'"),
+        ({"max_cost": 1}, "cost:large must be between 0 and 1, what the safe option costs at most, got 2 in row 1"),
         ({"max_cost": "x"}, "max_cost must be a number"),
         ({"costs": {"small": 1}}, "columns must leave out cost:small, or costs must name 'small', not both"),
         ({"costs": {"other": 1}}, "costs must name options, got 'other', which has no column in 'success:small"),
         ({"costs": [1, 2]}, "costs must map options to their costs, got [1, 2]"),
         ({"order": "random"}, 'order must be "recorded" or "shuffled", got \'random\''),
-        ({"everything_success": 2}, "everything_success must lie above 0 and be at most 1"),
+        ({"safe_success": 2}, "safe_success must lie above 0 and be at most 1"),
     ):
         refused(lambda settings=settings: load(path, **settings), said)  # type: ignore[misc]
     refused(lambda: load(tmp_path / "none.csv"), "path must name a file that can be read")
@@ -195,14 +193,14 @@ def test_hostile_arguments(tmp_path: Path) -> None:
     refused(lambda: load(tmp_path / "latin.csv"), "path must name a text file in UTF-8")
 
 
-def test_everything_that_fails_is_counted(tmp_path: Path) -> None:
+def test_a_safe_option_that_fails_is_counted(tmp_path: Path) -> None:
     path = written(tmp_path, GOOD.replace("0,0.3,1,2", "0,0.3,0,2"))
-    with pytest.warns(SufficeWarning, match=r"\('large'\) fails in 1 of 3 rows.*everything_success=0\.666"):
+    with pytest.warns(SufficeWarning, match=r"\('large'\) fails in 1 of 3 rows.*safe_success=0\.666"):
         Log.load(path)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        log = Log.load(path, everything_success=0.666)
-    assert float(log.menu.everything_success) == 0.666
+        log = Log.load(path, safe_success=0.666)
+    assert float(log.menu.safe_success) == 0.666
 
 
 def test_arrays_are_checked() -> None:
@@ -252,5 +250,5 @@ def test_parquet_without_a_reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def test_the_example_is_played_where_no_file_is_named(tmp_path: Path) -> None:
-    assert Log.named().menu.everything == "person"
-    assert Log.named(path=str(written(tmp_path, GOOD)), nothing="skip").menu.arms == 3
+    assert Log.named().menu.safe == "person"
+    assert Log.named(path=str(written(tmp_path, GOOD)), skip="skip").menu.arms == 3

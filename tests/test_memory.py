@@ -52,9 +52,9 @@ MEMORIES = ["full", "reset", "window 200", "discount 200"]
 
 CHAIN = Menu.top_k([5, 10, 20, 50], classes=100)
 INTERVALS = Menu.intervals(step=0.25)
-SUBSETS = Menu.subsets({"a": 0.1, "b": 0.2, "c": 0.3}, everything="person", everything_cost=1.0)
+SUBSETS = Menu.subsets({"a": 0.1, "b": 0.2, "c": 0.3}, safe="person", safe_cost=1.0)
 GRID = Menu.grid(distance=[1, 2, 5], rating=[4.5, 4.0, 0])
-LOOSE = Menu({"a": 0.1, "b": 0.4, "c": 0.2}, everything="all", nothing="none")
+LOOSE = Menu({"a": 0.1, "b": 0.4, "c": 0.2}, safe="all", skip="none")
 MENUS = {"chain": CHAIN, "intervals": INTERVALS, "subsets": SUBSETS, "grid": GRID, "loose": LOOSE}
 every_menu = pytest.mark.parametrize("menu", MENUS.values(), ids=MENUS.keys())
 
@@ -103,22 +103,22 @@ def both_kinds(table: Table) -> list[tuple[Table, Callable[[Any], Any]]]:
 
 @st.composite
 def menus(draw: Any) -> Menu:
-    nothing = draw(st.booleans())
+    skip = draw(st.booleans())
     kind = draw(st.sampled_from(["chain", "intervals", "subsets", "grid", "own", "loose"]))
     if kind == "chain":
-        return Menu.top_k(draw(st.lists(st.integers(1, 98), min_size=1, max_size=12)), classes=99, nothing=nothing)
+        return Menu.top_k(draw(st.lists(st.integers(1, 98), min_size=1, max_size=12)), classes=99, skip=skip)
     if kind == "intervals":
-        return Menu.intervals(step=Fraction(1, draw(st.integers(2, 9))), nothing=nothing)
+        return Menu.intervals(step=Fraction(1, draw(st.integers(2, 9))), skip=skip)
     if kind == "subsets":
         items = dict.fromkeys("abcd"[: draw(st.integers(2, 4))], 0.1)
-        return Menu.subsets(items, everything="all", everything_cost=1.0, nothing=nothing)
+        return Menu.subsets(items, safe="all", safe_cost=1.0, skip=skip)
     if kind == "grid":
         axes: Any = {name: range(draw(st.integers(2, 4))) for name in "xyz"[: draw(st.integers(1, 3))]}
-        return Menu.grid(nothing=nothing, **axes)
+        return Menu.grid(skip=skip, **axes)
     count = draw(st.integers(1, 9))
     order: Any = (lambda outer, inner: outer % inner == 0) if kind == "own" else None
-    ends: Any = {"nothing": "none"} if nothing else {}
-    return Menu(range(1, count + 1), everything="all", costs=[0.5] * count, contains=order, **ends)
+    ends: Any = {"skip": "none"} if skip else {}
+    return Menu(range(1, count + 1), safe="all", costs=[0.5] * count, contains=order, **ends)
 
 
 def naive_sums(menu: Menu, before: Floats, now: Floats) -> Floats:
@@ -215,7 +215,7 @@ ONLY = {
     "its own outcomes, better": ([(0, 0), (100, 0), (2000, 2000)], [(2000, 0), (200, 200), (0, 0)]),
     "the pools, worse": ([(200, 200), (0, 0), (0, 0)], [(0, 0), (0, 0), (100, 0)]),
     "the pools, better": ([(0, 0), (0, 0), (100, 0)], [(200, 200), (0, 0), (0, 0)]),
-    "nothing": ([(200, 20), (200, 100), (200, 180)], [(100, 15), (100, 50), (100, 85)]),
+    "none of them": ([(200, 20), (200, 100), (200, 180)], [(100, 15), (100, 50), (100, 85)]),
 }
 
 
@@ -229,7 +229,7 @@ def test_each_of_the_four_tests_is_needed(before: Any, since: Any) -> None:
         table.room[moment + 1 + arm], table.room[moment + 1 + menu.arms + arm] = float(plays), float(successes)
         put(table, "plays", arm, float(plays + later))
         put(table, "successes", arm, float(successes + later_successes))
-    contradiction = since is not ONLY["nothing"][1]
+    contradiction = since is not ONLY["none of them"][1]
     for kind, made in both_kinds(table):
         assert made(forgetting.contradicted)(kind, moment) == contradiction
 
@@ -294,7 +294,7 @@ def test_a_window_forgets_what_came_late_with_its_play(compiled: bool) -> None:
 
 @compiled_or_not
 def test_what_comes_later_than_the_window_is_long_is_not_learned(compiled: bool) -> None:
-    told = Menu(["a", "b"], everything="all", max_cost=2.0, nothing="none")
+    told = Menu(["a", "b"], safe="all", max_cost=2.0, skip="none")
     learner = learner_of(told, "window 16", compiled=compiled)
     teach(learner, 1, 0.0, None)
     for _ in range(2, 40):
@@ -466,7 +466,7 @@ def test_a_shift_is_noticed_and_learning_begins_anew(
 
 @settings(max_examples=80, deadline=None)
 @given(
-    menu=st.sampled_from([*MENUS.values(), Menu.top_k([3, 30], classes=100, nothing=False)]),
+    menu=st.sampled_from([*MENUS.values(), Menu.top_k([3, 30], classes=100, skip=False)]),
     memory=st.sampled_from(["reset", "window 20", "discount 20", "full"]),
     chooser=st.sampled_from(["thompson", "optimist"]),
     target=st.sampled_from([0.5, 0.8, 0.9, Fraction(2, 3)]),

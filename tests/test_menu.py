@@ -12,19 +12,19 @@ from suffice import InvalidArgument, Menu
 
 MENUS = {
     "top_k": Menu.top_k([5, 10, 20, 50], classes=100),
-    "top_k without nothing": Menu.top_k([5, 10], classes=100, nothing=False),
+    "top_k without a skip": Menu.top_k([5, 10], classes=100, skip=False),
     "thresholds": Menu.thresholds(0, 2, step=0.25),
     "thresholds with costs": Menu.thresholds(-1, 1, horizon=1000, costs=lambda x: (x + 1) / 2),
     "grid": Menu.grid(distance=[1, 5, 50], rating=[4.5, 4.0, 0], costs=lambda o: o["distance"] / 50),
     "intervals": Menu.intervals(step=0.05),
     "intervals by horizon": Menu.intervals(horizon=10_000),
-    "subsets": Menu.subsets({"a": 0.1, "b": 0.2, "c": Fraction(1, 3)}, everything="a person", everything_cost=5),
-    "subsets of sensors": Menu.subsets({"a": 1, "b": 2}, everything_success=0.99, nothing=False),
+    "subsets": Menu.subsets({"a": 0.1, "b": 0.2, "c": Fraction(1, 3)}, safe="a person", safe_cost=5),
+    "subsets of sensors": Menu.subsets({"a": 1, "b": 2}, safe_success=0.99, skip=False),
     "fine thresholds": Menu.thresholds(Fraction(1, 3), Fraction(5, 7), step=Fraction(1, 21)),  # type: ignore[arg-type]
     "grid of tuples": Menu.grid(a=[(1, 2), (3, 4)], b=np.arange(3)),  # type: ignore[arg-type]
     "subsets of tuples": Menu.subsets({("a", 1): 1, ("b", 2): 2}, at_most=np.int64(1)),  # type: ignore[dict-item,arg-type]
-    "own": Menu({"x": 0.1, ("y", 2): 0.2}, everything={"all": [1, 2]}, nothing=None, contains="chain"),
-    "own, told": Menu([1, 2.5, "three"], everything="all", max_cost=7),
+    "own": Menu({"x": 0.1, ("y", 2): 0.2}, safe={"all": [1, 2]}, skip=None, contains="chain"),
+    "own, told": Menu([1, 2.5, "three"], safe="all", max_cost=7),
 }
 
 
@@ -33,14 +33,14 @@ class TestEveryMenu:
     def test_arms_and_options_correspond(self, menu: Menu) -> None:
         options = [menu.option(arm) for arm in range(menu.arms)]
         assert [menu.arm(option) for option in options] == list(range(menu.arms))
-        assert options[-1] == menu.everything
+        assert options[-1] == menu.safe
         assert options[menu.interior] == list(menu.options)
-        assert (options[0] == menu.nothing) == menu.has_nothing
-        assert [arm for arm in range(menu.arms) if menu.is_boundary(arm)] == [0] * menu.has_nothing + [menu.arms - 1]
+        assert (options[0] == menu.skip) == menu.has_skip
+        assert [arm for arm in range(menu.arms) if menu.is_boundary(arm)] == [0] * menu.has_skip + [menu.arms - 1]
 
     def test_known_costs_lie_between_the_boundary_costs(self, menu: Menu) -> None:
         assert menu.known_cost(menu.arms - 1) == menu.max_cost
-        if menu.has_nothing:
+        if menu.has_skip:
             assert menu.known_cost(0) == 0.0
         if menu.costs is not None:
             assert ((menu.costs >= 0) & (menu.costs <= menu.max_cost)).all()
@@ -61,7 +61,7 @@ class TestEveryMenu:
         again = Menu.from_recipe(json.loads(json.dumps(menu.recipe())))
         assert [again.option(arm) for arm in range(again.arms)] == [menu.option(arm) for arm in range(menu.arms)]
         assert again.recipe() == menu.recipe()
-        assert again.everything_success == menu.everything_success
+        assert again.safe_success == menu.safe_success
         assert (again.costs is None) == (menu.costs is None)
         if menu.costs is not None and again.costs is not None:
             assert (again.costs == menu.costs).all()
@@ -77,7 +77,7 @@ class TestEveryMenu:
 
 def test_top_k() -> None:
     menu = Menu.top_k([0, 50, 5, 100], classes=100)
-    assert (menu.nothing, menu.options, menu.everything) == (0, (5, 50), 100)
+    assert (menu.skip, menu.options, menu.safe) == (0, (5, 50), 100)
     assert menu.known_cost(1) == 0.05
     assert menu.nested(1, 2)
     assert not menu.nested(2, 1)
@@ -93,7 +93,7 @@ def test_thresholds() -> None:
 def test_grid() -> None:
     menu = Menu.grid(distance=[1, 5, 50], rating=[4.5, 4.0, 0])
     assert menu.arms == 10
-    assert menu.everything == {"distance": 50, "rating": 0}
+    assert menu.safe == {"distance": 50, "rating": 0}
     near, far = menu.arm({"distance": 1, "rating": 4.0}), menu.arm({"rating": 4.0, "distance": 5})
     fussy = menu.arm({"distance": 5, "rating": 4.5})
     assert menu.nested(near, far)
@@ -105,8 +105,8 @@ def test_intervals() -> None:
     menu = Menu.intervals(step=0.25)
     assert menu.arms == 11
     assert menu.option(1) == (0.0, 0.25)
-    assert menu.everything == (0.0, 1.0)
-    assert menu.nothing is None
+    assert menu.safe == (0.0, 1.0)
+    assert menu.skip is None
     assert menu.known_cost(menu.arm((0.25, 0.75))) == 0.5
     assert menu.nested(menu.arm((0.25, 0.5)), menu.arm((0.0, 0.5)))
     assert Menu.intervals(horizon=10_000).arms == 10 * 11 // 2 + 1
@@ -114,17 +114,17 @@ def test_intervals() -> None:
 
 
 def test_subsets() -> None:
-    menu = Menu.subsets({"a": 0.1, "b": 0.2, "c": 0.4}, everything="a person", everything_cost=0.5)
+    menu = Menu.subsets({"a": 0.1, "b": 0.2, "c": 0.4}, safe="a person", safe_cost=0.5)
     assert menu.options == (("a",), ("b",), ("c",), ("a", "b"), ("a", "c"))  # dearer than the person: left out
     assert menu.known_cost(menu.arm(("a", "b"))) == 0.3  # as written, not 0.30000000000000004
     assert menu.nested(menu.arm(("a",)), menu.arm(("a", "c")))
-    assert Menu.subsets({"a": 1, "b": 2}).everything == ("a", "b")
+    assert Menu.subsets({"a": 1, "b": 2}).safe == ("a", "b")
     assert Menu.subsets({"a": 1, "b": 2}).max_cost == 3
-    assert Menu.subsets(dict.fromkeys("abcd", 1), at_most=2, everything=0, everything_cost=9).arms == 12
+    assert Menu.subsets(dict.fromkeys("abcd", 1), at_most=2, safe=0, safe_cost=9).arms == 12
 
 
 def test_own_containment_function() -> None:
-    menu = Menu(["a", "ab", "c"], everything="abc", contains=lambda a, b: set(b) <= set(a))
+    menu = Menu(["a", "ab", "c"], safe="abc", contains=lambda a, b: set(b) <= set(a))
     assert menu.nested(0, 1)
     assert not menu.nested(0, 2)
     with pytest.raises(InvalidArgument, match="a function cannot"):
@@ -138,24 +138,24 @@ def make(kind: str, *args: Any, **kwargs: Any) -> Menu:
 @pytest.mark.parametrize(
     ("kind", "args", "kwargs", "said"),
     [
-        ("Menu", [5], {"everything": 1}, "options must be a sequence or a mapping of option to cost, got 5"),
-        ("Menu", ["abc"], {"everything": 1}, "options must be a sequence"),
-        ("Menu", [["a", "a"]], {"everything": 1}, "options must differ, got 'a' twice"),
-        ("Menu", [["a"]], {"everything": "a"}, "options must differ, got 'a' twice"),
-        ("Menu", [["a"]], {"everything": 1, "costs": [1, 2]}, "costs must hold one number per option, 1, got"),
-        ("Menu", [["a"]], {"everything": 1, "costs": [-1]}, "costs must lie between 0 and max_cost 1, got -1.0"),
-        ("Menu", [["a"]], {"everything": 1, "costs": [2]}, "costs must lie between 0 and max_cost 1, got 2.0 for option 'a': "
+        ("Menu", [5], {"safe": 1}, "options must be a sequence or a mapping of option to cost, got 5"),
+        ("Menu", ["abc"], {"safe": 1}, "options must be a sequence"),
+        ("Menu", [["a", "a"]], {"safe": 1}, "options must differ, got 'a' twice"),
+        ("Menu", [["a"]], {"safe": "a"}, "options must differ, got 'a' twice"),
+        ("Menu", [["a"]], {"safe": 1, "costs": [1, 2]}, "costs must hold one number per option, 1, got"),
+        ("Menu", [["a"]], {"safe": 1, "costs": [-1]}, "costs must lie between 0 and max_cost 1, got -1.0"),
+        ("Menu", [["a"]], {"safe": 1, "costs": [2]}, "costs must lie between 0 and max_cost 1, got 2.0 for option 'a': "
             "give max_cost="),
-        ("Menu", [["a"]], {"everything": 1, "costs": [float("nan")]}, "costs must lie between"),
-        ("Menu", [["a"]], {"everything": 1, "costs": ["x"]}, "costs must be numbers"),
-        ("Menu", [{"a": 1}], {"everything": 1, "costs": [1]}, "costs must be left out"),
-        ("Menu", [["a"]], {"everything": 1, "max_cost": 0}, "max_cost must be above 0 (at least 1e-100), got 0"),
-        ("Menu", [["a"]], {"everything": 1, "max_cost": float("inf")}, "max_cost must be finite, got inf"),
-        ("Menu", [["a"]], {"everything": 1, "max_cost": "1"}, "max_cost must be a number, got '1'"),
-        ("Menu", [["a"]], {"everything": 1, "everything_success": 0}, "everything_success must lie above 0"),
-        ("Menu", [["a"]], {"everything": 1, "everything_success": 1.1}, "everything_success must lie above 0"),
-        ("Menu", [["a"]], {"everything": 1, "contains": "tree"}, "contains must be"),
-        ("Menu", [[{1}]], {"everything": 1}, "options must be hashable"),
+        ("Menu", [["a"]], {"safe": 1, "costs": [float("nan")]}, "costs must lie between"),
+        ("Menu", [["a"]], {"safe": 1, "costs": ["x"]}, "costs must be numbers"),
+        ("Menu", [{"a": 1}], {"safe": 1, "costs": [1]}, "costs must be left out"),
+        ("Menu", [["a"]], {"safe": 1, "max_cost": 0}, "max_cost must be above 0 (at least 1e-100), got 0"),
+        ("Menu", [["a"]], {"safe": 1, "max_cost": float("inf")}, "max_cost must be finite, got inf"),
+        ("Menu", [["a"]], {"safe": 1, "max_cost": "1"}, "max_cost must be a number, got '1'"),
+        ("Menu", [["a"]], {"safe": 1, "safe_success": 0}, "safe_success must lie above 0"),
+        ("Menu", [["a"]], {"safe": 1, "safe_success": 1.1}, "safe_success must lie above 0"),
+        ("Menu", [["a"]], {"safe": 1, "contains": "tree"}, "contains must be"),
+        ("Menu", [[{1}]], {"safe": 1}, "options must be hashable"),
         ("top_k", [[5], 1], {}, "classes must be at least 2, got 1"),
         ("top_k", [[5.5], 10], {}, "ks must be a whole number, got 5.5"),
         ("top_k", [[-1], 10], {}, "ks must be at least 0, got -1"),
@@ -179,9 +179,9 @@ def make(kind: str, *args: Any, **kwargs: Any) -> Menu:
         ("subsets", [{}], {}, "prices must map at least one name"),
         ("subsets", [{"a": -1}], {}, "price of 'a' must be at least 0, got -1"),
         ("subsets", [{"a": "x"}], {}, "price of 'a' must be a number"),
-        ("subsets", [{"a": 1}], {"everything": "p"}, "everything and everything_cost must be given together"),
+        ("subsets", [{"a": 1}], {"safe": "p"}, "safe and safe_cost must be given together"),
         ("subsets", [{str(i): 1 for i in range(30)}], {}, "prices must make at most 65,536 subsets, got 30 items"),
-        ("subsets", [{"a": 0}], {}, "everything_cost must be above 0"),
+        ("subsets", [{"a": 0}], {}, "safe_cost must be above 0"),
     ],
 )  # fmt: skip
 def test_bad_menus(kind: str, args: list[Any], kwargs: dict[str, Any], said: str) -> None:
@@ -198,10 +198,10 @@ def test_arms_out_of_range() -> None:
                 call(arm)
 
 
-def test_nothing_is_an_option_not_a_switch() -> None:
+def test_skip_is_an_option_not_a_switch() -> None:
     for bad in (True, False):
-        with pytest.raises(InvalidArgument, match="nothing must be an option of yours"):
-            Menu(["a"], everything="all", nothing=bad)
+        with pytest.raises(InvalidArgument, match="skip must be an option of yours"):
+            Menu(["a"], safe="all", skip=bad)
 
 
 def test_an_unknown_option_is_named() -> None:
@@ -210,7 +210,7 @@ def test_an_unknown_option_is_named() -> None:
 
 
 def test_what_is_handed_out_is_not_the_menu() -> None:
-    """A caller that changes a dict it was handed does not change what everything is."""
+    """A caller that changes a dict it was handed does not change what the safe option is."""
     menu = Menu.grid(distance=[1, 5, 50], rating=[4.5, 0])
     menu.option(menu.arms - 1)["distance"] = 1
     menu.recipe()["options"].clear()

@@ -22,8 +22,8 @@ from suffice.models.calibration import Calibration, log_odds, logistic
 
 bayes: Any = naive_bayes  # not typed
 
-MENU = Menu({"small": 0.1, "large": 0.4}, everything="a person", nothing="skip")
-BARE = Menu({"small": 0.1, "large": 0.4}, everything="a person")
+MENU = Menu({"small": 0.1, "large": 0.4}, safe="a person", skip="skip")
+BARE = Menu({"small": 0.1, "large": 0.4}, safe="a person")
 
 
 def truth(context: dict[str, Any], place: int) -> float:
@@ -53,7 +53,7 @@ def taught(model: Any, count: int = 1000, menu: Menu = MENU, seed: int = 0) -> A
     for context in world(count, seed):
         arm = int(rng.integers(menu.arms))
         kind = menu.kind_of(arm)
-        chance = truth(context, arm - menu.has_nothing) if kind == 0 else float(kind > 0)
+        chance = truth(context, arm - menu.has_skip) if kind == 0 else float(kind > 0)
         model.update(context, arm, float(rng.random() < chance), None)
     return model
 
@@ -66,7 +66,7 @@ def always(answer: Any) -> Any:
 def error(model: Any, menu: Menu = MENU) -> float:
     """The mean distance between the predicted success of the small one and the truth, in contexts not seen before."""
     rows = world(200, 99)
-    return float(np.mean([abs(model.predict(row)[0][int(menu.has_nothing)] - truth(row, 0)) for row in rows]))
+    return float(np.mean([abs(model.predict(row)[0][int(menu.has_skip)] - truth(row, 0)) for row in rows]))
 
 
 MODELS: dict[str, Any] = {
@@ -93,7 +93,7 @@ def test_an_adapter_learns_a_simple_truth(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["sgd", "river logistic"])
-def test_a_menu_without_nothing(name: str) -> None:
+def test_a_menu_without_a_skip(name: str) -> None:
     assert error(taught(MODELS[name](), menu=BARE), BARE) < 0.22
 
 

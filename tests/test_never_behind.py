@@ -10,7 +10,7 @@ from typing import Any
 import hypothesis.strategies as st
 import numpy as np
 import pytest
-from book import EVERYTHING, NOTHING, OTHER, Book, promised
+from book import OTHER, SAFE, SKIP, Book, promised
 from hypothesis import settings
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
@@ -84,7 +84,7 @@ class Attack(RuleBasedStateMachine):
     @initialize(
         goal=TARGETS,
         options=st.one_of(st.integers(1, 8), st.sampled_from([50, 500])),
-        has_nothing=st.booleans(),
+        has_skip=st.booleans(),
         known=st.booleans(),
         moves=st.sampled_from(["decaying", "horizon", "slack", "step"]),
         size=st.floats(0.5, 60),
@@ -97,13 +97,13 @@ class Attack(RuleBasedStateMachine):
         compiled=st.booleans(),
     )
     def set_up(
-        self, goal: Any, options: int, has_nothing: bool, known: bool, moves: str, size: float, start: Any, bounds: str,
+        self, goal: Any, options: int, has_skip: bool, known: bool, moves: str, size: float, start: Any, bounds: str,
         chooser: str, max_pending: int | None, patience: float | None, seed: int, compiled: bool,
     ) -> None:  # fmt: skip
         phi = promised(goal)
         costs = np.linspace(0.01, 0.9, options) if known else None
-        boundary: dict[str, Any] = {"nothing": "none"} if has_nothing else {}
-        self.menu = Menu([f"o{i}" for i in range(options)], everything="all", costs=costs, **boundary)
+        boundary: dict[str, Any] = {"skip": "none"} if has_skip else {}
+        self.menu = Menu([f"o{i}" for i in range(options)], safe="all", costs=costs, **boundary)
         cap = float(1 / (1 - phi))
         arguments: dict[str, Any] = {"start": start if isinstance(start, str) else start * cap}
         slack: float | None = None
@@ -128,13 +128,13 @@ class Attack(RuleBasedStateMachine):
                 max_pending=max_pending, expire_after=patience, clock=lambda: self.now, **arguments,
             )  # fmt: skip
         safe = {"safe": Fraction(1), "cheap": Fraction(0)}.get(start, Fraction(0.3 * cap) / Fraction(cap))
-        self.book = Book(phi, slack, safe, has_nothing, max_pending)
+        self.book = Book(phi, slack, safe, has_skip, max_pending)
         self.patience = patience
         self.asked_at: dict[int, float] = {}
         self.seen, self.expired = {}, []
 
     def kind(self, decision: suffice.Decision) -> str:
-        return {"all": EVERYTHING, "none": NOTHING}.get(decision.option, OTHER)
+        return {"all": SAFE, "none": SKIP}.get(decision.option, OTHER)
 
     def age(self) -> None:
         """What the selector must do by itself at its next ask: give up on what is overdue, oldest first."""
@@ -149,8 +149,8 @@ class Attack(RuleBasedStateMachine):
         self.asked_at[decision.id] = self.now
 
     def outcome(self, decision: suffice.Decision, wish: float) -> float:
-        """The world may do as it likes, but everything succeeds and nothing fails."""
-        return {EVERYTHING: 1.0, NOTHING: 0.0}.get(self.kind(decision), wish)
+        """The world may do as it likes, but the safe option succeeds and a skip fails."""
+        return {SAFE: 1.0, SKIP: 0.0}.get(self.kind(decision), wish)
 
     def settle(self, identity: int, wish: float) -> None:
         decision = self.seen[identity]
@@ -319,29 +319,29 @@ def spiteful(rng: np.random.Generator, name: str, step: int, price: float, cap: 
 )
 @pytest.mark.parametrize("target", [0.01, 0.3, 0.7, Fraction(2, 3), 0.9, 0.99])
 @pytest.mark.parametrize(
-    ("has_nothing", "slack", "uncompiled"),
+    ("has_skip", "slack", "uncompiled"),
     [(True, None, "1"), (False, None, ""), (True, 7.5, ""), (False, 7.5, "1"), (True, None, ""), (False, 7.5, "")],
 )
 def test_never_behind_on_long_runs(
     adversary: str,
     target: Any,
-    has_nothing: bool,
+    has_skip: bool,
     slack: float | None,
     uncompiled: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("SUFFICE_NO_COMPILE", uncompiled)
-    boundary: dict[str, Any] = {"nothing": "none"} if has_nothing else {}
-    menu = Menu({"a": 0.1, "b": 0.2, "c": 0.6}, everything="all", **boundary)
+    boundary: dict[str, Any] = {"skip": "none"} if has_skip else {}
+    menu = Menu({"a": 0.1, "b": 0.2, "c": 0.6}, safe="all", **boundary)
     selector = Selector(menu, target, slack=slack)
     phi = promised(target)
-    book = Book(phi, slack, Fraction(1), has_nothing)
+    book = Book(phi, slack, Fraction(1), has_skip)
     rng = np.random.default_rng(0)
     for step in range(1500):
         decision = selector.ask()
-        kind = {"all": EVERYTHING, "none": NOTHING}.get(decision.option, OTHER)
+        kind = {"all": SAFE, "none": SKIP}.get(decision.option, OTHER)
         wish = spiteful(rng, adversary, step, decision.price, menu.max_cost / (1 - float(phi)))
-        success = {EVERYTHING: 1.0, NOTHING: 0.0}.get(kind, wish)
+        success = {SAFE: 1.0, SKIP: 0.0}.get(kind, wish)
         book.ask(decision.id, kind)
         selector.tell(decision, success)
         book.tell(decision.id, Fraction(int(success * 10**9), 10**9))
@@ -360,9 +360,9 @@ def test_the_threshold_is_never_behind(adversary: str, target: float, start: Any
     for step in range(1500):
         decision = selector.ask()
         assert 2 <= decision.option <= 12
-        kind = {12.0: EVERYTHING, 2.0: NOTHING}.get(decision.option, OTHER)
+        kind = {12.0: SAFE, 2.0: SKIP}.get(decision.option, OTHER)
         wish = spiteful(rng, adversary, step, decision.price, 10.0)
-        success = {EVERYTHING: 1.0, NOTHING: 0.0}.get(kind, wish)
+        success = {SAFE: 1.0, SKIP: 0.0}.get(kind, wish)
         book.ask(decision.id, kind)
         selector.tell(decision, success)
         book.tell(decision.id, Fraction(success))
@@ -372,7 +372,7 @@ def test_the_threshold_is_never_behind(adversary: str, target: float, start: Any
 
 def test_lies_are_told() -> None:
     """The attack is real: the lying bounds do reach the chooser."""
-    menu = Menu({"a": 0.1, "b": 0.2}, everything="all", nothing="none")
+    menu = Menu({"a": 0.1, "b": 0.2}, safe="all", skip="none")
     liar = Liar(0)
     selector = Selector(menu, 0.5, bounds=liar)
     for _ in range(20):

@@ -58,7 +58,7 @@ def test_the_rate_of_a_stretch_is_what_the_query_says() -> None:
         keeper = Keeper(open_store("memory:"), clock=lambda: now[0])
         await keeper.start()
         plan = {
-            "menu": {"kind": "options", "options": {"a": 0.1}, "everything": "b"},
+            "menu": {"kind": "options", "options": {"a": 0.1}, "safe": "b"},
             "target": 0.7,
             "expire_after": 60,
         }
@@ -70,7 +70,7 @@ def test_the_rate_of_a_stretch_is_what_the_query_says() -> None:
             (asked,) = await keeper.ask("one", Wish())
             if step % 9 == 5:
                 continue  # never told: it expires, and counts as a failure
-            won += (worked := asked.everything or step % 3 > 0)
+            won += (worked := asked.safe or step % 3 > 0)
             await keeper.tell("one", [Outcome(asked.decision or 0, worked)])
             now[0] += 61.0
             await keeper.sweep()

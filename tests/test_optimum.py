@@ -94,7 +94,7 @@ def test_shadow_prices_at_a_kink() -> None:
     assert optimum([0.5, 0.9], [0.1, 0.1], 0.4).price == 0.0
 
 
-def test_no_nothing_and_exact_target() -> None:
+def test_no_skip_and_exact_target() -> None:
     assert optimum([0.6, 1], [0.2, 1], Fraction(4, 5)).cost == pytest.approx(0.6)
     assert optimum([1.0], [3.0], 0.9).cost == 3.0
 

@@ -24,7 +24,7 @@ def test_a_breach_turns_the_status(visit: Visit, site: Site) -> None:
     fail_until(site, name, "breach")
     visitor.expect_status("breach", "Breach")
     expect(visitor.test("certificate")).to_contain_text("BROKEN")
-    expect(page.locator("[data-test=advice][data-case=everything-failed]")).to_contain_text("a person")
+    expect(page.locator("[data-test=advice][data-case=safe-failed]")).to_contain_text("a person")
     owed = f"{site.known(name)['debt']:.4g} successes are owed"
     expect(page.locator("[data-test=advice][data-case=debt]")).to_contain_text(owed)
     fail_until(site, name, "infeasible")
@@ -82,30 +82,30 @@ def test_of_many_groups_those_in_breach_are_counted(visit: Visit, site: Site) ->
     assert title == "Behind by more than was promised in at least 23 of 45 groups"
     assert not set(evidence) & set("0123456789")  # the numbers of others would be wrong
     title, evidence = said("infeasible", {"infeasible": 12, "breach": 23}, ("ahead", 10, ahead))
-    assert title == "Everything itself does not reach 90% in 12 of 35 groups"
-    assert evidence.startswith("In group ahead0, everything (a person) fell short in 4 of 4 plays")
+    assert title == "The safe option itself does not reach 90% in 12 of 35 groups"
+    assert evidence.startswith("In group ahead0, the safe option (a person) fell short in 4 of 4 plays")
     # A group of a number as its name comes first in a browser, whatever the server says.
     _, evidence = said("debt", {"breach": 3}, ("longest", 1, {**behind, "told": 9}), ("", 2, behind))
     assert evidence.startswith("In group longest0, ")
     title, _ = said("infeasible", {"infeasible": 1}, ("only", 1, unlucky))
-    assert title == "Everything itself does not reach 90%"
+    assert title == "The safe option itself does not reach 90%"
 
 
-def test_a_rare_failure_of_everything_can_be_declared(visit: Visit, site: Site) -> None:
+def test_a_rare_failure_of_the_safe_option_can_be_declared(visit: Visit, site: Site) -> None:
     name = site.make("rare")
     site.flow(name, 600)
     while site.known(name)["status"] == "kept":
-        site.flow(name, 1, lambda one: 0.0 if one["everything"] else honest(one))
+        site.flow(name, 1, lambda one: 0.0 if one["safe"] else honest(one))
     visitor = visit(site)
     page = visitor.selector(name)
     visitor.expect_status("warned", "Warning")
-    advice = page.locator("[data-test=advice][data-case=everything-failed]")
-    expect(advice).to_contain_text("everything_success")
+    advice = page.locator("[data-test=advice][data-case=safe-failed]")
+    expect(advice).to_contain_text("safe_success")
     advice.locator("summary").click()
     line = advice.locator("pre").inner_text()
     body = json.loads(line[line.index("-d '") + 4 : line.rindex("'")])
     assert site.make("rare-2", body) == "rare-2"  # what it proposes is what the server takes
-    assert site.known("rare-2")["plan"]["menu"]["everything_success"] == body["menu"]["everything_success"] < 1
+    assert site.known("rare-2")["plan"]["menu"]["safe_success"] == body["menu"]["safe_success"] < 1
 
 
 def test_missing_feedback_is_said(visit: Visit, site: Site) -> None:
@@ -123,17 +123,17 @@ def test_missing_feedback_is_said(visit: Visit, site: Site) -> None:
     expect(advice).to_contain_text("max_pending")
 
 
-def test_nothing_that_succeeds_is_said(visit: Visit, site: Site) -> None:
+def test_a_skip_that_succeeds_is_said(visit: Visit, site: Site) -> None:
     name = site.make("lucky", start="cheap")
     for _ in range(100):
         asked = site.ask(name)
         site.tell(name, asked, lambda one: 1.0)
-        if asked[0]["nothing"]:
+        if asked[0]["skip"]:
             break
     visitor = visit(site)
     page = visitor.selector(name)
     visitor.expect_status("warned", "Warning")
-    expect(page.locator("[data-test=advice][data-case=nothing]")).to_contain_text("Nothing succeeded")
+    expect(page.locator("[data-test=advice][data-case=skip]")).to_contain_text("The skip option succeeded")
 
 
 def test_groups_and_a_model_have_their_places(visit: Visit, site: Site) -> None:
@@ -144,10 +144,10 @@ def test_groups_and_a_model_have_their_places(visit: Visit, site: Site) -> None:
     visitor.selector(name)
     expect(visitor.test("groups")).to_contain_text("north")
     expect(visitor.test("groups")).to_contain_text("south")
-    expect(visitor.test("context_report")).to_be_visible()
+    expect(visitor.test("context-report")).to_be_visible()
     plain = site.make("ungrouped")
     site.flow(plain, 10)
     visitor.selector(plain)
     visitor.expect_charted("chart-rate", 10)
     expect(visitor.test("groups")).to_be_hidden()
-    expect(visitor.test("context_report")).to_be_hidden()
+    expect(visitor.test("context-report")).to_be_hidden()

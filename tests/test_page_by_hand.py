@@ -60,7 +60,7 @@ def test_every_kind_of_menu_can_be_made_as_it_is_proposed(visit: Visit, site: Si
         expect(page.locator("h1")).to_have_text(f"made-{kind}")
         menu = site.known(f"made-{kind}")["plan"]["menu"]
         assert menu["kind"] == kind
-        assert menu.get("nothing", kind != "options") is False  # who may refuse says so
+        assert menu.get("skip", kind != "options") is False  # who may refuse says so
 
 
 def test_every_preset_can_be_made(visit: Visit, site: Site) -> None:
@@ -74,7 +74,7 @@ def test_every_preset_can_be_made(visit: Visit, site: Site) -> None:
         page.locator("[data-test=make] input[name=name]").fill(f"preset-{number}")
         visitor.test("submit").click()
         expect(page.locator("h1")).to_have_text(f"preset-{number}")
-        assert not site.known(f"preset-{number}")["plan"]["menu"].get("nothing")
+        assert not site.known(f"preset-{number}")["plan"]["menu"].get("skip")
         visitor.test("ask").click()
         expect(visitor.test("asked")).to_have_count(1)
 
@@ -140,7 +140,7 @@ def test_what_is_refused_by_hand_is_said(visit: Visit, site: Site) -> None:
 
 def test_what_it_cost_is_told_where_nobody_knows_it_before(visit: Visit, site: Site) -> None:
     plan = {
-        "menu": {"kind": "options", "options": ["small"], "everything": "a person"},
+        "menu": {"kind": "options", "options": ["small"], "safe": "a person"},
         "target": 0.5,
         "start": "cheap",
     }

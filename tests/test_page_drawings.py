@@ -12,7 +12,7 @@ from watching import sticking_out
 Visit = Callable[..., Visitor]
 YEAR = 365 * 86_400
 UNSEEN = "\u202egnp.exe"
-SHARES = ("nothing", "others", *map(str, range(1, 7)), "everything")
+SHARES = ("skip", "others", *map(str, range(1, 7)), "safe")
 
 
 @pytest.fixture
@@ -61,11 +61,11 @@ def test_stretches_that_fail_do_not_flatten_the_rate(asked: Callable[..., Any]) 
 
 
 def test_the_price_now_is_the_one_of_now(asked: Callable[..., Any]) -> None:
-    """The last outcome's is older: it was everything then, and need not be any more."""
+    """The last outcome's is older: it was the safe option then, and need not be any more."""
     draw = """(drawings, price, bins) => drawings.price(
-      {known: {price, cap: 100}, ends: {nothing: null}, fine: bins, told: 1}).summary"""
+      {known: {price, cap: 100}, ends: {skip: null}, fine: bins, told: 1}).summary"""
     bins = [stretch(0, 1.0, price=100.0)]
-    scale = "the scale runs from cheapest option (0) to everything (100)."
+    scale = "the scale runs from the cheapest option (0) to the safe option (100)."
     assert asked("charts/drawings.js", draw, 97.0, bins) == f"A success is worth 97 now; {scale}"
     assert asked("charts/drawings.js", draw, None, bins) == f"T{scale[1:]}"
 
@@ -154,7 +154,7 @@ def test_an_address_in_a_line_for_a_shell_stays_one(asked: Callable[..., Any]) -
 
 
 def test_hostile_plans_fit_and_hide_nothing(visit: Visit, site: Site) -> None:
-    menu = {"kind": "options", "options": {UNSEEN: 1e90, "x" * 1000: 1e-90}, "everything": "all", "max_cost": 1e100}
+    menu = {"kind": "options", "options": {UNSEEN: 1e90, "x" * 1000: 1e-90}, "safe": "all", "max_cost": 1e100}
     name = site.make("hostile", {"menu": menu, "target": 0.9})
     site.flow(name, 40, group="\u202egroup")
     visitor = visit(site)
@@ -194,7 +194,7 @@ def test_no_area_of_a_chart_glares_in_the_dark(visit: Visit, site: Site) -> None
     card = light(visitor, "card")
     assert all((one + 0.05) / (card + 0.05) > 1.4 for one in areas.values())  # each is seen
     inner = sorted(areas.values())
-    assert (areas["everything"] + 0.05) / (card + 0.05) > 4.5
+    assert (areas["safe"] + 0.05) / (card + 0.05) > 4.5
     assert len({round(one, 3) for one in inner}) == len(inner)  # and told from the others without colour
 
 

@@ -16,8 +16,8 @@ WORDY: dict[str, Any] = {
     "menu": {
         "kind": "options",
         "options": {HOSTILE: 12_345.6, "an option that has a whole sentence for a name, as some of them do": 0.000012},
-        "everything": "a-person-who-is-asked-whenever-nobody-else-knows-what-to-do-and-has-a-name-without-spaces",
-        "nothing": "skip",
+        "safe": "a-person-who-is-asked-whenever-nobody-else-knows-what-to-do-and-has-a-name-without-spaces",
+        "skip": "skip",
         "max_cost": 123_456_789.0,
     },
     "target": 0.98765,
@@ -51,7 +51,7 @@ def settle(visitor: Visitor, route: str) -> Page:
         expect(visitor.test("certificate")).to_contain_text("succeeded")
         if LONG in route:
             expect(visitor.test("groups")).to_contain_text(LONG)
-            expect(visitor.test("context_report")).to_be_visible()
+            expect(visitor.test("context-report")).to_be_visible()
         else:
             visitor.test("advice").first.wait_for()
     elif route == "":

@@ -37,7 +37,7 @@ def test_same_arm_at_every_step(seed: int, projected: bool) -> None:
     horizon = int(rng.choice([50, 200, 400, 900, 1000]))
     scale = int(rng.choice([1, 5, 20]))
     max_cost = int(rng.choice([1, 1, 2, 7]))
-    menu = suffice.Menu(range(int(rng.integers(1, 40))), everything="all", nothing="none", max_cost=max_cost)
+    menu = suffice.Menu(range(int(rng.integers(1, 40))), safe="all", skip="none", max_cost=max_cost)
     n = menu.arms
     truth = np.concatenate([[0.0], np.sort(rng.random(n - 2)), [1.0]])
     price = np.concatenate([[0.0], np.sort(rng.random(n - 2)) * max_cost, [max_cost]])
@@ -65,7 +65,7 @@ def test_same_arm_in_the_three_arm_trap(projected: bool) -> None:
     arms = compare(method, naive, 2000, lambda t, arm: stream.judge(works[t], arm, 0.0))
     outage = np.array(arms[stream.first : stream.last])
     if projected:
-        assert not (outage == 2).any()  # the lemma: everything is never played, so nothing succeeds
+        assert not (outage == 2).any()  # the lemma: the safe option is never played, so nothing succeeds
         assert method.price == pytest.approx(0.0) or method.debt > 200
     else:
         assert (outage == 2).sum() > 200
@@ -73,7 +73,7 @@ def test_same_arm_in_the_three_arm_trap(projected: bool) -> None:
 
 
 def test_the_certificate_begins_after_the_first_round() -> None:
-    menu = suffice.Menu(["a", "b", "c"], everything="all", nothing="none")
+    menu = suffice.Menu(["a", "b", "c"], safe="all", skip="none")
     selector = suffice.paper(menu, 0.8, 100)
     opening = [selector.ask() for _ in range(3)]
     assert [decision.option for decision in opening] == ["a", "b", "c"]
@@ -85,8 +85,8 @@ def test_the_certificate_begins_after_the_first_round() -> None:
     assert selector.certificate().told == 1
 
 
-def test_paper_needs_a_nothing_and_a_horizon() -> None:
-    with pytest.raises(suffice.InvalidArgument, match="menu must have a nothing"):
-        suffice.paper(suffice.Menu(["a"], everything="all"), 0.8, 100)
+def test_paper_needs_a_skip_and_a_horizon() -> None:
+    with pytest.raises(suffice.InvalidArgument, match="menu must have a skip option"):
+        suffice.paper(suffice.Menu(["a"], safe="all"), 0.8, 100)
     with pytest.raises(suffice.InvalidArgument, match="horizon must be given"):
-        suffice.paper(suffice.Menu(["a"], everything="all", nothing=0), 0.8, None)  # type: ignore[arg-type]
+        suffice.paper(suffice.Menu(["a"], safe="all", skip=0), 0.8, None)  # type: ignore[arg-type]

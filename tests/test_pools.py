@@ -32,21 +32,21 @@ def multiple(a: int, b: int) -> bool:
 
 MENUS = {
     "chain": Menu.top_k([1, 2, 5, 9], classes=12),
-    "chain, no nothing": Menu.thresholds(0, 1, step=0.125, nothing=False, max_cost=3.0),
+    "chain, no skip": Menu.thresholds(0, 1, step=0.125, skip=False, max_cost=3.0),
     "grid": Menu.grid(near=[1, 2, 5], rated=[4.5, 4, 0], max_cost=2.0),
     "subsets": Menu.subsets({"a": 1, "b": 2, "c": 4}),
-    "own": Menu([12, 2, 3, 4, 6, 5], everything="all", nothing="none", contains=multiple),
-    "no order": Menu({"a": 0.1, "b": 0.3}, everything="all"),
+    "own": Menu([12, 2, 3, 4, 6, 5], safe="all", skip="none", contains=multiple),
+    "no order": Menu({"a": 0.1, "b": 0.3}, safe="all"),
     "intervals": Menu.intervals(step=0.25),
-    "intervals, no nothing": Menu.intervals(step=1 / 3, nothing=False),
-    "intervals, imperfect": Menu.intervals(step=0.2, everything_success=Fraction(9, 10)),
+    "intervals, no skip": Menu.intervals(step=1 / 3, skip=False),
+    "intervals, imperfect": Menu.intervals(step=0.2, safe_success=Fraction(9, 10)),
 }
 INTERVALS = {name: menu for name, menu in MENUS.items() if name.startswith("intervals")}
 
 
 def inner(menu: Menu, table: Table, name: str) -> dict[int, float]:
     """One number per interior arm."""
-    return dict(enumerate(column(table, name)[menu.interior].tolist(), int(menu.has_nothing)))
+    return dict(enumerate(column(table, name)[menu.interior].tolist(), int(menu.has_skip)))
 
 
 def play(table: Table, naive: NaiveBounds, tallies: list[tuple[int, float]], told: int) -> None:
@@ -266,10 +266,10 @@ def twos(a: int, b: int) -> bool:
 SIZED = {
     "chain of 8": Menu.top_k(range(1, 7), classes=10),
     "chain of 65": Menu.top_k(range(1, 64), classes=100),
-    "chain of 211, told": Menu(range(209), everything="all", nothing="none", contains="chain"),
+    "chain of 211, told": Menu(range(209), safe="all", skip="none", contains="chain"),
     "chain of 1276": Menu.top_k(range(1, 1275), classes=2000),
-    "own of 8": Menu([1, 2, 3, 4, 5, 6], everything="all", nothing="none", contains=twos),
-    "subsets of 65": Menu.subsets({name: 1 + place for place, name in enumerate("abcdef")}, everything=0, everything_cost=99),
+    "own of 8": Menu([1, 2, 3, 4, 5, 6], safe="all", skip="none", contains=twos),
+    "subsets of 65": Menu.subsets({name: 1 + place for place, name in enumerate("abcdef")}, safe=0, safe_cost=99),
     "grid of 211": Menu.grid(a=range(6), b=range(5), c=range(7), costs=lambda p: (p["a"] + p["b"] + p["c"]) / 16),
     "intervals of 7": Menu.intervals(step=1 / 3),
     "intervals of 67": Menu.intervals(step=1 / 11),
@@ -290,7 +290,7 @@ def truth_of(menu: Menu, seed: int) -> Any:
         inner = np.sort(rng.random(len(menu.options)))
         if menu.costs is not None:
             inner = inner[np.argsort(np.argsort(menu.costs, kind="stable"))]
-    return np.concatenate([[0.0] * menu.has_nothing, inner, [1.0]])
+    return np.concatenate([[0.0] * menu.has_skip, inner, [1.0]])
 
 
 def run_contest(menu: Menu, code: int, step: float, steps: int, *, compiled: bool = True) -> tuple[Any, Any]:

@@ -17,8 +17,8 @@ from suffice.learning.prices import price_at
 from suffice.learning.records import Pricing
 from suffice.streams import Apis, LabelRanks
 
-MENU = Menu({"a": 0.1, "b": 0.4}, everything="all", nothing="none")
-LARGE = Menu({i: (i + 1) / 100 for i in range(80)}, everything="all", nothing="none")
+MENU = Menu({"a": 0.1, "b": 0.4}, safe="all", skip="none")
+LARGE = Menu({i: (i + 1) / 100 for i in range(80)}, safe="all", skip="none")
 
 
 class Naive:

@@ -267,7 +267,7 @@ def test_a_safe_option_barely_better_than_the_target() -> None:
     record(account, WHOLE, SAFE)
     assert holds(account)
     assert debt_bound(account) > 0
-    with pytest.raises(suffice.InvalidArgument, match="everything_success must be above the target"):
+    with pytest.raises(suffice.InvalidArgument, match="safe_success must be above the target"):
         Promise.make(Fraction(10**9 - 1, 10**9), safe_success=Fraction(10**9 - 1, 10**9))
 
 

@@ -22,7 +22,7 @@ from suffice.rivals import (
     SAOCP,
     SPS,
     AgACI,
-    AlwaysEverything,
+    AlwaysSafe,
     BestFixed,
     ClairvoyantMix,
     ConformalPI,
@@ -59,7 +59,7 @@ WITHOUT_WABBIT = pytest.mark.skipif(importlib.util.find_spec("vowpalwabbit") is 
 KINDS = [
     pytest.param(kind, id=name, marks=WITHOUT_WABBIT if kind is VowpalWabbit else ()) for name, kind in FOUND.items()
 ]
-LATTER = Menu({"a": 0.1, "b": 0.4}, everything="all", nothing="none", contains="chain")  # a chain without numbers
+LATTER = Menu({"a": 0.1, "b": 0.4}, safe="all", skip="none", contains="chain")  # a chain without numbers
 
 
 class Seen:
@@ -80,7 +80,7 @@ class Rigged:
 
     def __init__(self, stream: Any, outcome: float) -> None:
         self.stream, self.menu, self.outcome = stream, stream.menu, outcome
-        self.latent = 0.5 if self.menu.kind == "intervals" else float(self.menu.everything if outcome == 0.0 else 1)
+        self.latent = 0.5 if self.menu.kind == "intervals" else float(self.menu.safe if outcome == 0.0 else 1)
 
     def draw(self, rng: np.random.Generator, count: int, start: int = 0) -> Any:
         return np.full(count, self.latent)
@@ -156,7 +156,7 @@ class TestEveryRival:
         for said in (kind.name, kind.source, kind.read, kind.guarantee):
             assert isinstance(said, str)
             assert said
-        yardstick = kind in (AlwaysEverything, BestFixed, ClairvoyantMix)
+        yardstick = kind in (AlwaysSafe, BestFixed, ClairvoyantMix)
         assert kind.feedback in ((NONE, TRUTH) if yardstick else FEEDBACK)
         assert kind.contextual == (kind.feedback == CONTEXT)
         assert ">>> " in (inspect.getdoc(kind) or "")
@@ -241,10 +241,10 @@ class TestEveryRival:
         with pytest.raises(InvalidArgument, match="menu must be a Menu, got 3"):
             make(kind, _Has(3))
         if issubclass(kind, Chained):
-            for menu in (POINTS.menu, Apis().menu, Menu({"a": 0.1}, everything="all")):
+            for menu in (POINTS.menu, Apis().menu, Menu({"a": 0.1}, safe="all")):
                 with pytest.raises(InvalidArgument, match="menu must be a chain of options"):
                     make(kind, _Has(menu))
-            wrong = Menu({"a": 0.4, "b": 0.1}, everything="all", contains="chain")
+            wrong = Menu({"a": 0.4, "b": 0.1}, safe="all", contains="chain")
             with pytest.raises(InvalidArgument, match="costs do not fall"):
                 make(kind, _Has(wrong))
 
@@ -258,10 +258,10 @@ class _Has:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_on_which_menus_it_runs(kind: type[Rival]) -> None:
-    bare = LabelRanks(Menu.top_k([1, 2], classes=4, nothing=False), [5, 3, 1, 1])
+    bare = LabelRanks(Menu.top_k([1, 2], classes=4, skip=False), [5, 3, 1, 1])
     worlds: dict[str, Any] = {
         "ranks": RANKS,
-        "no nothing": bare,
+        "no skip": bare,
         "needs": NEEDS,
         "points": POINTS,
         "apis": Apis("DIGIT"),
@@ -276,8 +276,8 @@ def test_on_which_menus_it_runs(kind: type[Rival]) -> None:
         trace = simulate(rival, world, 200)
         assert np.isfinite(trace.costs).all()
         runs.add(name)
-    chains = {"ranks", "no nothing", "needs"}
-    expected = {BCCP: {"ranks", "no nothing"}, ShortestInterval: {"points"}, Projected: set(worlds) - {"no nothing"}}
+    chains = {"ranks", "no skip", "needs"}
+    expected = {BCCP: {"ranks", "no skip"}, ShortestInterval: {"points"}, Projected: set(worlds) - {"no skip"}}
     assert runs == expected.get(kind, chains if issubclass(kind, Chained) else set(worlds))
 
 
@@ -316,7 +316,7 @@ def test_methods_on_labels_need_numbers() -> None:
     with pytest.raises(InvalidArgument, match="menu must be a menu of intervals"):
         make(ShortestInterval, RANKS)
     with pytest.raises(InvalidArgument, match="menu must know its costs or be a chain"):
-        Exp3P(Menu(["a"], everything="all"), 0.9, 100)
+        Exp3P(Menu(["a"], safe="all"), 0.9, 100)
 
 
 def test_settings_are_checked() -> None:
@@ -363,7 +363,7 @@ class _Hopeless:
 
 
 def test_costs_must_be_told_where_they_are_not_known() -> None:
-    rival = OptimisticLP(Menu(["a"], everything="all", nothing="none"), 0.8, 100)
+    rival = OptimisticLP(Menu(["a"], safe="all", skip="none"), 0.8, 100)
     decision = next(decision for decision in iter(rival.ask, None) if decision.option == "a")
     with pytest.raises(InvalidArgument, match="cost must be told"):
         rival.tell(decision, True)
@@ -727,7 +727,7 @@ def test_exp3() -> None:
 
 
 @pytest.mark.parametrize("kind", [Exp3P, Exp3Unlock])
-def test_exp3_drifts_to_everything(kind: type[Rival]) -> None:
+def test_exp3_drifts_to_the_safe_option(kind: type[Rival]) -> None:
     """Not by accident: on every path little regret means few failures, however many the target allows."""
     stream = LabelRanks(Menu.top_k([1], classes=4), [2, 1, 1, 1])  # one shown succeeds two times in five
     trace = simulate(make(kind, stream, 0.7, 10_000), stream, 10_000)
@@ -794,7 +794,7 @@ def test_exp3_unlock() -> None:
 
 
 def test_bounds_on_both_sides() -> None:
-    menu = Menu(["a", "b"], everything="all", nothing="none", max_cost=2.0)
+    menu = Menu(["a", "b"], safe="all", skip="none", max_cost=2.0)
     estimates, rng = Estimates(menu, 1000), np.random.default_rng(0)
     told = [(float(rng.random() < 0.7), 2.0 * rng.random()) for _ in range(40)]
     for success, cost in told:

@@ -21,7 +21,7 @@ from suffice.lab.run_methods import methods, rivals, usual
 from suffice.lab.run_stream import open_stream, parsed
 from suffice.lab.runs import outcome
 from suffice.optimum import contextual_optimum
-from suffice.rivals import AlwaysEverything
+from suffice.rivals import AlwaysSafe
 from suffice.simulate import summarize
 from suffice.streams import Apis, ConfidentApis, LabelRanks, Log, Needs, Trap
 
@@ -33,7 +33,7 @@ import suffice
 class Coins:
     name = "coins"
     about = "a coin"
-    menu = suffice.Menu({"half": 0.5}, everything="all", nothing="none")
+    menu = suffice.Menu({"half": 0.5}, safe="all", skip="none")
 
     @classmethod
     def named(cls, *, chance: float = 0.5):
@@ -101,7 +101,7 @@ def test_a_row_says_what_simulate_says() -> None:
 
 def test_seeds_are_paired_and_have_intervals() -> None:
     stream = Apis()
-    makers = methods(stream, 0.9, 1500, ["suffice", "everything"])
+    makers = methods(stream, 0.9, 1500, ["suffice", "always_safe"])
     found = compare(stream, 0.9, 1500, makers, seeds=range(4))
     ours, all_of_it = found.rows
     assert ours.rate.low < ours.rate.value < ours.rate.high
@@ -120,14 +120,14 @@ def test_halves_and_shares_where_there_are_none() -> None:
     stream = Trap()
     one = compare(stream, 0.5, 1, methods(stream, 0.5, 1, ["suffice"])).rows[0]
     assert (one.late_cost, one.of_optimum) == (None, None)  # no second half, no optimum
-    odd = compare(stream, 0.5, 5, methods(stream, 0.5, 5, ["everything"])).rows[0]
+    odd = compare(stream, 0.5, 5, methods(stream, 0.5, 5, ["always_safe"])).rows[0]
     assert odd.late_cost is not None
     assert odd.late_cost.value == 1.0
     free = LabelRanks(Menu.top_k([1], classes=4), [5, 3, 1, 1])
-    nothing = optimum(*free.truth(), target=0.9)
-    outcomes = [outcome(summarize(AlwaysEverything(free.menu, 0.9), free, 10), nothing)]
+    skip = optimum(*free.truth(), target=0.9)
+    outcomes = [outcome(summarize(AlwaysSafe(free.menu, 0.9), free, 10), skip)]
     assert outcomes[0].late_cost is None  # nobody marked the half
-    assert row("everything", "none", outcomes, outcomes, replace(nothing, cost=0.0)).of_optimum is None
+    assert row("always_safe", "none", outcomes, outcomes, replace(skip, cost=0.0)).of_optimum is None
 
 
 def test_what_cannot_run_is_set_aside() -> None:
@@ -135,12 +135,12 @@ def test_what_cannot_run_is_set_aside() -> None:
     found = compare(log, 0.9, 100, methods(log, 0.9, 100, ["suffice", "paper", "projected", "threshold"]))
     assert [row.method for row in found.rows] == ["suffice"]
     assert set(found.skipped) == {"paper", "projected", "threshold"}
-    with pytest.raises(InvalidArgument, match="menu must have a nothing"):
+    with pytest.raises(InvalidArgument, match="menu must have a skip option"):
         compare(log, 0.9, 100, methods(log, 0.9, 100, ["paper", "projected"]))
 
 
 def test_rivals_are_found() -> None:
-    assert rivals()["everything"] is AlwaysEverything
+    assert rivals()["always_safe"] is AlwaysSafe
     for kind in rivals().values():
         assert kind.feedback
 
@@ -163,8 +163,8 @@ def test_settings_are_parsed(text: str) -> None:
 def test_settings_reach_the_stream(tmp_path: Path) -> None:
     path = tmp_path / "log.csv"
     path.write_text("success:a,success:1\n1,1\n0,1\n")
-    log = open_stream(str(path), ["costs.a=0.1", "costs.1=2", "nothing=skip"], everything="1").stream
-    assert (log.menu.everything, log.menu.nothing, log.menu.max_cost) == ("1", "skip", 2.0)
+    log = open_stream(str(path), ["costs.a=0.1", "costs.1=2", "skip=skip"], safe="1").stream
+    assert (log.menu.safe, log.menu.skip, log.menu.max_cost) == ("1", "skip", 2.0)
     assert open_stream("ranks", ["ks=5,10"]).stream.menu.options == (5, 10)
     assert open_stream("rides-grid", ["requests=50"]).stream.menu.arms > 2
 
@@ -174,8 +174,8 @@ def test_settings_reach_the_stream(tmp_path: Path) -> None:
 
 def test_a_comparison_with_contexts() -> None:
     stream = ConfidentApis("YELP")
-    assert usual(stream) == ("suffice", "suffice:model=auto", "paper", "projected", "everything")
-    assert usual(Trap()) == ("suffice", "paper", "projected", "everything")
+    assert usual(stream) == ("suffice", "suffice:model=auto", "paper", "projected", "always_safe")
+    assert usual(Trap()) == ("suffice", "paper", "projected", "always_safe")
     names = ["suffice", "suffice:model=auto", "linucb", "suffice:model=none"]
     found = compare(stream, 0.95, 600, methods(stream, 0.95, 600, names))
     plain, looking, rival, none = found.rows
@@ -232,19 +232,19 @@ def test_every_option(say: Callable[..., tuple[int, str, str]], tmp_path: Path) 
     out = tmp_path / "out"
     found = numbers(
         say, "run", "apis", "--target", "0.9", "--horizon", "1e3", "--seed", "3", "--seeds", "2", "--set", "task=IMDB",
-        "person=4", "--set", "unit=usd", "--methods", "everything,suffice", "--bounds", "hoeffding", "--slack", "20",
+        "person=4", "--set", "unit=usd", "--methods", "always_safe,suffice", "--bounds", "hoeffding", "--slack", "20",
         "--window", "100", "--out", str(out),
     )  # fmt: skip
     assert found["stream"] == "apis"
     assert (found["horizon"], found["seeds"], found["window"]) == (1000, [3, 4], 100)
-    assert [row["method"] for row in found["rows"]] == ["everything", "suffice"]
+    assert [row["method"] for row in found["rows"]] == ["always_safe", "suffice"]
     assert found["rows"][0]["cost"]["value"] == pytest.approx(4 * 6.751)
     assert found["certificates"]["suffice"]["ahead_at_most"] < 22
     assert sorted(path.name for path in out.iterdir()) == ["run-dark.svg", "run.csv", "run.json", "run.png", "run.svg"]
     written = json.loads((out / "run.json").read_text())
     assert written["rows"] == found["rows"]
     rows = list(csv.DictReader((out / "run.csv").read_text().splitlines()))
-    assert [row["method"] for row in rows] == ["everything", "suffice"]
+    assert [row["method"] for row in rows] == ["always_safe", "suffice"]
     assert float(rows[1]["cost_low"]) <= float(rows[1]["cost"]) <= float(rows[1]["cost_high"])
 
 
@@ -254,7 +254,7 @@ def test_the_table(say: Callable[..., tuple[int, str, str]], monkeypatch: pytest
         code, out, _ = say("run", "trap", "--target", "0.5", "--horizon", "2000", "--seeds", "2")
         assert code == 0
         assert max(map(len, out.splitlines())) <= int(width)
-        for part in ("suffice", "paper", "projected", "everything", "success + cost", "none", "debt", "worst", "Kept:",
+        for part in ("suffice", "paper", "projected", "always_safe", "success + cost", "none", "debt", "worst", "Kept:",
                      "No optimum is known", "same"):  # fmt: skip
             assert part in out
     code, out, _ = say("run", "mix", "--target", "0.9", "--horizon", "500")
@@ -277,7 +277,7 @@ def test_a_log(say: Callable[..., tuple[int, str, str]], tmp_path: Path) -> None
     assert set(found["skipped"]) == {"paper", "projected"}
     code, out, _ = say("run", str(path), "--target", "0.9", "--horizon", "300")
     assert code == 0
-    assert "paper cannot run here: menu must have a nothing" in " ".join(out.split())
+    assert "paper cannot run here: menu must have a skip option" in " ".join(out.split())
     assert "Best fixed mix over the whole log" in out
     path.write_text(LOG.splitlines()[0] + "\n1,0.1,1,2\n")  # one row
     assert numbers(say, "run", str(path), "--target", "0.9")["horizon"] == 1
@@ -319,7 +319,7 @@ def test_a_file_of_ones_own(say: Callable[..., tuple[int, str, str]], tmp_path: 
         (["trap", "--target", "0.5", "--set", "first"], ["key=value", "first=800"]),
         (["trap", "--target", "0.5", "--set", "first=many"], ["first must be a whole number", "first=800"]),
         (["trap", "--target", "0.5", "--set", "first=9", "last=3"], ["first must be at most last", "last=1300"]),
-        (["trap", "--target", "0.5", "--everything", "safe"], ["everything must be left out"]),
+        (["trap", "--target", "0.5", "--safe", "safe"], ["safe must be left out"]),
         (["trap", "--target", "0.5", "--out", "/dev/null/x"], ["out must name a folder"]),
     ],
 )  # fmt: skip
@@ -335,7 +335,7 @@ def test_bad_arguments(say: Callable[..., tuple[int, str, str]], tokens: list[st
         ("success:a,cost:a,success:b,cost:b\n1,nan,1,1\n", ["cost:a must be between 0 and 1", "nan in row 1"]),
         (
             "success:a,cost:a,success:b,cost:b\n1,0,1,1\n1,3,1,1\n",
-            ["cost:a", "what everything costs", "got 3 in row 2"],
+            ["cost:a", "what the safe option costs", "got 3 in row 2"],
         ),
         ("success:a,cost:a,success:b,cost:b\n1,oops,1,1\n", ["cost:a must be a number, got 'oops' in row 1"]),
         ("success:a,cost:a,success:b,cost:b\n", ["at least one row"]),
@@ -348,7 +348,7 @@ def test_bad_logs(say: Callable[..., tuple[int, str, str]], tmp_path: Path, text
     refused(say("run", str(path), "--target", "0.9"), *parts)
 
 
-def test_a_log_whose_everything_fails_says_so_in_a_line(tmp_path: Path) -> None:
+def test_a_log_whose_safe_option_fails_says_so_in_a_line(tmp_path: Path) -> None:
     path = tmp_path / "log.csv"
     path.write_text("success:a,cost:a,success:b,cost:b\n" + "1,0.1,1,1\n0,0.1,0,1\n" * 20)
     done = subprocess.run(
@@ -356,7 +356,7 @@ def test_a_log_whose_everything_fails_says_so_in_a_line(tmp_path: Path) -> None:
         capture_output=True, text=True, check=False, env={**os.environ, "COLUMNS": "80"},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    assert done.stderr.startswith("suffice: everything ('b') fails in 20 of 40 rows")
+    assert done.stderr.startswith("suffice: safe ('b') fails in 20 of 40 rows")
     assert len(done.stderr.strip().splitlines()) == 1
     assert "No optimum: target 0.9 is out of reach" in done.stdout
 

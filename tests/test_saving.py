@@ -23,8 +23,8 @@ MENUS = {
     "thresholds": Menu.thresholds(0, 1, step=0.25),
     "grid": Menu.grid(distance=[1, 5], rating=[4, 0]),
     "intervals": Menu.intervals(step=0.25),
-    "subsets": Menu.subsets({"a": 0.1, "b": 0.2}, everything="person", everything_cost=1.0),
-    "own": Menu(["x", ("y", 1)], everything={"all": True}, nothing=None),
+    "subsets": Menu.subsets({"a": 0.1, "b": 0.2}, safe="person", safe_cost=1.0),
+    "own": Menu(["x", ("y", 1)], safe={"all": True}, skip=None),
 }
 
 
@@ -72,8 +72,8 @@ def test_paper_and_threshold_come_back(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "menu",
     [
-        Menu(["a", "b"], everything="all", contains=lambda a, b: a >= b),
-        Menu([object(), "b"], everything="all", nothing=None),
+        Menu(["a", "b"], safe="all", contains=lambda a, b: a >= b),
+        Menu([object(), "b"], safe="all", skip=None),
     ],
     ids=["own order", "own options"],
 )
@@ -85,7 +85,7 @@ def test_what_cannot_be_written_down_is_passed_again(menu: Menu, tmp_path: Path)
         Selector.load(path)
     assert Selector.load(path, menu=menu).state() == selector.state()
     with pytest.raises(StateError, match="the menu that was passed is not the one that was saved"):
-        Selector.load(path, menu=Menu(["a"], everything="all"))
+        Selector.load(path, menu=Menu(["a"], safe="all"))
 
 
 def test_a_chooser_of_ones_own_is_not_swapped_for_ours(tmp_path: Path) -> None:
@@ -290,7 +290,7 @@ def test_foreign_and_newer_files(tmp_path: Path) -> None:
         ("promise safe_success", WHOLE // 2),
         ("promise forgiving", "no"),
         ("menu", {"kind": "from_recipe"}),
-        ("menu", {"kind": "mystery", "everything_success": 1.0}),
+        ("menu", {"kind": "mystery", "safe_success": 1.0}),
         ("bounds", "unheard of"),
         ("first_unplayed", -3),
     ],

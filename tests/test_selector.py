@@ -13,8 +13,8 @@ from suffice import Menu, Selector, SufficeWarning, ThresholdSelector, optimum, 
 from suffice.selector import compiled, controller, plain
 from suffice.streams import LabelRanks
 
-MENU = Menu({"a": 0.1, "b": 0.4}, everything="all", nothing="none")
-TOLD = Menu(["a", "b"], everything="all", nothing="none", max_cost=2.0)
+MENU = Menu({"a": 0.1, "b": 0.4}, safe="all", skip="none")
+TOLD = Menu(["a", "b"], safe="all", skip="none", max_cost=2.0)
 
 
 def lead(selector: Selector, successes: int) -> None:
@@ -24,7 +24,7 @@ def lead(selector: Selector, successes: int) -> None:
         selector.tell(decision, decision.option != "none", 0.1)
 
 
-def test_the_first_decision_is_everything() -> None:
+def test_the_first_decision_is_safe() -> None:
     selector = Selector(MENU, 0.9)
     decision = selector.ask()
     assert (decision.id, decision.option) == (0, "all")
@@ -41,7 +41,7 @@ def test_outcomes_may_come_out_of_order() -> None:
     assert (selector.told, selector.successes, selector.pending, selector.debt) == (4, 4, 0, -2.0)
 
 
-def test_at_the_limit_everything_is_handed_out() -> None:
+def test_at_the_limit_the_safe_option_is_handed_out() -> None:
     selector = Selector(MENU, 0.5, max_pending=2)
     lead(selector, 30)
     options = [decision.option for decision in selector.ask_many(6)]
@@ -50,7 +50,7 @@ def test_at_the_limit_everything_is_handed_out() -> None:
 
 
 def test_the_ahead_bound_counts_what_the_limit_forced() -> None:
-    """At the bottom with too many outstanding, everything is handed out although nothing is due: surplus may grow."""
+    """At the bottom with too many outstanding, the safe option is handed out although nothing is due: surplus may grow."""
     selector = Selector(MENU, 0.5, slack=2, max_pending=1)
     while (decision := selector.ask()).option != "none":
         selector.tell(decision, True)
@@ -135,7 +135,7 @@ def test_available_limits_the_options_but_not_the_boundaries() -> None:
     assert Selector(MENU, 0.5).ask(available=[]).option == "all"
 
 
-def test_costs_above_everything_are_kept_clipped_and_warned_about_once() -> None:
+def test_costs_above_the_safe_option_are_kept_clipped_and_warned_about_once() -> None:
     selector = Selector(TOLD, 0.5)
     decisions = selector.ask_many(3)
     with pytest.warns(SufficeWarning, match="option 'all' cost 5, above max_cost 2"):
@@ -146,8 +146,8 @@ def test_costs_above_everything_are_kept_clipped_and_warned_about_once() -> None
     assert selector.learner.columns().costs[-1] == 4.0
 
 
-def test_without_nothing_the_cheapest_option_is_played_when_ahead() -> None:
-    selector = Selector(Menu({"a": 0.3, "b": 0.1}, everything="all"), 0.5, slack=3)
+def test_without_a_skip_the_cheapest_option_is_played_when_ahead() -> None:
+    selector = Selector(Menu({"a": 0.3, "b": 0.1}, safe="all"), 0.5, slack=3)
     for _ in range(40):
         selector.tell(selector.ask(), True)
     assert selector.ask().option == "b"

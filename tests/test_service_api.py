@@ -35,7 +35,7 @@ def test_the_life_of_a_selector(store: str) -> None:
         made = await api.put()
         assert (made["name"], made["told"], made["archived"], made["holds"]) == ("router", 0, None, True)
         assert made["plan"]["max_pending"] == 1000
-        assert made["everything_cost"] == 1.0
+        assert made["safe_cost"] == 1.0
         again = await api.put(status=200)
         assert again["created"] == made["created"]
         assert "another plan" in (await api.put(body={**PLAN, "target": 0.8}, status=409))["detail"]
@@ -98,7 +98,7 @@ def test_a_page_of_selectors_has_no_plans(store: str) -> None:
 
     async def do(api: Api) -> None:
         options = [f"{place:0100}" for place in range(1000)]
-        await api.put("large", {"menu": {"kind": "options", "options": options, "everything": "e"}, "target": 0.9})
+        await api.put("large", {"menu": {"kind": "options", "options": options, "safe": "e"}, "target": 0.9})
         (found,) = (await api.call("GET", "/v1/selectors"))["selectors"]
         whole = await api.get(name="large")
         assert found["plan"] is None
@@ -117,7 +117,7 @@ def test_asks(store: str) -> None:
         await api.put()
         one = await api.ask()
         assert one == {
-            "decision": 0, "arm": 3, "option": "a person", "price": 10.0, "everything": True, "nothing": False,
+            "decision": 0, "arm": 3, "option": "a person", "price": 10.0, "safe": True, "skip": False,
         }  # fmt: skip
         assert (await api.ask(body={}))["decision"] == 1
         assert [each["decision"] for each in (await api.ask(body={"count": 3}))["decisions"]] == [2, 3, 4]
@@ -139,7 +139,7 @@ def test_asks_with_contexts(store: str) -> None:
         first = await api.ask(body={"context": context})
         await api.tell({"decision": first["decision"], "success": True})
         asked = (await api.ask(body={"count": 2, "contexts": [context, None]}))["decisions"]
-        assert not asked[0]["everything"]
+        assert not asked[0]["safe"]
         rows = (await api.get("/decisions?after=0"))["decisions"]
         assert [row["context"] for row in rows] == [context, None]
         assert "no other fields" in (await api.ask(body={"context": {"other": 1}}, status=422))["detail"]
@@ -260,11 +260,11 @@ def test_a_malformed_list_is_refused_whole(store: str) -> None:
 
 def test_a_cost_that_is_needed(store: str) -> None:
     async def do(api: Api) -> None:
-        menu = {"kind": "options", "options": ["a", "b"], "everything": "c"}
+        menu = {"kind": "options", "options": ["a", "b"], "safe": "c"}
         await api.put(body={"menu": menu, "target": 0.5})
         for _ in range(20):
             asked = await api.ask()
-            if not asked["everything"]:
+            if not asked["safe"]:
                 break
             await api.tell({"decision": asked["decision"], "success": True})
         assert "cost" in (await api.tell({"decision": asked["decision"], "success": True}, status=422))["detail"]

@@ -204,13 +204,13 @@ def test_links_lead_somewhere() -> None:
 def test_queries_say_the_same_in_both_stores_and_as_the_service(server: Server, postgres: Postgres) -> None:
     with httpx.Client(base_url=f"http://127.0.0.1:{server.port}/v1/selectors") as client:
         plan = {
-            "menu": {"kind": "options", "options": {"small": 0.1, "large": 0.4}, "everything": "a person"},
+            "menu": {"kind": "options", "options": {"small": 0.1, "large": 0.4}, "safe": "a person"},
             "target": 0.9,
         }
         client.put("/audited", json=plan).raise_for_status()
         for number in range(40):
             found = client.post("/audited/ask", json={"group": "Oslo"} if number % 3 == 0 else {}).json()
-            outcome = {"decision": found["decision"], "success": found["everything"] or number % 5 > 0}
+            outcome = {"decision": found["decision"], "success": found["safe"] or number % 5 > 0}
             if number % 7:
                 client.post("/audited/tell", json=outcome).raise_for_status()
         groups = client.get("/audited/certificate").json()["groups"]

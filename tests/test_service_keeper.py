@@ -34,7 +34,7 @@ from suffice.service.stores.copy import copy
 
 Got = TypeVar("Got")
 TOP_K = {"kind": "top_k", "ks": [5, 10, 20, 50], "classes": 100}
-PRICED = {"kind": "options", "options": ["small", "large"], "everything": "a person"}  # costs are told; no nothing
+PRICED = {"kind": "options", "options": ["small", "large"], "safe": "a person"}  # costs are told; no skip
 
 
 class Clock:
@@ -174,12 +174,12 @@ def test_a_retried_ask_returns_the_same_decisions(store_url: str) -> None:
 
 
 def test_a_chart_remembers_what_was_lost_for_a_time(store_url: str) -> None:
-    """Plays of everything that nobody told of are in the bound; told late, they leave it, but not in the past."""
+    """Plays of the safe option that nobody told of are in the bound; told late, they leave it, but not in the past."""
 
     async def do(keeper: Keeper, clock: Clock) -> None:
         await keeper.put("a", plan(expire_after=5.0))
         asked = await keeper.ask("a", Wish(count=5))
-        assert all(decision.everything for decision in asked)
+        assert all(decision.safe for decision in asked)
         clock.now += 6.0
         await keeper.sweep()
         (then,) = (await keeper.history("a", 200))[0]
@@ -213,7 +213,7 @@ def test_what_is_not_judged_is_counted_apart(store_url: str) -> None:
         await keeper.put("a", plan())
         asked = await one(keeper, audit=False)
         assert asked.decision is None
-        assert asked.everything
+        assert asked.safe
         certificate = await keeper.certificate("a")
         assert (certificate.unaudited, certificate.pending, certificate.told) == (1, 0, 0)
         assert await keeper.decisions("a") == []
@@ -227,7 +227,7 @@ def test_available_limits_this_one_ask(store_url: str) -> None:
         for _ in range(60):
             asked = await one(keeper, available=[[0.0, 0.25]])
             assert asked.option in (None, [0.0, 0.25], [0.0, 1.0])
-            await tell(keeper, asked.decision, asked.everything)
+            await tell(keeper, asked.decision, asked.safe)
         with pytest.raises(InvalidArgument, match="option"):
             await one(keeper, available=[[0.1, 0.25]])
 
@@ -251,14 +251,14 @@ def test_a_bad_ask_takes_no_other_down_with_it() -> None:
     run("memory:", do)
 
 
-def test_at_so_many_outstanding_everything_is_handed_out(store_url: str) -> None:
+def test_at_so_many_outstanding_the_safe_option_is_handed_out(store_url: str) -> None:
     async def do(keeper: Keeper) -> None:
         await keeper.put("a", plan(target=0.5, max_pending=3))
         for _ in range(30):  # get ahead
             asked = await one(keeper)
             await tell(keeper, asked.decision, True)
         asked_many = await keeper.ask("a", Wish(count=20))
-        assert sum(not asked.everything for asked in asked_many) == 3
+        assert sum(not asked.safe for asked in asked_many) == 3
         certificate = await keeper.certificate("a")
         assert certificate.debt_at_most == pytest.approx(0.5 * 3)
 
@@ -326,10 +326,10 @@ def test_a_list_says_what_became_of_each(store_url: str) -> None:
 def test_a_cost_that_must_be_told(store_url: str) -> None:
     async def do(keeper: Keeper) -> None:
         await keeper.put("a", plan(PRICED, 0.5))
-        await tell(keeper, (await one(keeper)).decision, 1)  # everything's cost is known
+        await tell(keeper, (await one(keeper)).decision, 1)  # the cost of the safe option is known
         for _ in range(10):
             asked = await one(keeper)
-            if asked.everything:
+            if asked.safe:
                 await tell(keeper, asked.decision, 1)
                 continue
             assert (await tell(keeper, asked.decision, 1))[0] == 422
@@ -354,15 +354,15 @@ def test_what_is_overdue_counts_as_a_failure_until_it_is_told(store_url: str) ->
         assert await keeper.sweep() == 0
         certificate = await keeper.certificate("a")
         assert (certificate.told, certificate.successes, certificate.expired, certificate.pending) == (2, 0, 2, 0)
-        assert certificate.everything_lost == 2
+        assert certificate.safe_lost == 2
         assert certificate.holds
         cost = (await keeper.standing("a")).cost
-        assert cost == 2.0  # everything, twice
+        assert cost == 2.0  # the safe option, twice
         assert await tell(keeper, first.decision, 1) == (200, "amended")
         assert await tell(keeper, first.decision, 1) == (200, "unchanged")
         assert (await tell(keeper, first.decision, 0))[0] == 409
         certificate = await keeper.certificate("a")
-        assert (certificate.told, certificate.successes, certificate.revived, certificate.everything_lost) == (
+        assert (certificate.told, certificate.successes, certificate.revived, certificate.safe_lost) == (
             2,
             1,
             1,
@@ -426,7 +426,7 @@ def test_history_adds_up(store_url: str) -> None:
         for step in range(120):
             clock.now += 10.0
             asked = await one(keeper)
-            await tell(keeper, asked.decision, asked.everything or step % 3 > 0)
+            await tell(keeper, asked.decision, asked.safe or step % 3 > 0)
         certificate, standing = await keeper.certificate("a"), await keeper.standing("a")
         for most in (1, 7, 200):
             bins, _ = await keeper.history("a", most)
@@ -454,7 +454,7 @@ def test_what_was_learned_survives_a_restart(tmp_path: Path, postgres: Postgres)
             for step in range(150):
                 asked = await one(keeper, group="Oslo" if step % 2 else None, contexts=[{"x": rng.random()}])
                 if step % 10:
-                    await tell(keeper, asked.decision, asked.everything or rng.random() < 0.5)
+                    await tell(keeper, asked.decision, asked.safe or rng.random() < 0.5)
             keeper.clock.now += 100  # type: ignore[attr-defined]
             await keeper.sweep()
             await tell(keeper, 0, 1)  # late
@@ -516,7 +516,7 @@ def test_processes_learn_from_one_another(postgres: Postgres) -> None:
             for _ in range(60):
                 asked = await one(keeper, contexts=[{"x": rng.random()}], group=rng.choice([None, "Oslo"]))
                 await asyncio.sleep(0.001)
-                await tell(other, asked.decision, asked.everything or rng.random() < 0.6)
+                await tell(other, asked.decision, asked.safe or rng.random() < 0.6)
 
         await asyncio.gather(*(client(keepers[i], keepers[(i + j) % 3]) for i in range(3) for j in range(2)))
         arms = [[(arm.plays, arm.success) for arm in await keeper.arms("a")] for keeper in keepers]
@@ -663,7 +663,7 @@ class Storm(RuleBasedStateMachine):
         self.clock = Clock()
         self.outcomes: dict[int, tuple[int, float] | None] = {}
         self.groups: dict[int, str] = {}
-        self.everything: set[int] = set()
+        self.safe: set[int] = set()
         self.expired: set[int] = set()
         self.revived = 0
         self.replies: dict[str, list[Asked]] = {}
@@ -694,8 +694,8 @@ class Storm(RuleBasedStateMachine):
             assert each.decision == len(self.outcomes)
             self.outcomes[each.decision] = None
             self.groups[each.decision] = group or ""
-            if each.everything:
-                self.everything.add(each.decision)
+            if each.safe:
+                self.safe.add(each.decision)
 
     @precondition(lambda self: self.outcomes)
     @rule(data=st.data(), success=st.sampled_from([0, 1, 0.5, 1 / 3]), cost=st.sampled_from([0.0, 0.25]))
@@ -790,6 +790,6 @@ def test_every_context_is_kept_with_its_decision(store_url: str) -> None:
             await tell(keeper, asked.decision, True)
         rows = await keeper.decisions("a")
         assert [row.context() for row in rows] == [{"x": step, "name": "é\0"} for step in range(30)]
-        assert {row.arm for row in rows} > {5}  # everything, and others
+        assert {row.arm for row in rows} > {5}  # the safe option, and others
 
     run(store_url, do)

@@ -42,10 +42,10 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 
 async def play(api: Api, count: int, name: str = "router", **wish: Any) -> None:
-    """Ask and tell; every tenth fails unless it is everything."""
+    """Ask and tell; every tenth fails unless it is safe."""
     for step in range(count):
         asked = await api.ask(name, wish)
-        success = asked["everything"] or (not asked["nothing"] and step % 10 > 0)
+        success = asked["safe"] or (not asked["skip"] and step % 10 > 0)
         await api.tell({"decision": asked["decision"], "success": success}, name)
 
 
@@ -82,7 +82,7 @@ def test_the_certificate(store: str) -> None:
 
 
 async def many_groups(api: Api, count: int = 60) -> None:
-    """Everything succeeds, but in two groups: of 3 outcomes each, one more in the last."""
+    """The safe option succeeds, but in two groups: of 3 outcomes each, one more in the last."""
     await api.put()
     for number in range(count):
         asked = (await api.ask(body={"count": 3, "group": f"g{number:02d}"}))["decisions"]
@@ -280,7 +280,7 @@ def test_options_in_the_export() -> None:
     options = ["=1+1", "plain", "", " ", -5, 2.5, True, None, [1, "a"], {"k": 1}, "with, comma\nand line", "@x"]
 
     async def do(api: Api) -> None:
-        await api.put(body={"menu": {"kind": "options", "options": options, "everything": "e"}, "target": 0.5})
+        await api.put(body={"menu": {"kind": "options", "options": options, "safe": "e"}, "target": 0.5})
         menu = (await api.keeper.plan("router")).menu()
         written = [export._option(menu.option(arm)) for arm in range(menu.arms)]
         assert written == [

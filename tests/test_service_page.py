@@ -123,7 +123,7 @@ def test_every_status_of_one_selector() -> None:
         assert found.status in STATUSES
         assert str(found).startswith(found.verdict)
 
-    selector = Selector(Menu({"a": 0.1}, everything="all", nothing="none"), 0.9)
+    selector = Selector(Menu({"a": 0.1}, safe="all", skip="none"), 0.9)
     look(selector)
     decision = selector.ask()
     selector.tell(decision, True)
@@ -134,11 +134,11 @@ def test_every_status_of_one_selector() -> None:
         selector.tell(decision, False)
         look(selector)
         decision = selector.ask()
-    lost = Selector(Menu({"a": 0.1}, everything="all", nothing="none"), 0.9)
+    lost = Selector(Menu({"a": 0.1}, safe="all", skip="none"), 0.9)
     for _ in range(3):
         lost.expire(lost.ask())
     look(lost)
-    once = Selector(Menu({"a": 0.1}, everything="all", nothing="none"), 0.9)
+    once = Selector(Menu({"a": 0.1}, safe="all", skip="none"), 0.9)
     once.tell(once.ask(), False)
     look(once)
     assert set(seen) == {"waiting", "kept", "breach", "infeasible", "unknown", "warned"}
@@ -150,7 +150,7 @@ def test_every_status_of_one_selector() -> None:
 
 
 def test_the_worst_group_speaks_for_all() -> None:
-    selector = Selector(Menu({"a": 0.1}, everything="all", nothing="none"), 0.9)
+    selector = Selector(Menu({"a": 0.1}, safe="all", skip="none"), 0.9)
     for group in ("Oslo", "Bergen"):
         selector.tell(selector.ask(group=group), True)
     assert selector.certificate().status == "kept"
@@ -163,7 +163,7 @@ def test_the_worst_group_speaks_for_all() -> None:
 
 def test_the_words_for_groups_are_those_of_their_status() -> None:
     """Also where one is out of reach, which is another thing than a promise that was broken."""
-    selector = Selector(Menu({"a": 0.1}, everything="all", nothing="none"), 0.9)
+    selector = Selector(Menu({"a": 0.1}, safe="all", skip="none"), 0.9)
     selector.tell(selector.ask(group="Bergen"), True)
     seen = {}
     for _ in range(30):
@@ -183,7 +183,7 @@ def test_the_service_says_it_everywhere() -> None:
         assert (await api.get())["status"] == "waiting"
         for success, status in ((True, "kept"), (False, "breach"), (False, "breach")):
             asked = await api.ask()
-            while not asked["everything"] and not success:
+            while not asked["safe"] and not success:
                 await api.tell({"decision": asked["decision"], "success": False})
                 asked = await api.ask()
             await api.tell({"decision": asked["decision"], "success": success})
@@ -328,7 +328,7 @@ def test_bins_are_sums(
 @pytest.mark.parametrize("plan", [{}, {"slack": 5}, {"start": "cheap"}])
 def test_the_bounds_of_a_chart_are_those_of_the_promise(plan: dict[str, Any]) -> None:
     """At each time what the certificate would have said then, or looser; and no debt was ever above it."""
-    selector = Selector(Menu({"a": 0.1, "b": 0.3}, everything="all", nothing="none"), 0.8, **plan)
+    selector = Selector(Menu({"a": 0.1, "b": 0.3}, safe="all", skip="none"), 0.8, **plan)
     said, debts = [], []
     for step in range(300):
         decision = selector.ask()
@@ -342,7 +342,7 @@ def test_the_bounds_of_a_chart_are_those_of_the_promise(plan: dict[str, Any]) ->
 
 
 def test_groups_have_the_bounds_of_now() -> None:
-    selector = Selector(Menu({"a": 0.1}, everything="all"), 0.8)
+    selector = Selector(Menu({"a": 0.1}, safe="all"), 0.8)
     for group in ("x", "y"):
         selector.tell(selector.ask(group=group), True)
     found = selector.certificate()
@@ -360,6 +360,6 @@ def test_the_arms_played_most() -> None:
 
 
 def test_of_a_large_menu_only_so_many_are_shown() -> None:
-    selector = Selector(Menu([*range(5000)], everything="all"), 0.9)
+    selector = Selector(Menu([*range(5000)], safe="all"), 0.9)
     assert len(selector.arms(25)) == 25
     assert selector.arms(1)[0].plays == 0

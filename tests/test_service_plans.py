@@ -24,32 +24,32 @@ from suffice.service.records import Limits
 
 FORMS: list[tuple[dict[str, Any], Menu]] = [
     (
-        {"kind": "options", "options": {"small": 0.1, "large": 0.4}, "everything": "a person", "nothing": "skip"},
-        Menu({"small": 0.1, "large": 0.4}, everything="a person", nothing="skip"),
+        {"kind": "options", "options": {"small": 0.1, "large": 0.4}, "safe": "a person", "skip": "skip"},
+        Menu({"small": 0.1, "large": 0.4}, safe="a person", skip="skip"),
     ),
     (
         {
             "kind": "options",
             "options": [1, "b", [1, 2], {"k": 3}],
-            "everything": None,
+            "safe": None,
             "contains": "chain",
             "max_cost": 5,
         },
-        Menu([1, "b", [1, 2], {"k": 3}], everything=None, contains="chain", max_cost=5),
+        Menu([1, "b", [1, 2], {"k": 3}], safe=None, contains="chain", max_cost=5),
     ),
     (
         {
             "kind": "options",
             "options": ["a"],
-            "everything": "b",
-            "nothing": None,
+            "safe": "b",
+            "skip": None,
             "costs": [1],
-            "everything_success": 0.99,
+            "safe_success": 0.99,
         },
-        Menu(["a"], everything="b", nothing=None, costs=[1], everything_success=0.99),
+        Menu(["a"], safe="b", skip=None, costs=[1], safe_success=0.99),
     ),
     ({"kind": "top_k", "ks": [20, 5, 10, 5], "classes": 100}, Menu.top_k([5, 10, 20], 100)),
-    ({"kind": "top_k", "ks": [5], "classes": 1e2, "nothing": False}, Menu.top_k([5], 100, nothing=False)),
+    ({"kind": "top_k", "ks": [5], "classes": 1e2, "skip": False}, Menu.top_k([5], 100, skip=False)),
     ({"kind": "thresholds", "low": -1, "high": 1, "step": 0.3}, Menu.thresholds(-1, 1, step=0.3)),
     ({"kind": "thresholds", "low": 0, "high": 1, "horizon": 1000}, Menu.thresholds(0, 1, horizon=1000)),
     (
@@ -57,11 +57,11 @@ FORMS: list[tuple[dict[str, Any], Menu]] = [
         Menu.grid(distance=[1, 5, 50], rating=[4.5, 0], max_cost=3),
     ),
     ({"kind": "intervals", "step": 0.1}, Menu.intervals(step=0.1)),
-    ({"kind": "intervals", "horizon": 10_000, "nothing": False}, Menu.intervals(horizon=10_000, nothing=False)),
+    ({"kind": "intervals", "horizon": 10_000, "skip": False}, Menu.intervals(horizon=10_000, skip=False)),
     ({"kind": "subsets", "prices": {"a": 1, "b": 2.5}, "at_most": 1}, Menu.subsets({"a": 1, "b": 2.5}, at_most=1)),
     (
-        {"kind": "subsets", "prices": {"a": 1, "b": 2}, "everything": "a person", "everything_cost": 15},
-        Menu.subsets({"a": 1, "b": 2}, everything="a person", everything_cost=15),
+        {"kind": "subsets", "prices": {"a": 1, "b": 2}, "safe": "a person", "safe_cost": 15},
+        Menu.subsets({"a": 1, "b": 2}, safe="a person", safe_cost=15),
     ),
 ]
 
@@ -129,8 +129,8 @@ def test_defaults_are_written_down_and_numbers_are_numbers() -> None:
 
 def test_the_order_of_options_is_kept() -> None:
     """Sorted, the arms would be others after a restart."""
-    form = {"kind": "options", "options": {"z": 0.1, "a": 0.2}, "everything": "e"}
-    other = {"kind": "options", "options": {"a": 0.2, "z": 0.1}, "everything": "e"}
+    form = {"kind": "options", "options": {"z": 0.1, "a": 0.2}, "safe": "e"}
+    other = {"kind": "options", "options": {"a": 0.2, "z": 0.1}, "safe": "e"}
     assert Plan.parse(plan(form).canonical).menu().options == ("z", "a")
     assert not plan(form).same(plan(other))
     grid = plan({"kind": "grid", "axes": {"z": [1, 2], "a": [3, 4]}})
@@ -138,21 +138,21 @@ def test_the_order_of_options_is_kept() -> None:
     assert Plan.parse(grid.canonical).menu().option(2) == {"z": 1, "a": 4}
 
 
-def test_nothing_may_be_null_or_left_out() -> None:
-    with_null = plan({"kind": "options", "options": ["a"], "everything": "b", "nothing": None})
-    without = plan({"kind": "options", "options": ["a"], "everything": "b"})
-    assert with_null.menu().has_nothing
-    assert not without.menu().has_nothing
-    assert Plan.parse(with_null.canonical).menu().has_nothing
-    assert not Plan.parse(without.canonical).menu().has_nothing
+def test_skip_may_be_null_or_left_out() -> None:
+    with_null = plan({"kind": "options", "options": ["a"], "safe": "b", "skip": None})
+    without = plan({"kind": "options", "options": ["a"], "safe": "b"})
+    assert with_null.menu().has_skip
+    assert not without.menu().has_skip
+    assert Plan.parse(with_null.canonical).menu().has_skip
+    assert not Plan.parse(without.canonical).menu().has_skip
     assert not with_null.same(without)
 
 
 def test_true_and_one_are_not_the_same_option() -> None:
-    one = plan({"kind": "options", "options": [1], "everything": "b"})
-    true = plan({"kind": "options", "options": [True], "everything": "b"})
+    one = plan({"kind": "options", "options": [1], "safe": "b"})
+    true = plan({"kind": "options", "options": [True], "safe": "b"})
     assert not one.same(true)
-    assert one.same(plan({"kind": "options", "options": [1.0], "everything": "b"}))
+    assert one.same(plan({"kind": "options", "options": [1.0], "safe": "b"}))
 
 
 def test_arguments_reach_the_selector() -> None:
@@ -180,12 +180,12 @@ def test_options_go_to_json_and_back(form: dict[str, Any], menu: Menu) -> None:
 
 
 def test_tuples_inside_of_lists_are_found() -> None:
-    menu = JsonMenu([[(1, 2), [3]], {"a": (1,)}], everything=(1, (2, 3)))
+    menu = JsonMenu([[(1, 2), [3]], {"a": (1,)}], safe=(1, (2, 3)))
     assert [arm_of(menu, option) for option in ([[1, 2], [3]], {"a": [1]}, [1, [2, 3]])] == [0, 1, 2]
-    assert arm_of(JsonMenu([5, True], everything="e"), 5.0) == 0
-    assert arm_of(JsonMenu([5, True], everything="e"), True) == 1
+    assert arm_of(JsonMenu([5, True], safe="e"), 5.0) == 0
+    assert arm_of(JsonMenu([5, True], safe="e"), True) == 1
     with pytest.raises(InvalidArgument):
-        arm_of(JsonMenu([5], everything="e"), True)
+        arm_of(JsonMenu([5], safe="e"), True)
 
 
 @pytest.mark.parametrize(
@@ -193,7 +193,7 @@ def test_tuples_inside_of_lists_are_found() -> None:
     [
         ({"kind": "subsets", "prices": {f"i{place}": 1 for place in range(10)}}, ["i0", "i9"], ["i9", "i0"]),
         (
-            {"kind": "recipe", "recipe": Menu([[(place,)] for place in range(1000)], everything="e").recipe()},
+            {"kind": "recipe", "recipe": Menu([[(place,)] for place in range(1000)], safe="e").recipe()},
             [[999]],
             [[1000]],
         ),
@@ -218,7 +218,7 @@ def test_an_option_is_looked_up_and_not_looked_for(
 
 
 def test_options_that_json_cannot_tell_apart_are_refused() -> None:
-    recipe = Menu([[1], (1,)], everything="e").recipe()
+    recipe = Menu([[1], (1,)], safe="e").recipe()
     assert "options must differ as JSON too" in refusal(
         json.dumps({"menu": {"kind": "recipe", "recipe": recipe}, "target": 0.5})
     )
@@ -230,7 +230,7 @@ def test_options_that_json_cannot_tell_apart_are_refused() -> None:
 @pytest.mark.parametrize(
     "form",
     [
-        {"kind": "options", "options": list(range(20_000)), "everything": "e"},
+        {"kind": "options", "options": list(range(20_000)), "safe": "e"},
         {"kind": "top_k", "ks": list(range(1, 21_000)), "classes": 50_000},
         {"kind": "thresholds", "low": 0, "high": 1, "step": 1e-9},
         {"kind": "thresholds", "low": -1e100, "high": 1e100, "step": 1e-99},
@@ -242,7 +242,7 @@ def test_options_that_json_cannot_tell_apart_are_refused() -> None:
         {"kind": "intervals", "horizon": 9007199254740992},
         {"kind": "subsets", "prices": {f"item {place}": 1 for place in range(5_000)}},
         {"kind": "subsets", "prices": {f"{place:0200}": 1 for place in range(14)}},
-        {"kind": "recipe", "recipe": {"kind": "intervals", "nothing": True, "everything_success": 1.0, "cells": 10**9}},
+        {"kind": "recipe", "recipe": {"kind": "intervals", "skip": True, "safe_success": 1.0, "cells": 10**9}},
     ],
 )
 def test_what_is_too_large_is_refused_before_it_is_built(form: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -313,18 +313,18 @@ def test_limits_are_those_of_the_server() -> None:
         ({"menu": {"kind": "grid", "axes": {"cls": [1]}}}, 'menu.axes must not have an axis named "cls"'),
         ({"menu": {"kind": "subsets", "prices": {}}}, "menu.prices must hold at least 1"),
         ({"menu": {"kind": "subsets", "prices": {"a": -1}}}, "menu.prices.a must be at least 0"),
-        ({"menu": {"kind": "subsets", "prices": {"a": 1}, "everything": "e"}}, "must be given together"),
-        ({"menu": {"kind": "options", "options": "ab", "everything": 1}}, "menu.options must be a list or an object"),
-        ({"menu": {"kind": "options", "options": ["a", "a"], "everything": 1}}, "options must differ"),
-        ({"menu": {"kind": "options", "options": ["a"], "everything": 1, "nothing": False}}, "nothing must be an option"),
-        ({"menu": {"kind": "options", "options": {"a": 2}, "everything": 1}}, "costs must lie between 0 and max_cost 1"),
-        ({"menu": {"kind": "options", "options": ["a\0"], "everything": 1}}, "menu.options[0] must hold no NUL"),
-        ({"menu": {"kind": "options", "options": [{"a\0": 1}], "everything": 1}}, "menu.options[0] must hold no NUL"),
-        ({"menu": {"kind": "options", "options": {"a\0": 0}, "everything": 1}}, "must hold no NUL"),
-        ({"menu": {"kind": "options", "options": [2**53 + 1], "everything": 1}}, "menu.options[0] must hold finite numbers"),
-        ({"menu": {"kind": "options", "options": ["a" * 1001], "everything": 1}}, "texts of at most 1,000 characters"),
-        ({"menu": {"kind": "options", "options": [["a" * 999] * 11], "everything": 1}}, "at most 10,000 characters as JSON"),
-        ({"menu": {"kind": "options", "options": [[[[[[[[[[1]]]]]]]]]], "everything": 1}}, "fewer lists and objects deep"),
+        ({"menu": {"kind": "subsets", "prices": {"a": 1}, "safe": "e"}}, "must be given together"),
+        ({"menu": {"kind": "options", "options": "ab", "safe": 1}}, "menu.options must be a list or an object"),
+        ({"menu": {"kind": "options", "options": ["a", "a"], "safe": 1}}, "options must differ"),
+        ({"menu": {"kind": "options", "options": ["a"], "safe": 1, "skip": False}}, "skip must be an option"),
+        ({"menu": {"kind": "options", "options": {"a": 2}, "safe": 1}}, "costs must lie between 0 and max_cost 1"),
+        ({"menu": {"kind": "options", "options": ["a\0"], "safe": 1}}, "menu.options[0] must hold no NUL"),
+        ({"menu": {"kind": "options", "options": [{"a\0": 1}], "safe": 1}}, "menu.options[0] must hold no NUL"),
+        ({"menu": {"kind": "options", "options": {"a\0": 0}, "safe": 1}}, "must hold no NUL"),
+        ({"menu": {"kind": "options", "options": [2**53 + 1], "safe": 1}}, "menu.options[0] must hold finite numbers"),
+        ({"menu": {"kind": "options", "options": ["a" * 1001], "safe": 1}}, "texts of at most 1,000 characters"),
+        ({"menu": {"kind": "options", "options": [["a" * 999] * 11], "safe": 1}}, "at most 10,000 characters as JSON"),
+        ({"menu": {"kind": "options", "options": [[[[[[[[[[1]]]]]]]]]], "safe": 1}}, "fewer lists and objects deep"),
     ],
 )  # fmt: skip
 def test_what_makes_no_sense_is_refused(change: dict[str, Any], said: str) -> None:
@@ -336,8 +336,8 @@ def test_what_makes_no_sense_is_refused(change: dict[str, Any], said: str) -> No
     [
         b"", b"null", b"[]", b"3", b'"plan"', b"{", b"{}}", b"\xff\xfe", b'{"menu": "\\ud800"}', b"[" * 100_000,
         b'{"menu":' * 50_000, b'{"target": NaN}', b'{"target": 1' + b"0" * 5_000 + b"}", b'{"target": Infinity}',
-        b'{"menu": {"kind": "options", "options": [1e999], "everything": 1}, "target": 0.5}',
-        b'{"menu": {"kind": "options", "options": [NaN], "everything": 1}, "target": 0.5}',
+        b'{"menu": {"kind": "options", "options": [1e999], "safe": 1}, "target": 0.5}',
+        b'{"menu": {"kind": "options", "options": [NaN], "safe": 1}, "target": 0.5}',
     ],
 )  # fmt: skip
 def test_what_is_no_json_is_refused(text: bytes) -> None:
@@ -436,8 +436,8 @@ def test_of_very_many_faults_no_list_is_made() -> None:
     "menu",
     [
         {"kind": "top_k", "ks": ["x"] * 500, "classes": 5},
-        {"kind": "options", "options": ["a\0"] * 500, "everything": 1},
-        {"kind": "options", "options": ["a"], "everything": 1, "costs": ["x"] * 500},
+        {"kind": "options", "options": ["a\0"] * 500, "safe": 1},
+        {"kind": "options", "options": ["a"], "safe": 1, "costs": ["x"] * 500},
         {"kind": "thresholds", "low": 0, "high": 1, "step": 0.1, "costs": ["x"] * 500},
         {"kind": "grid", "axes": {"a": ["a\0"] * 500}},
         {"kind": "grid", "axes": {"a": [1]}, "costs": ["x"] * 500},
@@ -452,7 +452,7 @@ def test_a_list_ends_at_its_first_fault(menu: dict[str, Any]) -> None:
 
 def listed_recipe(**more: Any) -> dict[str, Any]:
     usual = {
-        "kind": "grid", "nothing": False, "everything_success": 1.0, "options": ["e"], "costs": None, "max_cost": 1.0,
+        "kind": "grid", "skip": False, "safe_success": 1.0, "options": ["e"], "costs": None, "max_cost": 1.0,
         "contains": None,
     }  # fmt: skip
     return usual | more
@@ -509,7 +509,7 @@ def test_an_axis_of_a_recipe_lists_no_value_twice() -> None:
     [
         ({"kind": "top_k", "ks": [1] * (MOST_LISTED + 1), "classes": 5}, "menu.ks must hold at most 100,000"),
         (
-            {"kind": "options", "options": {str(place): 0 for place in range(MOST_LISTED + 1)}, "everything": "e"},
+            {"kind": "options", "options": {str(place): 0 for place in range(MOST_LISTED + 1)}, "safe": "e"},
             "menu.options must be a list or hold at most 100,000",
         ),
     ],

@@ -10,7 +10,7 @@ import pytest
 
 from suffice import Menu, Selector, ThresholdSelector, Trace, paper, replicate, simulate, summarize
 from suffice.kernels.compiler import available, signatures
-from suffice.rivals import AlwaysEverything, Projected
+from suffice.rivals import AlwaysSafe, Projected
 from suffice.streams import LabelRanks, Phases, Stream, Table, Trap
 
 module = importlib.import_module("suffice.simulate")  # the name `suffice.simulate` is the function
@@ -106,7 +106,7 @@ def test_compiled_runs_take_the_steps_of_ask_and_tell(
 def test_a_summary_says_what_the_trace_says(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "BLOCK", 300)
     stream = STREAMS["phases"]
-    for method in (Selector(stream.menu, 0.9), AlwaysEverything(stream.menu, 0.9)):
+    for method in (Selector(stream.menu, 0.9), AlwaysSafe(stream.menu, 0.9)):
         trace = simulate(method, stream, 1000, seed=1)
         summary = summarize(method, stream, 1000, seed=1)
         assert summary.rate == pytest.approx(trace.rate)
@@ -155,7 +155,7 @@ class Kinds:
     """Three kinds of steps, with costs that are told and successes in parts."""
 
     def __init__(self) -> None:
-        self.menu = Menu(["a", "b"], everything="all", nothing="none")
+        self.menu = Menu(["a", "b"], safe="all", skip="none")
         self.successes = np.array([[0.0, 0.3, 1.0, 1.0], [0.0, 0.123456789012, 0.7, 1.0], [0.0, 1.0, 0.0, 1.0]])
         self.costs = np.array([[0.0, 0.1, 0.4, 1.0], [0.0, 0.2, 0.3, 1.0], [0.0, 0.05, 0.6, 1.0]])
 
@@ -191,8 +191,8 @@ class Thirds:
         "paper",
         "projected",
         "projected on ranks",
-        "everything",
-        "everything on ranks",
+        "safe",
+        "safe on ranks",
         "threshold",
         "threshold, cheap",
     ],
@@ -204,8 +204,8 @@ def test_every_compiled_run_takes_the_steps_of_ask_and_tell(kind: str, monkeypat
         "selector": (kinds, Selector(kinds.menu, 0.8)),
         "paper": (kinds, paper(kinds.menu, 0.8, 1000)),
         "projected": (kinds, Projected(kinds.menu, 0.8, 1000)),
-        "everything": (kinds, AlwaysEverything(kinds.menu, 0.8)),
-        "everything on ranks": (ranks, AlwaysEverything(ranks.menu, 0.8)),
+        "safe": (kinds, AlwaysSafe(kinds.menu, 0.8)),
+        "safe on ranks": (ranks, AlwaysSafe(ranks.menu, 0.8)),
         "projected on ranks": (ranks, Projected(ranks.menu, 0.8, 1000, step=0.2)),
         "threshold": (Thirds(), ThresholdSelector(0.7, 1, 4)),
         "threshold, cheap": (Thirds(), ThresholdSelector(0.7, 1, 4, step=0.1, start=2, low_fails=False)),
@@ -218,7 +218,7 @@ def test_every_compiled_run_takes_the_steps_of_ask_and_tell(kind: str, monkeypat
     for name in ("arms", "successes", "costs", "prices"):
         assert getattr(compiled, name) == pytest.approx(getattr(asked, name), abs=1e-9), name
     assert (compiled.arms == asked.arms).all()
-    assert 0.0 < compiled.rate < 1.0 or kind.startswith("everything")
+    assert 0.0 < compiled.rate < 1.0 or kind.startswith("safe")
     for name in ("told", "successes", "debt", "pending"):
         assert getattr(compiled.method, name) == pytest.approx(getattr(asked.method, name)), name
     assert compiled.method.cost == pytest.approx(asked.method.cost)

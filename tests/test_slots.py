@@ -31,7 +31,7 @@ from suffice.selector.plain import Plain
 
 pytestmark = pytest.mark.skipif(not available(), reason="needs the extra fast")
 
-MENU = Menu({i: i / 100 for i in range(80)}, everything="all", nothing="none")
+MENU = Menu({i: i / 100 for i in range(80)}, safe="all", skip="none")
 
 
 def engine_of(selector: Selector) -> Compiled:
@@ -150,7 +150,7 @@ def test_what_the_quick_way_does_not_take_comes_to_the_careful_way() -> None:
     assert (selector.told, selector.pending) == (0, 1)
     selector.tell(decision._replace(arm=3), True)  # what was asked is what counts, not what the record says
     assert selector.arms()[-1].plays == 1
-    told = Selector(Menu(range(80), everything="all"), 0.8)
+    told = Selector(Menu(range(80), safe="all"), 0.8)
     told.tell(told.ask(), True)
     with pytest.raises(suffice.InvalidArgument, match="cost must be told"):
         told.tell(told.ask(), True)
@@ -268,7 +268,7 @@ def test_a_look_at_the_arms_is_of_one_instant() -> None:
 FIRST_USE = """
 import threading
 import suffice
-menu = suffice.Menu({i: i / 100 for i in range(80)}, everything="all", nothing="none")
+menu = suffice.Menu({i: i / 100 for i in range(80)}, safe="all", skip="none")
 start, done = threading.Barrier(4), []
 def use():
     start.wait()
@@ -303,7 +303,7 @@ def test_the_cost_comes_along(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_amended_costs_never_sum_below_zero() -> None:
-    menu = Menu({i: i / 1000 for i in range(80)}, everything="all", nothing="none", max_cost=0.15)
+    menu = Menu({i: i / 1000 for i in range(80)}, safe="all", skip="none", max_cost=0.15)
     selector = Selector(menu, 0.8)
     decisions = selector.ask_many(7)
     for decision in decisions:

@@ -47,7 +47,7 @@ from suffice.streams.shapes import Frozen
 class Bare:
     """A user's stream with nothing but what the protocol asks, and no sense of time."""
 
-    menu = Menu({"half": 0.5}, everything="all", nothing="none")
+    menu = Menu({"half": 0.5}, safe="all", skip="none")
 
     def draw(self, rng: np.random.Generator, count: int) -> list[float]:
         return list(rng.random(count))
@@ -58,12 +58,12 @@ class Bare:
 
 BARE: Any = Bare()
 LOG = Log.of({"success:a": [1, 0, 0.5], "cost:a": [0.1, 0.2, 0.6], "success:b": [1, 1, 1], "cost:b": [1, 1, 1]})
-SKIP = Log.of({"success:a": [0, 1], "success:b": [1, 1]}, nothing="skip", costs={"a": 0.05, "b": 1})
+SKIP = Log.of({"success:a": [0, 1], "success:b": [1, 1]}, skip="skip", costs={"a": 0.05, "b": 1})
 STREAMS: dict[str, Stream] = {
     **{name: maker(kind)() for name, kind in found().items()},
     "easy ranks": LabelRanks.cifar100(most=5),
-    "ranks without nothing": LabelRanks(Menu.top_k([1, 2], classes=4, nothing=False), [5, 3, 1, 1]),
-    "intervals without nothing": Points(Menu.intervals(step=0.25, nothing=False)),
+    "ranks without nothing": LabelRanks(Menu.top_k([1, 2], classes=4, skip=False), [5, 3, 1, 1]),
+    "intervals without nothing": Points(Menu.intervals(step=0.25, skip=False)),
     "atoms": Points(Menu.intervals(step=0.25), Frozen(scipy.stats.rv_discrete(values=([0, 1], [0.3, 0.7])))),
     "arcsine": Points(Menu.intervals(step=0.1), scipy.stats.arcsine()),
     "crooked beta": Points(distribution=Beta(0.5, 1.5)),
@@ -71,7 +71,7 @@ STREAMS: dict[str, Stream] = {
     "dear needs": Needs(1, 20, step=1, cost=lambda threshold: 3 * threshold**2),
     **{f"apis {task}": Apis(task) for task in TASKS},
     "apis in dollars": Apis("digit", person=1, unit="usd"),
-    "shuffled log": Log.named(order="shuffled", nothing="skip"),
+    "shuffled log": Log.named(order="shuffled", skip="skip"),
     "log without nothing": LOG,
     "phases of tables": Phases((Apis("YELP"), 30), (Apis("DIGIT"), 30)),
     "phases of kinds": Phases((Trap(first=5, last=10), 20), (SKIP, 20), (BARE, 20)),
@@ -81,7 +81,7 @@ STREAMS: dict[str, Stream] = {
     "drift of kinds": Drift(Trap(), BARE, 50),
     "shift that ends": Phases.named(easy=40, hard=20, again=60),
     "told ranks": Told.named(of="ranks"),
-    "told ranks without nothing": Told(LabelRanks(Menu.top_k([1, 2], classes=4, nothing=False), [5, 3, 1, 1])),
+    "told ranks without nothing": Told(LabelRanks(Menu.top_k([1, 2], classes=4, skip=False), [5, 3, 1, 1])),
     "told apis, tied": Told(Apis("DIGIT"), spread=1, tie=0.7),
     "told needs, tied the other way": Told(Needs(), tie=-1),
     "told atoms": Told(Points(Menu.intervals(step=0.25), scipy.stats.bernoulli(0.3)), tie=0.5),
@@ -113,7 +113,7 @@ class TestEveryStream:
                 assert 0 <= cost <= menu.max_cost
                 known = menu.known_cost(arm)
                 assert known is None or cost == pytest.approx(known, rel=1e-12)
-            if menu.has_nothing:
+            if menu.has_skip:
                 assert stream.judge(latent, 0, 0.5) == (0.0, 0.0)
             assert stream.judge(latent, menu.arms - 1, 0.5) == (1.0, menu.max_cost)
 
@@ -208,7 +208,7 @@ from suffice.streams import Trap
 
 class Coins:
     name = "coins"
-    menu = suffice.Menu({"half": 0.5}, everything="all")
+    menu = suffice.Menu({"half": 0.5}, safe="all")
     @classmethod
     def named(cls, chance: float = 0.5):
         return cls()
@@ -414,7 +414,7 @@ def test_ranks_from_probabilities(tmp_path: Path) -> None:
     np.savez(tmp_path / "a.npz", probs=probs, labels=labels)
     stream = LabelRanks.load(tmp_path / "a.npz")
     assert stream.menu.options == (5, 10)  # those of the paper's that there are labels for
-    assert stream.menu.everything == 12
+    assert stream.menu.safe == 12
     refused(lambda: LabelRanks.load(tmp_path / "a.npz", classes=13), "classes must be the 12 columns of probs, got 13")
 
 
@@ -614,7 +614,7 @@ def test_streams_that_do_not_go_together() -> None:
     refused(lambda: Drift(ranks, ranks, 0), "length must be at least 1")
     dear = Apis("YELP", unit="usd")
     refused(lambda: Drift(Apis("YELP"), dear, 5), "first and second must share one menu")
-    without = LabelRanks(Menu.top_k([1, 2, 3, 4, 5], classes=100, nothing=False))
+    without = LabelRanks(Menu.top_k([1, 2, 3, 4, 5], classes=100, skip=False))
     refused(lambda: Mix((ranks, 1), (without, 1)), "parts must share one menu")
 
 

@@ -27,17 +27,17 @@ def never(a: int, b: int) -> bool:
 
 
 PRICES = {"a": 1.0, "b": 2.0, "c": 3.5, "d": 1.5}
-PERSON: dict[str, Any] = {"everything": "a person", "everything_cost": 20.0}
+PERSON: dict[str, Any] = {"safe": "a person", "safe_cost": 20.0}
 
 
 def menus(**settings: Any) -> dict[str, Menu]:
     """A menu of every kind that has an order."""
-    end = {"everything_success": settings["everything_success"]} if "everything_success" in settings else {}
-    skip: dict[str, Any] = {} if settings.get("nothing") is False else {"nothing": "skip"}
+    end = {"safe_success": settings["safe_success"]} if "safe_success" in settings else {}
+    skip: dict[str, Any] = {} if settings.get("skip") is False else {"skip": "skip"}
     return {
         "top_k": Menu.top_k([1, 3, 4, 10], classes=12, **settings),
         "thresholds": Menu.thresholds(-1, 1, step=0.25, **settings),
-        "chain": Menu(["s", "m", "l"], everything="all", contains="chain", **skip, **end),
+        "chain": Menu(["s", "m", "l"], safe="all", contains="chain", **skip, **end),
         "grid": Menu.grid(near=[1, 2, 5], rated=[4.5, 4, 0], open=["now", "soon"], **settings),
         "line": Menu.grid(near=[3, 1, 2, 5], **settings),
         "intervals": Menu.intervals(step=0.2, **settings),
@@ -46,22 +46,22 @@ def menus(**settings: Any) -> dict[str, Menu]:
         "subsets": Menu.subsets(PRICES, **PERSON, **settings),
         "all items": Menu.subsets(PRICES, **settings),
         "at most two": Menu.subsets(PRICES, at_most=2, **PERSON, **settings),
-        "cheap ones": Menu.subsets(PRICES, everything="a person", everything_cost=4.0, **settings),
-        "own": Menu([12, 2, 3, 4, 6, 5], everything="all", contains=divides, **skip, **end),
+        "cheap ones": Menu.subsets(PRICES, safe="a person", safe_cost=4.0, **settings),
+        "own": Menu([12, 2, 3, 4, 6, 5], safe="all", contains=divides, **skip, **end),
     }
 
 
 ENDS: dict[str, dict[str, Any]] = {
     "two ends": {},
-    "no nothing": {"nothing": False},
-    "imperfect": {"everything_success": Fraction(97, 100)},
+    "no skip": {"skip": False},
+    "imperfect": {"safe_success": Fraction(97, 100)},
 }
 EVERY = {f"{kind}, {end}": menu for end, given in ENDS.items() for kind, menu in menus(**given).items()}
 WITHOUT = {
-    "no order": Menu({"a": 0.1, "b": 0.2}, everything="all"),
+    "no order": Menu({"a": 0.1, "b": 0.2}, safe="all"),
     "one option": Menu.top_k([5], classes=10),
     "one interval": Menu.intervals(step=1),
-    "nobody inside": Menu([2, 3, 5], everything="all", contains=never),
+    "nobody inside": Menu([2, 3, 5], safe="all", contains=never),
 }
 
 
@@ -71,7 +71,7 @@ def pairs_on_a_grid(grid: int) -> list[tuple[int, int]]:
 
 def around(menu: Menu, order: Order) -> dict[int, list[int]]:
     """Per interior arm those that contain it, its own number included, as the kernels understand an order."""
-    first, last = int(menu.has_nothing), menu.arms - 1
+    first, last = int(menu.has_skip), menu.arms - 1
     if order.shape == CHAIN:
         return {arm: list(range(arm, last)) for arm in range(first, last)}
     if order.shape == INTERVALS:
@@ -117,10 +117,10 @@ def test_no_order(menu: Menu) -> None:
 def test_orders_that_would_take_too_long() -> None:
     """Each limit at its edge: asked, compared, listed."""
     options = list(range(1, MOST_ASKED + 1))
-    asked = order_of(Menu(options, everything="all", contains=divides))
+    asked = order_of(Menu(options, safe="all", contains=divides))
     assert asked is not None
     assert asked.pairs == sum(MOST_ASKED // a for a in options)
-    assert order_of(Menu([*options, 1000], everything="all", contains=divides)) is None
+    assert order_of(Menu([*options, 1000], safe="all", contains=divides)) is None
     assert order_of(Menu.grid(a=range(64), b=range(64))) is None  # 4,095 options, four million pairs
     few = order_of(Menu.subsets({str(i): 1 for i in range(90)}, at_most=2, **PERSON))
     assert few is not None
@@ -147,7 +147,7 @@ def test_more_items_than_a_number_has_bits(items: int) -> None:
 def test_any_order_of_ones_own(sets: list[set[int]]) -> None:
     """Any family of sets, in any order of the options."""
     options = [tuple(sorted(one)) for one in sets]
-    menu = Menu(options, everything="all", contains=lambda a, b: set(a) >= set(b))
+    menu = Menu(options, safe="all", contains=lambda a, b: set(a) >= set(b))
     order = order_of(menu)
     listed = {arm: [other for other in range(len(options)) if menu.nested(arm, other)] for arm in range(len(options))}
     if order is None:
@@ -182,7 +182,7 @@ def test_the_cells_of_intervals(grid: int, end: dict[str, Any]) -> None:
     menu = Menu.intervals(step=Fraction(1, grid), **end)
     cells = cells_of(menu)
     assert cells is not None
-    fails = int("everything_success" in end)
+    fails = int("safe_success" in end)
     assert cells.count == 2 * grid + 1 + fails
     for _ in range(5):
         masses = random_masses(rng, cells.count)
@@ -194,7 +194,7 @@ def test_the_cells_of_intervals(grid: int, end: dict[str, Any]) -> None:
             held = sum(mass for atom, mass in zip(atoms, masses, strict=False) if low <= atom <= high)
             assert success[arm] == pytest.approx(held, abs=1e-12)
         assert success[-1] == pytest.approx(1.0 - masses[-1] * fails)
-        assert not menu.has_nothing or success[0] == 0.0
+        assert not menu.has_skip or success[0] == 0.0
 
 
 @pytest.mark.parametrize("kind", ["top_k", "thresholds", "chain"])
@@ -210,8 +210,8 @@ def test_the_cells_of_a_chain(kind: str, end: dict[str, Any]) -> None:
     success = implied(menu, cells, masses)
     for place in range(inner):
         held = sum(mass for least, mass in enumerate(masses) if least <= place)
-        assert success[place + menu.has_nothing] == pytest.approx(held)
-    assert not menu.has_nothing or success[0] == 0.0
+        assert success[place + menu.has_skip] == pytest.approx(held)
+    assert not menu.has_skip or success[0] == 0.0
 
 
 @pytest.mark.parametrize("kind", ["subsets", "all items", "at most two", "cheap ones"])
@@ -283,7 +283,7 @@ def test_a_menu_read_back_has_the_same_order() -> None:
 
 def test_listed_by_hand_a_menu_is_ordered_all_the_same() -> None:
     """An order that is known by name, on options that someone wrote down himself: some of the intervals, some subsets."""
-    some = Menu({("a",): 1.0, ("a", "b"): 2.0, ("c", "b", "a"): 3.0}, everything="all", max_cost=5, contains=superset)
+    some = Menu({("a",): 1.0, ("a", "b"): 2.0, ("c", "b", "a"): 3.0}, safe="all", max_cost=5, contains=superset)
     order = order_of(some)
     assert order is not None
     assert around(some, order) == {0: [0, 1, 2], 1: [1, 2], 2: [2]}

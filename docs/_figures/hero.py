@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 import suffice
 from suffice.lab.experiment import Canvas
-from suffice.rivals import AlwaysEverything
+from suffice.rivals import AlwaysSafe
 from suffice.streams import LabelRanks, Phases
 
 Floats = NDArray[np.float64]
@@ -37,13 +37,13 @@ def hero(seed: int = 1) -> Hero:
     usual, hard = LabelRanks.cifar100(), LabelRanks.cifar100(least=HARD)
     stream = Phases((usual, PHASE), (hard, PHASE), (usual, PHASE))
     ours = suffice.simulate(suffice.Selector(usual.menu, TARGET), stream, 3 * PHASE, seed)
-    always = suffice.simulate(AlwaysEverything(usual.menu, TARGET), stream, 3 * PHASE, seed)
+    always = suffice.simulate(AlwaysSafe(usual.menu, TARGET), stream, 3 * PHASE, seed)
     # The fixed one needs no method: the same images, judged at one arm.
     draws = stream.draw(np.random.default_rng(seed), 3 * PHASE)
     arm = int(np.flatnonzero(usual.shown == TUNED)[0])
     judged = [stream.judge(one, arm, 0.0) for one in draws]
-    successes = {"suffice": ours.successes, "everything": always.successes, "tuned": np.array([s for s, _ in judged])}
-    costs = {"suffice": ours.costs, "everything": always.costs, "tuned": np.array([c for _, c in judged])}
+    successes = {"suffice": ours.successes, "safe": always.successes, "tuned": np.array([s for s, _ in judged])}
+    costs = {"suffice": ours.costs, "safe": always.costs, "tuned": np.array([c for _, c in judged])}
     debts = {name: TARGET * np.arange(1, 3 * PHASE + 1) - np.cumsum(found) for name, found in successes.items()}
     least = [suffice.optimum(*one.truth(), TARGET).cost for one in (usual, hard, usual)]
     return Hero(
@@ -60,8 +60,8 @@ def draw(canvas: Canvas, run: Hero) -> None:
     """Success and cost side by side, as means of the last outcomes."""
     panels = canvas.panels("hero", 2, width=4.1, height=2.9)
     for panel, columns, what in zip(panels, (run.successes, run.costs), ("rate", "cost"), strict=True):
-        panel.axvspan(PHASE, 2 * PHASE, color=canvas.colour("everything"), alpha=0.16, linewidth=0)
-        for name, colour in (("everything", "a = 1"), ("tuned", "projected"), ("suffice", "suffice")):
+        panel.axvspan(PHASE, 2 * PHASE, color=canvas.colour("safe"), alpha=0.16, linewidth=0)
+        for name, colour in (("safe", "a = 1"), ("tuned", "projected"), ("suffice", "suffice")):
             wide = 2.2 if name == "suffice" else 1.4
             panel.plot(*_recent(columns[name]), color=canvas.colour(colour), linewidth=wide)
         panel.set(xlim=(0, 3 * PHASE), ylim=(0, 1.08), xlabel="decisions")
@@ -83,14 +83,14 @@ def _label(canvas: Canvas, panel: Any, run: Hero, what: str) -> None:
     ink = panel.title.get_color()
     said = {"fontsize": 8.5, "ha": "left", "va": "center"}
     if what == "rate":
-        panel.text(500, 1.04, "always everything: 100%", color=canvas.colour("a = 1"), **said)
+        panel.text(500, 1.04, "always the safe option: 100%", color=canvas.colour("a = 1"), **said)
         ours = f"suffice: {run.rate['suffice']:.1%} (target {TARGET:.0%})"
         panel.text(500, 0.79, ours, color=canvas.colour("suffice"), weight="bold", **said)
         tuned = f"a threshold tuned\nbeforehand: {run.rate['tuned']:.1%}"
         panel.text(11_200, 0.52, tuned, color=canvas.colour("projected"), **said)
         panel.text(1.5 * PHASE, 0.06, "the world is harder", color=ink, **{**said, "ha": "center"})
     else:
-        panel.text(500, 1.04, f"always everything: {run.cost['everything']:.2f}", color=canvas.colour("a = 1"), **said)
+        panel.text(500, 1.04, f"always the safe option: {run.cost['safe']:.2f}", color=canvas.colour("a = 1"), **said)
         panel.text(
             500, 0.2, f"suffice: {run.cost['suffice']:.2f}", color=canvas.colour("suffice"), weight="bold", **said
         )

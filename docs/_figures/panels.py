@@ -20,17 +20,17 @@ def walk(canvas: Canvas, run: runs.Walk) -> None:
     steps = np.arange(1, size + 1)
     panel.axhspan(run.slack, run.slack + 4, color=canvas.colour("best fixed"), alpha=0.2, linewidth=0)
     panel.axhspan(-4, 0, color=canvas.colour("paper"), alpha=0.2, linewidth=0)
-    panel.axvspan(*run.hard, color=canvas.colour("everything"), alpha=0.16, linewidth=0)
+    panel.axvspan(*run.hard, color=canvas.colour("safe"), alpha=0.16, linewidth=0)
     panel.plot(steps, run.banked, color=canvas.colour("suffice"), linewidth=1.4)
     for played, colour, label in (
-        (run.everything, "paper", "everything played"),
-        (run.nothing, "best fixed", "nothing played"),
+        (run.safe, "paper", "safe option played"),
+        (run.skip, "best fixed", "skipped"),
     ):
         dots = {"linestyle": "none", "marker": "o", "markersize": 3.5, "label": label}
         panel.plot(steps[played], run.banked[played], color=canvas.colour(colour), **dots)
     said = {"va": "center", "color": ink, "fontsize": 8}
-    panel.text(12, run.slack + 2, "the slack is banked: play nothing", **said)
-    panel.text(12, -2, "nothing is banked: play everything", **said)
+    panel.text(12, run.slack + 2, "the slack is banked: skip", **said)
+    panel.text(12, -2, "nothing is banked: play the safe option", **said)
     panel.text(160, 6, "between: anything, at a price", **said)
     panel.text(sum(run.hard) / 2, run.slack + 2, "hard images", ha="center", **said)
     panel.set(xlabel="outcomes", ylabel="successes banked", ylim=(-4, run.slack + 4), xlim=(0, size))
@@ -53,7 +53,7 @@ def shift(canvas: Canvas, run: runs.Shift) -> None:
     close.text(end, 2.5, "never above 0.9", ha="right", va="bottom", **said)
     close.text(500, -72, "never below −√t − 0.1", ha="left", va="top", **said)
     for panel, title in ((whole, "three methods"), (close, "suffice, close by")):
-        panel.axvspan(*run.ends[:2], color=canvas.colour("everything"), alpha=0.16, linewidth=0)
+        panel.axvspan(*run.ends[:2], color=canvas.colour("safe"), alpha=0.16, linewidth=0)
         panel.set_title(title, fontsize=9)
         panel.set_xlim(0, end)
         panel.set_xticks(range(0, end + 1, 2000), [f"{tick:,}" for tick in range(0, end + 1, 2000)])
@@ -79,8 +79,8 @@ def price(canvas: Canvas, run: runs.Price) -> None:
         panel.set_title(f"{kind}: cost {run.cost[kind]:.4f}, largest debt {debt:.1f}", fontsize=9)
     ink = panels[0].title.get_color()
     panels[0].set_ylabel("price of a success")
-    panels[1].text(steps[-1], run.cap - 0.15, "everything", ha="right", va="top", fontsize=8, color=ink)
-    panels[1].text(steps[-1], 0.1, "nothing", ha="right", va="bottom", fontsize=8, color=ink)
+    panels[1].text(steps[-1], run.cap - 0.15, "safe", ha="right", va="top", fontsize=8, color=ink)
+    panels[1].text(steps[-1], 0.1, "skip", ha="right", va="bottom", fontsize=8, color=ink)
     panels[1].text(steps[-1], run.shadow + 0.7, "the right price", ha="right", va="bottom", fontsize=8, color=ink)
 
 
@@ -96,7 +96,7 @@ def hull(canvas: Canvas, run: runs.Hull) -> None:
         linestyle="none",
         marker="o",
         markersize=4,
-        color=canvas.colour("everything"),
+        color=canvas.colour("safe"),
     )
     panel.plot(
         run.success[corners], run.cost[corners], marker="o", markersize=5, color=canvas.colour("suffice"), linewidth=1.6
@@ -120,14 +120,14 @@ def hull(canvas: Canvas, run: runs.Hull) -> None:
 
 
 def envelope(canvas: Canvas, run: runs.Envelope) -> None:
-    """A line per option: what it gains over everything, as far as is known. At each price the highest one is played."""
+    """A line per option: what it gains over the safe option, as far as is known. At each price the highest one is played."""
     panel = canvas.panels("how_envelope", 1, **WIDE)
     ink, prices = panel.title.get_color(), np.linspace(0, 8, 1601)
     lines = prices * run.success[:, None] - run.cost[:, None]
     lines -= lines[-1]
     best, highest = lines.argmax(axis=0), lines.max(axis=0)
     for line in lines:
-        panel.plot(prices, line, color=canvas.colour("everything"), linewidth=0.7, alpha=0.8)
+        panel.plot(prices, line, color=canvas.colour("safe"), linewidth=0.7, alpha=0.8)
     panel.plot(prices, highest, color=canvas.colour("suffice"), linewidth=2.6)
     starts = [0, *(np.flatnonzero(np.diff(best)) + 1).tolist(), prices.size]
     for begin, end in itertools.pairwise(starts):
@@ -139,8 +139,8 @@ def envelope(canvas: Canvas, run: runs.Envelope) -> None:
                 run.names[best[middle]].replace(" + ", "\n+ "), (prices[middle], highest[middle]), xytext=(0, 7),
                 textcoords="offset points", ha="center", va="bottom", fontsize=7, color=ink,
             )  # fmt: skip
-    panel.text(7.95, 0.02, "everything", ha="right", va="bottom", fontsize=7, color=ink)
-    panel.set(xlabel="price of a success", ylabel="gain over everything", xlim=(0, 8), ylim=(-0.12, 1.1))
+    panel.text(7.95, 0.02, "safe", ha="right", va="bottom", fontsize=7, color=ink)
+    panel.set(xlabel="price of a success", ylabel="gain over the safe option", xlim=(0, 8), ylim=(-0.12, 1.1))
 
 
 def late(canvas: Canvas, run: runs.Late) -> None:
@@ -176,7 +176,7 @@ def cost(canvas: Canvas, run: runs.Cost) -> None:
     for name, course in run.courses.items():
         label = f"{name} (largest debt {run.largest_debt[name]:,.1f})"
         panel.stairs(course, run.edges, baseline=None, color=canvas.colour(name), linewidth=1.8, label=label)
-    panel.axhline(1.0, color=canvas.colour("everything"), linewidth=1.2, label="always everything")
+    panel.axhline(1.0, color=canvas.colour("safe"), linewidth=1.2, label="always the safe option")
     panel.axhline(
         run.optimum,
         color=canvas.colour("best fixed"),

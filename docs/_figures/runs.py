@@ -47,8 +47,8 @@ def hull() -> Hull:
 def short(option: Any) -> str:
     """An option of the API menu in a few letters: who is called."""
     if option == ():
-        return "nothing"
-    return "everything" if isinstance(option, str) else " + ".join(name.split()[0] for name in option)
+        return "skip"
+    return "safe" if isinstance(option, str) else " + ".join(name.split()[0] for name in option)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,8 +114,8 @@ class Walk:
     slack: float
     hard: tuple[int, int]
     banked: Floats
-    everything: NDArray[np.bool_]
-    nothing: NDArray[np.bool_]
+    safe: NDArray[np.bool_]
+    skip: NDArray[np.bool_]
     cost: float
     rate: float
 
@@ -238,7 +238,7 @@ def facts() -> list[str]:
     """What docs/pictures.md says in words of these runs; a test looks for each in the page."""
     bank, through, late_by, way = walk(), shift(), late(), price()
     least, down = hull(), cost()
-    first = int(np.flatnonzero(bank.everything[bank.hard[0] :])[0])
+    first = int(np.flatnonzero(bank.safe[bank.hard[0] :])[0])
     owed = {name: f"{debts.max():.0f}" for name, debts in through.debts.items()}
     mix = [f"{weight:.0%}" for weight in least.optimum.weights if weight > 0]
     above = {name: course / down.optimum - 1.0 for name, course in down.courses.items()}

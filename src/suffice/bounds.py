@@ -87,9 +87,9 @@ class LineBounds:
         self.lower: Floats = np.zeros(menu.arms)
         if menu.costs is not None:
             self.lower[menu.interior] = menu.costs
-        if menu.has_nothing:
+        if menu.has_skip:
             self.upper[0] = 0.0
-        self.upper[-1] = float(menu.everything_success)
+        self.upper[-1] = float(menu.safe_success)
         self.lower[-1] = menu.max_cost
         self._enter(1)
 

@@ -28,9 +28,9 @@ class Chooser(Protocol):
     ...
     ...     def choose(self, price, bounds, allowed):
     ...         return 2
-    >>> menu = suffice.Menu({"small": 0.1, "large": 0.4}, everything="a person", nothing="skip")
+    >>> menu = suffice.Menu({"small": 0.1, "large": 0.4}, safe="a person", skip="skip")
     >>> selector = suffice.Selector(menu, target=0.8, chooser=Second())
-    >>> selector.tell(selector.ask(), success=True)  # everything first: the safe start
+    >>> selector.tell(selector.ask(), success=True)  # the safe option first: the safe start
     >>> selector.ask().option
     'large'
     """

@@ -6,7 +6,7 @@ from functools import partial
 
 from suffice.optimum import optimum
 from suffice.promise.certificate import Certificate
-from suffice.rivals import AlwaysEverything, Projected
+from suffice.rivals import AlwaysSafe, Projected
 from suffice.selector.paper import paper
 from suffice.selector.selector import Selector
 from suffice.simulate import Method, simulate
@@ -50,7 +50,7 @@ def methods(target: float, horizon: int) -> dict[str, Method]:
         "suffice": Selector(menu, target),
         "the paper": paper(menu, target, horizon, step=SCALE / horizon**0.5),
         "projected price": Projected(menu, target, horizon, step=SCALE / horizon**0.5),
-        "always everything": AlwaysEverything(menu, target),
+        "always safe": AlwaysSafe(menu, target),
     }
 
 

@@ -1,6 +1,6 @@
-"""Menus: what may be chosen. Interior options between *nothing* (if there is one) and *everything*.
+"""Menus: what may be chosen. Interior options between the *skip* (if there is one) and the *safe option*.
 
-Arms are numbered nothing (if any), the options in order, everything. Constructors for common menus are class methods.
+Arms are numbered the skip (if any), the options in order, the safe option. Constructors for common menus are class methods.
 """
 
 import copy
@@ -49,17 +49,17 @@ class Menu:
 
     Args:
         options: the interior options, a sequence; or a mapping from each option to its known cost.
-        everything: the option that always succeeds; it costs `max_cost`.
-        nothing: the option that costs nothing and never succeeds. Left out: there is no way to skip, and when ahead
+        safe: the option that always succeeds; it costs `max_cost`.
+        skip: the option that costs nothing and never succeeds. Left out: there is no way to skip, and when ahead
             the cheapest option is played.
         costs: the known cost of each interior option, or None if costs are told with the outcomes.
-        max_cost: what everything costs; no option costs more.
-        everything_success: how often everything succeeds, for a best option that is good but not perfect.
+        max_cost: what the safe option costs; no option costs more.
+        safe_success: how often the safe option succeeds, for a best option that is good but not perfect.
         contains: the containment order where there is one: "chain" if each option succeeds whenever an earlier one
             does, or a function (a, b) that says whether a succeeds whenever b does. What is learned of one option
             then says something of others. It must be true: where it is not, choosing costs more.
 
-    >>> menu = Menu({"small": 0.1, "large": 0.4}, everything="ask a person", nothing="no answer")
+    >>> menu = Menu({"small": 0.1, "large": 0.4}, safe="ask a person", skip="no answer")
     >>> [menu.option(arm) for arm in range(menu.arms)]
     ['no answer', 'small', 'large', 'ask a person']
     """
@@ -70,24 +70,24 @@ class Menu:
         "arms",
         "contains",
         "costs",
-        "everything",
-        "everything_success",
-        "has_nothing",
+        "has_skip",
         "kind",
         "max_cost",
-        "nothing",
         "options",
+        "safe",
+        "safe_success",
+        "skip",
     )
 
     def __init__(
         self,
         options: Sequence[Any] | Mapping[Any, float],
         *,
-        everything: Any,
-        nothing: Any = LEFT_OUT,
+        safe: Any,
+        skip: Any = LEFT_OUT,
         costs: Sequence[float] | Floats | None = None,
         max_cost: float = 1.0,
-        everything_success: float | Fraction = 1.0,
+        safe_success: float | Fraction = 1.0,
         contains: Contains | None = None,
     ) -> None:
         if isinstance(options, Mapping):
@@ -98,19 +98,19 @@ class Menu:
         if isinstance(options, str | bytes) or not isinstance(options, Iterable):
             raise InvalidArgument(f"options must be a sequence or a mapping of option to cost, got {shown(options)}")
         self.options: tuple[Any, ...] = tuple(options)
-        if isinstance(nothing, bool):
-            raise InvalidArgument(f"nothing must be an option of yours such as 'skip', or be left out, got {nothing!r}")
-        self.everything = everything
-        self.nothing = nothing
-        self.has_nothing: bool = nothing is not LEFT_OUT
-        self.arms: int = len(self.options) + 1 + self.has_nothing
+        if isinstance(skip, bool):
+            raise InvalidArgument(f"skip must be an option of yours such as 'no answer', or be left out, got {skip!r}")
+        self.safe = safe
+        self.skip = skip
+        self.has_skip: bool = skip is not LEFT_OUT
+        self.arms: int = len(self.options) + 1 + self.has_skip
         self.max_cost: float = float(positive("max_cost", max_cost))
-        self.everything_success = best_rate("everything_success", everything_success)
+        self.safe_success = best_rate("safe_success", safe_success)
         self.costs: Floats | None = None if costs is None else self._known(costs)
         if contains is not None and contains != "chain" and not callable(contains):
             raise InvalidArgument(f'contains must be "chain", a function (a, b) -> bool or None, got {shown(contains)}')
         self.contains: Contains | None = contains
-        self._all = (*([nothing] if self.has_nothing else []), *self.options, everything)
+        self._all = (*([skip] if self.has_skip else []), *self.options, safe)
         self._arm_of: dict[Hashable, int] = {}
         for arm in range(self.arms):
             if self._arm_of.setdefault(key(self.option(arm)), arm) != arm:
@@ -127,7 +127,7 @@ class Menu:
         wrong = ~((known >= 0.0) & (known <= self.max_cost))
         if wrong.any():
             first = int(np.flatnonzero(wrong)[0])
-            hint = ": give max_cost=, what everything costs" if known[first] > self.max_cost else ""
+            hint = ": give max_cost=, what the safe option costs" if known[first] > self.max_cost else ""
             raise InvalidArgument(
                 f"costs must lie between 0 and max_cost {self.max_cost:g}, "
                 f"got {shown(float(known[first]))} for option {self.options[first]!r}{hint}"
@@ -138,19 +138,19 @@ class Menu:
     # --- arms and options
 
     def kind_of(self, arm: int) -> int:
-        """1 for everything, -1 for nothing, 0 for all between."""
+        """1 for the safe option, -1 for the skip, 0 for all between."""
         if arm == self.arms - 1:
             return 1
-        return -1 if arm == 0 and self.has_nothing else 0
+        return -1 if arm == 0 and self.has_skip else 0
 
     def is_boundary(self, arm: int) -> bool:
-        """Whether an arm is nothing or everything."""
+        """Whether an arm is the skip or the safe option."""
         return self.kind_of(arm) != 0
 
     @property
     def interior(self) -> slice:
         """The arms between the boundary arms."""
-        return slice(int(self.has_nothing), self.arms - 1)
+        return slice(int(self.has_skip), self.arms - 1)
 
     def option(self, arm: int) -> Any:
         """The option that an arm number stands for."""
@@ -173,9 +173,9 @@ class Menu:
 
     def nested(self, inner: int, outer: int) -> bool:
         """Whether arm `outer` is known to succeed whenever arm `inner` does."""
-        if inner == outer or outer == self.arms - 1 or (self.has_nothing and inner == 0):
+        if inner == outer or outer == self.arms - 1 or (self.has_skip and inner == 0):
             return True
-        if inner == self.arms - 1 or (self.has_nothing and outer == 0) or self.contains is None:
+        if inner == self.arms - 1 or (self.has_skip and outer == 0) or self.contains is None:
             return False
         if callable(self.contains):
             return bool(self.contains(self.option(outer), self.option(inner)))
@@ -187,9 +187,9 @@ class Menu:
             raise InvalidArgument(f"arm must be a number from 0 to {self.arms - 1}, got {shown(arm)}")
         if arm == self.arms - 1:
             return self.max_cost
-        if self.has_nothing and arm == 0:
+        if self.has_skip and arm == 0:
             return 0.0
-        return None if self.costs is None else float(self.costs[arm - self.has_nothing])
+        return None if self.costs is None else float(self.costs[arm - self.has_skip])
 
     def __repr__(self) -> str:
         return f"<Menu of {self.arms} arms ({self.kind}), {'costs told' if self.costs is None else 'costs known'}>"
@@ -201,7 +201,7 @@ class Menu:
 
     def recipe(self) -> dict[str, Any]:
         """What it takes to build this menu again, in JSON's terms. Options are written out, but for intervals."""
-        common = {"kind": self.kind, "nothing": self.has_nothing, "everything_success": float(self.everything_success)}
+        common = {"kind": self.kind, "skip": self.has_skip, "safe_success": float(self.safe_success)}
         if self.kind == "intervals":
             return {**common, "cells": round(1.0 / self.options[0][1]) if self.options else 1}
         return {
@@ -215,18 +215,18 @@ class Menu:
     @classmethod
     def from_recipe(cls, recipe: Mapping[str, Any]) -> Self:
         """The menu that a recipe describes."""
-        nothing, best = flag("nothing", recipe["nothing"]), recipe["everything_success"]
+        skip, best = flag("skip", recipe["skip"]), recipe["safe_success"]
         if recipe["kind"] == "intervals":
             cells = whole("cells", recipe["cells"])
-            return cls.intervals(step=Fraction(1, cells), nothing=nothing, everything_success=best)
+            return cls.intervals(step=Fraction(1, cells), skip=skip, safe_success=best)
         options = [shaped(option) for option in recipe["options"]]
         return cls(
-            options[int(nothing) : -1],
-            everything=options[-1],
-            nothing=options[0] if nothing else LEFT_OUT,
+            options[int(skip) : -1],
+            safe=options[-1],
+            skip=options[0] if skip else LEFT_OUT,
             costs=recipe["costs"],
             max_cost=recipe["max_cost"],
-            everything_success=best,
+            safe_success=best,
             contains=read_order(recipe["contains"]),
         )._of_kind(str(recipe["kind"]))
 
@@ -237,9 +237,7 @@ class Menu:
     # --- constructors
 
     @classmethod
-    def top_k(
-        cls, ks: Iterable[int], classes: int, *, nothing: bool = True, everything_success: float | Fraction = 1.0
-    ) -> Self:
+    def top_k(cls, ks: Iterable[int], classes: int, *, skip: bool = True, safe_success: float | Fraction = 1.0) -> Self:
         """Show the k best of so many classes. An option is k; it costs k/classes, known beforehand.
 
         0 and `classes` are the boundary options and may be listed or not.
@@ -255,10 +253,10 @@ class Menu:
             raise InvalidArgument(f"ks must be at most the {classes} classes, got {inner[-1]}")
         return cls(
             inner,
-            everything=classes,
-            nothing=0 if flag("nothing", nothing) else LEFT_OUT,
+            safe=classes,
+            skip=0 if flag("skip", skip) else LEFT_OUT,
             costs=[k / classes for k in inner],
-            everything_success=everything_success,
+            safe_success=safe_success,
             contains="chain",
         )._of_kind("top_k")
 
@@ -272,10 +270,10 @@ class Menu:
         *,
         costs: Sequence[float] | Callable[[float], float] | None = None,
         max_cost: float = 1.0,
-        nothing: bool = True,
-        everything_success: float | Fraction = 1.0,
+        skip: bool = True,
+        safe_success: float | Fraction = 1.0,
     ) -> Self:
-        """A threshold on a grid: `low` is nothing, `high` everything, and a higher one succeeds whenever a lower does.
+        """A threshold on a grid: `low` skips, `high` is safe, and a higher one succeeds whenever a lower does.
 
         Give the grid's step, or the horizon T and get the paper's T^-1/3 of the range. Costs are told, or known: a
         number per option, or a function of the threshold.
@@ -296,11 +294,11 @@ class Menu:
             costs = [costs(threshold) for threshold in inner]
         return cls(
             inner,
-            everything=float(top),
-            nothing=float(bottom) if flag("nothing", nothing) else LEFT_OUT,
+            safe=float(top),
+            skip=float(bottom) if flag("skip", skip) else LEFT_OUT,
             costs=costs,
             max_cost=max_cost,
-            everything_success=everything_success,
+            safe_success=safe_success,
             contains="chain",
         )._of_kind("thresholds")
 
@@ -310,16 +308,16 @@ class Menu:
         *,
         costs: Sequence[float] | Callable[[dict[str, Any]], float] | None = None,
         max_cost: float = 1.0,
-        nothing: bool = True,
-        everything_success: float | Fraction = 1.0,
+        skip: bool = True,
+        safe_success: float | Fraction = 1.0,
         **axes: Sequence[Any],
     ) -> Self:
         """Several thresholds at once, each axis listed from least to most permissive. An option is a dict.
 
-        Everything is the most permissive value on every axis; nothing is None.
+        The safe option is the most permissive value on every axis; the skip is None.
 
         >>> menu = Menu.grid(distance=[1, 5, 50], rating=[4.5, 0])
-        >>> menu.arms, menu.option(1), menu.everything
+        >>> menu.arms, menu.option(1), menu.safe
         (7, {'distance': 1, 'rating': 4.5}, {'distance': 50, 'rating': 0})
         """
         if not axes:
@@ -332,16 +330,16 @@ class Menu:
                 raise InvalidArgument(f"{name} must list at least one value and none twice, got {shown(listed)}")
         check_number(math.prod(len(values) for values in axes.values()))
         points = [dict(zip(axes, point, strict=True)) for point in itertools.product(*axes.values())]
-        everything = points.pop()
+        safe = points.pop()
         if callable(costs):
             costs = [costs(point) for point in points]
         return cls(
             points,
-            everything=everything,
-            nothing=None if flag("nothing", nothing) else LEFT_OUT,
+            safe=safe,
+            skip=None if flag("skip", skip) else LEFT_OUT,
             costs=costs,
             max_cost=max_cost,
-            everything_success=everything_success,
+            safe_success=safe_success,
             contains=ByPlace(axes),
         )._of_kind("grid")
 
@@ -351,8 +349,8 @@ class Menu:
         step: float | Fraction | None = None,
         horizon: int | None = None,
         *,
-        nothing: bool = True,
-        everything_success: float | Fraction = 1.0,
+        skip: bool = True,
+        safe_success: float | Fraction = 1.0,
     ) -> Self:
         """Closed intervals on [0, 1] between points of a grid. An option is (low, high); it costs its length, known.
 
@@ -368,10 +366,10 @@ class Menu:
         pairs = [(i, j) for i in range(cells) for j in range(i + 1, cells + 1) if j - i < cells]
         return cls(
             [(points[i], points[j]) for i, j in pairs],
-            everything=(0.0, 1.0),
-            nothing=None if flag("nothing", nothing) else LEFT_OUT,
+            safe=(0.0, 1.0),
+            skip=None if flag("skip", skip) else LEFT_OUT,
             costs=[(j - i) / cells for i, j in pairs],
-            everything_success=everything_success,
+            safe_success=safe_success,
             contains=covers,
         )._of_kind("intervals")
 
@@ -380,24 +378,24 @@ class Menu:
         cls,
         prices: Mapping[str, float | Fraction],
         *,
-        everything: Any = None,
-        everything_cost: float | None = None,
+        safe: Any = None,
+        safe_cost: float | None = None,
         at_most: int | None = None,
-        nothing: bool = True,
-        everything_success: float | Fraction = 1.0,
+        skip: bool = True,
+        safe_success: float | Fraction = 1.0,
     ) -> Self:
         """Which of some priced items to use: models, APIs, sensors. An option is a tuple of names; it costs their sum.
 
-        `everything` is what is sure to succeed, a person say, and `everything_cost` its price; both left out, it is all
-        items together. Subsets dearer than everything are left out. `at_most` limits how many items are used at once.
+        `safe` is what is sure to succeed, a person say, and `safe_cost` its price; both left out, it is all
+        items together. Subsets dearer than the safe option are left out. `at_most` limits how many items are used at once.
 
-        >>> Menu.subsets({"small": 1.0, "large": 4.0}, everything="a person", everything_cost=15.0).options
+        >>> Menu.subsets({"small": 1.0, "large": 4.0}, safe="a person", safe_cost=15.0).options
         (('small',), ('large',), ('small', 'large'))
         """
         if not isinstance(prices, Mapping) or not prices:
             raise InvalidArgument(f"prices must map at least one name to its price, got {shown(prices)}")
-        if (everything is None) != (everything_cost is None):
-            raise InvalidArgument("everything and everything_cost must be given together, or both left out")
+        if (safe is None) != (safe_cost is None):
+            raise InvalidArgument("safe and safe_cost must be given together, or both left out")
         names = tuple(prices)
         exact_prices = {name: exact(f"price of {name!r}", price) for name, price in prices.items()}
         for name, price in exact_prices.items():
@@ -407,22 +405,22 @@ class Menu:
         if sum(math.comb(len(names), size) for size in range(1, most + 1)) > MOST_SUBSETS:
             raise InvalidArgument(
                 f"prices must make at most {MOST_SUBSETS:,} subsets, got {len(names)} items: set at_most, "
-                "or list the subsets that matter with Menu({subset: cost, ...}, everything=...)"
+                "or list the subsets that matter with Menu({subset: cost, ...}, safe=...)"
             )
         subsets = [s for size in range(1, most + 1) for s in itertools.combinations(names, size)]
-        if everything is None:
-            everything, top = names, sum(exact_prices.values(), Fraction(0))
+        if safe is None:
+            safe, top = names, sum(exact_prices.values(), Fraction(0))
             subsets = [subset for subset in subsets if subset != names]
         else:
-            top = positive("everything_cost", everything_cost)
+            top = positive("safe_cost", safe_cost)
         costs = {subset: sum((exact_prices[name] for name in subset), Fraction(0)) for subset in subsets}
         kept = [subset for subset in subsets if costs[subset] <= top]
         return cls(
             kept,
-            everything=everything,
-            nothing=() if flag("nothing", nothing) else LEFT_OUT,
+            safe=safe,
+            skip=() if flag("skip", skip) else LEFT_OUT,
             costs=[float(costs[subset]) for subset in kept],
-            max_cost=float(positive("everything_cost", top)),
-            everything_success=everything_success,
+            max_cost=float(positive("safe_cost", top)),
+            safe_success=safe_success,
             contains=superset,
         )._of_kind("subsets")

@@ -19,12 +19,12 @@ class Decision(NamedTuple):
 
     @property
     def is_safe(self) -> bool:
-        """Whether it is the menu's everything, the option that is sure to succeed."""
+        """Whether it is the menu's safe option, which is sure to succeed."""
         return self.kind == 1
 
     @property
     def is_skip(self) -> bool:
-        """Whether it is the menu's nothing: skip this one."""
+        """Whether it is the menu's skip option."""
         return self.kind == -1
 
     def __repr__(self) -> str:

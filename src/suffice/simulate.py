@@ -67,7 +67,7 @@ class Stream(Protocol):
     >>> class Coins:
     ...     '''The more is spent, the more often it works.'''
     ...
-    ...     menu = suffice.Menu({"a": 0.2, "b": 0.6}, everything="all", nothing="none")
+    ...     menu = suffice.Menu({"a": 0.2, "b": 0.6}, safe="all", skip="none")
     ...
     ...     def draw(self, rng, count, start=0):
     ...         return rng.random(count)

@@ -52,7 +52,7 @@ def order_of(menu: Menu) -> Order | None:
     nested = _nested(menu)
     if nested is None:
         return None
-    first = int(menu.has_nothing)
+    first = int(menu.has_skip)
     counts = np.zeros(menu.arms + 1, dtype=np.int64)
     counts[first + 1 : menu.arms] = nested.sum(axis=1)
     _, outer = np.nonzero(nested)
@@ -63,7 +63,7 @@ def order_of(menu: Menu) -> Order | None:
 
 def cells_of(menu: Menu) -> Cells | None:
     """What the options are made of, or None where they have nothing in common or are made of too much."""
-    fails = int(menu.everything_success < 1)  # mass that no option holds
+    fails = int(menu.safe_success < 1)  # mass that no option holds
     inner = len(menu.options)
     if inner < 2 or menu.contains is None:
         return None
@@ -99,10 +99,10 @@ def _grid(menu: Menu) -> int:
         return 0
     ends = np.array(menu.options, dtype=np.float64)
     cells = round(1.0 / ends[0, 1])
-    if len(ends) != cells * (cells + 1) // 2 - 1 or menu.everything != (0.0, 1.0):
+    if len(ends) != cells * (cells + 1) // 2 - 1 or menu.safe != (0.0, 1.0):
         return 0
     expected = np.stack(np.triu_indices(cells + 1, 1), axis=1)
-    inner = expected[expected[:, 1] - expected[:, 0] < cells]  # the whole range is everything
+    inner = expected[expected[:, 1] - expected[:, 0] < cells]  # the whole range is the safe option
     return cells if np.allclose(ends * cells, inner, atol=1e-6) else 0
 
 

@@ -20,17 +20,17 @@ def warmup() -> bool:
 
     stream = LabelRanks.cifar100(tuple(range(1, 70)))
     simulate(Selector(stream.menu, 0.9), stream, 10)
-    for menu in (stream.menu, Menu(range(70), everything="all")):
+    for menu in (stream.menu, Menu(range(70), safe="all")):
         selector = Selector(menu, 0.9)
         decision = selector.ask()
         selector.tell(decision, True)
         decision = selector.ask()
         selector.expire(decision)
         selector.tell(decision, True, 0.1)
-    looking = Selector(Menu(["a", "b"], everything="all", nothing="none"), 0.9, model="auto")
+    looking = Selector(Menu(["a", "b"], safe="all", skip="none"), 0.9, model="auto")
     for _ in range(4):
         looking.tell(looking.ask(context={"x": 0.5}), True, 0.1)
-    fleet = Fleet(Menu(["a"], everything="all", nothing="none"), 0.9, 2)
+    fleet = Fleet(Menu(["a"], safe="all", skip="none"), 0.9, 2)
     fleet.ask()
     fleet.tell(None, np.ones(2))
     return True

@@ -74,7 +74,7 @@ class View:
         made = menu(spec)
         self.arms = made.arms
         self.options = [made.option(arm) for arm in range(made.arms)]
-        self.first = int(made.has_nothing)  # of those between
+        self.first = int(made.has_skip)  # of those between
         self.costs = [made.known_cost(arm) for arm in range(made.arms)]
         self.top = made.max_cost
 

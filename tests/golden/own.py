@@ -64,7 +64,7 @@ class Cautious:
         self.upper, self.lower = np.ones(menu.arms), np.zeros(menu.arms)
         for arm in range(menu.arms):
             self.lower[arm] = menu.known_cost(arm) or 0.0
-        if menu.has_nothing:
+        if menu.has_skip:
             self.upper[0] = 0.0
 
     def update(self, tally: Any, arm: int, told: int) -> None:

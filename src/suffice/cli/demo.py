@@ -125,7 +125,7 @@ def _story(target: float, easy: int, hard: int) -> Text:
         "\nA classifier ranks 100 labels. We show the first k of 0, 5, 10, 20, 50 or 100 and learn only whether the "
         f"true label was among them; showing k costs k/100. The goal: succeed {percent(target)} of the time and show "
         f"little. The ranks are drawn from those of a real classifier on CIFAR-100: {easy:,} easy ones (rank 5 or better) "
-        f"come first; then, unannounced, {hard:,} hard ones (rank 80 or worse), where only showing everything works.\n"
+        f"come first; then, unannounced, {hard:,} hard ones (rank 80 or worse), where only showing all 100 works.\n"
     )
 
 
@@ -158,7 +158,7 @@ def _moral(result: Demo) -> str:
     return (
         "Debt: successes owed. A cost below the optimum is bought with debt. All are told whether it worked, and the cost; "
         "the paper and its projected baseline use the step 20/√T. suffice spent "
-        f"{percent(ours.cost / dearest.cost)} of what always showing everything costs.\n"
+        f"{percent(ours.cost / dearest.cost)} of what always playing the safe option costs.\n"
         "Next: `suffice demo --live` (`make live` in a checkout) to watch it on a page, the ten lines in README.md, or "
         "`suffice run` on your own stream."
     )

@@ -121,16 +121,16 @@ def _looking(stage: "Stage", seconds: float | None, every: float) -> Iterator[Lo
 def _table(looks: Looks, before: Looks) -> Table:
     """Two lines for each world: how it is now, and below each number what it is held against."""
     table = plain_table("world", "told", "success", "debt", "cost*")
-    table.caption, table.caption_justify = "* of what always choosing everything costs", "left"
+    table.caption, table.caption_justify = "* of what always playing the safe option costs", "left"
     for look, earlier in zip(looks, before, strict=True):
-        now, then, everything = look.standing, earlier.standing, look.standing.everything_cost
-        recent = _share(now.cost - then.cost, now.told - then.told, everything)
+        now, then, safe = look.standing, earlier.standing, look.standing.safe_cost
+        recent = _share(now.cost - then.cost, now.told - then.told, safe)
         cells = (
             (f"{now.told:,}", f"{now.pending:,} pending"),
             ("–" if now.rate is None else percent(now.rate), f"≥ {percent(now.target)}"),
             (tenths(now.debt), f"≤ {tenths(now.debt_at_most)}"),
             (
-                _share(now.cost, now.told, everything),
+                _share(now.cost, now.told, safe),
                 f"now {recent:>6}",
             ),
         )
@@ -148,15 +148,15 @@ def _table(looks: Looks, before: Looks) -> Table:
 def _line(look: "Look") -> Text:
     standing = look.standing
     rate = "nothing told yet" if standing.rate is None else f"{percent(standing.rate)} of {standing.told:,} succeeded"
-    cost = _share(standing.cost, standing.told, standing.everything_cost)
+    cost = _share(standing.cost, standing.told, standing.safe_cost)
     return Text(
         f"{look.world.name}: {rate} (target {percent(standing.target)}), debt {tenths(standing.debt)} (at most "
-        f"{tenths(standing.debt_at_most)}), cost {cost} of everything, {standing.pending:,} pending; now {look.words}"
+        f"{tenths(standing.debt_at_most)}), cost {cost} of the safe option's, {standing.pending:,} pending; now {look.words}"
     )
 
 
-def _share(cost: float, told: int, everything: float) -> str:
-    return f"{cost / told / everything:.1%}" if told > 0 else "–"
+def _share(cost: float, told: int, safe: float) -> str:
+    return f"{cost / told / safe:.1%}" if told > 0 else "–"
 
 
 # --- the end
@@ -171,8 +171,8 @@ def _end(stage: "Stage", where: Console, as_json: bool) -> None:
         return
     for look, certificate in zip(looks, certificates, strict=True):
         standing = look.standing
-        share = _share(standing.cost, standing.told, standing.everything_cost)
-        text = Text(f"{certificate}\nIt cost {share} of what always choosing everything does.")
+        share = _share(standing.cost, standing.told, standing.safe_cost)
+        text = Text(f"{certificate}\nIt cost {share} of what always playing the safe option does.")
         where.print(Panel(text, title=look.world.name, title_align="left"))
     where.print(Text("Your own: `suffice serve` (`make serve` in a checkout), and docs/service/index.md.", style="dim"))
 
@@ -183,6 +183,6 @@ def _numbers(look: "Look", certificate: "RemoteCertificate") -> dict[str, Any]:
         one.name: getattr(certificate, one.name) for one in fields(Certificate) if one.name not in ("promise", "counts")
     }
     return {
-        "about": look.world.about, "mean_cost": look.standing.mean_cost, "everything_cost": look.standing.everything_cost,
+        "about": look.world.about, "mean_cost": look.standing.mean_cost, "safe_cost": look.standing.safe_cost,
         "status": certificate.status, **said, "text": certificate.text,
     }  # fmt: skip

@@ -49,7 +49,7 @@ def run(
         tuple[str, ...],
         Parameter(name="--set", negative="", consume_multiple=True, metavar="KEY=VALUE", show_default=False),
     ] = (),
-    everything: Annotated[str | None, Parameter(metavar="OPTION")] = None,
+    safe: Annotated[str | None, Parameter(metavar="OPTION")] = None,
     methods: Annotated[str | None, Parameter(metavar="NAMES")] = None,
     bounds: Annotated[str, Parameter(metavar="NAME")] = "auto",
     slack: float | None = None,
@@ -77,13 +77,13 @@ def run(
         How many worlds; from two on, numbers come with 95% intervals.
     settings
         Settings of the stream, key=value; costs.small=0.1 for a mapping, ks=5,10 for several numbers.
-    everything
+    safe
         For a log: the option that always succeeds; its last if left out.
     methods
         Which methods, with commas: suffice, paper, threshold, or any of `suffice list rivals`; paper-5 and projected-5
         have a scale of their own, suffice:chooser=optimist:memory=full has parts of its own (bounds, chooser, prices,
-        memory, guard, slack), suffice:model=auto looks at the context. If left out: suffice, paper, projected, everything
-        and, where the stream shows a context, suffice:model=auto.
+        memory, guard, slack), suffice:model=auto looks at the context. If left out: suffice, paper, projected,
+        always_safe and, where the stream shows a context, suffice:model=auto.
     bounds
         The bounds of suffice; see `suffice list bounds`.
     slack
@@ -103,7 +103,7 @@ def run(
     if out is not None:
         lab_or_say("--out", "matplotlib")
     with waiting(where, "reading ..."):
-        opened = open_stream(stream, settings, everything=everything)
+        opened = open_stream(stream, settings, safe=safe)
     steps = opened.horizon if horizon is None else whole("horizon", horizon)
     wanted = usual(opened.stream) if methods is None else tuple(methods.split(","))
     made = makers(opened.stream, target, steps, wanted, bounds=bounds, slack=slack, scale=scale)
@@ -122,8 +122,8 @@ def run(
         where.print(Text(f"{name} cannot run here: {why}", style="yellow"))
     if {"paper", "projected"} & set(made):
         where.print(Text(f"The step of paper and projected is {scale:g}/√T (--scale).", style="dim"))
-    if any("nothing" in why for why in found.skipped.values()) and isinstance(opened.stream, Log):
-        where.print(Text("To add one: --set nothing=skip, at cost 0 and without success.", style="dim"))
+    if any("skip" in why for why in found.skipped.values()) and isinstance(opened.stream, Log):
+        where.print(Text("To add one: --set skip=skip, at cost 0 and without success.", style="dim"))
     if isinstance(opened.stream, Log) and steps > opened.horizon:
         where.print(
             Text(f"The log has {opened.horizon:,} rows: they are gone through again and again.", style="yellow")
@@ -142,8 +142,8 @@ def _story(opened: Opened, found: Comparison) -> Text:
     menu: Any = opened.stream.menu
     costs = "told with the outcome" if menu.costs is None else "known"
     text = Text("\n").append(opened.name, style="bold").append(
-        f": {opened.about}. {menu.arms:,} arms{'' if menu.has_nothing else ' and no way to do nothing'}, costs {costs}, "
-        f"everything costs {number(menu.max_cost)}. {found.horizon:,} steps.\n"
+        f": {opened.about}. {menu.arms:,} arms{'' if menu.has_skip else ' and no skip option'}, costs {costs}, "
+        f"the safe option costs {number(menu.max_cost)}. {found.horizon:,} steps.\n"
     )  # fmt: skip
     if found.best is not None:
         kind = "Best fixed mix over the whole log" if isinstance(opened.stream, Log) else "Optimum"
@@ -190,6 +190,6 @@ app: App = command(
     run,
     "suffice run beta --target 0.9",
     "suffice run ranks --target 0.9 --horizon 1e5 --seeds 10",
-    "suffice run apis --set task=IMDB --target 0.95 --methods suffice,everything",
+    "suffice run apis --set task=IMDB --target 0.95 --methods suffice,always_safe",
     "suffice run decisions.csv --target 0.9 --out figures",
 )

@@ -38,7 +38,7 @@ class AsyncClient:
         url: str | None = None,
         key: str | None = None,
         *,
-        fallback: Literal["everything"] | None = None,
+        fallback: Literal["safe"] | None = None,
         retries: int = 3,
         timeout: float | httpx.Timeout = wire.TIMEOUT,
         keep: int = 100_000,

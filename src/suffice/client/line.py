@@ -39,8 +39,8 @@ class Line:
     def __init__(
         self, address: str, send: Send, wait: Wait, *, fallback: str | None, retries: int, keep: int, clock: Clock
     ) -> None:
-        if fallback not in (None, "everything"):
-            raise InvalidArgument(f'fallback must be "everything" or None, got {shown(fallback)}')
+        if fallback not in (None, "safe"):
+            raise InvalidArgument(f'fallback must be "safe" or None, got {shown(fallback)}')
         self.address = address
         self.fallback = fallback is not None
         self.clock = clock
@@ -112,7 +112,7 @@ class Line:
             request_id=last.request_id,
         )
         if self.fallback and self._breaker.failed(why, min(pause, PATIENCE)):
-            log.warning("%s; until it can be, everything is played and outcomes are kept", problem)
+            log.warning("%s; until it can be, the safe option is played and outcomes are kept", problem)
         return problem
 
 

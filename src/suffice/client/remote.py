@@ -50,7 +50,7 @@ class AsyncRemoteSelector:
         self._plan = None if plan is None else bodies.encode(plan)
         self._confirmed = False  # whether the service is known to have it
         self._key = f"{name} at {line.address}"  # what marks its decisions: the same in every process
-        self._everything: tuple[int, Any] | None = None  # its arm and option, where there is no menu to say it
+        self._safe: tuple[int, Any] | None = None  # its arm and option, where there is no menu to say it
         self._outbox = line.outbox(name)
         self._lock = threading.Lock()
         self._unasked = 0
@@ -67,7 +67,7 @@ class AsyncRemoteSelector:
 
     @property
     def unasked(self) -> int:
-        """How many decisions were made without the service: everything, because it could not be reached."""
+        """How many decisions were made without the service: the safe option, because it could not be reached."""
         return self._unasked
 
     @property
@@ -105,7 +105,7 @@ class AsyncRemoteSelector:
             return  # a key that may ask and tell need not be one that may look
         if self._menu is None and self._line.fallback:  # what to play should the service go away
             last = (await self.arms())[-1]
-            self._everything = last.arm, last.option
+            self._safe = last.arm, last.option
 
     async def _prepare(self) -> None:
         """Before an ask or a tell: what could not be sent earlier, or a thousand outcomes of it."""
@@ -125,8 +125,8 @@ class AsyncRemoteSelector:
     ) -> Decision:
         """What to do now; as `Selector.ask`.
 
-        Where the service cannot be reached and there is a fallback, it is everything, with the id UNASKED: telling how that
-        one went changes nothing.
+        Where the service cannot be reached and there is a fallback, it is the safe option, with the id UNASKED: telling
+        how that one went changes nothing.
         """
         wish = bodies.wish(self._menu, available, audit, group)
         if context is not None:
@@ -145,7 +145,7 @@ class AsyncRemoteSelector:
         """So many decisions at once, a thousand per request; as `Selector.ask_many`.
 
         An error after the first thousand holds those that had come, in its attribute `decisions`. Where the service cannot
-        be reached any more and there is a fallback, the rest are everything.
+        be reached any more and there is a fallback, the rest are the safe option.
         """
         many = whole("count", count, 0)
         wish = bodies.wish(self._menu, available, audit, group)
@@ -173,7 +173,7 @@ class AsyncRemoteSelector:
         except Unreachable:
             if not self._line.fallback:
                 raise
-            return [self._play_everything() for _ in range(count or 1)]
+            return [self._play_safe() for _ in range(count or 1)]
 
     def _read(self, said: Any, count: int | None) -> list[Decision]:
         rows = [said] if count is None else said["decisions"]
@@ -181,14 +181,14 @@ class AsyncRemoteSelector:
             raise ValueError
         return [replies.decision(row, self._menu, self._key) for row in rows]
 
-    def _play_everything(self) -> Decision:
-        """Everything is sure to succeed, so it can be played without asking; nobody counts it."""
+    def _play_safe(self) -> Decision:
+        """The safe option is sure to succeed, so it can be played without asking; nobody counts it."""
         with self._lock:
             self._unasked += 1
         if self._menu is not None:
             arm, option = self._menu.arms - 1, self._menu.option(self._menu.arms - 1)
         else:
-            arm, option = copy.deepcopy(self._everything or (0, None))
+            arm, option = copy.deepcopy(self._safe or (0, None))
         return Decision(UNASKED, arm, option, SAFE, 0.0, self._key)
 
     # --- tell

@@ -37,7 +37,7 @@ class Standing:
     pending: int
     cost: float
     mean_cost: float | None
-    everything_cost: float
+    safe_cost: float
     price: float | None
     asks: int
     tells: int
@@ -131,7 +131,7 @@ def decision(said: Mapping[str, Any], menu: Menu | None, key: str) -> Decision:
         if not 0 <= arm < menu.arms or as_json(menu.option(arm)) != option:
             raise InvalidArgument(f"menu must be the selector's own: of that, arm {arm} is {shown(option)}")
         option = menu.option(arm)
-    kind = SAFE if said["everything"] else SKIP if said["nothing"] else FREE
+    kind = SAFE if said["safe"] else SKIP if said["skip"] else FREE
     return Decision(
         UNAUDITED if identity is None else int(identity),
         arm,

@@ -44,7 +44,7 @@ class Client:
     Args:
         url: the address of the service; else that in SUFFICE_URL.
         key: a key that lets you in; else that in SUFFICE_KEY. It is not needed where the service runs open.
-        fallback: "everything": while the service cannot be reached, asks return everything, which is sure to succeed, and
+        fallback: "safe": while the service cannot be reached, asks return the safe option, and
             outcomes are kept until they can be delivered. None: `Unreachable` is raised.
         retries: how often a request is sent again when nothing comes back, or a 5xx, or 429 with a Retry-After, or what no
             suffice service answers: a page, a redirection. The waits between double, up to 2 seconds, and a Retry-After of
@@ -69,7 +69,7 @@ class Client:
         url: str | None = None,
         key: str | None = None,
         *,
-        fallback: Literal["everything"] | None = None,
+        fallback: Literal["safe"] | None = None,
         retries: int = 3,
         timeout: float | httpx.Timeout = wire.TIMEOUT,
         keep: int = 100_000,
@@ -174,7 +174,7 @@ class RemoteSelector:
 
     @property
     def unasked(self) -> int:
-        """How many decisions were made without the service: everything, because it could not be reached."""
+        """How many decisions were made without the service: the safe option, because it could not be reached."""
         return self._awaited.unasked
 
     @property

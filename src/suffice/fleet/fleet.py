@@ -61,7 +61,7 @@ class Fleet:
             raise InvalidArgument(f"menu must be a Menu, got {shown(menu)}")
         self._promise = Promise.make(
             target, horizon, slack=slack, step=step, cap=cap, start=start, safe_cost=menu.max_cost,
-            safe_success=menu.everything_success, forgiving=not menu.has_nothing,
+            safe_success=menu.safe_success, forgiving=not menu.has_skip,
         )  # fmt: skip
         found = named_bounds(bounds)
         # A row has no room for what other arms say.

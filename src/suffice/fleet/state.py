@@ -83,7 +83,7 @@ def _restore(fleet: Fleet, promise: Promise, counts: Any, hints: Any, tally: Any
         pricings[name] = hints[:, place]
     for place, name in enumerate(TALLY):
         rows[name] = tally[:, :, place]
-    unplayed = (tally[:, int(fleet._menu.has_nothing) : -1, 0] == 0.0).sum(axis=1)
+    unplayed = (tally[:, int(fleet._menu.has_skip) : -1, 0] == 0.0).sum(axis=1)
     fleet._promise = promise
     steps = np.array(accounts["outcomes"])
     fleet._rows.restore(accounts, pricings, rows, steps, unplayed, np.asarray(out, dtype=np.int64))
@@ -101,7 +101,7 @@ def check_numbers(fleet: Fleet, promise: Promise, counts: dict[str, Any], hints:
     """Refuse numbers that contradict each other: compiled code takes them as they are."""
     plays, successes, priced, costs = tally
     waits, last, told = out >= 0, fleet._menu.arms - 1, counts["outcomes"]
-    skips = (out == 0) & fleet._menu.has_nothing
+    skips = (out == 0) & fleet._menu.has_skip
     sound = [
         (hints >= 0.0) & (hints <= 1e300),  # also false where it is not a number
         *((column >= 0) & (column <= MOST_COUNTED * WHOLE) for column in counts.values()),

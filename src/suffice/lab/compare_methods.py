@@ -10,7 +10,7 @@ from suffice.rivals.base import NONE, SUCCESS, SUCCESS_AND_COST
 
 SUFFICE: Final = "suffice"
 PAPER: Final = ("paper-1", "paper-5", "paper-20")  # a in the step a/√T: those that the paper tries
-DEFAULT: Final = "projected,conservative_path,knapsack,scalar_aci,everything"
+DEFAULT: Final = "projected,conservative_path,knapsack,scalar_aci,always_safe"
 SAME: Final = (NONE, SUCCESS, SUCCESS_AND_COST)  # no more than suffice itself is shown
 
 

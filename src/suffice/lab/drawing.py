@@ -11,7 +11,8 @@ from suffice.lab.experiment import Canvas, Experiment, Numbers
 
 # Okabe and Ito's colours; black becomes white on a dark page.
 COLOURS = {
-    "paper": "#0072B2", "projected": "#D55E00", "suffice": "#009E73", "everything": "#999999",
+    "paper": "#0072B2", "projected": "#D55E00", "suffice": "#009E73", "safe": "#999999",
+    "always_safe": "#999999",
     "a = 1": "#56B4E9", "a = 5": "#0072B2", "a = 20": "#CC79A7", "best fixed": "#E69F00", "target": "#777777",
 }  # fmt: skip
 SPARE = ("#E69F00", "#56B4E9", "#CC79A7", "#F0E442")

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from suffice.menu import Menu
-from suffice.rivals import AlwaysEverything, Projected
+from suffice.rivals import AlwaysSafe, Projected
 from suffice.selector.paper import paper
 from suffice.selector.selector import Selector
 
@@ -14,10 +14,10 @@ METHODS: dict[str, Make] = {
     "paper": lambda menu, target, horizon, scale: paper(menu, target, horizon, step=scale / horizon**0.5),
     "projected": lambda menu, target, horizon, scale: Projected(menu, target, horizon, scale / horizon**0.5),
     "suffice": lambda menu, target, horizon, scale: Selector(menu, target),
-    "everything": lambda menu, target, horizon, scale: AlwaysEverything(menu, target),
+    "always_safe": lambda menu, target, horizon, scale: AlwaysSafe(menu, target),
 }
 # What each is shown; where a name is not listed, it is a selector's.
-FEEDBACK = dict.fromkeys(METHODS, "success + cost") | {"everything": "none", "knows all": "truth"}
+FEEDBACK = dict.fromkeys(METHODS, "success + cost") | {"always_safe": "none", "knows all": "truth"}
 
 
 def make(name: str, menu: Menu, target: float, horizon: int, scale: float = 1.0) -> Any:

@@ -15,7 +15,7 @@ from suffice.selector.threshold import ThresholdSelector
 
 Make = Callable[[int], Any]  # from the seed of the method's own randomness
 PARTS: Final = ("bounds", "chooser", "prices", "memory", "guard", "slack", "model")
-USUAL: Final = ("suffice", "paper", "projected", "everything")
+USUAL: Final = ("suffice", "paper", "projected", "always_safe")
 LOOKING: Final = "suffice:model=auto"  # ours with a model that looks at the context
 SCALED: Final = ("paper", "projected")  # the methods with a step a/sqrt(horizon); paper-5 is the paper with a = 5
 
@@ -40,7 +40,7 @@ def usual(stream: Any) -> tuple[str, ...]:
 
     >>> from suffice.streams import Trap
     >>> usual(Trap())
-    ('suffice', 'paper', 'projected', 'everything')
+    ('suffice', 'paper', 'projected', 'always_safe')
     """
     return (USUAL[0], LOOKING, *USUAL[1:]) if shows(stream) else USUAL
 
@@ -58,8 +58,8 @@ def methods(
     "projected-5" have one of their own.
 
     >>> from suffice.streams import Trap
-    >>> list(methods(Trap(), 0.5, 100, ["suffice", "paper-5", "everything"]))
-    ['suffice', 'paper-5', 'everything']
+    >>> list(methods(Trap(), 0.5, 100, ["suffice", "paper-5", "always_safe"]))
+    ['suffice', 'paper-5', 'always_safe']
     """
     menu = stream.menu
     rate("target", target)

@@ -29,7 +29,7 @@ class Opened:
     horizon: int  # how long to run it unless somebody says otherwise
 
 
-def open_stream(what: str, texts: Iterable[str] = (), *, everything: str | None = None) -> Opened:
+def open_stream(what: str, texts: Iterable[str] = (), *, safe: str | None = None) -> Opened:
     """The stream that a name, a log or a Python file stands for; `texts` are settings, `key=value`.
 
     Settings may also stand in the text itself, as in `trap:first=10,last=20`; those count for more.
@@ -40,8 +40,8 @@ def open_stream(what: str, texts: Iterable[str] = (), *, everything: str | None 
     what, inside = parts(what)
     kind, own = _kind(what)
     given = settings(kind, (*texts, *inside))
-    if everything is not None:
-        given = {**given, "everything": everything}
+    if safe is not None:
+        given = {**given, "safe": safe}
     given = {**own, **given}
     _known(kind, given)
     if kind is Log and given.get("path") is None:
@@ -156,7 +156,7 @@ def _known(kind: type[Any], given: Mapping[str, Any]) -> None:
         return
     for name in given:
         if name not in names:
-            rule = "everything must be left out" if name == "everything" else "set must name a setting"
+            rule = "safe must be left out" if name == "safe" else "set must name a setting"
             raise InvalidArgument(f"{rule}, got {shown(name)}{meant(name, names)}{_listed(kind)}")
 
 

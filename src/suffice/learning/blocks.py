@@ -44,8 +44,8 @@ def new_table(
 ) -> NewTable:
     """The table for a menu, in its first epoch. A tree, where there is one, is not built yet: see `arm_table.rebuild`."""
     head = TableHead(
-        arms=menu.arms, has_skip=int(menu.has_nothing), costs_known=int(menu.costs is not None), max_cost=menu.max_cost,
-        ceiling=ceiling, kind=kind, horizon=horizon, unplayed=menu.arms - 1 - int(menu.has_nothing),
+        arms=menu.arms, has_skip=int(menu.has_skip), costs_known=int(menu.costs is not None), max_cost=menu.max_cost,
+        ceiling=ceiling, kind=kind, horizon=horizon, unplayed=menu.arms - 1 - int(menu.has_skip),
         leaves=leaf_count(menu.arms) if menu.arms > SMALL else 0, kappa=kappa,
     )  # fmt: skip
     start_epoch(head, 1)
@@ -72,9 +72,9 @@ def _rows(menu: Menu, kind: int) -> Rows:
         rows["known_cost"][menu.interior] = menu.costs
         if kind != PAPER:
             rows["lower"][menu.interior] = menu.costs
-    if menu.has_nothing:
+    if menu.has_skip:
         rows["upper"][0] = rows["lower"][0] = rows["known_cost"][0] = 0.0
-    rows["upper"][-1] = float(menu.everything_success)
+    rows["upper"][-1] = float(menu.safe_success)
     rows["lower"][-1] = rows["known_cost"][-1] = menu.max_cost
     return rows
 

@@ -70,7 +70,7 @@ class CustomLearner(Learner):
         else:
             bounds.open(menu, horizon)
         self._head = TableHead(
-            arms=menu.arms, has_skip=int(menu.has_nothing), max_cost=menu.max_cost, ceiling=ceiling, kappa=kappa
+            arms=menu.arms, has_skip=int(menu.has_skip), max_cost=menu.max_cost, ceiling=ceiling, kappa=kappa
         )
         self._blind = bool(getattr(chooser, "blind", False)) or type(chooser) is Optimist
 

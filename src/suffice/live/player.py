@@ -52,7 +52,7 @@ class Player:
         return len(self._under_way)
 
     def _due(self, decision: Decision) -> int | None:
-        """At which step the outcome is told; None for never. What everything did is never lost nor overdue."""
+        """At which step the outcome is told; None for never. What the safe option did is never lost nor overdue."""
         soonest, latest = self.world.late
         due = self.steps + int(self._rng.integers(soonest, latest + 1))
         chance = self._rng.random()

@@ -88,7 +88,7 @@ def labels() -> World:
 def rides() -> World:
     """How many drivers to ask: outcomes are late, some come after they were given up, and some never do.
 
-    The dedicated car, which is everything, reports by itself: what it did is never lost.
+    The dedicated car, which is the safe option, reports by itself: what it did is never lost.
     """
     stream = Rides()
     return World(

@@ -63,7 +63,7 @@ class Adapter:
         """The mean success of each arm in this context, and the deviation of that mean."""
         menu = self.menu
         means, deviations = np.zeros(menu.arms), np.zeros(menu.arms)
-        means[-1] = float(menu.everything_success)
+        means[-1] = float(menu.safe_success)
         rates = (self._successes + 1.0) / (self._plays + 2.0)
         for place, given in enumerate(self.probabilities(context)):
             if not math.isnan(given):
@@ -76,7 +76,7 @@ class Adapter:
 
     def update(self, context: Any, arm: int, success: float, cost: float | None) -> None:
         """Learn from an outcome and the context that its decision was asked with."""
-        place = None if self.menu.is_boundary(arm) else arm - int(self.menu.has_nothing)
+        place = None if self.menu.is_boundary(arm) else arm - int(self.menu.has_skip)
         if place is not None:
             # Calibrated on outcomes that the model has not learned from: of what it has learned it is too sure.
             given = self.probability(context, place) if self.calibrate else math.nan

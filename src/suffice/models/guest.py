@@ -67,8 +67,8 @@ class Guest:
         else:
             upper = self._column("upper success", above(context, width))
         upper = np.clip(np.nan_to_num(upper, nan=0.0), 0.0, 1.0)
-        upper[-1] = float(self._menu.everything_success)
-        if self._menu.has_nothing:
+        upper[-1] = float(self._menu.safe_success)
+        if self._menu.has_skip:
             upper[0] = 0.0
         scores = self._costs(context) - price * upper
         if allowed is not None:

@@ -28,7 +28,7 @@ MOST_ROOM: Final = 1 << 25  # numbers in all covariances: beyond, options share 
 def offsets_of(menu: Menu) -> Floats:
     """Log-odds of each arm beforehand: those of its share of the cells that options are made of, or 0.
 
-    >>> offsets_of(Menu.subsets({"a": 0.1, "b": 0.2}, everything="all", everything_cost=1.0)).round(2).tolist()
+    >>> offsets_of(Menu.subsets({"a": 0.1, "b": 0.2}, safe="all", safe_cost=1.0)).round(2).tolist()
     [0.0, 0.0, 0.0, 1.1, 0.0]
     """
     found = cells_of(menu)
@@ -49,7 +49,7 @@ class LogisticModel:
         fields: the kind of each field of a context, "number" or "category"; those of the first context if left out.
 
     >>> model = LogisticModel()
-    >>> model.open(Menu({"small": 0.1, "large": 0.4}, everything="a person", nothing="skip"))
+    >>> model.open(Menu({"small": 0.1, "large": 0.4}, safe="a person", skip="skip"))
     >>> for step in range(500):
     ...     sure = (step % 10) / 10
     ...     model.update({"sure": sure}, 1, float(sure > 0.5), None)
@@ -73,7 +73,7 @@ class LogisticModel:
         self._offsets = offsets_of(menu)
         self._known = np.array([menu.known_cost(arm) or 0.0 for arm in range(menu.arms)])  # 0 where costs are told
         self._priced = menu.costs is None and len(menu.options) > 0
-        self._best = float(menu.everything_success)
+        self._best = float(menu.safe_success)
         self.begin()
 
     def begin(self) -> None:
@@ -187,17 +187,17 @@ class LogisticModel:
             return int(
                 compiled(kernel.cheapest)(
                     features.indices, features.values, count, self._slots, self._offsets, self._learned["means"],
-                    self._learned["covariances"], self.part, costs, price, width, int(menu.has_nothing), self._best, mask,
+                    self._learned["covariances"], self.part, costs, price, width, int(menu.has_skip), self._best, mask,
                 )
             )  # fmt: skip
         odds, variance = self._odds(count)
         upper = _squash(odds + width * np.sqrt(variance))
-        upper[-1], upper[: int(menu.has_nothing)] = self._best, 0.0
+        upper[-1], upper[: int(menu.has_skip)] = self._best, 0.0
         scores = costs - price * upper
         if allowed is not None:
             scores[~allowed] = math.inf
-        # Ties as in the compiled twin: nothing before everything before the others, in their order.
-        boundary = 0 if menu.has_nothing and scores[0] <= scores[-1] else menu.arms - 1
+        # Ties as in the compiled twin: the skip before the safe option before the others, in their order.
+        boundary = 0 if menu.has_skip and scores[0] <= scores[-1] else menu.arms - 1
         found = int(scores.argmin())
         return found if scores[found] < scores[boundary] else boundary
 

@@ -29,7 +29,7 @@ class Certificate:
     """Where a promise stands. Reads well when printed.
 
     `holds` says that the debt is within `debt_at_most`; `breach`, that an assumption about the boundary options was seen
-    to fail, whether or not it did harm; `feasible` is False once everything is known, with 99% confidence, to fail
+    to fail, whether or not it did harm; `feasible` is False once the safe option is known, with 99% confidence, to fail
     more often than the target allows; `sound` is False only if suffice itself is wrong.
     """
 
@@ -45,12 +45,12 @@ class Certificate:
     expired: int
     revived: int
     unaudited: int
-    everything_plays: int
-    everything_failures: int
-    everything_lost: int
-    everything_failure_at_least: float  # its failure rate, 99% sure at all times together
-    everything_failure_at_most: float
-    nothing_successes: float
+    safe_plays: int
+    safe_failures: int
+    safe_lost: int
+    safe_failure_at_least: float  # its failure rate, 99% sure at all times together
+    safe_failure_at_most: float
+    skip_successes: float
     breaches: int  # outcomes after which the debt was above its bound
     holds: bool
     breach: bool
@@ -82,12 +82,12 @@ class Certificate:
             expired=account.expired,
             revived=account.amended,
             unaudited=account.unaudited,
-            everything_plays=account.safe_plays,
-            everything_failures=account.safe_failures,
-            everything_lost=account.safe_lost,
-            everything_failure_at_least=least,
-            everything_failure_at_most=most,
-            nothing_successes=account.skip_successes / WHOLE,
+            safe_plays=account.safe_plays,
+            safe_failures=account.safe_failures,
+            safe_lost=account.safe_lost,
+            safe_failure_at_least=least,
+            safe_failure_at_most=most,
+            skip_successes=account.skip_successes / WHOLE,
             breaches=account.violations,
             holds=holds,
             breach=failed or account.skip_successes > 0,
@@ -99,9 +99,9 @@ class Certificate:
 
     @property
     def status(self) -> str:
-        """In one word: kept; warned (kept, but an assumption was seen to fail); unknown (kept if plays of everything whose
-        outcome was never told succeeded); breach (behind by more than promised); infeasible (no choice reaches the target);
-        waiting (nothing told yet); or bug."""
+        """In one word: kept; warned (kept, but an assumption was seen to fail); unknown (kept if plays of the safe option
+        whose outcome was never told succeeded); breach (behind by more than promised); infeasible (no choice reaches the
+        target); waiting (nothing told yet); or bug."""
         if not self.sound:
             return "bug"
         if not self.told:
@@ -121,18 +121,18 @@ class Certificate:
 
     @property
     def _failed(self) -> bool:
-        """Whether everything failed more than was declared of it."""
-        return _failed(self.promise, self.everything_failures, self.everything_failure_at_least, self.holds)
+        """Whether the safe option failed more than was declared of it."""
+        return _failed(self.promise, self.safe_failures, self.safe_failure_at_least, self.holds)
 
     @property
     def _unknown(self) -> bool:
-        """Whether it holds only if plays of everything that nobody told of succeeded."""
-        return self.holds and self.everything_lost > 0 and self.debt > self.debt_at_most - self.everything_lost
+        """Whether it holds only if plays of the safe option that nobody told of succeeded."""
+        return self.holds and self.safe_lost > 0 and self.debt > self.debt_at_most - self.safe_lost
 
     def bounds_after(self, tolds: Iterable[int]) -> list[tuple[float, float]]:
         """`debt_at_most` and `ahead_at_most` after so many outcomes, all else being as now.
 
-        So they held then, too, unless more plays of everything were lost then than are now: add those to `debt_at_most`.
+        So they held then, too, unless more plays of the safe option were lost then than are now: add those to `debt_at_most`.
         """
         return [_bounds_of(at_outcomes(self.account, told)) for told in tolds]
 
@@ -161,7 +161,7 @@ class Certificate:
             return [
                 f"BUG: the debt is {self.debt:.4g}, above {debt_ceiling(self.account) / WHOLE:.4g}, which no behaviour "
                 "of the options can explain.",
-                "Please report it with the saved state; until then play everything.",
+                "Please report it with the saved state; until then play the safe option.",
             ]
         return [self._standing(), *self._bounds(), *self._bookkeeping(), *self._evidence()]
 
@@ -170,10 +170,10 @@ class Certificate:
             return f"Nothing told yet (target {percent(self.target)})."
         said = f"{percent(self.rate)} of {self.told:,} succeeded (target {percent(self.target)})"
         if not self.feasible:
-            return f"TARGET OUT OF REACH: {said}, and everything itself fails too often for it."
+            return f"TARGET OUT OF REACH: {said}, and the safe option itself fails too often for it."
         if self._unknown:
             return (
-                f"NOT KNOWN: {said}, counting as failures {self.everything_lost:,} plays of everything whose outcome was "
+                f"NOT KNOWN: {said}, counting as failures {self.safe_lost:,} plays of the safe option whose outcome was "
                 "never told; the promise holds if they succeeded. Look after the feedback."
             )
         if not self.holds:
@@ -215,35 +215,38 @@ class Certificate:
 
     def _evidence(self) -> list[str]:
         lines = []
-        if self.everything_failures:
+        if self.safe_failures:
             lines.append(
-                f"Everything fell short in {self.everything_failures:,} of {self.everything_plays:,} plays; its failure "
-                f"rate is {percent(self.everything_failure_at_least)} to {percent(self.everything_failure_at_most)} "
+                f"The safe option fell short in {self.safe_failures:,} of {self.safe_plays:,} plays; its failure "
+                f"rate is {percent(self.safe_failure_at_least)} to {percent(self.safe_failure_at_most)} "
                 f"({percent(CONFIDENCE)} sure)."
             )
             lines.append(self._advice())
-        if self.nothing_successes:
+        if self.skip_successes:
             lines.append(
-                f"Nothing succeeded {self.nothing_successes:,.10g} times, which it never should: successes may run further "
-                "ahead. If it is an option that can succeed, list it as one and leave nothing out of the menu."
+                f"The skip option succeeded {self.skip_successes:,.10g} times, which it never should: successes may run "
+                "further ahead. If it is an option that can succeed, list it as one and leave the skip out of the menu."
             )
         return lines
 
     def _advice(self) -> str:
         if not self.feasible:
             return (
-                f"What to do: everything itself does not reach {percent(self.target)}; lower the target (less than "
-                f"{percent(1.0 - self.everything_failure_at_most)} can be met as far as is known, more than "
-                f"{percent(1.0 - self.everything_failure_at_least)} cannot), or give the menu a better everything."
+                f"What to do: the safe option itself does not reach {percent(self.target)}; lower the target (less than "
+                f"{percent(1.0 - self.safe_failure_at_most)} can be met as far as is known, more than "
+                f"{percent(1.0 - self.safe_failure_at_least)} cannot), or give the menu a better safe option."
             )
         if not self._failed:
-            return "That is within what everything_success declares."
-        honest = 1.0 - self.everything_failure_at_most
+            return "That is within what safe_success declares."
+        honest = 1.0 - self.safe_failure_at_most
         if honest <= self.target:
-            return "What to do: find out why everything failed; if it goes on at this rate, the target may be out of reach."
-        digits = max(2, 1 - math.floor(math.log10(self.everything_failure_at_most)))
+            return (
+                "What to do: find out why the safe option failed; if it goes on at this rate, the target may be out of "
+                "reach."
+            )
+        digits = max(2, 1 - math.floor(math.log10(self.safe_failure_at_most)))
         return (
-            "What to do: find out why everything failed; if that is its nature, declare everything_success="
+            "What to do: find out why the safe option failed; if that is its nature, declare safe_success="
             f"{math.floor(honest * 10**digits) / 10**digits:.{digits}f} or so, and expect to pay more."
         )
 

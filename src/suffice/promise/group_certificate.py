@@ -67,13 +67,13 @@ class Together(Certificate):
         ]
 
     def _advice(self) -> str:
-        """What to do about the group whose everything is worst: the rate of all together is no group's."""
+        """What to do about the group whose safe option is worst: the rate of all together is no group's."""
         wrong = {name: part for name, part in self.groups.items() if part._failed or not part.feasible}
         if not wrong:
-            return "That is within what everything_success declares, in each group."
+            return "That is within what safe_success declares, in each group."
         if len(self.groups) == 1:
             return super(Together, self)._advice()
-        name = max(wrong, key=lambda name: (not wrong[name].feasible, wrong[name].everything_failure_at_least))
+        name = max(wrong, key=lambda name: (not wrong[name].feasible, wrong[name].safe_failure_at_least))
         return f"The group where it is worst is {_called(name)}. {wrong[name]._advice()}"
 
 
@@ -92,14 +92,14 @@ def of_all(own: Certificate, parts: Mapping[str, Certificate]) -> Together:
         name: sum(getattr(part, name) for part in some)
         for name in (
             "told", "successes", "debt", "debt_at_most", "ahead_at_most", "pending", "forgiven", "expired", "revived",
-            "unaudited", "everything_plays", "everything_failures", "everything_lost", "nothing_successes", "breaches",
+            "unaudited", "safe_plays", "safe_failures", "safe_lost", "skip_successes", "breaches",
         )
     }  # fmt: skip
     return Together(
         target=first.target,
         rate=summed["successes"] / summed["told"] if summed["told"] else None,
-        everything_failure_at_least=least,
-        everything_failure_at_most=most,
+        safe_failure_at_least=least,
+        safe_failure_at_most=most,
         holds=all(part.holds for part in some),
         breach=any(part.breach for part in some),
         feasible=all(part.feasible for part in some),

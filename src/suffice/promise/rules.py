@@ -51,7 +51,7 @@ class Promise:
         share, best = target_units(target), _best_units(safe_success)
         if best <= share:
             raise InvalidArgument(
-                f"everything_success must be above the target {shown(target)}, got {best / WHOLE}: "
+                f"safe_success must be above the target {shown(target)}, got {best / WHOLE}: "
                 "no way of choosing can succeed more often than the best option"
             )
         if slack is not None and step is not None:
@@ -142,7 +142,7 @@ def _units(target: Any) -> int:
 
 def _best_units(safe_success: Any) -> int:
     """The success of the safe option in billionths, rounded down."""
-    return WHOLE if safe_success == 1 else int(best_rate("everything_success", safe_success) * WHOLE)
+    return WHOLE if safe_success == 1 else int(best_rate("safe_success", safe_success) * WHOLE)
 
 
 def _start(start: Any, cap: float) -> float:

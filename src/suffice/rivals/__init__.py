@@ -4,6 +4,7 @@
 """
 
 from suffice.rivals.ag_aci import AgACI
+from suffice.rivals.always_safe import AlwaysSafe
 from suffice.rivals.base import Rival
 from suffice.rivals.bccp import BCCP
 from suffice.rivals.best_fixed import BestFixed
@@ -16,7 +17,6 @@ from suffice.rivals.decaying_aci import DecayingACI
 from suffice.rivals.discover import found
 from suffice.rivals.dt_aci import DtACI
 from suffice.rivals.epsilon_greedy import EpsilonGreedy
-from suffice.rivals.everything import AlwaysEverything
 from suffice.rivals.exp3 import Exp3P
 from suffice.rivals.exp3_unlock import Exp3Unlock
 from suffice.rivals.group_aci import GroupACI
@@ -38,7 +38,7 @@ __all__ = [
     "SAOCP",
     "SPS",
     "AgACI",
-    "AlwaysEverything",
+    "AlwaysSafe",
     "BestFixed",
     "ClairvoyantMix",
     "ConformalPI",

@@ -79,6 +79,6 @@ class AgACI(Scored):
         self._exponents += relative * (1.0 + self.rates * relative)
         self._squares += relative**2
         missed = thresholds < needed
-        missed &= self._levels > 0.0  # at a level of 0 an expert plays everything
+        missed &= self._levels > 0.0  # at a level of 0 an expert plays the safe option
         self._levels += self._steps * (self._slack - missed)
         self._scores.add(needed)

@@ -58,7 +58,7 @@ class Rival(ABC):
         if not isinstance(menu, Menu):
             raise InvalidArgument(f"menu must be a Menu, got {shown(menu)}")
         # Serves to check the target and for its cap; nothing that a rival plays depends on a promise.
-        self._promise = Promise.make(target, safe_cost=menu.max_cost, safe_success=menu.everything_success)
+        self._promise = Promise.make(target, safe_cost=menu.max_cost, safe_success=menu.safe_success)
         self._owed_share = Fraction(self._promise.target, WHOLE)  # the target
         self._slack = float(1 - self._owed_share)  # the share of failures that it allows
         self._identity = Identity()

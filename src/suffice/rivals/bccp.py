@@ -46,7 +46,7 @@ class BCCP(Chained):
         super().__init__(menu, target)
         if menu.kind != "top_k":
             raise InvalidArgument(f"menu must be a top_k menu, got {shown(menu)}")
-        labels = int(menu.everything)
+        labels = int(menu.safe)
         likely = 1.0 / np.arange(1, labels + 1)
         self.pulls = 0.5 / labels + 0.5 * likely / likely.sum()
         self._steps = np.array(STEPS) * self.width

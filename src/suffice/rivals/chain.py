@@ -1,7 +1,7 @@
 """Rivals that move one number along a chain of options. What they have in common; no method of its own.
 
 The state is a real number on the scale of the options, never clipped. The arm is the smallest option at or above it: at or
-below the lowest option that one, which is nothing if there is a nothing; beyond the last but one everything.
+below the lowest option that one, which is the skip if there is one; beyond the last but one the safe option.
 """
 
 import bisect

@@ -1,4 +1,4 @@
-"""Conservative exploration: the tempting arm only where what was certainly achieved pays for it, else everything."""
+"""Conservative exploration: the tempting arm only where what was certainly achieved pays for it, else the safe option."""
 
 import numpy as np
 
@@ -7,10 +7,10 @@ from suffice.rivals.estimates import Estimating
 
 
 class ConservativeUCB(Estimating):
-    """Plays the optimistic arm J iff Σ plays·lower success + lower success of J >= target·step, else everything.
+    """Plays the optimistic arm J iff Σ plays·lower success + lower success of J >= target·step, else the safe option.
 
-    Wu, Shariff, Lattimore & Szepesvári 2016, with everything as the baseline arm. There the optimistic arm is the one of
-    the greatest reward; here it is the one whose mix with everything, just enough of it to reach the target, could be
+    Wu, Shariff, Lattimore & Szepesvári 2016, with the safe option as the baseline arm. There the optimistic arm is the one of
+    the greatest reward; here it is the one whose mix with the safe option, just enough of it to reach the target, could be
     the cheapest. Our KL bounds. Decisions that are pending count as failed.
 
     Args:
@@ -19,7 +19,7 @@ class ConservativeUCB(Estimating):
         horizon: how many steps the bounds are to hold for.
 
     >>> from suffice import Menu
-    >>> rival = ConservativeUCB(Menu({"small": 0.1}, everything="all", nothing="none"), 0.75, horizon=100)
+    >>> rival = ConservativeUCB(Menu({"small": 0.1}, safe="all", skip="none"), 0.75, horizon=100)
     >>> options = []
     >>> for _ in range(8):
     ...     decision = rival.ask()
@@ -35,9 +35,9 @@ class ConservativeUCB(Estimating):
     guarantee = "expected successes of every prefix, with high probability on independent steps"
 
     def tempting(self) -> int:
-        """The optimistic arm: the cheapest when mixed with everything."""
+        """The optimistic arm: the cheapest when mixed with the safe option."""
         slack = 1.0 - self.target
-        share = slack / np.maximum(1.0 - self._estimates.upper, slack)  # of the steps, the rest going to everything
+        share = slack / np.maximum(1.0 - self._estimates.upper, slack)  # of the steps; the rest are safe
         return int((share * (self.menu.max_cost - self._estimates.cost)).argmax())
 
     def _safe(self, arm: int) -> bool:

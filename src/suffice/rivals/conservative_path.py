@@ -7,13 +7,13 @@ from suffice.rivals.conservative import ConservativeUCB
 
 
 class ConservativePath(ConservativeUCB):
-    """Plays the optimistic arm iff past successes >= target·step, else everything.
+    """Plays the optimistic arm iff past successes >= target·step, else the safe option.
 
-    Even if the arm fails nothing is owed then, so where everything succeeds the debt is never above 0. It is compared
+    Even if the arm fails nothing is owed then, so where the safe option succeeds the debt is never above 0. It is compared
     exactly. The arguments and the optimistic arm are those of `ConservativeUCB`.
 
     >>> from suffice import Menu
-    >>> rival = ConservativePath(Menu({"small": 0.1}, everything="all", nothing="none"), 0.5, horizon=100)
+    >>> rival = ConservativePath(Menu({"small": 0.1}, safe="all", skip="none"), 0.5, horizon=100)
     >>> debts = []
     >>> for _ in range(4):
     ...     decision = rival.ask()
@@ -25,7 +25,7 @@ class ConservativePath(ConservativeUCB):
 
     name = "conservative UCB on the path"
     source = "sample-path variant of Wu, Shariff, Lattimore & Szepesvári 2016"
-    guarantee = "debt at most 0 on every path where everything succeeds"
+    guarantee = "debt at most 0 on every path where the safe option succeeds"
 
     def _safe(self, arm: int) -> bool:
         return Fraction(self._units, WHOLE) >= self._owed_share * (self.told + self.pending + 1)

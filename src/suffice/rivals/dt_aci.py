@@ -65,6 +65,6 @@ class DtACI(Scored):
         gap = beta - self._levels
         self._logs -= RATE * (self._slack * gap - np.minimum(gap, 0.0))
         self._logs = np.log((1.0 - SHARE) * self.weights + SHARE / self._steps.size)
-        missed = (self._levels >= beta) & (self._levels > 0.0)  # at a level of 0 an expert plays everything
+        missed = (self._levels >= beta) & (self._levels > 0.0)  # at a level of 0 an expert plays the safe option
         self._levels += self._steps * (self._slack - missed)
         self._scores.add(needed)

@@ -24,7 +24,7 @@ class EpsilonGreedy(Contextual):
         stream: one with `truth()`, for the shadow price.
         seed: of the method's own randomness.
 
-    >>> rival = EpsilonGreedy(Menu({"small": 0.1}, everything="all", nothing="none"), 0.9, horizon=1000, price=2.0)
+    >>> rival = EpsilonGreedy(Menu({"small": 0.1}, safe="all", skip="none"), 0.9, horizon=1000, price=2.0)
     >>> [rival.ask(context={"confidence": 0.7}).option for _ in range(3)]  # of what was never tried nothing is expected
     ['all', 'all', 'all']
     """

@@ -16,7 +16,7 @@ from suffice.rivals.weights import Floats
 class Estimates:
     """Per arm: upper and lower success, and lower cost; what is known beforehand is taken as known.
 
-    >>> estimates = Estimates(Menu({"a": 0.1}, everything="all", nothing="none"), horizon=100)
+    >>> estimates = Estimates(Menu({"a": 0.1}, safe="all", skip="none"), horizon=100)
     >>> estimates.add(1, success=1.0, cost=0.1)
     >>> estimates.upper.tolist(), estimates.lower.round(4).tolist(), estimates.cost.tolist()
     ([0.0, 1.0, 1.0], [0.0, 0.0008, 1.0], [0.0, 0.1, 1.0])
@@ -29,9 +29,9 @@ class Estimates:
         self.upper: Floats = np.ones(menu.arms)
         self.lower: Floats = np.zeros(menu.arms)
         self.cost: Floats = np.array([menu.known_cost(arm) or 0.0 for arm in range(menu.arms)])
-        if menu.has_nothing:
+        if menu.has_skip:
             self.upper[0] = 0.0
-        self.upper[-1] = self.lower[-1] = float(menu.everything_success)
+        self.upper[-1] = self.lower[-1] = float(menu.safe_success)
 
     def add(self, arm: int, success: float, cost: float) -> None:
         """Take in an outcome: one arm's bounds change."""

@@ -22,8 +22,8 @@ class Exp3P(Rival):
     summary of it. Their penalty on sizes is of the order 1/o(T); its formula was not read, and ours is the size over √T.
     Weights are kept as logarithms.
 
-    It drifts to everything, by its design and not by an error in it. A failure costs (1−α)(1−2α) more than a success,
-    and everything never fails; so on every path
+    It drifts to the safe option, by its design and not by an error in it. A failure costs (1−α)(1−2α) more than a success,
+    and the safe option never fails; so on every path
 
         (1−α)(1−2α)·(share of failures)  <=  regret/T + penalty,
 
@@ -41,7 +41,7 @@ class Exp3P(Rival):
         penalty: the loss of the largest size; 1/√horizon if left out.
         seed: of the method's own randomness.
 
-    >>> rival = Exp3P(Menu({"small": 0.1}, everything="all", nothing="none"), 0.9, horizon=1000)
+    >>> rival = Exp3P(Menu({"small": 0.1}, safe="all", skip="none"), 0.9, horizon=1000)
     >>> rival.probabilities().round(3).tolist()
     [0.333, 0.333, 0.333]
     """
@@ -50,7 +50,7 @@ class Exp3P(Rival):
     source = "in the manner of Yang, Kim & Park 2026"
     read = SUMMARY
     feedback = SUCCESS
-    guarantee = "fails at most 1 − target of the time in the long run, w.h.p.; drifts to everything"
+    guarantee = "fails at most 1 − target of the time in the long run, w.h.p.; drifts to the safe option"
 
     def __init__(
         self, menu: Menu, target: Target, horizon: int, *, penalty: float | None = None, seed: int = 0

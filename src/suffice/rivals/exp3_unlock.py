@@ -18,7 +18,7 @@ class Exp3Unlock(Exp3P, Chained):
     seen where an arm at or above it was played; one that covers it where any that covers it was played. A loss that is
     seen is divided by the probability of seeing it. Rate sqrt(ln K/T) and mixing sqrt(ln K/T), there being about one
     observation per arm and step. Both are ours: the source has the tuning of `Exp3P`, and for what is not seen a
-    pseudo-gain whose formula could not be read. Weights are kept as logarithms. It drifts to everything, for the reason
+    pseudo-gain whose formula could not be read. Weights are kept as logarithms. It drifts to the safe option, for the reason
     that `Exp3P` gives, and sooner.
 
     Args:
@@ -29,7 +29,7 @@ class Exp3Unlock(Exp3P, Chained):
         seed: of the method's own randomness.
 
     >>> rival = Exp3Unlock(Menu.top_k([1], classes=2), 0.9, horizon=1000)
-    >>> rival.seen(np.array([0.2, 0.3, 0.5]), arm=1, label=None).tolist()  # missed: so would nothing have
+    >>> rival.seen(np.array([0.2, 0.3, 0.5]), arm=1, label=None).tolist()  # missed: so would the skip have
     [1.0, 0.8, inf]
     >>> rival.seen(np.array([0.2, 0.3, 0.5]), arm=1, label=1.0).tolist()
     [1.0, 0.8, 0.8]
@@ -37,7 +37,7 @@ class Exp3Unlock(Exp3P, Chained):
 
     name = "EXP3 unlocking"
     feedback = LABEL_WHEN_COVERED
-    guarantee = "fails at most 1 − target of the time in the long run, on average; drifts to everything"
+    guarantee = "fails at most 1 − target of the time in the long run, on average; drifts to the safe option"
 
     def __init__(
         self, menu: Menu, target: Target, horizon: int, *, penalty: float | None = None, seed: int = 0

@@ -1,4 +1,4 @@
-"""Bandits with knapsacks: failures are a resource to be spent, and when they are spent everything is played to the end."""
+"""Bandits with knapsacks: failures are a resource; when it is spent the safe option is played to the end."""
 
 import math
 from fractions import Fraction
@@ -16,20 +16,20 @@ class Knapsack(Estimating):
     """The most saving per resource: argmax of upper saving / (price of failures · lower failure + price of time · use).
 
     The reduction: a failure uses one of (1 − target)·horizon failures, a step uses its share of the time, the reward is
-    max_cost − cost, and everything is the arm that uses and saves nothing. The rule is the primal-dual one of
+    max_cost − cost, and the safe option is the arm that uses and saves nothing. The rule is the primal-dual one of
     Badanidiyuru, Kleinberg & Slivkins 2013, in the manner of third-party code: each price grows by (1 + ε)^use, with
     ε = sqrt(ln 2/budget); our KL bounds. Prices are kept as logarithms, since they grow like exp(sqrt(budget)).
 
     The stop is hard, and counts what is still pending as failed: at the horizon at least target·horizon steps have
-    succeeded, on every path, if everything does. Before the horizon nothing is promised, and after it everything is
-    played.
+    succeeded, on every path, if the safe option does. Before the horizon nothing is promised, and after it the safe
+    option is played.
 
     Args:
         menu: any menu.
         target: the success rate to hold at the horizon.
         horizon: how many steps there will be.
 
-    >>> rival = Knapsack(Menu({"small": 0.1}, everything="all", nothing="none"), 0.5, horizon=4)
+    >>> rival = Knapsack(Menu({"small": 0.1}, safe="all", skip="none"), 0.5, horizon=4)
     >>> options = []
     >>> for _ in range(4):
     ...     decision = rival.ask()

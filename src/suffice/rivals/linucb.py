@@ -26,8 +26,8 @@ class LinUCB(Contextual):
         width: how many deviations are hoped for, α in the source.
         stream: one with `truth()`, for the shadow price.
 
-    >>> rival = LinUCB(Menu({"small": 0.1}, everything="all", nothing="none"), 0.9, horizon=1000, price=2.0)
-    >>> rival.ask(context={"confidence": 0.7}).option  # it could be as good as everything
+    >>> rival = LinUCB(Menu({"small": 0.1}, safe="all", skip="none"), 0.9, horizon=1000, price=2.0)
+    >>> rival.ask(context={"confidence": 0.7}).option  # it could be as good as the safe option
     'small'
     """
 

@@ -19,8 +19,8 @@ class OptimisticLP(Estimating):
         horizon: how many steps the bounds are to hold for.
         seed: of the method's own randomness.
 
-    >>> rival = OptimisticLP(Menu({"small": 0.1}, everything="all", nothing="none"), 0.9, horizon=100)
-    >>> rival.mix().tolist()  # what is not known yet could be as good as everything
+    >>> rival = OptimisticLP(Menu({"small": 0.1}, safe="all", skip="none"), 0.9, horizon=100)
+    >>> rival.mix().tolist()  # what is not known yet could be as good as the safe option
     [0.09999999999999998, 0.9, 0.0]
     """
 

@@ -19,7 +19,7 @@ from suffice.selector.world import Block, World
 class Projected(Rival):
     """The paper's estimates, always the argmin, and price ← clip(price + step·(target − success), 0, cap).
 
-    >>> rival = Projected(Menu({"small": 0.1}, everything="all", nothing="none"), 0.9, horizon=100)
+    >>> rival = Projected(Menu({"small": 0.1}, safe="all", skip="none"), 0.9, horizon=100)
     >>> for _ in range(2):  # the first plays every option once and does not move the price
     ...     rival.tell(rival.ask(), success=False)
     >>> round(rival.price, 3)
@@ -36,8 +36,8 @@ class Projected(Rival):
         self, menu: Menu, target: Target, horizon: int, step: float | None = None, *, cap: float | None = None
     ) -> None:
         super().__init__(menu, target)
-        if not menu.has_nothing:
-            raise InvalidArgument("menu must have a nothing")
+        if not menu.has_skip:
+            raise InvalidArgument("menu must have a skip option")
         horizon = whole("horizon", horizon)
         self._step = step_of(step, horizon)
         self._cap = self._promise.cap if cap is None else float(cap)

@@ -10,9 +10,9 @@ from suffice.rivals.scores import Scored
 class QuantileACI(Scored):
     """level ← level + step·((1 − target) − failure); the threshold is the (1 − level)-quantile of all past scores.
 
-    Gibbs & Candès 2021. At level <= 0 it is everything, at level >= 1 the lowest option, and everything as long as there
-    are no scores. The score of a step is the least option that covers its label. The level is a function of the counts,
-    (1 − target) − step·debt, so the identity behind its guarantee holds exactly.
+    Gibbs & Candès 2021. At level <= 0 it is the safe option, at level >= 1 the lowest option, and the safe option as long
+    as there are no scores. The score of a step is the least option that covers its label. The level is a function of the
+    counts, (1 − target) − step·debt, so the identity behind its guarantee holds exactly.
 
     With `momentum`, as in their experiments, the failure is replaced by a mean of all failures so far in which one that
     is k steps old weighs momentum^k. The level is smoother, and the identity is gone.

@@ -20,7 +20,7 @@ class Regression:
     to vary by 1 around its mean. What is known beforehand is taken as known: the boundary arms, and costs that the menu
     knows.
 
-    >>> regression = Regression(Menu({"a": 0.1}, everything="all", nothing="none"))
+    >>> regression = Regression(Menu({"a": 0.1}, safe="all", skip="none"))
     >>> for _ in range(200):
     ...     vector = regression.look({"size": 0.5})
     ...     regression.add(1, {"size": 0.5}, success=1.0, cost=0.1)
@@ -33,7 +33,7 @@ class Regression:
         self.menu, self.features = menu, Features()
         self._inside, self._first = menu.interior, menu.interior.start
         self._success = np.zeros(menu.arms)
-        self._success[-1] = float(menu.everything_success)
+        self._success[-1] = float(menu.safe_success)
         self._cost = np.array([menu.known_cost(arm) or 0.0 for arm in range(menu.arms)])
         self._learns_cost = menu.costs is None
         self._begin()

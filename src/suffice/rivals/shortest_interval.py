@@ -40,7 +40,7 @@ class ShortestInterval(Rival):
         if menu.kind != "intervals":
             raise InvalidArgument(f"menu must be a menu of intervals, got {shown(menu)}")
         self._log = math.log(whole("horizon", horizon))
-        ends = np.array([*menu.options, menu.everything], dtype=np.float64)
+        ends = np.array([*menu.options, menu.safe], dtype=np.float64)
         self._low, self._high = ends[:, 0], ends[:, 1]
         self._held = np.zeros(len(ends), dtype=np.int64)
         # By length and then by place, so that the first that holds enough is the shortest.
@@ -52,7 +52,7 @@ class ShortestInterval(Rival):
         enough = self.target * self.told + math.sqrt(self._log * self.told)
         places = np.flatnonzero(self._held[self._order] >= enough)
         place = int(self._order[places[0]]) if places.size else len(self._held) - 1
-        return place + int(self.menu.has_nothing)
+        return place + int(self.menu.has_skip)
 
     def _learn(self, arm: int, success: float, cost: float, *, counted: bool) -> None:
         self._held += (self._low <= self._heard) & (self._heard <= self._high)

@@ -15,7 +15,7 @@ class SPS(Chained):
     In the manner of Ge, Bastani & Bastani 2025, with the scale turned round: their scores fall where labels rise. The
     width is sqrt(ln(2·horizon²)/(2t)). A label is recorded as the least option that covers it. One that was not covered
     is recorded as the option played, which is all that is known of it and all that is needed: every later threshold is
-    no higher and would have missed it too. It starts at everything.
+    no higher and would have missed it too. It starts at the safe option.
 
     Args:
         menu: a chain whose options are growing numbers.

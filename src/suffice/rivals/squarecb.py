@@ -26,7 +26,7 @@ class SquareCB(Contextual):
         stream: one with `truth()`, for the shadow price.
         seed: of the method's own randomness.
 
-    >>> rival = SquareCB(Menu({"small": 0.1}, everything="all", nothing="none"), 0.9, horizon=1000)
+    >>> rival = SquareCB(Menu({"small": 0.1}, safe="all", skip="none"), 0.9, horizon=1000)
     >>> decision = rival.ask(context={"confidence": 0.7})
     >>> rival.tell(decision, success=decision.is_safe)
     >>> rival.pending, rival.told

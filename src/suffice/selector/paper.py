@@ -15,13 +15,13 @@ def paper(menu: Menu, target: float | Fraction, horizon: int, step: float | None
     starts at 0 and moves by `step`, 1/sqrt(horizon) unless given; widths are sqrt(2 ln(nT)/plays), nothing is clipped.
 
     >>> selector = paper(Menu.top_k([5, 10], classes=100), target=0.8, horizon=1000)
-    >>> [selector.ask().option for _ in range(3)]  # the first round, then nothing: the price is 0
+    >>> [selector.ask().option for _ in range(3)]  # the first round, then skips: the price is 0
     [5, 10, 0]
     """
     if not isinstance(menu, Menu):
         raise InvalidArgument(f"menu must be a Menu, got {shown(menu)}")
-    if not menu.has_nothing:
-        raise InvalidArgument("menu must have a nothing: the paper's algorithm plays it where the price is 0 or less")
+    if not menu.has_skip:
+        raise InvalidArgument("menu must have a skip option: the paper's algorithm plays it at a price of 0 or less")
     if horizon is None:
         raise InvalidArgument("horizon must be given: the paper's algorithm knows how many steps there will be")
     moves = step if step is not None else 1.0 / float(whole("horizon", horizon)) ** 0.5

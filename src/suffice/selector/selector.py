@@ -63,7 +63,7 @@ class Selector(Controller):
         slack: the most successes that may be banked; in no window do failures exceed the allowed ones by more than
             slack + 1. Default sqrt(told), or sqrt(horizon).
         step: how far one outcome moves the price, instead of slack (step = cap/slack).
-        cap: the price at which everything is played. Default max_cost/(everything_success − target).
+        cap: the price at which the safe option is played. Default max_cost/(safe_success − target).
         start: "safe" (never behind), "cheap" (the paper's), or the price to start from.
         bounds: what is certain of each option: "closed", "contained", "half-log", "kl", "hoeffding", "paper", or an object
             of your own; "auto" is the best that is proven for the menu.
@@ -80,7 +80,7 @@ class Selector(Controller):
         memory: how much of the past counts when options are judged: "reset" (all of it until it contradicts itself, then
             none of it), "full", "window 2000" or "discount 2000" (or any other number of outcomes); "auto" is "reset", and
             "full" where bounds are named. The promise remembers everything.
-        max_pending: at so many outstanding decisions other than everything, everything is handed out.
+        max_pending: at so many outstanding decisions other than the safe option, the safe option is played.
         expire_after: seconds after which a decision that was not told counts as a failure.
         clock: where the time of day comes from, in seconds.
 
@@ -120,7 +120,7 @@ class Selector(Controller):
             raise InvalidArgument(f"menu must be a Menu, got {shown(menu)}")
         promise = Promise.make(
             target, horizon, slack=slack, step=step, cap=cap, start=start, safe_cost=menu.max_cost,
-            safe_success=menu.everything_success, forgiving=not menu.has_nothing,
+            safe_success=menu.safe_success, forgiving=not menu.has_skip,
         )  # fmt: skip
         super().__init__(promise, max_pending=max_pending, expire_after=expire_after, clock=clock)
         self._menu = menu
@@ -381,7 +381,7 @@ class Selector(Controller):
             raise InvalidArgument(f"available must list options of the menu, got {shown(available)}")
         allowed = np.zeros(self._menu.arms, dtype=np.bool_)
         allowed[-1] = True
-        if self._menu.has_nothing:
+        if self._menu.has_skip:
             allowed[0] = True
         for option in available:
             allowed[self._menu.arm(option)] = True
@@ -450,7 +450,7 @@ class Selector(Controller):
         if spent is not None and spent > menu.max_cost:
             self._warn_once(
                 f"option {menu.option(entry.arm)!r} cost {spent:g}, above max_cost {menu.max_cost:g}: the record keeps it, "
-                "learning takes max_cost; set max_cost to what everything really costs"
+                "learning takes max_cost; set max_cost to what the safe option really costs"
             )
         return None if spent is None or (late and known is not None) else min(spent, menu.max_cost)
 
@@ -538,7 +538,7 @@ class Selector(Controller):
         try:
             return self._menu.recipe()
         except InvalidArgument as error:  # options or an order of one's own: they must be passed again when loading
-            return {"kind": None, "why": str(error), "arms": self._menu.arms, "nothing": self._menu.has_nothing}
+            return {"kind": None, "why": str(error), "arms": self._menu.arms, "skip": self._menu.has_skip}
 
     @classmethod
     def load(

@@ -29,7 +29,7 @@ class Bucket:
     cost: float = 0.0
     price: float | None = None
     arms: dict[int, int] = field(default_factory=dict)
-    lost: int = 0  # plays of everything that expired, less those told late
+    lost: int = 0  # plays of the safe option that expired, less those told late
 
     def play(self, arm: int, count: int = 1) -> None:
         """Count plays of an arm."""

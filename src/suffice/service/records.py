@@ -48,8 +48,8 @@ class Asked(NamedTuple):
     arm: int
     option: Any
     price: float
-    everything: bool
-    nothing: bool
+    safe: bool
+    skip: bool
 
 
 class Outcome(NamedTuple):
@@ -85,7 +85,7 @@ class Standing:
     bounds: str
     chooser: str
     model: str | None
-    everything_cost: float
+    safe_cost: float
 
 
 @dataclass(frozen=True, slots=True)

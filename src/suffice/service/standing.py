@@ -106,5 +106,5 @@ class Stood:
             bounds=outline.bounds,
             chooser=outline.chooser,
             model=outline.model,
-            everything_cost=outline.max_cost,
+            safe_cost=outline.max_cost,
         )

@@ -83,8 +83,8 @@ class Apis(ByFrequency):
         scale = top if unit == "person" else Fraction(1)
         self.menu = Menu.subsets(
             {api: price / scale for api, price in prices.items()},
-            everything="a person",
-            everything_cost=top / scale,  # type: ignore[arg-type]  # a Fraction is read exactly
+            safe="a person",
+            safe_cost=top / scale,  # type: ignore[arg-type]  # a Fraction is read exactly
         )
         self._table = self._patterns()
         self.frequency = np.array(self.task.counts) / sum(self.task.counts)

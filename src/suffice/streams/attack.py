@@ -15,7 +15,7 @@ PLANS = ("hover", "greedy", "fail")
 class Attack:
     """Menu and costs of a stream, and outcomes that are as bad as an adversary that reads the price can make them.
 
-    Nothing and everything do what they say: no promise could be kept otherwise. All other arms succeed or fail alike in
+    The skip and the safe option do what they say: no promise could be kept otherwise. All other arms succeed or fail alike in
     a step, whatever would have happened in it:
 
     - "hover": they fail where the price is below `level` and succeed from there on. The price is held at `level`; near
@@ -53,7 +53,7 @@ class Attack:
 
     @classmethod
     def named(cls, *, level: float | None = None, plan: str = "hover") -> "Attack":
-        """An attack on the labels of CIFAR-100; the level is what everything costs if left out."""
+        """An attack on the labels of CIFAR-100; the level is what the safe option costs if left out."""
         return cls(LabelRanks.cifar100(), level=level, plan=plan)
 
     def draw(self, rng: np.random.Generator, count: int, start: int = 0) -> Any:

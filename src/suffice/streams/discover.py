@@ -54,7 +54,7 @@ def from_file(path: str | os.PathLike[str]) -> dict[str, type[Any]]:
     ...
     ... class Coins:
     ...     name = "coins"
-    ...     menu = suffice.Menu({"half": 0.5}, everything="all")
+    ...     menu = suffice.Menu({"half": 0.5}, safe="all")
     ...
     ...     def draw(self, rng, count):
     ...         return rng.random(count)

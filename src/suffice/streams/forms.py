@@ -63,14 +63,14 @@ def shares(probabilities: Floats) -> Floats:
 
 
 def sure(probabilities: Floats) -> Floats:
-    """The same for all arms, where everything always succeeds, whatever the frequencies sum to."""
+    """The same for all arms, where the safe option always succeeds, whatever the frequencies sum to."""
     success = shares(probabilities)
     success[..., -1] = 1.0
     return success
 
 
 def with_ends(inner: ArrayLike) -> Floats:
-    """Successes, or costs in prices of everything: columns of interior options between nothing's 0 and everything's 1."""
+    """Successes, or costs in prices of the safe option: columns of interior options between the skip's 0 and its 1."""
     return np.pad(np.asarray(inner, dtype=np.float64), ((0, 0), (1, 1)), constant_values=(0.0, 1.0))
 
 

@@ -107,9 +107,9 @@ def common_menu(what: str, menus: Sequence[Menu]) -> Menu:
     """One menu for streams whose arms correspond; it knows only the costs that are the same in all."""
     first = menus[0]
     for menu in menus:
-        if (menu.arms, menu.has_nothing, menu.max_cost) != (first.arms, first.has_nothing, first.max_cost):
+        if (menu.arms, menu.has_skip, menu.max_cost) != (first.arms, first.has_skip, first.max_cost):
             raise InvalidArgument(
-                f"{what} must share one menu, or have menus with as many arms, with or without nothing, and the same "
+                f"{what} must share one menu, or have menus with as many arms, with or without a skip option, and the same "
                 f"max_cost, got {menu.arms} arms at {menu.max_cost:g} beside {first.arms} at {first.max_cost:g}"
             )
     if all(menu is first or menu.recipe() == first.recipe() for menu in menus):
@@ -117,11 +117,11 @@ def common_menu(what: str, menus: Sequence[Menu]) -> Menu:
     known = {None if menu.costs is None else tuple(menu.costs) for menu in menus}
     return Menu(
         first.options,
-        everything=first.everything,
-        nothing=first.nothing,
+        safe=first.safe,
+        skip=first.skip,
         costs=first.costs if len(known) == 1 else None,
         max_cost=first.max_cost,
-        everything_success=min(menu.everything_success for menu in menus),
+        safe_success=min(menu.safe_success for menu in menus),
         contains="chain" if all(menu.contains == "chain" for menu in menus) else None,
     )
 

@@ -40,7 +40,7 @@ class Log(ByTable):
         order: "recorded" plays the rows in their order and then again from the first; "shuffled" draws them at random.
 
     >>> log = Log.of({"success:small": [1, 0, 1], "success:large": [1, 1, 1]}, costs={"small": 0.1, "large": 1})
-    >>> log.menu.options, log.menu.everything, log.truth()[0].round(3).tolist()
+    >>> log.menu.options, log.menu.safe, log.truth()[0].round(3).tolist()
     (('small',), 'large', [0.667, 1.0])
     """
 
@@ -81,40 +81,40 @@ class Log(ByTable):
         cls,
         columns: Mapping[str, ArrayLike],
         *,
-        everything: str | None = None,
-        nothing: str | None = None,
+        safe: str | None = None,
+        skip: str | None = None,
         costs: Mapping[str, float] | None = None,
         max_cost: float | None = None,
-        everything_success: float | Fraction = 1.0,
+        safe_success: float | Fraction = 1.0,
         order: str = "recorded",
     ) -> "Log":
         """A log from columns: a dict of arrays, or a data frame.
 
         Args:
             columns: `success:OPTION` for every option, and `cost:OPTION` for those that `costs` does not name.
-            everything: the option that always succeeds; the last success column if left out.
-            nothing: what the option that costs nothing and never succeeds is to be called; it needs no column. Left
+            safe: the option that always succeeds; the last success column if left out.
+            skip: what the option that costs nothing and never succeeds is to be called; it needs no column. Left
                 out: there is none.
             costs: the cost of options that cost the same in each row.
-            max_cost: no cost is above this; what everything costs at most if left out. Where what everything costs varies,
+            max_cost: no cost is above this; what the safe option costs at most if left out. Where what it costs varies,
                 each row is charged what it recorded.
-            everything_success: how often everything succeeds, if not always.
+            safe_success: how often the safe option succeeds, if not always.
             order: "recorded" or "shuffled".
 
         If no interior option's cost varies, the menu knows the costs; else they are told.
         """
-        record = arrange(columns, everything, nothing, {} if costs is None else costs, max_cost)
+        record = arrange(columns, safe, skip, {} if costs is None else costs, max_cost)
         menu = Menu(
             record.options,
-            everything=record.everything,
-            nothing=LEFT_OUT if nothing is None else nothing,
+            safe=record.safe,
+            skip=LEFT_OUT if skip is None else skip,
             costs=record.known_costs(),
             max_cost=record.max_cost,
-            everything_success=everything_success,
+            safe_success=safe_success,
         )
-        _warn(record.successes[-1], record.everything, float(menu.everything_success))
-        skip = [] if nothing is None else [np.zeros(len(record.costs[0]))]
-        successes, spent = (np.stack([*skip, *part], axis=1) for part in (record.successes, record.costs))
+        _warn(record.successes[-1], record.safe, float(menu.safe_success))
+        first = [] if skip is None else [np.zeros(len(record.costs[0]))]
+        successes, spent = (np.stack([*first, *part], axis=1) for part in (record.successes, record.costs))
         return cls(menu, successes, spent, order=order)
 
     @classmethod
@@ -131,13 +131,13 @@ class Log(ByTable):
         return (start + np.arange(count)) % rows
 
 
-def _warn(successes: Floats, everything: str, promised: float) -> None:
+def _warn(successes: Floats, safe: str, promised: float) -> None:
     rate = float(successes.mean())
     if rate < promised:
         failed, share = int((successes < 1.0).sum()), np.floor(rate * 1000) / 1000
         warnings.warn(
-            f"everything ({everything!r}) fails in {failed} of {successes.size} rows: it is to succeed always, or say "
-            f"how often it does with everything_success={share:g}",
+            f"safe ({safe!r}) fails in {failed} of {successes.size} rows: it is to succeed always, or say "
+            f"how often it does with safe_success={share:g}",
             SufficeWarning,
             stacklevel=3,
         )

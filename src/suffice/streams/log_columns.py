@@ -13,10 +13,10 @@ from suffice.streams.log_files import wanted
 
 
 class Record(NamedTuple):
-    """Recorded decisions: a column of successes and one of costs per interior option, and everything's last."""
+    """Recorded decisions: a column of successes and one of costs per interior option, and the safe option's last."""
 
     options: list[str]
-    everything: str
+    safe: str
     successes: list[Floats]
     costs: list[Floats]
     max_cost: float
@@ -29,8 +29,8 @@ class Record(NamedTuple):
 
 def arrange(
     columns: Mapping[str, ArrayLike],
-    everything: str | None,
-    nothing: str | None,
+    safe: str | None,
+    skip: str | None,
     costs: Mapping[str, float],
     max_cost: float | None,
 ) -> Record:
@@ -39,13 +39,13 @@ def arrange(
     held = {names[place]: _column(names[place], columns[names[place]]) for place in wanted(names)}
     rows = _rows(held)
     options = [name.removeprefix("success:") for name in held if name.startswith("success:")]
-    last = options[-1] if everything is None else everything
+    last = options[-1] if safe is None else safe
     if last not in options:
-        raise InvalidArgument(f"everything must be one of {shown(', '.join(options))}, got {shown(everything)}")
-    if nothing == last:
-        raise InvalidArgument(f"nothing must be another option than everything, got {shown(nothing)}")
-    arms = [*(option for option in options if option not in (last, nothing)), last]
-    _check_names(held, arms, nothing, costs)
+        raise InvalidArgument(f"safe must be one of {shown(', '.join(options))}, got {shown(safe)}")
+    if skip == last:
+        raise InvalidArgument(f"skip must be another option than the safe one, got {shown(skip)}")
+    arms = [*(option for option in options if option not in (last, skip)), last]
+    _check_names(held, arms, skip, costs)
     if max_cost is not None and last not in costs and f"cost:{last}" not in held:
         costs = {**costs, last: max_cost}
     spent = [_cost(held, option, costs, rows) for option in arms]
@@ -77,21 +77,21 @@ def _rows(held: Mapping[str, Floats]) -> int:
     return rows
 
 
-def _check_names(held: Mapping[str, Floats], arms: list[str], nothing: str | None, costs: Mapping[str, float]) -> None:
-    """Refuse costs of options that there are not, and a nothing that is something."""
+def _check_names(held: Mapping[str, Floats], arms: list[str], skip: str | None, costs: Mapping[str, float]) -> None:
+    """Refuse costs of options that there are not, and a skip that costs something or succeeds."""
     if not isinstance(costs, Mapping):
         raise InvalidArgument(f"costs must map options to their costs, got {shown(costs)}")
     there = shown(", ".join(held))
     for name in held:
         option = name.removeprefix("cost:")
-        if name.startswith("cost:") and option != nothing and option not in arms:
+        if name.startswith("cost:") and option != skip and option not in arms:
             raise InvalidArgument(f"columns must include success:{option}, got {there}")
     for option in costs:
         if option not in arms:
             raise InvalidArgument(f"costs must name options, got {shown(option)}, which has no column in {there}")
-    if nothing is not None:
-        for name in (f"success:{nothing}", f"cost:{nothing}"):
-            check(name, held.get(name, np.zeros(1)), 0.0, "0, since this is nothing")
+    if skip is not None:
+        for name in (f"success:{skip}", f"cost:{skip}"):
+            check(name, held.get(name, np.zeros(1)), 0.0, "0, since this is the skip option")
 
 
 def _cost(held: Mapping[str, Floats], option: str, costs: Mapping[str, float], rows: int) -> Floats:
@@ -111,5 +111,6 @@ def check(name: str, values: Floats, top: float, rule: str | None = None) -> Non
     if not wrong.any():
         return
     row = int(wrong.argmax())
-    limit = rule or (f"between 0 and {top:g}" + (", what everything costs at most" if name.startswith("cost") else ""))
+    most = ", what the safe option costs at most" if name.startswith("cost") else ""
+    limit = rule or f"between 0 and {top:g}{most}"
     raise InvalidArgument(f"{name} must be {limit}, got {values[row]:g} in row {row + 1}")

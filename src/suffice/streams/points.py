@@ -33,10 +33,10 @@ class Points(ByWindows):
         if not isinstance(self.menu, Menu) or self.menu.kind != "intervals" or self.menu.costs is None:
             raise InvalidArgument(f"menu must be a menu of intervals, got {shown(menu)}")
         self.shape = Beta() if distribution is None else shape_of(distribution)
-        ends = np.array([*self.menu.options, self.menu.everything], dtype=np.float64)
+        ends = np.array([*self.menu.options, self.menu.safe], dtype=np.float64)
         low, high = ends[:, 0], ends[:, 1]
         costs = np.append(self.menu.costs, self.menu.max_cost)
-        if self.menu.has_nothing:
+        if self.menu.has_skip:
             low, high, costs = np.append(2.0, low), np.append(-1.0, high), np.append(0.0, costs)  # holds no point
         self._windows = Windows(np.ascontiguousarray(low), np.ascontiguousarray(high), costs)
 

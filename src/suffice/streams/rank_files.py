@@ -64,7 +64,7 @@ def _npz(path: Path) -> tuple[Ranks, int | None]:
         if "probs" in names and "labels" in names:
             probs = held["probs"]
             return ranks_of(probs, held["labels"]), probs.shape[1]
-    raise InvalidArgument(f"path must hold `rank`, or `probs` and `labels`, got {', '.join(names) or 'nothing'}")
+    raise InvalidArgument(f"path must hold `rank`, or `probs` and `labels`, got {', '.join(names) or 'skip'}")
 
 
 def _npy(path: Path) -> tuple[Ranks, None]:

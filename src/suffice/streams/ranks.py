@@ -41,7 +41,7 @@ class LabelRanks(ByWindows):
         counts = np.array(histogram, dtype=np.float64)
         if counts.ndim != 1 or not np.isfinite(counts).all() or (counts < 0).any():
             raise InvalidArgument("histogram must hold one count of at least 0 per rank")
-        if menu.everything != counts.size:
+        if menu.safe != counts.size:
             raise InvalidArgument(f"menu must be a top_k menu of {counts.size} classes, got {shown(menu)}")
         ranks = np.arange(1, counts.size + 1)
         first, last = whole("least", least), counts.size if most is None else whole("most", most)

@@ -48,7 +48,7 @@ class Pool(NamedTuple):
 
 
 class _Requests(ByTable):
-    """A pool of requests of which each step draws one. Everything sends a car besides, which is sure to come."""
+    """A pool of requests of which each step draws one. The safe option sends a car besides, which is sure to come."""
 
     menu: Menu
 
@@ -65,7 +65,7 @@ class Rides(_Requests):
     """Probe the fewest drivers whose scores sum to at least the threshold, best first; it works where one accepts.
 
     A driver's score is the probability to accept. Where all drivers together do not reach the threshold, all are probed.
-    Everything is all drivers and a dedicated car, at a cost of 1; the others cost the drivers probed out of 40.
+    The safe option is all drivers and a dedicated car, at a cost of 1; the others cost the drivers probed out of 40.
 
     Args:
         high: the threshold from which on the car is sent.
@@ -94,7 +94,7 @@ class Rides(_Requests):
 class RidesGrid(_Requests):
     """Two thresholds at once: probe all drivers that are near enough and rated well enough.
 
-    The most permissive pair is everything, which sends a dedicated car besides.
+    The most permissive pair is the safe option, which sends a dedicated car besides.
 
     Args:
         distances: the largest distance to probe at, in kilometres, rising.
@@ -102,7 +102,7 @@ class RidesGrid(_Requests):
         requests, seed: how many requests are simulated, and which.
 
     >>> stream = RidesGrid(requests=500)
-    >>> stream.menu.option(1), stream.menu.everything
+    >>> stream.menu.option(1), stream.menu.safe
     ({'distance': 1.0, 'rating': 4.6}, {'distance': 6.0, 'rating': 0.0})
     """
 

@@ -20,11 +20,11 @@ class Routing(ByFrequency):
     """Whom to give a query to: Mixtral-8x7B, GPT-4, or a person. The context is what is known of the query.
 
     The recordings hold no prices. Those here are assumed: US dollars per million tokens, in 2024, as if every query took as
-    many tokens of either model, so that a model costs the same in each step. Everything costs 1, the others their share.
+    many tokens of either model, so that a model costs the same in each step. The safe option costs 1, the others their share.
 
     Args:
         queries: read by `Routing.load`; the counts of RouteLLM's recording if left out, where only the task is known.
-        success: "right": the answer is, and a person's always is; or "not worse": than GPT-4's, which then is everything,
+        success: "right": the answer is, and a person's always is; or "not worse": than GPT-4's, which then is the safe option,
             and Mixtral fails only where it is wrong and GPT-4 is not.
         mixtral, gpt4: the prices of the models.
         person: what asking a person costs, in prices of both models together; at least 1.
@@ -35,7 +35,7 @@ class Routing(ByFrequency):
     >>> import suffice
     >>> from suffice.optimum import contextual_optimum
     >>> stream = Routing(success="not worse")
-    >>> stream.context(0), stream.menu.options, stream.menu.everything
+    >>> stream.context(0), stream.menu.options, stream.menu.safe
     ({'task': 'MMLU'}, ('mixtral',), 'gpt-4')
     >>> round(suffice.optimum(*stream.truth(), target=0.9).cost, 4)
     0.4718
@@ -115,10 +115,10 @@ class Routing(ByFrequency):
 
 def _menu(success: str, mixtral: Fraction, gpt4: Fraction, person: Fraction) -> Menu:
     if success == "not worse":
-        return Menu({"mixtral": float(mixtral / gpt4)}, everything="gpt-4", nothing="no answer")
+        return Menu({"mixtral": float(mixtral / gpt4)}, safe="gpt-4", skip="no answer")
     top = person * (mixtral + gpt4)
     priced = {"mixtral": float(mixtral / top), "gpt-4": float(gpt4 / top)}
-    return Menu(priced, everything="a person", nothing="no answer")
+    return Menu(priced, safe="a person", skip="no answer")
 
 
 def _contexts(queries: Queries, lengths: int | None, subject: bool) -> list[dict[str, Any]]:

@@ -28,7 +28,7 @@ class Tilted(ByTable):
 
     Args:
         tilt: how much the context matters; at 0 not at all.
-        options: how many there are between nothing and everything.
+        options: how many there are between the skip and the safe option.
         noise: how many numbers the context holds besides that have nothing to do with success.
         missing: the share of levels, and of kinds, that are missing: nan and None.
 
@@ -54,8 +54,8 @@ class Tilted(ByTable):
         places = np.arange(1, count + 1) / (count + 1)
         self.menu = Menu(
             [f"option {place}" for place in range(1, count + 1)],
-            everything="everything",
-            nothing="nothing",
+            safe="safe",
+            skip="skip",
             costs=places**2,
             contains="chain",
         )

@@ -58,8 +58,9 @@ class Told:
 
     An arm of cost c is told c + spread·min(c, max_cost − c)·noise, with one noise of mean 0 between −1 and 1 per step:
     for options of up to half of max_cost that is c times a factor between 1 − spread and 1 + spread, and dearer ones
-    have as much less as leaves room below max_cost. Nothing is cut off, so that the mean is c exactly; nothing and
-    everything cost what they always cost. The points are those of the stream itself with the same seed, and so are contexts.
+    have as much less as leaves room below max_cost. Nothing is cut off, so that the mean is c exactly; the skip and
+    the safe option cost what they always cost. The points are those of the stream itself with the same seed, and so are
+    contexts.
 
     Args:
         stream: any stream whose menu knows its costs.
@@ -193,9 +194,9 @@ def hidden(menu: Menu) -> Menu:
     """The same options, of which nobody knows the costs."""
     return Menu(
         menu.options,
-        everything=menu.everything,
-        nothing=menu.nothing,
+        safe=menu.safe,
+        skip=menu.skip,
         max_cost=menu.max_cost,
-        everything_success=menu.everything_success,
+        safe_success=menu.safe_success,
         contains=menu.contains,
     )

@@ -11,7 +11,7 @@ from suffice.streams.forms import ByWindows
 
 
 class Trap(ByWindows):
-    """Nothing, a trap of cost 0.05, and everything of cost 1. The trap fails in steps first <= t < last.
+    """A skip, a trap of cost 0.05, and a safe option of cost 1. The trap fails in steps first <= t < last.
 
     >>> Trap(first=2, last=4).draw(np.random.default_rng(0), 6).tolist()
     [1, 1, 0, 0, 1, 1]
@@ -24,9 +24,9 @@ class Trap(ByWindows):
         self.first, self.last = whole("first", first, 0), whole("last", last, 0)
         if self.first > self.last:
             raise InvalidArgument(f"first must be at most last, got {shown(first)} and {shown(last)}")
-        self.menu = Menu({"trap": cost}, everything="safe", nothing="nothing")
+        self.menu = Menu({"trap": cost}, safe="safe", skip="skip")
         self.cost = float(cost)
-        # The latent is 1 where the trap works; nothing never does, everything always.
+        # The latent is 1 where the trap works; the skip never does, the safe option always.
         low, high = np.array([2.0, 0.5, -1.0]), np.array([2.0, 1.5, 2.0])
         self._windows = Windows(low, high, np.array([0.0, self.cost, 1.0]))
 

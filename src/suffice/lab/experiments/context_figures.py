@@ -17,7 +17,7 @@ def ratios(canvas: Canvas, rows: Sequence[tuple[Row, Row, Row]], wanted: Mapping
     places = np.arange(len(rows))
     ink = panel.title.get_color()
     plain, looking, shuffled = ([triple[kind] for triple in rows] for kind in range(3))
-    _bars(panel, places - 0.28, plain, canvas.colour("everything"), "without a look", ink)
+    _bars(panel, places - 0.28, plain, canvas.colour("safe"), "without a look", ink)
     _bars(panel, places, looking, canvas.colour("suffice"), "with a look", ink)
     least = [row["looking_optimum"] for row in looking]
     panel.bar(places + 0.28, least, 0.26, color=canvas.colour("best fixed"), label="per-context optimum")
@@ -57,7 +57,7 @@ def time_course(canvas: Canvas, numbers: Numbers, names: Sequence[str], plain: s
     panels = np.atleast_1d(canvas.panels("context_time", len(names), width=3.6, height=3.2))
     for panel, name in zip(panels, names, strict=True):
         best, least = numbers["optima"][name]
-        for method, colour, label in ((plain, "everything", "without a look"), (looking, "suffice", "with a look")):
+        for method, colour, label in ((plain, "safe", "without a look"), (looking, "suffice", "with a look")):
             steps, costs = _course(numbers["curves"][f"{name}/{method}"])
             panel.stairs(costs / best, steps, baseline=None, color=canvas.colour(colour), linewidth=1.6, label=label)
         panel.axhline(1.0, linestyle=":", color=canvas.colour("target"), label="C*")

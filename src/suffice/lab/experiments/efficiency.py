@@ -197,12 +197,12 @@ def method_of(name: str, stream: Any, target: float, horizon: int, seed: int) ->
 
 
 def _parts(stream: Any, best: Optimum, target: float, plays: Sequence[int]) -> dict[str, float]:
-    """The regret in expectation, priced: of nothing and everything, and of all between."""
+    """The regret in expectation, priced: of the skip and the safe option, and of all between."""
     if not hasattr(stream, "truth"):
         return {"boundary": 0.0, "between": 0.0}
     success, cost = stream.truth()
     lost = np.array(plays) * (cost - best.cost - best.price * (success - target))
-    ends = lost[-1] + (lost[0] if stream.menu.has_nothing else 0.0)
+    ends = lost[-1] + (lost[0] if stream.menu.has_skip else 0.0)
     return {"boundary": float(ends), "between": float(lost.sum() - ends)}
 
 
@@ -227,12 +227,12 @@ def _bars(canvas: Canvas, panel: Any, rows: Sequence[Mapping[str, Any]], *, name
     shown = [row for row in rows if row["yardstick"] or row["method"] in LADDER]
     places = np.arange(len(shown))[::-1]
     parts = {
-        "nothing and everything": [max(row["boundary"], 0.0) for row in shown],
+        "the skip and the safe option": [max(row["boundary"], 0.0) for row in shown],
         "an unsettled price": [min(price, row["between"]) for row in shown],
         "learning": [max(row["between"] - price, 0.0) for row in shown],
     }
     left = np.zeros(len(shown))
-    for colour, (label, values) in zip(("everything", "best fixed", "paper"), parts.items(), strict=True):
+    for colour, (label, values) in zip(("safe", "best fixed", "paper"), parts.items(), strict=True):
         panel.barh(places, values, left=left, color=canvas.colour(colour), label=label, height=0.7)
         left += np.array(values)
     for place, total, row in zip(places, left, shown, strict=True):
@@ -256,9 +256,7 @@ def _growth(canvas: Canvas, rows: Sequence[Mapping[str, Any]], horizons: Sequenc
     panel.plot(horizons, best, color=canvas.colour("paper"), marker="s", label="paper, best step")
     styles = ("-", "--", "-.", ":", (0, (5, 1)), "-", ":")
     for style, method in zip(styles, LADDER, strict=True):
-        colour = canvas.colour(
-            "suffice" if method == "suffice" else "everything" if method == "knows all" else "a = 20"
-        )
+        colour = canvas.colour("suffice" if method == "suffice" else "safe" if method == "knows all" else "a = 20")
         values = [lost(horizon, [method]) for horizon in horizons]
         panel.plot(horizons, values, color=colour, marker="o", markersize=4, linestyle=style, label=_named(method))
     panel.set(xscale="log", yscale="log", xlabel="T", ylabel="shadow-priced regret in expectation")
@@ -273,8 +271,8 @@ def _worlds(canvas: Canvas, rows: Sequence[Mapping[str, Any]]) -> None:
     ends = np.array([[row["share_low"], row["share_high"]] for row in shown]).T
     panel.errorbar(values, places, xerr=np.abs(ends - values), color=canvas.colour("suffice"), marker="o", linestyle="none",
                    markersize=5)  # fmt: skip
-    panel.axvline(1.0, linestyle=":", color=canvas.colour("everything"))
-    panel.axvline(0.0, color=canvas.colour("everything"), linewidth=0.5)
+    panel.axvline(1.0, linestyle=":", color=canvas.colour("safe"))
+    panel.axvline(0.0, color=canvas.colour("safe"), linewidth=0.5)
     names = [
         f"{row['world']}, T = {power(row['horizon'])}" if row["world"] == "intervals" else row["world"] for row in shown
     ]

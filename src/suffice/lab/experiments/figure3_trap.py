@@ -19,15 +19,15 @@ BASE: Settings = {"target": 0.5, "step": 0.05, "horizon": 2000, "first": 800, "l
 
 
 class ThreeArms(Experiment):
-    """Nothing, the trap, everything. No chance is involved: one run says it all."""
+    """The skip, the trap, the safe option. No chance is involved: one run says it all."""
 
     name: ClassVar[str] = "trap"
     place: ClassVar[int] = 3
     title: ClassVar[str] = "Three-arm shift (Figure 3)"
     about: ClassVar[str] = (
-        "A safe option of cost 1, a trap of cost 0.05 that works except in steps 800 to 1299, and nothing. Target 0.5, step "
+        "A safe option of cost 1, a trap of cost 0.05 that works except in steps 800 to 1299, and a skip. Target 0.5, step "
         "0.05, Λ = 2. The projected price sticks at Λ while the trap still looks good; at the same price the boundary rule "
-        "plays everything."
+        "plays the safe option."
     )
     levels: ClassVar = {"quick": BASE, "default": BASE, "deep": BASE}
 
@@ -57,7 +57,7 @@ class ThreeArms(Experiment):
             capped = np.flatnonzero(prices[first:last] >= 2.0 - 1e-9)  # many steps of 0.025, each rounded
             outage[found["method"]] = {
                 "successes": float(successes[first:last].sum()),
-                "everything": int((np.array(found["arms"][first:last]) == 2).sum()),
+                "safe": int((np.array(found["arms"][first:last]) == 2).sum()),
                 "highest_price": float(prices.max()),
                 "largest_residual": float(np.abs(residuals[1:]).max()),  # the first step opens the trap
                 "capped_rounds": int((inside < -1e-12).sum()),
@@ -79,8 +79,8 @@ class ThreeArms(Experiment):
         wait = int(np.ceil((2.0 - projected["price_before"]) / eta_phi - 1e-9))
         exact = Estimate.exact
         return [
-            judge("no success", LEMMA, "the projected rule never plays everything on the outage, so it never succeeds",
-                  "its successes in the outage", exact(projected["successes"] + projected["everything"]), at_most=0.0),
+            judge("no success", LEMMA, "the projected rule never plays the safe option on the outage, so it never succeeds",
+                  "its successes in the outage", exact(projected["successes"] + projected["safe"]), at_most=0.0),
             judge("stuck", LEMMA, "after ⌈(Λ − λ)/(ηφ)⌉ steps the projected price is stuck at Λ = 2",
                   "steps to the cap less that number", exact(projected["steps_to_cap"] - wait), at_most=0, at_least=0),
             judge("never above", LEMMA, "the projected price is capped at Λ", "its highest value",

@@ -97,7 +97,7 @@ class Labels(Experiment):
                       "share of k = 5 (or 0, when ahead) in the later half of the easy phase, lesser of both",
                       exact(min(paper["cheap_before"], projected["cheap_before"])), at_least=0.9,
                       reached=sum(map(int, phases.split("+")))),
-                judge(f"everything after, {phases}", SOURCE, "after the shift the boundary rule moves to k = 100",
+                judge(f"the safe option after, {phases}", SOURCE, "after the shift the boundary rule moves to k = 100",
                       "share of k = 100 in the hard phase, boundary rule less projected",
                       exact(paper["all_after"] - projected["all_after"]), at_least=TINY),
             ]  # fmt: skip

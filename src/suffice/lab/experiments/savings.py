@@ -1,4 +1,4 @@
-"""Ride-hailing and priced APIs: what is saved against always-everything, and against the best fixed option in hindsight."""
+"""Ride-hailing and priced APIs: what is saved against the safe option, and against the best fixed option in hindsight."""
 
 from collections.abc import Sequence
 from typing import Any, ClassVar
@@ -24,11 +24,12 @@ class Savings(Experiment):
     place: ClassVar[int] = 8
     title: ClassVar[str] = "Ride-hailing and priced APIs"
     about: ClassVar[str] = (
-        "Which of four prediction APIs to call (FrugalML's recordings; at least one must be right; everything is asking a "
-        "person, at three times the price of all four), and which drivers to probe. Costs are shares of what everything "
-        "costs. The best fixed option in hindsight is the cheapest single one whose true rate meets the target: it is known "
-        "to nobody beforehand, and may be everything itself. A mix of two can be cheaper still (C*). In the shifts the task "
-        "changes in the middle without a word, and both comparators are fixed for the whole run. The paper's step is 5/√T."
+        "Which of four prediction APIs to call (FrugalML's recordings; at least one must be right; the safe option is "
+        "asking a person, at three times the price of all four), and which drivers to probe. Costs are shares of what the "
+        "safe option costs. The best fixed option in hindsight is the cheapest single one whose true rate meets the target: "
+        "it is known to nobody beforehand, and may be the safe option itself. A mix of two can be cheaper still (C*). In the "
+        "shifts the task changes in the middle without a word, and both comparators are fixed for the whole run. The paper's "
+        "step is 5/√T."
     )
     levels: ClassVar = {
         "quick": {**BASE, "horizon": 20_000},
@@ -72,8 +73,8 @@ class Savings(Experiment):
         won = sum(row["above_fixed_high"] < 0.0 for row in ours)
         behind = max(row["largest_debt"] for row in ours)
         return [
-            judge("against everything", "Introduction", "the target is held at less than the cost of everything",
-                  f"cost, where always everything costs 1, worst of {len(ours)} worlds ({dearest['world']})",
+            judge("against the safe option", "Introduction", "the target is held at less than the safe option costs",
+                  f"cost, where always the safe option costs 1, worst of {len(ours)} worlds ({dearest['world']})",
                   Estimate(dearest["cost"], dearest["cost_low"], dearest["cost_high"]), at_most=0.999),
             judge("against the best fixed option", OURS, "… and at less than the best fixed option in hindsight",
                   f"cost less that of the best fixed option, worst of the {len(fair)} steady worlds where a mix gains 5% "
@@ -101,9 +102,9 @@ class Savings(Experiment):
                       s=22, label="best fixed option, in hindsight")  # fmt: skip
         panel.scatter([ours[world]["optimum"] for world in worlds], places, color=canvas.colour("target"), marker="x", s=22,
                       label="best mix, C*")  # fmt: skip
-        panel.axvline(1.0, linestyle=":", color=canvas.colour("everything"))
+        panel.axvline(1.0, linestyle=":", color=canvas.colour("safe"))
         panel.set_yticks(places, worlds)
-        panel.set(xscale="log", xlabel="cost per decision (everything = 1)")
+        panel.set(xscale="log", xlabel="cost per decision (the safe option = 1)")
         panel.figure.legend(fontsize=8, loc="outside lower center", ncols=2)
 
 

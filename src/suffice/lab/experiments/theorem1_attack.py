@@ -16,15 +16,15 @@ BASE: Settings = {"target": 0.8, "scales": [1, 20], "methods": ["paper", "projec
 
 
 class Adversary:
-    """Six options whose fate is decided after the price is known; everything and nothing do what they must.
+    """Six options whose fate is decided after the price is known; the safe option and the skip do what they must.
 
-    pump: all succeed until the method skips (price at 0), then all fail until it plays everything (price at the cap), and so
-    on: the widest swing there is. spoil: all fail. tease: fail below half of the cap, succeed above. coin: pump with
+    pump: all succeed until the method skips (price at 0), then all fail until it plays the safe option (price at the cap),
+    and so on: the widest swing there is. spoil: all fail. tease: fail below half of the cap, succeed above. coin: pump with
     doubts. blind: all succeed, then all fail for the later half, whatever the price.
     """
 
     def __init__(self, tactic: str, target: float, horizon: int) -> None:
-        self.menu = Menu({f"option {k}": k / 8 for k in range(1, 7)}, everything="all", nothing="none")
+        self.menu = Menu({f"option {k}": k / 8 for k in range(1, 7)}, safe="all", skip="none")
         self.tactic, self.horizon, self.cap = tactic, horizon, 1.0 / (1.0 - target)
         self.generous = True
 
@@ -128,8 +128,7 @@ class Attack(Experiment):
             values = [row["by_bound"] for row in numbers["rows"] if (row["method"], row["scale"]) == (method, scale)]
             panel.scatter(values, [place] * len(values), color=canvas.colour(method), s=22)
         panel.axvline(1.0, linestyle=":", color=canvas.colour("target"))
-        names = [
-            method if method in ("suffice", "everything") else f"{method}, a = {scale}" for method, scale in labels
-        ]
+        plain = ("suffice", "always_safe")  # without a scale
+        names = [method if method in plain else f"{method}, a = {scale}" for method, scale in labels]
         panel.set_yticks(range(len(labels)), names)
         panel.set(xscale="log", xlabel="worst window over its bound, one dot per tactic")

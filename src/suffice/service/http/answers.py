@@ -35,8 +35,8 @@ def written(body: Any) -> bytes:
 def asked(one: Asked) -> dict[str, Any]:
     """A decision."""
     return {
-        "decision": one.decision, "arm": one.arm, "option": one.option, "price": one.price, "everything": one.everything,
-        "nothing": one.nothing,
+        "decision": one.decision, "arm": one.arm, "option": one.option, "price": one.price, "safe": one.safe,
+        "skip": one.skip,
     }  # fmt: skip
 
 
@@ -57,7 +57,7 @@ def known(one: Standing) -> dict[str, Any]:
         "breach": found.breach, "breaches": found.breaches,
         "feasible": found.feasible, "sound": found.sound, "pending": found.pending,
         "cost": one.cost, "mean_cost": one.cost / found.told if found.told else None,
-        "everything_cost": one.everything_cost, "price": one.price, "cap": found.promise.cap,
+        "safe_cost": one.safe_cost, "price": one.price, "cap": found.promise.cap,
         "asks": one.asks, "tells": one.tells,
         "expired": found.expired, "bounds": one.bounds, "chooser": one.chooser, "model": one.model,
     }  # fmt: skip

@@ -36,7 +36,7 @@ class AskBody(Body):
     count: Counting | None = Field(None, description="How many decisions; left out, one by itself.")
     available: Available | None = Field(
         None,
-        description="The options that can be played this once, at most 20,000; nothing and everything always can.",
+        description="The options that can be played this once, at most 20,000; the safe one and the skip option always can.",
     )
     audit: bool = Field(
         True, description="false for decisions whose outcome will not be told. Let a coin decide which."

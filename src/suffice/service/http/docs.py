@@ -109,7 +109,7 @@ class Page:
 
     def _start(self) -> str:
         """The whole of it in three calls."""
-        menu = {"kind": "options", "options": {"small": 0.1, "large": 0.4}, "everything": "a person"}
+        menu = {"kind": "options", "options": {"small": 0.1, "large": 0.4}, "safe": "a person"}
         calls = (
             self._curl("put", "/v1/selectors/router", {"target": 0.9, "menu": menu}),
             self._curl("post", "/v1/selectors/router/ask"),

@@ -57,14 +57,18 @@ GAUGES: Final[tuple[tuple[str, str, Any], ...]] = (
     ("suffice_pending", "Decisions whose outcome has not been told.", lambda one: one.certificate.pending),
     ("suffice_price", "The price now paid for one success.", lambda one: one.price),
     ("suffice_cost", "What was spent; less once a late outcome says that it was.", lambda one: one.cost),
-    ("suffice_max_pending", "At so many, everything is handed out.", lambda one: one.plan["max_pending"]),
+    ("suffice_max_pending", "At so many, the safe option is handed out.", lambda one: one.plan["max_pending"]),
     ("suffice_promise_kept", "1 if the promise holds.", lambda one: float(one.certificate.holds)),
     (
         "suffice_breach",
-        "1 if everything was seen to fail, or nothing to succeed, against what the menu says.",
+        "1 if the safe option was seen to fail, or the skip option to succeed, against what the menu says.",
         lambda one: float(one.certificate.breach),
     ),
-    ("suffice_feasible", "0 once everything is known to fail too often.", lambda one: float(one.certificate.feasible)),
+    (
+        "suffice_feasible",
+        "0 once the safe option is known to fail too often.",
+        lambda one: float(one.certificate.feasible),
+    ),
 )
 COUNTERS: Final[tuple[tuple[str, str, Any], ...]] = (
     ("suffice_asks", "Decisions asked.", lambda one: one.asks),

@@ -42,7 +42,7 @@ class Problem(BaseModel):
 
 
 DECISION: dict[str, Any] = {
-    "decision": 17, "arm": 2, "option": "large", "price": 1.25, "everything": False, "nothing": False,
+    "decision": 17, "arm": 2, "option": "large", "price": 1.25, "safe": False, "skip": False,
 }  # fmt: skip
 
 
@@ -54,8 +54,8 @@ class DecisionReply(BaseModel):
     arm: int
     option: Any = Field(description="The option to play.")
     price: float | None = Field(description="The price of a success when it was asked.")
-    everything: bool = Field(description="Whether it is the option that is sure to succeed.")
-    nothing: bool = Field(description="Whether it is the option that costs nothing: skip this one.")
+    safe: bool = Field(description="Whether it is the option that is sure to succeed.")
+    skip: bool = Field(description="Whether it is the option that costs nothing: skip this one.")
 
 
 class DecisionsReply(BaseModel):
@@ -99,20 +99,20 @@ KNOWN: dict[str, Any] = {
     "status": "kept", "verdict": "Kept: 90.3% of 1,000 succeeded (target 90%).",
     "target": 0.9, "told": 1000, "successes": 903.0, "rate": 0.903, "debt": -3.0, "debt_at_most": 0.9,
     "ahead_at_most": 32.5, "holds": True, "breach": False, "breaches": 0, "feasible": True, "sound": True, "pending": 12,
-    "cost": 320.5, "mean_cost": 0.3205, "everything_cost": 1.0,
+    "cost": 320.5, "mean_cost": 0.3205, "safe_cost": 1.0,
     "price": 1.25, "cap": 10.0,
     "asks": 1012, "tells": 1000, "expired": 0, "bounds": "half-log", "chooser": "optimist", "model": None,
 }  # fmt: skip
 
 
 STATUS = (
-    "kept; warned: kept, but an assumption was seen to fail; unknown: kept if plays of everything that nobody told of "
+    "kept; warned: kept, but an assumption was seen to fail; unknown: kept if plays of the safe option that nobody told of "
     "succeeded; breach: behind by more than promised, `holds` is false; infeasible: no choice reaches the target; waiting: "
     "nothing told yet; bug: suffice itself is wrong."
 )
 BREACH = (
-    "Whether an assumption was seen to fail: everything failed, or nothing succeeded, though it never should. The promise may "
-    "hold all the same: see `holds`. Not to be taken for the status breach, which says that it does not."
+    "Whether an assumption was seen to fail: the safe option failed, or the skip option succeeded, though it never should. "
+    "The promise may hold all the same: see `holds`. Not to be taken for the status breach, which says that it does not."
 )
 Status = Literal["kept", "warned", "unknown", "breach", "infeasible", "waiting", "bug", "archived"]
 
@@ -139,14 +139,14 @@ class Known(BaseModel):
     holds: bool = Field(description="Whether the promise holds.")
     breach: bool = Field(description=BREACH)
     breaches: int = Field(description="Outcomes after which the debt was above its bound.")
-    feasible: bool = Field(description="false once everything is known to fail too often for the target.")
+    feasible: bool = Field(description="false once the safe option is known to fail too often for the target.")
     sound: bool = Field(description="false only if suffice itself is wrong.")
     pending: int = Field(description="Decisions whose outcome has not been told.")
     cost: float
     mean_cost: float | None = Field(description="The cost of an outcome.")
-    everything_cost: float = Field(description="What always playing everything would cost, a decision.")
+    safe_cost: float = Field(description="What always playing the safe option would cost, a decision.")
     price: float | None = Field(description="The price now paid for a success; null if each group has its own.")
-    cap: float = Field(description="The price at which everything is played; nothing is at 0.")
+    cap: float = Field(description="The price at which the safe option is played; the skip option is played at 0.")
     asks: int
     tells: int
     expired: int

@@ -9,8 +9,8 @@ from suffice.service.http.replies import BREACH, STATUS, Seconds, Status, _examp
 CERTIFICATE: dict[str, Any] = {
     "target": 0.9, "told": 1000, "successes": 903.0, "rate": 0.903, "debt": -3.0, "debt_at_most": 0.9,
     "ahead_at_most": 32.5, "pending": 12, "forgiven": 0.0, "expired": 0, "revived": 0, "unaudited": 0,
-    "everything_plays": 210, "everything_failures": 0, "everything_lost": 0, "everything_failure_at_least": 0.0,
-    "everything_failure_at_most": 0.047, "nothing_successes": 0.0, "breaches": 0, "holds": True, "breach": False,
+    "safe_plays": 210, "safe_failures": 0, "safe_lost": 0, "safe_failure_at_least": 0.0,
+    "safe_failure_at_most": 0.047, "skip_successes": 0.0, "breaches": 0, "holds": True, "breach": False,
     "feasible": True, "sound": True, "status": "kept", "missing": 15, "text": "Kept: 90.3% of 1,000 succeeded (target 90%).",
 }  # fmt: skip
 
@@ -31,20 +31,20 @@ class CertificateReply(BaseModel):
     expired: int
     revived: int
     unaudited: int
-    everything_plays: int
-    everything_failures: int
-    everything_lost: int
-    everything_failure_at_least: float
-    everything_failure_at_most: float
-    nothing_successes: float
+    safe_plays: int
+    safe_failures: int
+    safe_lost: int
+    safe_failure_at_least: float
+    safe_failure_at_most: float
+    skip_successes: float
     breaches: int = Field(description="Outcomes after which the debt was above its bound.")
     holds: bool = Field(description="Whether the debt is within its bound: the promise is kept.")
     breach: bool = Field(description=BREACH)
-    feasible: bool = Field(description="false once everything is known to fail too often for the target.")
+    feasible: bool = Field(description="false once the safe option is known to fail too often for the target.")
     sound: bool = Field(description="false only if suffice itself is wrong.")
     status: Status = Field(description=STATUS)
     missing: int = Field(
-        description="The most other decisions, everything excluded, that were outstanding when one was asked: "
+        description="The most other decisions, plays of the safe option excluded, that were outstanding when one was asked: "
         "D = missing + 1. Of groups together, the most in any one."
     )
     text: str = Field(description="The same in sentences.")

@@ -23,7 +23,7 @@ const COLUMNS = [
 ];
 
 const EXAMPLE = {
-  menu: { kind: "options", options: { small: 0.1, large: 0.4 }, everything: "a person" },
+  menu: { kind: "options", options: { small: 0.1, large: 0.4 }, safe: "a person" },
   target: 0.9,
 };
 
@@ -207,8 +207,8 @@ function setRow(row, one) {
   say(text.lastElementChild, `target ${percent(one.target)}`);
   say(told, short(one.told));
   say(cost.firstElementChild, money(one.mean_cost));
-  const share = rounded(one.mean_cost / one.everything_cost);
-  say(cost.lastElementChild, one.mean_cost === null ? "" : `${percent(share)} of everything`);
+  const share = rounded(one.mean_cost / one.safe_cost);
+  say(cost.lastElementChild, one.mean_cost === null ? "" : `${percent(share)} of safe`);
   say(pending, short(one.pending));
   say(expired, short(one.expired));
   mark(pending, "data-none", one.pending === 0 && one.expired === 0); // not worth a line on a phone

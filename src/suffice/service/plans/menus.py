@@ -58,7 +58,7 @@ class Form(Body):
     """A form of menu."""
 
     kind: str
-    everything_success: Share = Field(1.0, description="How often everything succeeds, where it is not always.")
+    safe_success: Share = Field(1.0, description="How often the safe option succeeds, where it is not always.")
 
     def check(self, most: int) -> None:
         """Refuse a menu of more than so many options, before it is built."""
@@ -75,22 +75,20 @@ class Form(Body):
 
 
 class Options(Form):
-    """Options that are listed, or mapped to their costs; everything, and nothing where one may skip."""
+    """Options that are listed, or mapped to their costs; the safe option, and the skip option where there is one."""
 
     model_config = examples(
-        {"kind": "options", "options": {"small": 0.1, "large": 0.4}, "everything": "a person", "nothing": "skip"},
-        {"kind": "options", "options": ["small", "large"], "everything": "a person", "contains": "chain"},
+        {"kind": "options", "options": {"small": 0.1, "large": 0.4}, "safe": "a person", "skip": "skip"},
+        {"kind": "options", "options": ["small", "large"], "safe": "a person", "contains": "chain"},
     )
     kind: Literal["options"]
     options: Listed[Option] | Annotated[dict[Text, Cost], AtMost(MOST_LISTED)] = Field(
         description="The options, or an object of option to known cost."
     )
-    everything: Option = Field(description="The option that always succeeds; it costs max_cost.")
-    nothing: Option = Field(
-        None, description="The option that costs nothing and never succeeds. Left out: there is none."
-    )
+    safe: Option = Field(description="The option that always succeeds; it costs max_cost.")
+    skip: Option = Field(None, description="The option that costs nothing and never succeeds. Left out: there is none.")
     costs: Listed[Cost] | None = Field(None, description="The known cost of each option; null: costs are told.")
-    max_cost: Positive = Field(1.0, description="What everything costs; no option costs more.")
+    max_cost: Positive = Field(1.0, description="What the safe option costs; no option costs more.")
     contains: Literal["chain"] | None = Field(
         None, description='"chain" if each option succeeds whenever an earlier one does.'
     )
@@ -101,8 +99,8 @@ class Options(Form):
         check_size(len(self.options) + 2, characters, most, "options")
 
     def build(self) -> JsonMenu:
-        nothing = self.nothing if "nothing" in self.model_fields_set else LEFT_OUT
-        return JsonMenu(**self.arguments() | {"nothing": nothing})
+        skip = self.skip if "skip" in self.model_fields_set else LEFT_OUT
+        return JsonMenu(**self.arguments() | {"skip": skip})
 
 
 class TopK(Form):
@@ -112,14 +110,14 @@ class TopK(Form):
     kind: Literal["top_k"]
     ks: Annotated[Listed[Whole], AfterValidator(_sorted_once)] = Field(description="How many may be shown.")
     classes: Several = Field(description="How many there are.")
-    nothing: bool = Field(True, description="Whether one may show none.")
+    skip: bool = Field(True, description="Whether one may show none.")
 
     def check(self, most: int) -> None:
         check_size(len(set(self.ks) - {0, self.classes}) + 2, 0, most, "ks")
 
 
 class Thresholds(Form):
-    """A threshold on a grid: low is nothing, high everything. Give step or horizon."""
+    """A threshold on a grid: low is the skip option, high the safe option. Give step or horizon."""
 
     model_config = examples({"kind": "thresholds", "low": 0, "high": 1, "step": 0.05})
     kind: Literal["thresholds"]
@@ -133,7 +131,7 @@ class Thresholds(Form):
         None, description="The known cost of each threshold between; null: costs are told."
     )
     max_cost: Positive = 1.0
-    nothing: bool = True
+    skip: bool = True
 
     def check(self, most: int) -> None:
         span = exact("high", self.high) - exact("low", self.low)
@@ -146,7 +144,7 @@ class Grid(Form):
     """Several thresholds at once, each axis listed from least to most permissive. An option is an object."""
 
     model_config = examples({"kind": "grid", "axes": {"distance": [1, 5, 50], "rating": [4.5, 0]}})
-    RESERVED: ClassVar = frozenset(("cls", "costs", "max_cost", "nothing", "everything_success"))
+    RESERVED: ClassVar = frozenset(("cls", "costs", "max_cost", "skip", "safe_success"))
     kind: Literal["grid"]
     axes: dict[Name, Annotated[Listed[Option], Field(min_length=1)]] = Field(
         min_length=1, max_length=MOST_AXES, description="The values of each axis, from least to most permissive."
@@ -155,7 +153,7 @@ class Grid(Form):
         None, description="The known cost of each point but the last; null: costs are told."
     )
     max_cost: Positive = 1.0
-    nothing: bool = True
+    skip: bool = True
 
     @field_validator("axes")
     @classmethod
@@ -188,7 +186,7 @@ class Intervals(Form):
     horizon: Counting | None = Field(
         None, description="Instead of step: how many outcomes there will be; the step is then about T^(-1/4)."
     )
-    nothing: bool = True
+    skip: bool = True
 
     def check(self, most: int) -> None:
         cells = count_cells(exact("high", 1), self.step, self.horizon, root=4, even=True)
@@ -199,14 +197,14 @@ class Subsets(Form):
     """Which of some priced items to use. An option is a list of names; it costs their sum."""
 
     model_config = examples(
-        {"kind": "subsets", "prices": {"small": 1, "large": 4}, "everything": "a person", "everything_cost": 15}
+        {"kind": "subsets", "prices": {"small": 1, "large": 4}, "safe": "a person", "safe_cost": 15}
     )
     kind: Literal["subsets"]
     prices: Annotated[dict[Name, Cost], AtMost(MOST_LISTED)] = Field(min_length=1)
-    everything: Option = Field(None, description="What is sure to succeed; left out, all items together.")
-    everything_cost: Positive | None = Field(None, description="What everything costs.")
+    safe: Option = Field(None, description="What is sure to succeed; left out, all items together.")
+    safe_cost: Positive | None = Field(None, description="What the safe option costs.")
     at_most: Counting | None = Field(None, description="How many items are used at once at most.")
-    nothing: bool = True
+    skip: bool = True
 
     def check(self, most: int) -> None:
         count = len(self.prices)
@@ -216,7 +214,7 @@ class Subsets(Form):
             check_size(subsets + 2, each * sum(len(name) + 4 for name in self.prices), most, "prices")
 
 
-SHOWN: Final = Menu({"small": 0.1, "large": 0.4}, everything="a person", nothing="skip")
+SHOWN: Final = Menu({"small": 0.1, "large": 0.4}, safe="a person", skip="skip")
 
 
 class Recipe(Body):

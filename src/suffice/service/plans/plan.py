@@ -40,7 +40,7 @@ def _memory(memory: str) -> str:
 Memory = Annotated[str, AfterValidator(_memory), WithJsonSchema({"type": "string", "pattern": f"^({MEMORY})$"})]
 
 EXAMPLE: dict[str, Any] = {
-    "menu": {"kind": "options", "options": {"small": 0.1, "large": 0.4}, "everything": "a person", "nothing": "skip"},
+    "menu": {"kind": "options", "options": {"small": 0.1, "large": 0.4}, "safe": "a person", "skip": "skip"},
     "target": 0.9,
 }
 
@@ -59,7 +59,7 @@ class Plan(Body):
         None, description="The most successes that may be banked. Default: the root of told."
     )
     step: Positive | None = Field(None, description="How far one outcome moves the price, instead of slack.")
-    cap: Positive | None = Field(None, description="The price at which everything is played.")
+    cap: Positive | None = Field(None, description="The price at which the safe option is played.")
     start: Start = Field("safe", description="Never behind, cheap, or the price to start from.")
     bounds: Literal["auto", "closed", "contained", "half-log", "kl", "hoeffding", "paper"] = Field(
         "auto", description="What is certain of each option."
@@ -80,7 +80,7 @@ class Plan(Body):
         "auto", description='How much of the past counts when options are judged, such as "window 2000".'
     )
     max_pending: Counting | None = Field(
-        1_000, description="At so many outstanding decisions everything is handed out; null: never."
+        1_000, description="At so many outstanding decisions the safe option is handed out; null: never."
     )
     expire_after: Positive | None = Field(
         None, description="Seconds after which a decision that was not told counts as a failure."
@@ -110,8 +110,8 @@ class Plan(Body):
     def plain(self) -> dict[str, Any]:
         """The plan in JSON's terms, defaults included. The order of options and axes is a part of it."""
         plain = self.model_dump(mode="json", by_alias=True)
-        if self.form.kind == "options" and "nothing" not in self.form.model_fields_set:
-            del plain["menu"]["nothing"]  # null may be an option; left out means that there is none
+        if self.form.kind == "options" and "skip" not in self.form.model_fields_set:
+            del plain["menu"]["skip"]  # null may be an option; left out means that there is none
         return plain
 
     @cached_property

@@ -25,17 +25,17 @@ class Cut(Body):
     """Intervals, by how many cells of a grid they are made of."""
 
     kind: Literal["intervals"]
-    nothing: bool
-    everything_success: Share
+    skip: bool
+    safe_success: Share
     cells: Counting
 
 
 class Written(Body):
-    """Options that are written out: nothing, if there is one, those between, and everything."""
+    """Options that are written out: the skip option, if there is one, those between, and the safe option."""
 
     kind: Literal["options", "top_k", "thresholds", "grid", "subsets"]
-    nothing: bool
-    everything_success: Share
+    skip: bool
+    safe_success: Share
     options: Annotated[Listed[Any], Field(min_length=1)]
     costs: Listed[Cost] | None
     max_cost: Positive
@@ -45,7 +45,7 @@ class Written(Body):
     def _readable(self) -> "Written":
         for option in self.options:
             check_plain(option)
-        _check_order(self.contains, self.options[int(self.nothing) : -1])
+        _check_order(self.contains, self.options[int(self.skip) : -1])
         return self
 
 

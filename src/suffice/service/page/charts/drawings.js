@@ -103,7 +103,7 @@ function debtSaid(last) {
 // --- the cost
 
 export function cost({ known, coarse, told, span }) {
-  const most = known.everything_cost;
+  const most = known.safe_cost;
   const values = coarse.map((bin) => bin.total_cost);
   return {
     told, span, times: times(coarse), gaps: gaps(coarse), range: [0, 1.06 * Math.max(most, ...values)],
@@ -114,7 +114,7 @@ export function cost({ known, coarse, told, span }) {
         broken: true,
       },
       {
-        label: "Always everything", values: coarse.map(() => most), colour: "target", width: 1.5, dash: DASH,
+        label: "Always the safe option", values: coarse.map(() => most), colour: "target", width: 1.5, dash: DASH,
         point: false,
       },
       { label: "Cost so far", values, colour: "accent", fill: "accent-fade", width: 2.5 },
@@ -123,10 +123,10 @@ export function cost({ known, coarse, told, span }) {
 }
 
 function costSaid(paid, most) {
-  if (paid === null) return `Always everything would cost ${money(most)}.`;
+  if (paid === null) return `Always playing the safe option would cost ${money(most)}.`;
   const saved = Math.round(100 * (1 - paid / most)) / 100;
   const said = saved > 0 ? `saved ${percent(saved)}` : "nothing saved yet";
-  return `${money(paid)} a decision, where always everything costs ${money(most)}: ${said}.`;
+  return `${money(paid)} a decision, where always playing the safe option costs ${money(most)}: ${said}.`;
 }
 
 // --- the price
@@ -135,13 +135,13 @@ export function price({ known, ends, fine, told, span }) {
   const { cap } = known;
   const values = fine.map((bin) => bin.price);
   const some = values.filter((value) => value !== null);
-  const bottom = ends.nothing === null ? "cheapest option" : "nothing";
+  const bottom = ends.skip === null ? "cheapest option" : "skip option";
   return {
     told, span, times: times(fine), range: [Math.min(-0.14 * cap, ...some), Math.max(1.14 * cap, ...some)],
     write: (value) => money(value), say: money, summary: priceSaid(known.price, cap, bottom),
     lines: [
       {
-        label: "Everything", values: fine.map(() => cap), colour: "target", width: 1.25, dash: DASH, point: false,
+        label: "Safe option", values: fine.map(() => cap), colour: "target", width: 1.25, dash: DASH, point: false,
       },
       {
         label: `${bottom[0].toUpperCase()}${bottom.slice(1)}`, values: fine.map(() => 0), colour: "line-faint",
@@ -155,7 +155,7 @@ export function price({ known, ends, fine, told, span }) {
 
 /** The price now, and its scale. What is played at an end hangs on the debt of each group: it is not guessed here. */
 function priceSaid(price, cap, bottom) {
-  const scale = `the scale runs from ${bottom} (0) to everything (${money(cap)})`;
+  const scale = `the scale runs from the ${bottom} (0) to the safe option (${money(cap)})`;
   return sentence((price ?? null) === null ? scale : `a success is worth ${money(price)} now; ${scale}`);
 }
 
@@ -174,7 +174,7 @@ function zones(u, cap, bottom) {
   ctx.textAlign = "right";
   const right = bbox.left + bbox.width - 6 * ratio;
   ctx.textBaseline = "bottom";
-  ctx.fillText("everything", right, top - 4 * ratio);
+  ctx.fillText("safe option", right, top - 4 * ratio);
   ctx.textBaseline = "top";
   ctx.fillText(bottom, right, zero + 4 * ratio);
   ctx.restore();

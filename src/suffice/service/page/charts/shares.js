@@ -1,4 +1,5 @@
-// Which options are chosen: shares over time, one on the other, from nothing at the bottom to everything at the top.
+// Which options are chosen: shares over time, one on the other, from the skip option at the bottom to the safe option
+// at the top.
 
 import { option, percent } from "../words.js";
 import { axisPercent, gaps, times } from "./stretches.js";
@@ -31,22 +32,22 @@ function layersOf(bins, ends, options) {
   for (const bin of bins) {
     for (const [arm, many] of Object.entries(bin.arms)) totals.set(arm, (totals.get(arm) ?? 0) + many);
   }
-  const nothing = ends.nothing === null ? null : String(ends.nothing);
-  const everything = String(ends.everything);
-  const inside = [...totals].filter(([arm]) => arm !== "others" && arm !== nothing && arm !== everything);
+  const skip = ends.skip === null ? null : String(ends.skip);
+  const safe = String(ends.safe);
+  const inside = [...totals].filter(([arm]) => arm !== "others" && arm !== skip && arm !== safe);
   const picked = inside.sort((a, b) => b[1] - a[1]).slice(0, PICKED).map(([arm]) => arm).sort((a, b) => a - b);
   const found = picked.map((arm, place) => {
     const shade = 1 + Math.round(((place + 0.5) * (PICKED - 1)) / picked.length);
     return { arm, label: called(options, arm), colour: `share-${shade}` };
   });
-  if (totals.has(nothing)) {
-    found.unshift({ arm: nothing, label: `${called(options, nothing)} (nothing)`, colour: "share-nothing" });
+  if (totals.has(skip)) {
+    found.unshift({ arm: skip, label: `${called(options, skip)} (skip)`, colour: "share-skip" });
   }
   if (inside.length > picked.length || totals.has("others")) {
     found.push({ arm: null, label: "others", colour: "share-others" });
   }
-  if (totals.has(everything)) {
-    found.push({ arm: everything, label: `${called(options, everything)} (everything)`, colour: "share-everything" });
+  if (totals.has(safe)) {
+    found.push({ arm: safe, label: `${called(options, safe)} (safe)`, colour: "share-safe" });
   }
   return found;
 }

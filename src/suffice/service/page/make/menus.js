@@ -12,9 +12,9 @@ export const KINDS = [
 ];
 
 // Most answer every request: who may refuse says so.
-const skip = (label) => check({ name: "nothing", label, where: "menu.nothing" });
+const skipping = (label) => check({ name: "skip", label, where: "menu.skip" });
 const most = (value = "1") => field({
-  name: "max_cost", label: "Everything costs", where: "menu.max_cost", value, inputmode: "decimal",
+  name: "max_cost", label: "The safe option costs", where: "menu.max_cost", value, inputmode: "decimal",
   hint: "No option costs more.",
 });
 
@@ -26,25 +26,25 @@ const FORMS = {
     });
     const told = check({ name: "told", label: "Costs are not known: each outcome tells its cost" });
     told.input.addEventListener("change", () => rows.limit(told.on));
-    const everything = field({
-      name: "everything", label: "Everything", where: "menu.everything", value: start.everything ?? "a person",
-      hint: "The option that is sure to succeed.",
+    const safe = field({
+      name: "safe", label: "Safe option", where: "menu.safe", value: start.safe ?? "a person",
+      hint: "It is sure to succeed, however expensive.",
     });
     const cost = most(start.max_cost);
-    const nothing = field({
-      name: "nothing", label: "Nothing", where: "menu.nothing", value: start.nothing ?? "",
-      hint: "Only where you may refuse, such as skip: it costs nothing and never succeeds.",
+    const skip = field({
+      name: "skip", label: "Skip option", where: "menu.skip", value: start.skip ?? "",
+      hint: "Only where you may refuse: it costs nothing and counts as a failure. Empty: there is none.",
     });
     const chain = check({
       name: "contains", label: "Each option works whenever an earlier one does", where: "menu.contains",
       checked: start.chain ?? false,
     });
     return {
-      parts: [rows, told, everything, cost, nothing, chain],
+      parts: [rows, told, safe, cost, skip, chain],
       menu: () => {
         const some = told.on ? { options: rows.pairs.map(([name]) => name) } : priced(rows.pairs);
         return {
-          kind: "options", ...some, everything: everything.text, ...(nothing.text ? { nothing: nothing.text } : {}),
+          kind: "options", ...some, safe: safe.text, ...(skip.text ? { skip: skip.text } : {}),
           ...costing(cost), ...(chain.on ? { contains: "chain" } : {}),
         };
       },
@@ -58,12 +58,12 @@ const FORMS = {
     });
     const classes = field({
       name: "classes", label: "How many there are", where: "menu.classes", value: start.classes ?? "100",
-      inputmode: "numeric", hint: "Showing all of them is everything, and costs 1.",
+      inputmode: "numeric", hint: "Showing all of them is the safe option, and costs 1.",
     });
-    const nothing = skip("One may show none");
+    const skip = skipping("One may show none");
     return {
-      parts: [ks, classes, nothing],
-      menu: () => ({ kind: "top_k", ks: listed(ks.text), classes: numeric(classes.text), ...without(nothing) }),
+      parts: [ks, classes, skip],
+      menu: () => ({ kind: "top_k", ks: listed(ks.text), classes: numeric(classes.text), ...without(skip) }),
     };
   },
   thresholds() {
@@ -79,12 +79,12 @@ const FORMS = {
       hint: "Of the grid between them.",
     });
     const cost = most();
-    const nothing = skip("The lowest may be played");
+    const skip = skipping("The lowest may be played");
     return {
-      parts: [low, high, step, cost, nothing],
+      parts: [low, high, step, cost, skip],
       menu: () => ({
         kind: "thresholds", low: numeric(low.text), high: numeric(high.text), step: numeric(step.text),
-        ...costing(cost), ...without(nothing),
+        ...costing(cost), ...without(skip),
       }),
     };
   },
@@ -95,12 +95,12 @@ const FORMS = {
       rows: start.axes ?? [["distance", "1, 2, 5, 50"], ["rating", "4.5, 4, 0"]], secondType: "text",
     });
     const cost = most();
-    const nothing = skip("There is a way to skip");
+    const skip = skipping("There is a way to skip");
     return {
-      parts: [rows, cost, nothing],
+      parts: [rows, cost, skip],
       menu: () => {
         const axes = Object.fromEntries(rows.pairs.map(([name, values]) => [name, listedTexts(values)]));
-        return { kind: "grid", axes, ...costing(cost), ...without(nothing) };
+        return { kind: "grid", axes, ...costing(cost), ...without(skip) };
       },
       unclear: () => rows.twice(),
     };
@@ -110,10 +110,10 @@ const FORMS = {
       name: "step", label: "Step", where: "menu.step", value: "0.05", inputmode: "decimal",
       hint: "Of the grid on [0, 1]; it must divide 1. An interval costs its length.",
     });
-    const nothing = skip("There is a way to skip");
+    const skip = skipping("There is a way to skip");
     return {
-      parts: [step, nothing],
-      menu: () => ({ kind: "intervals", step: numeric(step.text), ...without(nothing) }),
+      parts: [step, skip],
+      menu: () => ({ kind: "intervals", step: numeric(step.text), ...without(skip) }),
     };
   },
   subsets(onchange, start) {
@@ -121,27 +121,27 @@ const FORMS = {
       title: "Items", first: "Item", second: "Price", add: "Add an item", where: "menu.prices", onchange,
       rows: start.prices ?? [["small", "1"], ["large", "4"]],
     });
-    const everything = field({
-      name: "everything", label: "Everything", where: "menu.everything", value: start.everything ?? "a person",
+    const safe = field({
+      name: "safe", label: "Safe option", where: "menu.safe", value: start.safe ?? "a person",
       hint: "What is sure to succeed. Empty: all items together.",
     });
     const cost = field({
-      name: "everything_cost", label: "Everything costs", where: "menu.everything_cost",
-      value: start.everything_cost ?? "15", inputmode: "decimal",
+      name: "safe_cost", label: "The safe option costs", where: "menu.safe_cost",
+      value: start.safe_cost ?? "15", inputmode: "decimal",
     });
     const some = field({
       name: "at_most", label: "At most so many at once", where: "menu.at_most", value: "", inputmode: "numeric",
       hint: "Empty: any number of them.",
     });
-    const nothing = skip("One may use none");
+    const skip = skipping("One may use none");
     return {
-      parts: [rows, everything, cost, some, nothing],
+      parts: [rows, safe, cost, some, skip],
       menu: () => ({
         kind: "subsets", prices: Object.fromEntries(rows.pairs.map(([name, price]) => [name, numeric(price)])),
-        ...(everything.text ? { everything: everything.text } : {}),
-        ...(cost.text ? { everything_cost: numeric(cost.text) } : {}),
+        ...(safe.text ? { safe: safe.text } : {}),
+        ...(cost.text ? { safe_cost: numeric(cost.text) } : {}),
         ...(some.text ? { at_most: numeric(some.text) } : {}),
-        ...without(nothing),
+        ...without(skip),
       }),
       unclear: () => rows.twice(),
     };
@@ -156,7 +156,7 @@ function priced(pairs) {
   return { options: Object.fromEntries(names.map((name, place) => [name, costs[place]])) };
 }
 
-const without = (nothing) => (nothing.on ? {} : { nothing: false });
+const without = (skip) => (skip.on ? {} : { skip: false });
 const costing = (cost) => (numeric(cost.text) === 1 ? {} : { max_cost: numeric(cost.text) });
 
 /** The form of a kind of menu, filled with `start`. */

@@ -104,8 +104,8 @@ class Make {
   body() {
     const { more } = this;
     const menu = this.form.menu();
-    const sure = share(more.everything_success.text);
-    if (sure !== 1 && sure !== null) menu.everything_success = sure;
+    const sure = share(more.safe_success.text);
+    if (sure !== 1 && sure !== null) menu.safe_success = sure;
     const body = { menu, target: share(this.target.text) };
     for (const name of ["slack", "horizon", "expire_after"]) {
       if (more[name].text) body[name] = numeric(more[name].text);
@@ -205,10 +205,10 @@ function advanced() {
     }),
     max_pending: field({
       name: "max_pending", label: "At most pending", where: "max_pending", value: "1000", inputmode: "numeric",
-      hint: "From so many on, everything is handed out.",
+      hint: "From so many on, the safe option is handed out.",
     }),
-    everything_success: field({
-      name: "everything_success", label: "Everything succeeds, in percent", where: "menu.everything_success",
+    safe_success: field({
+      name: "safe_success", label: "The safe option succeeds, in percent", where: "menu.safe_success",
       value: "100", inputmode: "decimal", hint: "Less than 100 where your best option is good, not perfect.",
     }),
     model: check({ name: "model", label: "A model looks at the context of each ask", where: "model" }),

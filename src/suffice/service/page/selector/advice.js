@@ -4,7 +4,7 @@ import { ROOT, hasKey } from "../api.js";
 import { fill, h } from "../dom.js";
 import { WORST_FIRST, copyable, icon } from "../parts.js";
 import { count, curl, cut, number, percent, plain, plural, sentence, span } from "../words.js";
-import { everythingOf, trimmed } from "./plan.js";
+import { safeOf, trimmed } from "./plan.js";
 import { problemsFirst } from "./tables.js";
 
 const MOST_SHOWN = 6_000; // characters of a plan that is worth showing
@@ -18,9 +18,9 @@ export function cases(known, certificate) {
   return [
     !sound && bug(known),
     !feasible && infeasible(known, certificate),
-    feasible && breach && certificate.everything_failures > 0 && everythingFailed(known, certificate),
+    feasible && breach && certificate.safe_failures > 0 && safeFailed(known, certificate),
     sound && (!holds || breaches > 0) && debt(certificate),
-    certificate.nothing_successes > 0 && nothing(certificate),
+    certificate.skip_successes > 0 && skipSucceeded(certificate),
     feedback(known, certificate),
     known.archived !== null && archived(known),
   ].filter(Boolean);
@@ -31,7 +31,7 @@ function bug(known) {
     name: "bug", icon: "bug", title: "suffice itself is wrong",
     evidence: `The debt of ${known.name} is higher than any behaviour of its options can explain.`,
     steps: [
-      "Play everything until this is cleared up.",
+      "Play the safe option until this is cleared up.",
       "Please report it, with the certificate and the decisions as CSV (above).",
     ],
   };
@@ -61,27 +61,27 @@ function spread({ groups, group_statuses: counts }, status, wrong) {
 
 const sum = (numbers) => numbers.reduce((one, other) => one + other, 0);
 
-/** How often everything fell short: the sentence that both of the next two begin with. */
+/** How often the safe option fell short: the sentence that both of the next two begin with. */
 const short = (certificate) =>
-  `fell short in ${count(certificate.everything_failures)} of ${plural(certificate.everything_plays, "play")}`;
+  `fell short in ${count(certificate.safe_failures)} of ${plural(certificate.safe_plays, "play")}`;
 
 function infeasible(known, whole) {
-  const failed = (one) => one.everything_failure_at_least;
+  const failed = (one) => one.safe_failure_at_least;
   const { told: certificate, among, within } = worst(whole, "infeasible", (one) => !one.feasible, failed);
-  const title = `Everything itself does not reach ${percent(known.target)}${among}`;
-  const mend = `If it failed only of late, mend it. Else give the menu a better everything. ${ANOTHER}`;
+  const title = `The safe option itself does not reach ${percent(known.target)}${among}`;
+  const mend = `If it failed only of late, mend it. Else give the menu a better safe option. ${ANOTHER}`;
   const said = { name: "infeasible", icon: "infeasible", title };
   if (!certificate) return { ...said, evidence: UNLISTED, steps: [mend, "Or promise less."] };
   const least = failed(certificate);
-  const sure = floor(1 - certificate.everything_failure_at_most, 2); // so often it succeeds at least
+  const sure = floor(1 - certificate.safe_failure_at_most, 2); // so often it succeeds at least
   const target = floor(0.95 * sure, 2);
   const possible = target > 0.05;
   const less =
-    `Or promise less. As far as is known, a target of ${percent(target)} with everything_success ${sure} can be met.`;
+    `Or promise less. As far as is known, a target of ${percent(target)} with safe_success ${sure} can be met.`;
   return {
     ...said,
     evidence: sentence(
-      `${within}${everythingOf(known.plan)} ${short(certificate)}: it fails at least ${percent(least)} of the ` +
+      `${within}${safeOf(known.plan)} ${short(certificate)}: it fails at least ${percent(least)} of the ` +
       `time (99% sure). The greatest target that it can carry is below ${percent(1 - least)}`,
     ),
     steps: [
@@ -92,21 +92,21 @@ function infeasible(known, whole) {
   };
 }
 
-function everythingFailed(known, certificate) {
-  const most = certificate.everything_failure_at_most;
+function safeFailed(known, certificate) {
+  const most = certificate.safe_failure_at_most;
   const declared = floor(1 - most, Math.max(2, 1 - Math.floor(Math.log10(most))));
   const room = declared > known.target;
   const nature = "If that is its nature,";
   return {
-    name: "everything-failed", icon: "breach", title: "Everything failed",
+    name: "safe-failed", icon: "breach", title: "The safe option failed",
     evidence:
-      `The promise rests on everything, and ${everythingOf(known.plan)} ${short(certificate)}. Its failure rate is ` +
-      `${percent(certificate.everything_failure_at_least)} to ${percent(most)} (99% sure).`,
+      `The promise rests on ${safeOf(known.plan)}, which ${short(certificate)}. Its failure rate is ` +
+      `${percent(certificate.safe_failure_at_least)} to ${percent(most)} (99% sure).`,
     steps: [
       "Find out why it failed: an outage, a wrong judge, or outcomes told of the wrong decisions?",
       room
-        ? `${nature} declare it: everything_success ${declared}, and expect to pay more. ${ANOTHER}`
-        : `${nature} choose a better everything: a failure rate as high as this leaves a target of ` +
+        ? `${nature} declare it: safe_success ${declared}, and expect to pay more. ${ANOTHER}`
+        : `${nature} choose a better safe option: a failure rate as high as this leaves a target of ` +
           `${percent(known.target)} little room.`,
     ],
     plan: room ? changed(known, {}, declared) : null,
@@ -126,8 +126,8 @@ function debt(whole) {
     steps: [
       holds
         ? "Nothing now. The charts below show when it was, and what was played then."
-        : "It is played safe already: everything is handed out until the debt is paid.",
-      "A debt grows above its bound only while everything fails, or its outcomes are lost. Look there first.",
+        : "It is played safe already: the safe option is handed out until the debt is paid.",
+      "A debt grows above its bound only while the safe option fails, or its outcomes are lost. Look there first.",
     ],
   };
 }
@@ -139,13 +139,13 @@ function owing({ holds, debt: owed, debt_at_most: most, breaches, told }, within
   return `${now} The debt was above its bound after ${count(breaches)} of ${plural(told, "outcome")}.`;
 }
 
-function nothing(certificate) {
-  const often = `${number(certificate.nothing_successes)} times`;
+function skipSucceeded(certificate) {
+  const often = `${number(certificate.skip_successes)} times`;
   return {
-    name: "nothing", icon: "breach", title: "Nothing succeeded",
-    evidence: `The option that costs nothing and never succeeds did so ${often}, so successes may run further ahead.`,
+    name: "skip", icon: "breach", title: "The skip option succeeded",
+    evidence: `The skip option, which never should, did so ${often}, so successes may run further ahead.`,
     steps: [
-      "If skipping can succeed, it is an option like any other: list it as one, and leave nothing out of the menu.",
+      "If skipping can succeed, it is an option like any other: list it as one, in a menu without a skip option.",
       "If it cannot, look at what is told: is a decision that was skipped told as a success?",
     ],
   };
@@ -177,14 +177,14 @@ function feedback(known, certificate) {
 /** Signs that outcomes do not come back. */
 function missing(known, certificate) {
   const { pending, told, expired, plan } = known;
-  const lost = certificate.everything_lost;
+  const lost = certificate.safe_lost;
   const found = [];
-  if (lost > 0) found.push(`${plural(lost, "play")} of everything expired, so nobody knows whether they worked.`);
+  if (lost > 0) found.push(`${plural(lost, "play")} of the safe option expired, so nobody knows whether they worked.`);
   if (expired >= 5 && expired > 0.05 * told) {
     found.push(`${count(expired)} of ${plural(told, "outcome")} never came: they expired and count as failures.`);
   }
   if (plan.max_pending !== null && pending >= plan.max_pending) {
-    const from = `from ${count(plan.max_pending)} on everything is handed out, which is dear`;
+    const from = `from ${count(plan.max_pending)} on the safe option is handed out, which is dear`;
     found.push(`${count(pending)} decisions are pending, and ${from}.`);
   } else if (told === 0 && pending >= 10) {
     found.push(`${plural(pending, "decision")} are pending, and no outcome was told.`);
@@ -209,8 +209,8 @@ function changed(known, changes, sure) {
   const { menu } = plan;
   plan.menu =
     menu.kind === "recipe"
-      ? { ...menu, recipe: { ...menu.recipe, everything_success: sure } }
-      : { ...menu, everything_success: sure };
+      ? { ...menu, recipe: { ...menu.recipe, safe_success: sure } }
+      : { ...menu, safe_success: sure };
   const line = curl("PUT", new URL(`v1/selectors/${another(known.name)}`, ROOT).href, plan, hasKey());
   return line.length > MOST_SHOWN ? null : line;
 }

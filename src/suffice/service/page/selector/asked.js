@@ -6,7 +6,7 @@ import { count, option, sentence } from "../words.js";
 
 /** A row: what was decided, and how it may have gone. `told`: costs are not known, so the outcome must say them. */
 export function askedRow(one, told, { tell, forget }) {
-  const costly = told && !one.everything && !one.nothing;
+  const costly = told && !one.safe && !one.skip;
   const cost = numberField("cost", costly ? "Cost" : "Cost, if it differs", { min: "0" });
   const success = numberField("success", "Success, 0 to 1", { min: "0", max: "1", value: "0.5" });
   const send = (how) => tell(row, one, how(), cost.input.value.trim());
@@ -40,7 +40,7 @@ export function askedRow(one, told, { tell, forget }) {
 }
 
 function title(one) {
-  const end = one.everything ? "everything" : one.nothing ? "nothing: skip this one" : "";
+  const end = one.safe ? "safe" : one.skip ? "skip this one" : "";
   return h("div", { class: "asked-what" },
     h("span", { class: "soft" }, `Decision ${count(one.decision)}`),
     h("b", { class: "option" }, option(one.option)),

@@ -10,9 +10,9 @@ const KINDS = {
 const inner = (menu) => (menu.kind === "recipe" ? menu.recipe : menu);
 
 /** Whether one may skip. */
-export function hasNothing(plan) {
+export function hasSkip(plan) {
   const menu = inner(plan.menu);
-  return plan.menu.kind === "options" ? "nothing" in menu : menu.nothing !== false;
+  return plan.menu.kind === "options" ? "skip" in menu : menu.skip !== false;
 }
 
 /** Whether each outcome must say what it cost. */
@@ -41,9 +41,9 @@ export function facts(known, total) {
 }
 
 function sized(plan, total) {
-  return hasNothing(plan)
-    ? `${plural(total - 2, "option")} between nothing and everything`
-    : `${plural(total - 1, "option")} and everything`;
+  return hasSkip(plan)
+    ? `${plural(total - 2, "option")} between the skip option and the safe option`
+    : `${plural(total - 1, "option")} and the safe option`;
 }
 
 function slack(plan) {
@@ -52,11 +52,11 @@ function slack(plan) {
   return plan.horizon !== null ? `√${count(plan.horizon)}` : "√outcomes";
 }
 
-/** Everything, and how it is called. */
-export function everythingOf(plan) {
+/** The safe option, and how it is called. */
+export function safeOf(plan) {
   const menu = inner(plan.menu);
-  const called = menu.everything ?? menu.classes ?? menu.high ?? menu.options?.at?.(-1) ?? null;
-  return called === null || called === "everything" ? "everything" : `everything (${option(called)})`;
+  const called = menu.safe ?? menu.classes ?? menu.high ?? menu.options?.at?.(-1) ?? null;
+  return called === null || called === "safe" ? "the safe option" : `the safe option (${option(called)})`;
 }
 
 const USUAL = {
@@ -64,7 +64,7 @@ const USUAL = {
   model: null, seed: 0, prices: "auto", memory: "auto", max_pending: 1000, expire_after: null,
 };
 const USUAL_MENU = {
-  everything_success: 1, max_cost: 1, costs: null, contains: null, everything_cost: null, at_most: null, step: null,
+  safe_success: 1, max_cost: 1, costs: null, contains: null, safe_cost: null, at_most: null, step: null,
   horizon: null,
 };
 
@@ -73,6 +73,6 @@ const without = (said, usual) =>
 
 /** The plan without what it leaves as it is: short enough to read and to send. */
 export function trimmed(plan) {
-  const usual = plan.menu.kind === "options" ? USUAL_MENU : { ...USUAL_MENU, nothing: true, everything: null };
+  const usual = plan.menu.kind === "options" ? USUAL_MENU : { ...USUAL_MENU, skip: true, safe: null };
   return { ...without(plan, USUAL), menu: without(plan.menu, usual) };
 }

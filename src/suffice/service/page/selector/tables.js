@@ -80,7 +80,7 @@ export function bounded(how, mean, bound, write) {
 export const tag = () => h("span", { class: "tag", hidden: true });
 
 export function setTag(element, arm, ends) {
-  const end = arm === ends.everything ? "everything" : arm === ends.nothing ? "nothing" : "";
+  const end = arm === ends.safe ? "safe" : arm === ends.skip ? "skip" : "";
   element.hidden = !end;
   say(element, end);
 }

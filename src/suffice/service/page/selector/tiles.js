@@ -30,18 +30,18 @@ export function setTiles(tiles, known) {
   // Where all groups together are not behind, one of them may be.
   const said = known.holds ? never : behind ? `promised: ${never}` : "a group is behind by more than promised";
   set(tiles.debt, owed(known.debt), said, behind);
-  set(tiles.cost, money(known.mean_cost), saved(known.mean_cost, known.everything_cost));
+  set(tiles.cost, money(known.mean_cost), saved(known.mean_cost, known.safe_cost));
   const limit = plan.max_pending === null ? "no limit" : `of ${count(plan.max_pending)} at most`;
   const expiry = plan.expire_after === null ? "none expire" : `expire after ${span(plan.expire_after)}`;
   set(tiles.pending, short(known.pending), known.expired ? `${short(known.expired)} expired` : `${limit}; ${expiry}`);
   set(tiles.told, short(known.told), `${plural(known.asks, "decision")} asked`);
 }
 
-function saved(paid, everything) {
-  if (paid === null) return `everything costs ${money(everything)}`;
-  const part = 1 - paid / everything;
-  if (part > 0.005) return `${percent(Math.round(100 * part) / 100)} less than everything (${money(everything)})`;
-  return part < -0.005 ? `more than everything (${money(everything)})` : `as much as everything (${money(everything)})`;
+function saved(paid, safe) {
+  if (paid === null) return `the safe option costs ${money(safe)}`;
+  const part = 1 - paid / safe;
+  if (part > 0.005) return `${percent(Math.round(100 * part) / 100)} less than the safe option (${money(safe)})`;
+  return `${part < -0.005 ? "more than" : "as much as"} the safe option (${money(safe)})`;
 }
 
 function set(tile, value, more, wrong = false) {

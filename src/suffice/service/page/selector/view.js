@@ -8,7 +8,7 @@ import { STATUS, badge, confirmed, copyable, icon, section, setBadge } from "../
 import { json, moment, sentence } from "../words.js";
 import { setAdvice } from "./advice.js";
 import { Hand } from "./hand.js";
-import { facts, hasNothing } from "./plan.js";
+import { facts, hasSkip } from "./plan.js";
 import { FEWEST, MOST_ROWS, age, decisions, setDecisions } from "./decisions.js";
 import { FEW, FEW_GROUPS, MANY, arms, groups, setArms, setGroups } from "./tables.js";
 import { setTiles, tiles } from "./tiles.js";
@@ -23,7 +23,7 @@ export async function view(page, signal, ready, name) {
   fill(page, h("h1", { tabindex: "-1" }, name), h("p", { class: "soft" }, "Loading …"));
   const known = await patiently(signal, () => get(at(name), signal));
   if (signal.aborted) return;
-  const ends = { nothing: null, everything: null };
+  const ends = { skip: null, safe: null };
   const state = { name, known, ends, total: null, limit: FEW, groups: FEW_GROUPS, rows: FEWEST };
   const refresher = new Refresher([], signal);
   const parts = build(page, state, signal, refresher);
@@ -57,7 +57,7 @@ function looks(state, parts) {
       load: async (signal) => {
         const found = await get(at(state.name, "arms", { limit: state.limit, order: "plays" }), signal);
         state.total = found.total;
-        state.ends = { everything: found.total - 1, nothing: hasNothing(state.known.plan) ? 0 : null };
+        state.ends = { safe: found.total - 1, skip: hasSkip(state.known.plan) ? 0 : null };
         setArms(parts.arms, found, state.ends, state.known.model);
         drawFacts(parts, state);
       },
@@ -81,8 +81,10 @@ function looks(state, parts) {
       },
     },
     {
-      name: "contextReport", every: () => 5_000, needed: () => state.known.model !== null,
-      load: async (signal) => setContextReport(parts.contextReport, await get(at(state.name, "context-report"), signal)),
+      name: "context report", every: () => 5_000, needed: () => state.known.model !== null,
+      load: async (signal) => {
+        setContextReport(parts.contextReport, await get(at(state.name, "context-report"), signal));
+      },
     },
   ];
 }
@@ -100,7 +102,8 @@ function build(page, state, signal, refresher) {
       h("div", { class: "certificate-text" })),
     hand: new Hand(state.name, signal, () => refresher.poke(true)),
     facts: h("dl", { class: "facts" }),
-    contextReport: section("What the model makes of contexts", { "data-test": "context-report", hidden: true }, h("div", {})),
+    contextReport: section("What the model makes of contexts", { "data-test": "context-report", hidden: true },
+      h("div", {})),
     archive: h("button", { type: "button", class: "button small", "data-test": "archive" }, "Archive"),
   };
   parts.decisions = decisions(() => {

@@ -1,4 +1,4 @@
-"""Always everything: what a team pays that takes no chances."""
+"""Always the safe option: what a team pays that takes no chances."""
 
 from typing import Any
 
@@ -9,26 +9,26 @@ from suffice.rivals.base import NONE, PRIMARY, Rival
 from suffice.selector.world import Block, World
 
 
-class AlwaysEverything(Rival):
-    """Plays everything in every step.
+class AlwaysSafe(Rival):
+    """Plays the safe option in every step.
 
     >>> from suffice import Menu
-    >>> AlwaysEverything(Menu({"small": 0.1}, everything="a person"), 0.9).ask().option
+    >>> AlwaysSafe(Menu({"small": 0.1}, safe="a person"), 0.9).ask().option
     'a person'
     """
 
-    name = "always everything"
+    name = "always safe"
     source = "common practice"
     read = PRIMARY
     feedback = NONE
-    guarantee = "succeeds as often as everything does"
+    guarantee = "succeeds as often as the safe option does"
 
     def _choose(self) -> int:
         return self.menu.arms - 1
 
     def can_run(self, stream: Any) -> bool:
         """Whether `run` can play this stream."""
-        return type(self) is AlwaysEverything
+        return type(self) is AlwaysSafe
 
     def run(self, world: World, latents: Any, block: Block) -> None:
         """Whole steps against a world that is known beforehand: no choice, so no loop."""
