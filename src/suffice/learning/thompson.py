@@ -17,6 +17,7 @@ or a 0 or 1 for each (LISTS). The state of the generator lies before it, at `rng
 import math
 from collections.abc import MutableSequence, Sequence
 
+from suffice.kernels.compiler import inlined
 from suffice.learning.records import NO_CELLS, OWN, SPANS, Table
 from suffice.learning.rng import WORDS, normals, uniform
 
@@ -65,6 +66,7 @@ def _sums(room: MutableSequence[float], values: int, out: int, cells: int) -> No
         room[out + c + 1] = total
 
 
+@inlined  # the loops over all arms are a sixth quicker for it
 def _mass(room: MutableSequence[float], values: int, sums: int, arm: int, form: int, cells: int, spans: int) -> float:
     """What the cells of an arm sum to."""
     if form == SPANS:
