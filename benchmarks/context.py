@@ -49,7 +49,7 @@ class Ours(Entrant):
     label = 'suffice, model="auto"'
 
     def open(self) -> None:
-        menu = suffice.Menu(dict(enumerate(self.costs)), safe="all", skip="none", max_cost=1.0)
+        menu = suffice.Menu(dict(enumerate(self.costs)), safe="all", skip="none", safe_cost=1.0)
         self.selector = suffice.Selector(menu, TARGET, model="auto")
 
     def step(self, row: dict[str, float], luck: float) -> None:

@@ -52,9 +52,9 @@ def main() -> None:
     kinds = [(task, length, place != 1) for task, length in COUNTED for place in range(4)]  # True: Mixtral is no worse
     often = [count for counts in COUNTED.values() for count in counts]
 
-    # Everybody gets an answer, so there is no skip. A day has a thousand judged answers: the root of that is a good slack.
+    # Everybody gets an answer, so there is no skip. A day has a thousand judged answers: their root is a good max_surplus.
     menu = suffice.Menu({"mixtral": CHEAP}, safe="gpt-4")
-    selector = suffice.Selector(menu, TARGET, model="auto", slack=30)
+    selector = suffice.Selector(menu, TARGET, model="auto", max_surplus=30)
     for day in DAYS:
         for task, length, no_worse in rng.choices(kinds, often, k=given.queries):
             judged, lapse = rng.random() < JUDGED, day == "Wednesday" and rng.random() < 0.5

@@ -68,10 +68,10 @@ def main() -> None:
     print(f"\n{selector.certificate()}\n\nMost often:")
     for row in sorted(selector.arms(), key=lambda row: -row.plays)[:4]:
         print(f"{row.share:6.1%}  {row.option if row.option == PERSON else ' + '.join(row.option) or 'skip'}")
-    print(f"\nOver all: {watch.said()}, in dollars per 10,000; a person for all of them costs {MENU.max_cost:.3f}.")
+    print(f"\nOver all: {watch.said()}, in dollars per 10,000; a person for all of them costs {MENU.safe_cost:.3f}.")
     order = "skip", "without it", "with IBM", "safe option (a person)"
     draw(
-        given.figure, {"suffice": watch}, Story(TARGET, MENU.max_cost, best, marks=marks, order=order, unit="commands")
+        given.figure, {"suffice": watch}, Story(TARGET, MENU.safe_cost, best, marks=marks, order=order, unit="commands")
     )
 
 

@@ -20,7 +20,7 @@ PRICES = {"small": 0.15, "large": 2.5}  # assumed: US dollars per thousand answe
 TARGET, BY_HAND, QUESTIONS = 0.9, 0.64, 20_000
 
 # At 1 all questions go to the large model. At 0 all go to the small one, which may do: so `low` does not always fail.
-controller = suffice.ThresholdSelector(TARGET, low=0.0, high=1.0, low_fails=False, slack=50)
+controller = suffice.ThresholdSelector(TARGET, low=0.0, high=1.0, low_fails=False, max_surplus=50)
 
 
 def answer(client: Any, question: str, score: float) -> tuple[str, suffice.Decision, str]:

@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 SAFE, OTHER, SKIP = "safe", "other", "skip"
-ROOM = Fraction(1, 10**9)  # for slacks that are square roots
+ROOM = Fraction(1, 10**9)  # for surpluses that are square roots
 
 
 def promised(goal: Any) -> Fraction:
@@ -21,7 +21,7 @@ def promised(goal: Any) -> Fraction:
 @dataclass
 class Book:
     target: Fraction
-    slack: float | None  # None: sqrt(told)
+    max_surplus: float | None  # None: sqrt(told)
     safe: Fraction  # where the price starts, as a share of the cap: 1 is the safe start, 0 the paper's
     has_skip: bool
     max_pending: int | None = None
@@ -34,7 +34,7 @@ class Book:
     late: int = 1  # D
     mirror: int = 1  # D'
     lost: int = 0  # expired plays of the safe option
-    revived: int = 0
+    amended: int = 0
     forced: int = 0
 
     @property
@@ -42,7 +42,7 @@ class Book:
         return self.target * self.told - self.successes
 
     def banked(self) -> Fraction:
-        return Fraction(self.slack if self.slack is not None else math.sqrt(max(1, self.told)))
+        return Fraction(self.max_surplus if self.max_surplus is not None else math.sqrt(max(1, self.told)))
 
     def ask(self, identity: int, kind: str) -> None:
         others = sum(other != SAFE for other in self.out.values())
@@ -60,7 +60,7 @@ class Book:
         if identity in self.gone:
             self.lost -= self.gone.pop(identity) == SAFE
             self.successes += success
-            self.revived += success > 0
+            self.amended += success > 0
         else:
             del self.out[identity]
             self._book(success)
@@ -83,12 +83,12 @@ class Book:
 
     def ahead_at_most(self) -> Fraction:
         late = (1 - self.target) * (self.mirror + self.forced)
-        return self.safe * self.banked() + late + self.revived
+        return self.safe * self.banked() + late + self.amended
 
     def window_at_most(self) -> Fraction:
         if self.has_skip:
             return self.debt_at_most() + self.ahead_at_most()
-        return self.debt_at_most() + self.safe * self.banked() + self.revived
+        return self.debt_at_most() + self.safe * self.banked() + self.amended
 
     def check(self) -> None:
         assert self.debt <= self.debt_at_most() + ROOM, "behind by more than promised"

@@ -16,7 +16,7 @@ from suffice.records import UNAUDITED
 
 SETTINGS = (
     "horizon",
-    "slack",
+    "max_surplus",
     "step",
     "cap",
     "start",
@@ -166,7 +166,7 @@ class FakeService:
         )  # fmt: skip
         return {one: getattr(whole, one) for one in same} | {
             "name": name, "created": 1.0, "archived": 2.0 if name in self.archived else None, "plan": self.plans[name],
-            "cost": selector.cost, "mean_cost": selector.mean_cost, "safe_cost": selector.menu.max_cost,
+            "cost": selector.cost, "mean_cost": selector.mean_cost, "safe_cost": selector.menu.safe_cost,
             "price": selector.price, "asks": 0, "tells": selector.told, "bounds": selector.bounds,
             "chooser": selector.chooser, "model": None, "a field of a later version": 1,
         }  # fmt: skip

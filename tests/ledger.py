@@ -29,7 +29,7 @@ class Ledger:
     """The rules, and every change in its order: what was asked, told, given up and amended."""
 
     target: Fraction
-    slack: Fraction | None  # None: the square root of the outcomes
+    max_surplus: Fraction | None  # None: the square root of the outcomes
     safe: Fraction  # where the price starts, as a share of the cap
     forgives: bool
     max_outstanding: int | None = None
@@ -59,7 +59,7 @@ class Ledger:
     def width(self, outcomes: int | None = None) -> Fraction:
         """The most successes that may be banked, in all."""
         told = len(self.settled()) if outcomes is None else outcomes
-        return Fraction(math.sqrt(max(told, 1))) * INWARDS if self.slack is None else self.slack * INWARDS
+        return Fraction(math.sqrt(max(told, 1))) * INWARDS if self.max_surplus is None else self.max_surplus * INWARDS
 
     def bottom(self, outcomes: int | None = None) -> Fraction:
         return Fraction(math.floor(self.safe * self.width(outcomes) * ONE), ONE)

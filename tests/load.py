@@ -129,7 +129,9 @@ class Client:
         if answer is not None and answer.status != 200:
             self.journal.wrong.append(f"GET {path} was answered with {answer}")
         elif (
-            answer is not None and path.endswith("/certificate") and not (answer.body["holds"] and answer.body["sound"])
+            answer is not None
+            and path.endswith("/certificate")
+            and not (answer.body["holds"] and answer.body["consistent"])
         ):
             self.journal.wrong.append(f"{name}: the promise does not hold: {answer.body['text']}")
 

@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 
 class NaivePaper:
     def __init__(
-        self, arms: int, target: Fraction, horizon: int, step: float, step_squared: Fraction, max_cost: Fraction
+        self, arms: int, target: Fraction, horizon: int, step: float, step_squared: Fraction, safe_cost: Fraction
     ) -> None:
         self.n, self.phi, self.T = arms, target, horizon
         self.step, self.step_squared = step, step_squared
-        self.c_max = max_cost
-        self.cap = max_cost / (1 - target)
+        self.c_max = safe_cost
+        self.cap = safe_cost / (1 - target)
         self.rewards: list[list[float]] = [[] for _ in range(arms)]
         self.costs: list[list[float]] = [[] for _ in range(arms)]
         self.t = 0

@@ -94,7 +94,7 @@ class NaiveBounds:
             self.upper[arm] = min(self.upper[arm], above(self.successes[arm] / s, self.beta() / s))
         told = self.costs[arm]
         if told:
-            most = self.menu.max_cost
+            most = self.menu.safe_cost
             self.lower[arm] = most * below(sum(told) / len(told) / most, self.beta() / len(told))
 
     def pooled(self, arm: int) -> None:

@@ -20,18 +20,20 @@ class Pair:
     """The functions of a module (that of accounts, or a mutant) on an account, beside a ledger."""
 
     def __init__(
-        self, target: Fraction, slack: float | None, safe: float, forgives: bool, *, most: int | None = None,
+        self, target: Fraction, max_surplus: float | None, safe: float, forgives: bool, *, most: int | None = None,
         fails: bool = False, begin: int = 0, module: ModuleType = original, compiled: Callable[[Any], Any] | None = None,
     ) -> None:  # fmt: skip
         best = (1 + target) / 2 if fails else 1
         cap = float(1 / (1 - target))
-        promise = Promise.make(target, slack=slack, cap=cap, start=safe * cap, safe_success=best, forgiving=forgives)
+        promise = Promise.make(
+            target, max_surplus=max_surplus, cap=cap, start=safe * cap, safe_success=best, forgiving=forgives
+        )
         self.module, self.account = module, promise.open(most)
         self.begin = begin  # what both sums begin with, so that they are carried over soon
         self.account.owed = self.account.successes = begin
         self.ledger = Ledger(
-            Fraction(promise.target, ONE), None if slack is None else Fraction(slack), Fraction(str(safe)), forgives, most,
-            self.account.allowance,
+            Fraction(promise.target, ONE), None if max_surplus is None else Fraction(max_surplus), Fraction(str(safe)),
+            forgives, most, self.account.allowance,
         )  # fmt: skip
         self.out: list[Decision] = []
         self.gone: list[Decision] = []

@@ -36,7 +36,7 @@ class Machine(RuleBasedStateMachine):
 
     @initialize(
         goal=TARGETS,
-        slack=st.one_of(st.none(), st.sampled_from([0.5, 1.0, 2.0, 3.5, 6.0, 20.0])),
+        max_surplus=st.one_of(st.none(), st.sampled_from([0.5, 1.0, 2.0, 3.5, 6.0, 20.0])),
         safe=st.sampled_from([1.0, *SAFES]),
         forgives=st.booleans(),
         most=st.sampled_from([None, None, 1, 3]),
@@ -46,12 +46,12 @@ class Machine(RuleBasedStateMachine):
         twin=st.booleans(),
     )
     def set_up(
-        self, goal: Fraction, slack: float | None, safe: float, forgives: bool, most: int | None, fails: bool, honest: bool,
-        begin: int, twin: bool,
+        self, goal: Fraction, max_surplus: float | None, safe: float, forgives: bool, most: int | None, fails: bool,
+        honest: bool, begin: int, twin: bool,
     ) -> None:  # fmt: skip
         fails = fails and goal < Fraction(99, 100)  # a better safe option must be left, in billionths
         use = compiled if twin and available() else None
-        self.pair = Pair(goal, slack, safe, forgives, most=most, fails=fails, begin=begin, compiled=use)
+        self.pair = Pair(goal, max_surplus, safe, forgives, most=most, fails=fails, begin=begin, compiled=use)
         self.honest = honest
 
     def units(self, decision: Decision, wish: int) -> int:
@@ -107,11 +107,11 @@ TestLongMachine = pytest.mark.long(LongMachine.TestCase)
 
 
 @pytest.mark.parametrize("safe", SAFES)
-@pytest.mark.parametrize("slack", [None, 0.5, 1.0, 2.0, 3.5, 6.0, 20.0])
-def test_limits_are_those_that_are_written_down(safe: float, slack: float | None) -> None:
+@pytest.mark.parametrize("max_surplus", [None, 0.5, 1.0, 2.0, 3.5, 6.0, 20.0])
+def test_limits_are_those_that_are_written_down(safe: float, max_surplus: float | None) -> None:
     """For every number of outcomes that the machine may come to, and far beyond, to the last billionth."""
-    promise = Promise.make(0.7, slack=slack, cap=4.0, start=4.0 * safe)
-    ledger = Ledger(Fraction(7, 10), None if slack is None else Fraction(slack), Fraction(safe), False)
+    promise = Promise.make(0.7, max_surplus=max_surplus, cap=4.0, start=4.0 * safe)
+    ledger = Ledger(Fraction(7, 10), None if max_surplus is None else Fraction(max_surplus), Fraction(safe), False)
     account = promise.open()
     for outcomes in [*range(2000), 10**4, 10**6 - 1, 10**6]:
         account.outcomes = outcomes
@@ -138,7 +138,7 @@ def test_an_account_fits_64_bits_after_more_outcomes_than_there_will_be() -> Non
 @given(begins=st.integers(-3 * ONE, 3 * ONE), ahead=st.integers(-5 * ONE, 5 * ONE), units=SUCCESSES)
 def test_carrying_over_changes_no_decision(begins: int, ahead: int, units: int) -> None:
     """Sums about CARRIED, one of them perhaps beyond it and the other one not yet, beside small ones."""
-    small, large = (Promise.make(0.7, slack=3).open() for _ in range(2))
+    small, large = (Promise.make(0.7, max_surplus=3).open() for _ in range(2))
     small.successes = ahead
     large.owed, large.successes = CARRIED + begins, CARRIED + begins + ahead
     for step in range(12):
@@ -160,8 +160,8 @@ def test_surplus_that_is_forgiven_without_end_fits_64_bits(careful: bool, carrie
     """Without a skip, and far below what succeeds: rows of arrays say the same as whole numbers of any length."""
     menu = Menu({"small": 0.1}, safe="all")
     with mock.patch.dict(os.environ, {OFF: "1"}):
-        plain = Selector(menu, 0.2, slack=5.0, bounds="half-log", chooser="optimist")
-    fast = Selector(menu, 0.2, slack=5.0, bounds="half-log", chooser="optimist")
+        plain = Selector(menu, 0.2, max_surplus=5.0, bounds="half-log", chooser="optimist")
+    fast = Selector(menu, 0.2, max_surplus=5.0, bounds="half-log", chooser="optimist")
     assert fast.compile()
     account = fast.account_of(0)
     account.owed, account.forgiven = 10**17, CARRIED - 3 * ONE  # a few more successes, and it is to be carried over
@@ -207,7 +207,7 @@ def test_what_several_keep_apart_adds_up() -> None:
 
 
 def test_no_limit_is_one_that_no_account_reaches() -> None:
-    account = Promise.make(0.5, slack=1e100).open()
+    account = Promise.make(0.5, max_surplus=1e100).open()
     assert account.max_outstanding == UNLIMITED
     assert account.max_surplus <= UNLIMITED
     assert math.log2(UNLIMITED) < 62

@@ -27,7 +27,7 @@ refused = partial(refused_within, shorter_than=250)
 @pytest.mark.parametrize("bad", [*NOT_NUMBERS, True])
 def test_arguments_that_must_be_numbers(bad: Any) -> None:
     refused(lambda: Selector(KNOWN, bad), "target must be a number, got ")
-    for name in ("slack", "step", "cap", "expire_after"):
+    for name in ("max_surplus", "step", "cap", "expire_after"):
         if bad is not None:
             refused(partial(Selector, KNOWN, 0.9, **{name: bad}), f"{name} must be a number, got ")
     refused(lambda: ThresholdSelector(0.9, bad, 1), "low must be a number, got ")
@@ -37,7 +37,7 @@ def test_arguments_that_must_be_numbers(bad: Any) -> None:
 @pytest.mark.parametrize("bad", NOT_FINITE)
 def test_arguments_that_must_be_finite(bad: Any) -> None:
     refused(lambda: Selector(KNOWN, bad), "target must be finite, got ")
-    for name in ("slack", "step", "cap", "expire_after"):
+    for name in ("max_surplus", "step", "cap", "expire_after"):
         refused(partial(Selector, KNOWN, 0.9, **{name: bad}), f"{name} must be finite, got ")
     refused(lambda: Selector(KNOWN, 0.9, start=bad), "start must be finite, got ")
     refused(lambda: ThresholdSelector(0.9, bad, 1), "low must be finite, got ")
@@ -53,7 +53,7 @@ def test_targets_out_of_range(bad: Any) -> None:
     refused(lambda: Projected(KNOWN, bad, 100), said)
 
 
-@pytest.mark.parametrize("name", ["slack", "step", "cap", "expire_after"])
+@pytest.mark.parametrize("name", ["max_surplus", "step", "cap", "expire_after"])
 @pytest.mark.parametrize("bad", [0, -1, Fraction(-1, 2), Fraction(1, 10**400)])
 def test_numbers_that_must_be_positive(name: str, bad: Any) -> None:
     refused(lambda: Selector(KNOWN, 0.9, **{name: bad}), f"{name} must be above 0 (at least 1e-100), got ")
@@ -73,7 +73,7 @@ def test_other_arguments_of_a_selector() -> None:
     refused(lambda: Selector("menu", 0.9), "menu must be a Menu, got 'menu'")  # type: ignore[arg-type]
     refused(lambda: paper(None, 0.9, 10), "menu must be a Menu, got None")  # type: ignore[arg-type]
     refused(lambda: AlwaysSafe([], 0.9), "menu must be a Menu, got []")  # type: ignore[arg-type]
-    refused(lambda: Selector(KNOWN, 0.9, slack=1, step=1), "give slack or step, not both")
+    refused(lambda: Selector(KNOWN, 0.9, max_surplus=1, step=1), "give max_surplus or step, not both")
     refused(
         lambda: Selector(KNOWN, 0.9, start="fast"), 'start must be "safe", "cheap" or a number from 0 to the cap 10'
     )
@@ -213,12 +213,12 @@ HUGE: list[Any] = [10**400, 10**5000, Fraction(10**400), Decimal("1e999999999"),
 
 @pytest.mark.parametrize("bad", HUGE, ids=["int", "unprintable int", "fraction", "decimal", "negative"])
 def test_astronomical_numbers_get_a_sentence_too(bad: Any) -> None:
-    for name in ("slack", "step", "cap", "expire_after", "start"):
+    for name in ("max_surplus", "step", "cap", "expire_after", "start"):
         refused(partial(Selector, KNOWN, 0.9, **{name: bad}), f"{name} must be ")
     refused(lambda: Selector(KNOWN, bad), "target must be ")
     refused(lambda: Selector(KNOWN, Fraction(1, 10**60)), "target must have a denominator of at most 1e50")
     refused(lambda: ThresholdSelector(0.9, bad, 1), "low must be ")
-    refused(lambda: Menu(["a"], safe="all", max_cost=bad), "max_cost must be ")
+    refused(lambda: Menu(["a"], safe="all", safe_cost=bad), "safe_cost must be ")
     refused(lambda: Menu({"a": bad}, safe="all"), "costs must ")
     selector = Selector(TOLD, 0.9)
     decision = selector.ask()

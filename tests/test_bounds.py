@@ -12,7 +12,7 @@ from suffice.promise.divergence import kl, kl_lower, kl_upper
 from suffice.streams import Points
 
 KNOWN = Menu({"a": 0.1, "b": 0.4}, safe="all", skip="none")
-TOLD = Menu(["a", "b"], safe="all", skip="none", max_cost=2.0)
+TOLD = Menu(["a", "b"], safe="all", skip="none", safe_cost=2.0)
 
 
 @pytest.mark.parametrize("name", [*NAMED, "auto"])
@@ -22,7 +22,7 @@ class TestEveryKind:
     def test_boundary_arms_are_exact_and_stay_so(self, name: str, menu: Menu, horizon: int | None) -> None:
         bounds = self.fed(name, menu, horizon)
         assert (bounds.upper[0], bounds.lower[0]) == (0.0, 0.0)
-        assert (bounds.upper[-1], bounds.lower[-1]) == (1.0, menu.max_cost)
+        assert (bounds.upper[-1], bounds.lower[-1]) == (1.0, menu.safe_cost)
 
     def test_updating_one_by_one_equals_refreshing_all(self, name: str, menu: Menu, horizon: int | None) -> None:
         bounds = self.fed(name, menu, horizon)
@@ -58,7 +58,7 @@ class TestEveryKind:
         for told in range(1, rounds + 1):
             arm = int(rng.integers(0, menu.arms))
             success = float(rng.random() < (0.0, 0.3, 0.8, 1.0)[arm])
-            cost = {0: 0.0, menu.arms - 1: menu.max_cost}.get(arm, float(rng.random() * arm / 2))
+            cost = {0: 0.0, menu.arms - 1: menu.safe_cost}.get(arm, float(rng.random() * arm / 2))
             self.tally.add(arm, success, cost)
             bounds.update(self.tally, arm, told)
         return bounds

@@ -53,7 +53,7 @@ def test_the_debt_stays_within_the_shortfall_of_the_safe_option(seed: int, rate:
         elif decision.option == "all":
             shortfall += target - success
         assert debt <= target + max(Fraction(0), shortfall)
-        assert selector.certificate().sound
+        assert selector.certificate().consistent
 
 
 def test_a_failing_safe_option_is_named_with_evidence_and_advice() -> None:
@@ -83,7 +83,7 @@ def test_an_infeasible_target_is_said_to_be_infeasible() -> None:
     assert not last.holds
     assert "TARGET OUT OF REACH" in str(last)
     assert "lower the target (less than" in str(last)
-    assert last.sound
+    assert last.consistent
 
 
 def test_a_declared_imperfect_safe_option_keeps_its_bound() -> None:
@@ -95,7 +95,7 @@ def test_a_declared_imperfect_safe_option_keeps_its_bound() -> None:
         seen = run(Selector(menu, 0.9), 250, safe_rate=0.97, seed=seed, other_rate=0.3)
         wrong += any(not certificate.holds for certificate in seen)
         largest = max(largest, *(certificate.debt for certificate in seen))
-        assert all(certificate.sound for certificate in seen)
+        assert all(certificate.consistent for certificate in seen)
     assert wrong <= 4  # 1% of 100 is 1; five or more has probability below 1% if the bound is just met
     assert largest > 1.8  # the debt does pass what a perfect safe option allows, so the bound is not idle
 
@@ -136,7 +136,7 @@ def test_a_graded_safe_option_above_the_target_is_no_breach() -> None:
 
 
 def test_a_success_of_the_skip_is_reported() -> None:
-    selector = Selector(Menu(["a"], safe="all", skip="none"), 0.2, slack=1)
+    selector = Selector(Menu(["a"], safe="all", skip="none"), 0.2, max_surplus=1)
     for _ in range(50):
         selector.tell(selector.ask(), True, 0.1)
     certificate = selector.certificate()
@@ -159,13 +159,13 @@ def test_lost_plays_of_the_safe_option_are_no_breach() -> None:
     assert certificate.holds
     assert str(certificate).startswith("NOT KNOWN: 0% of 5 succeeded")
     assert not certificate.breach
-    assert certificate.sound
+    assert certificate.consistent
     selector.tell(decisions[0], False)  # now it is known to have failed
     certificate = selector.certificate()
     assert certificate.breach
-    assert (certificate.safe_lost, certificate.safe_failures, certificate.revived) == (4, 1, 0)
+    assert (certificate.safe_lost, certificate.safe_failures, certificate.amended) == (4, 1, 0)
     selector.tell(decisions[1], True)
-    assert selector.certificate().revived == 1
+    assert selector.certificate().amended == 1
 
 
 def test_a_bug_is_told_apart_from_a_breach() -> None:
@@ -175,7 +175,7 @@ def test_a_bug_is_told_apart_from_a_breach() -> None:
     for _ in range(50):
         record(account, 0, FREE)  # what the limits forbid: others played while behind
     certificate = Certificate.make(promise, account, 0)
-    assert not certificate.sound
+    assert not certificate.consistent
     assert not certificate.holds
     assert str(certificate).startswith("BUG")
     for _ in range(100):
@@ -217,7 +217,7 @@ def test_a_fresh_certificate_reads_well() -> None:
 
 
 def test_bookkeeping_is_said() -> None:
-    selector = Selector(Menu({"a": 0.1}, safe="all"), 0.5, slack=2)
+    selector = Selector(Menu({"a": 0.1}, safe="all"), 0.5, max_surplus=2)
     for _ in range(30):
         selector.tell(selector.ask(), True)
     late = selector.ask()
@@ -225,7 +225,7 @@ def test_bookkeeping_is_said() -> None:
     selector.tell(late, True)
     selector.ask()
     text = str(selector.certificate())
-    assert "1 pending, 1 expired and counted as failures, 1 of those revived by a late success" in text
+    assert "1 pending, 1 expired and counted as failures, 1 of those amended by a late success" in text
     assert "surplus successes forgiven" in text
 
 
@@ -236,7 +236,7 @@ def test_percent(share: float, text: str) -> None:
 
 def test_after_a_breach_the_windows_tell_the_truth() -> None:
     """The safe option fails 300 times in a row: no line of the certificate may claim what was not so."""
-    selector = Selector(Menu([], safe="all", skip="none"), 0.9, slack=5)
+    selector = Selector(Menu([], safe="all", skip="none"), 0.9, max_surplus=5)
     successes = []
     for step in range(3000):
         decision = selector.ask()
@@ -253,19 +253,19 @@ def test_after_a_breach_the_windows_tell_the_truth() -> None:
 
 def test_a_debt_beyond_the_declared_failures_is_a_breach() -> None:
     menu = Menu([], safe="all", skip="none", safe_success=0.95)
-    selector = Selector(menu, 0.9, slack=1)
+    selector = Selector(menu, 0.9, max_surplus=1)
     for step in range(3000):
         decision = selector.ask()
         selector.tell(decision, decision.option == "all" and step < 2960)
     certificate = selector.certificate()
     assert not certificate.holds
     assert certificate.breach
-    assert certificate.sound
+    assert certificate.consistent
     assert "within what safe_success declares" not in str(certificate)
 
 
 def test_a_low_end_that_may_succeed_is_no_breach() -> None:
-    selector = ThresholdSelector(0.5, 0, 1, slack=1, low_fails=False)
+    selector = ThresholdSelector(0.5, 0, 1, max_surplus=1, low_fails=False)
     for _ in range(50):
         selector.tell(selector.ask(), True)
     certificate = selector.certificate()

@@ -157,7 +157,7 @@ def made_of(
     room = [0.0] * thompson.block_size(form, count, total)
     known = costs or [math.nan] * inner
     head = TableHead(
-        arms=total, has_skip=first, costs_known=int(bool(costs)), max_cost=1.0, ceiling=5.0, kind=HALF_LOG, unplayed=inner,
+        arms=total, has_skip=first, costs_known=int(bool(costs)), safe_cost=1.0, ceiling=5.0, kind=HALF_LOG, unplayed=inner,
         form=form, cells=count, rng_at=0, cells_at=WORDS, kappa=math.inf,
     )  # fmt: skip
     arms = [ArmRow(upper=1.0, lower=cost if costs else 0.0, known_cost=cost) for cost in known]
@@ -503,7 +503,7 @@ def world_of(menu: Menu, seed: int) -> Callable[[Any], bool]:
     def succeeds(decision: Any) -> bool:
         luck = rng.random()
         known = menu.known_cost(decision.arm)
-        share = (decision.arm / (menu.arms - 1) if known is None else known / menu.max_cost) ** 0.4
+        share = (decision.arm / (menu.arms - 1) if known is None else known / menu.safe_cost) ** 0.4
         return bool(decision.is_safe or (not decision.is_skip and luck < share))
 
     return succeeds

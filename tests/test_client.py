@@ -282,7 +282,7 @@ def test_costs_that_are_told(desk: Desk) -> None:
 def test_all_settings_are_sent_and_what_is_left_out_is_not(desk: Desk) -> None:
     client = desk.client()
     settings = {
-        "slack": Fraction(25, 2),
+        "max_surplus": Fraction(25, 2),
         "guard": None,
         "seed": 3,
         "memory": Window(500),
@@ -293,7 +293,7 @@ def test_all_settings_are_sent_and_what_is_left_out_is_not(desk: Desk) -> None:
     plan = desk.service.plans["routing"]
     assert plan.pop("menu") == {"kind": "recipe", "recipe": MENU.recipe()}
     assert plan == {
-        "target": 2 / 3, "horizon": 10_000, "slack": 12.5, "guard": None, "seed": 3, "memory": "window 500",
+        "target": 2 / 3, "horizon": 10_000, "max_surplus": 12.5, "guard": None, "seed": 3, "memory": "window 500",
         "expire_after": 60, "cap": 2.5, "max_pending": None, "prices": "straight",
     }  # fmt: skip
     client.selector("plain", MENU, target=Fraction(9, 10))
@@ -309,8 +309,8 @@ def test_what_cannot_be_sent_is_refused_here(desk: Desk) -> None:
         client.selector("routing", Menu([1, 2], safe=3, contains=lambda a, b: a > b), target=0.9)
     with pytest.raises(suffice.InvalidArgument, match="target must be given where horizon is"):
         client.selector("routing", MENU, horizon=100)
-    with pytest.raises(suffice.InvalidArgument, match="menu must be given where slack is"):
-        client.selector("routing", slack=3)
+    with pytest.raises(suffice.InvalidArgument, match="menu must be given where max_surplus is"):
+        client.selector("routing", max_surplus=3)
     with pytest.raises(suffice.InvalidArgument, match="menu must be a Menu"):
         client.selector("routing", ["a"], target=0.9)
     with pytest.raises(TypeError, match="unexpected keyword argument 'clock'"):

@@ -224,7 +224,7 @@ class Player:
     def check(self) -> None:
         certificate, book = self.selector.certificate(), self.book
         assert certificate.holds
-        assert certificate.sound
+        assert certificate.consistent
         assert not certificate.breach
         assert certificate.breaches == 0
         assert certificate.told == self.selector.told == book.told
@@ -232,7 +232,7 @@ class Player:
         assert certificate.debt == pytest.approx(float(book.debt), abs=1e-6)
         assert certificate.debt_at_most == pytest.approx(float(book.debt_at_most()))
         assert certificate.pending == len(book.out)
-        assert (certificate.revived, certificate.safe_lost) == (book.revived, book.lost)
+        assert (certificate.amended, certificate.safe_lost) == (book.amended, book.lost)
         assert certificate.unaudited == self.unaudited
 
 
@@ -277,7 +277,7 @@ def test_late_lost_and_limited(name: str, limit: int | None, way: str, monkeypat
                 player.expire(place) if fresh and rng.random() < 0.2 else player.tell(place)
         player.check()
         assert player.book.late > 2
-        assert player.book.revived > 0
+        assert player.book.amended > 0
 
 
 @pytest.mark.parametrize("name", ["default", "half"])
@@ -295,7 +295,7 @@ def test_what_is_overdue_is_given_up(name: str) -> None:
         if player.rng.random() < 0.8:
             player.tell(player.rng.randrange(len(player.out)))
     player.check()
-    assert player.book.revived > 0
+    assert player.book.amended > 0
 
 
 @pytest.mark.parametrize("seconds", [0.2, pytest.param(10.0, marks=pytest.mark.long)])
@@ -865,7 +865,7 @@ def test_tampered_states_are_refused_and_never_crash() -> None:
                     again.ask(context={"x": 0.5})
                 decision = again.ask()
                 again.tell(decision, decision.kind > 0, 0.5)
-            assert again.certificate().sound
+            assert again.certificate().consistent
     assert refused > 200
     assert read > 20
 
@@ -990,8 +990,8 @@ def test_threads_with_contexts() -> None:
                 else:
                     out.append(selector.ask(context=context, available=[1, 2] if step % 20 == 3 else None))
                 if step % 50 == 9:
-                    assert Selector.from_state(selector.state()).certificate().sound
-                    assert copy.deepcopy(selector).certificate().sound
+                    assert Selector.from_state(selector.state()).certificate().consistent
+                    assert copy.deepcopy(selector).certificate().consistent
                 while len(out) > rng.randrange(150):
                     decision = out.pop(rng.randrange(len(out)))
                     success = decision.kind > 0 or (decision.kind == 0 and rng.random() < 0.5)

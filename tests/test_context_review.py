@@ -52,7 +52,7 @@ def test_what_expired_and_came_after_all_does_no_lasting_harm() -> None:
             out.append((decision, outcome(rng, decision, x)))
             if len(out) > (2 if late else 0):
                 selector.tell(*out.pop(0))
-        assert (selector.certificate().revived > 1000) == late
+        assert (selector.certificate().amended > 1000) == late
         assert selector.context_report().anew == 0
         said[late] = model_of(selector).predict({"x": 0.9})[0][1]
     assert said[False] > 0.95

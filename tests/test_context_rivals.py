@@ -285,7 +285,7 @@ def _vector(regression: Regression, size: float) -> Any:
 
 
 def test_costs_that_nobody_knows_are_learned_by_the_context() -> None:
-    menu = Menu(["a", "b"], safe="all", max_cost=5.0)
+    menu = Menu(["a", "b"], safe="all", safe_cost=5.0)
     regression, rng = Regression(menu), np.random.default_rng(2)
     for _ in range(600):
         size = float(rng.random())

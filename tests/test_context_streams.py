@@ -171,7 +171,7 @@ class TestEveryStreamWithContexts:
         weights, success, cost = stream.cases()
         best = contextual_optimum(weights, success, cost, 0.85)
         pooled, known = stream.truth()
-        assert best.cost <= optimum(pooled, known, 0.85).cost + stream.menu.max_cost * 1e-3
+        assert best.cost <= optimum(pooled, known, 0.85).cost + stream.menu.safe_cost * 1e-3
         steps, rng = 8_000, np.random.default_rng(5)
         places = {key_of(context): place for place, context in enumerate(contexts)}
         method: Any = Looks(
@@ -208,7 +208,7 @@ def test_a_contextual_method_is_shown_each_context_and_pays_for_looking() -> Non
         assert known is not None
         assert trace.costs[step] == pytest.approx(known + (0.0 if free else 0.02))
     assert trace.costs[trace.arms == 0].tolist() == pytest.approx([0.02] * 18)
-    assert trace.costs.max() == stream.menu.max_cost
+    assert trace.costs.max() == stream.menu.safe_cost
 
 
 @pytest.mark.parametrize("task", confidence_counts())
@@ -216,8 +216,8 @@ def test_a_contextual_method_is_shown_each_context_and_pays_for_looking() -> Non
 def test_looking_never_costs_more_than_the_safe_option(task: str, unit: str) -> None:
     """Not even where a person costs what all four APIs do, and the sum of prices is rounded."""
     stream = ConfidentApis(task, person=1, unit=unit)
-    assert all(stream.judge(0, arm, 0)[1] + stream.look(0, arm) <= stream.menu.max_cost for arm in range(17))
-    assert (stream.cases().cost <= stream.menu.max_cost).all()
+    assert all(stream.judge(0, arm, 0)[1] + stream.look(0, arm) <= stream.menu.safe_cost for arm in range(17))
+    assert (stream.cases().cost <= stream.menu.safe_cost).all()
 
 
 def test_a_contextual_method_is_asked_plainly_where_there_is_no_context() -> None:

@@ -199,7 +199,7 @@ def watch(
             worked = low[arm] <= point <= high[arm]
             cost = np.nan
             if head.costs_known == 0:
-                cost = head.max_cost if (coin * 7919.0) % 1.0 < omega[arm] / head.max_cost else 0.0
+                cost = head.safe_cost if (coin * 7919.0) % 1.0 < omega[arm] / head.safe_cost else 0.0
             before = head.refresh_after
             head.steps = told
             for other in range(first, last):
@@ -232,7 +232,7 @@ def watch(
                 dear[stream, epoch, other] = max(dear[stream, epoch, other], arms[other].lower - omega[other])
 
 
-CHAIN = Menu(["s", "m", "l", "xl"], safe="all", skip="none", contains="chain", max_cost=2.0)
+CHAIN = Menu(["s", "m", "l", "xl"], safe="all", skip="none", contains="chain", safe_cost=2.0)
 INTERVALS = Menu.intervals(step=0.25)
 
 
@@ -326,7 +326,7 @@ def check_lemma(kind: int, menu: Menu, rule: int, streams: int, length: int) -> 
     assert seldom(short, kind, families)
     assert by_little(short, kind, families)
     assert seldom(dear, kind, 1)
-    assert by_little(dear, kind, 1, menu.max_cost)
+    assert by_little(dear, kind, 1, menu.safe_cost)
 
 
 def check_closure(rule: int, streams: int, length: int) -> None:

@@ -55,7 +55,7 @@ def test_a_selector_that_is_turned_into_the_paper_is_noticed(monkeypatch: pytest
 def test_worlds_have_a_truth_and_a_target() -> None:
     for name in ("intervals", "IMDB", "labels", "rides", "needs", "intervals, told", "labels, told"):
         stream, target, best = world_of(name)
-        assert 0.0 < best.cost < stream.menu.max_cost
+        assert 0.0 < best.cost < stream.menu.safe_cost
         assert target in (0.8, 0.9)
         assert (stream.menu.costs is None) == ("told" in name or name == "rides")
 

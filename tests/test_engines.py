@@ -95,14 +95,14 @@ class Sides(RuleBasedStateMachine):
         rate=st.sampled_from([0.5, 0.7, 0.9, 1 / 3]),
         parts=st.sampled_from([("auto", "auto"), ("hoeffding", "optimist"), ("kl", "thompson"), ("auto", "optimist")]),
         memory=st.sampled_from(["auto", "full", "window 50", "discount 100"]),
-        slack=st.sampled_from([None, 3.0]),
+        max_surplus=st.sampled_from([None, 3.0]),
         limit=st.sampled_from([None, 3, SLOTS + 40]),
         patience=st.sampled_from([None, 20.0]),
         seed=st.integers(0, 5),
         letter=st.integers(0, 5),
     )
     def begin(
-        self, menu: str, rate: float, parts: tuple[str, str], memory: str, slack: float | None, limit: int | None,
+        self, menu: str, rate: float, parts: tuple[str, str], memory: str, max_surplus: float | None, limit: int | None,
         patience: float | None, seed: int, letter: int,
     ) -> None:  # fmt: skip
         Clock.now = 0.0
@@ -113,7 +113,7 @@ class Sides(RuleBasedStateMachine):
             if self.first_round:
                 return paper(self.menu, rate, 1000)
             return Selector(
-                self.menu, rate, slack=slack, bounds=bounds, chooser=chooser, memory=memory, seed=seed,
+                self.menu, rate, max_surplus=max_surplus, bounds=bounds, chooser=chooser, memory=memory, seed=seed,
                 max_pending=limit, expire_after=patience, clock=Clock(),
             )  # fmt: skip
 
@@ -271,12 +271,12 @@ class Sides(RuleBasedStateMachine):
         assert list(one.groups) == list(other.groups)
         certificates = [selector.certificate() for selector in self.sides]
         assert certificates[0] == certificates[1]
-        assert certificates[0].sound
+        assert certificates[0].consistent
         assert one.arms() == other.arms()
 
 
 def _quietly(selector: Selector, decision: Decision | int, success: float, cost: float | None) -> None:
-    """A cost above max_cost is warned of once."""
+    """A cost above safe_cost is warned of once."""
     import warnings
 
     with warnings.catch_warnings():

@@ -14,14 +14,16 @@ from suffice.fleet.state import COUNTS, TALLY
 from suffice.kernels import compiler as door
 
 KNOWN = Menu({"a": 0.1, "b": 0.3, "c": 0.6}, safe="all", skip="none")
-TOLD = Menu(["a", "b", "c"], safe="all", max_cost=2.0)
+TOLD = Menu(["a", "b", "c"], safe="all", safe_cost=2.0)
 LARGE = Menu.top_k(range(1, 90), classes=90)
 PLACE = {name: place for place, name in enumerate(COUNTS)}  # where each count is in a file
 
 
 @pytest.mark.parametrize("menu", [KNOWN, TOLD, LARGE], ids=["known", "told, no skip", "large"])
 @pytest.mark.parametrize("bounds", ["half-log", "kl", "hoeffding"])
-@pytest.mark.parametrize("settings", [{}, {"slack": 5.0}, {"horizon": 300}, {"start": "cheap", "step": 0.3}], ids=str)
+@pytest.mark.parametrize(
+    "settings", [{}, {"max_surplus": 5.0}, {"horizon": 300}, {"start": "cheap", "step": 0.3}], ids=str
+)
 def test_the_same_arms_as_single_selectors(menu: Menu, bounds: str, settings: dict[str, Any]) -> None:
     size = 12
     fleet = Fleet(menu, 0.8, size, bounds=bounds, **settings)
@@ -91,7 +93,7 @@ def test_memory() -> None:
 
 def test_save_and_load(tmp_path: Path) -> None:
     path = tmp_path / "fleet.npz"
-    fleet = Fleet(KNOWN, 0.8, 50, slack=4)
+    fleet = Fleet(KNOWN, 0.8, 50, max_surplus=4)
     rng = np.random.default_rng(0)
     for _ in range(60):
         which = rng.permutation(50)[:20]
@@ -172,7 +174,7 @@ def test_numbers_that_contradict_each_other_are_refused(tmp_path: Path, menu: Me
 
 def test_the_promise_in_the_file_is_the_one_that_is_kept(tmp_path: Path) -> None:
     path = tmp_path / "fleet.npz"
-    fleet = Fleet(KNOWN, 0.8, 3, slack=7, cap=1e4, start="cheap")
+    fleet = Fleet(KNOWN, 0.8, 3, max_surplus=7, cap=1e4, start="cheap")
     fleet.tell(None, fleet.ask() < 0)
     fleet.save(path)
     again = Fleet.load(path)

@@ -192,7 +192,7 @@ class Machine(RuleBasedStateMachine):
             assert selector.groups[name].told == books[name].told
             assert selector.groups[name].cost == pytest.approx(self.spent[name])
         total = selector.certificate()
-        assert (total.holds, total.sound, total.breach, total.breaches) == (True, True, False, 0)
+        assert (total.holds, total.consistent, total.breach, total.breaches) == (True, True, False, 0)
         assert total.told == selector.told == sum(book.told for book in books.values())
         assert total.successes == selector.successes == float(sum(book.successes for book in books.values()))
         assert total.debt == pytest.approx(selector.debt) == pytest.approx(sum(float(b.debt) for b in books.values()))
@@ -204,14 +204,14 @@ class Machine(RuleBasedStateMachine):
 
     def _check(self, certificate: Any, name: str | None) -> None:
         book = self.books[name]
-        assert (certificate.holds, certificate.sound, certificate.breaches) == (True, True, 0)
+        assert (certificate.holds, certificate.consistent, certificate.breaches) == (True, True, 0)
         assert (certificate.told, certificate.successes) == (book.told, float(book.successes))
         assert certificate.debt == pytest.approx(float(book.debt), abs=1e-9)
         assert certificate.debt_at_most == pytest.approx(float(book.debt_at_most()))
         if self.menu.has_skip:
             assert certificate.ahead_at_most == pytest.approx(float(book.ahead_at_most()))
         assert certificate.pending == len(book.out)
-        assert (certificate.revived, certificate.safe_lost) == (book.revived, book.lost)
+        assert (certificate.amended, certificate.safe_lost) == (book.amended, book.lost)
         assert (certificate.unaudited, certificate.expired) == (self.unaudited[name], self.expired[name])
 
 
@@ -416,7 +416,7 @@ def test_unaudited_decisions_of_a_group() -> None:
 def test_a_warning_is_said_once_for_all_groups() -> None:
     selector = Selector(TOLD, 0.7)
     decision = selector.ask(group="a")
-    with pytest.warns(suffice.SufficeWarning, match="above max_cost"):
+    with pytest.warns(suffice.SufficeWarning, match="above safe_cost"):
         selector.tell(decision, True, 7.5)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -481,7 +481,7 @@ def test_what_is_overdue_is_given_up_in_all_groups_at_the_next_ask_of_any() -> N
     for decision in lost.values():
         selector.tell(decision, True)
     total = selector.certificate()
-    assert (total.revived, total.safe_lost) == (3, 0)
+    assert (total.amended, total.safe_lost) == (3, 0)
     assert total.debt == pytest.approx(3 * 0.7 - 3)
     assert Selector.from_state(selector.state(), clock=lambda: now[0]).certificate() == total
 
@@ -493,7 +493,7 @@ def test_one_broken_group_is_named() -> None:
         selector.tell(selector.ask(group="bad"), False)  # the safe option fails there
     total = selector.certificate()
     assert not total.holds
-    assert total.sound
+    assert total.consistent
     assert "TARGET OUT OF REACH in 1 of 2 groups ('bad')" in str(total)
     assert f"The group where it is worst is 'bad'. {selector.certificate(group='bad')._advice()}" in str(total)
     assert selector.certificate(group="good").holds
@@ -694,7 +694,7 @@ def test_threads_on_groups_of_their_own() -> None:
                 name = rng.choices(names, [6, 2, 1, 1])[0]
                 out.append(selector.ask(group=name, context={"x": rng.random()} if step % 3 else None))
                 if step % 40 == 0:
-                    assert selector.certificate().sound
+                    assert selector.certificate().consistent
                 while len(out) > rng.randrange(4):
                     decision = out.pop(rng.randrange(len(out)))
                     success = decision.kind > 0 or (decision.kind == 0 and rng.random() < 0.6)

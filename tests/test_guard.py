@@ -112,7 +112,7 @@ def naive_charge(selector: Selector, arm: int, success: float, cost: float | Non
         return 0.0
     rows = selector.arms()
     known = menu.known_cost(arm) if cost is None else cost
-    spent = menu.max_cost if known is None else known
+    spent = menu.safe_cost if known is None else known
     return spent - price * success - min(row.lower_cost - price * row.upper_success for row in rows)
 
 
@@ -383,7 +383,7 @@ def endure(stream: Any, chooser: Hostile, kappa: float | None, steps: int, seed:
         added = gap_of(selector) - before
         assert added == pytest.approx(paid - price * told - worth.min(), abs=1e-9) or added == 0.0
         if asked:
-            assert gap_of(selector) <= allowance(learner.head) + cap + stream.menu.max_cost
+            assert gap_of(selector) <= allowance(learner.head) + cap + stream.menu.safe_cost
         assert isinstance(learner, CustomLearner)
         assert learner._inner is not None
         assert learner._inner.head.epoch_end >= selector.told  # of the epoch that is now, followed or not
@@ -402,7 +402,7 @@ def test_hostile_choosers_break_nothing(stream: Any, kind: type[Hostile], kappa:
     menu = stream.menu
     regret, priced = endure(stream, chooser, kappa, steps)
     bounds = Selector(menu, TARGET).bounds
-    limit = theorem(bounds, steps, menu.arms, menu.max_cost / (1 - TARGET), menu.max_cost, kappa)
+    limit = theorem(bounds, steps, menu.arms, menu.safe_cost / (1 - TARGET), menu.safe_cost, kappa)
     assert max(regret, priced) <= limit
     assert chooser.calls > (10 if kappa == 1.0 else 2)
 
@@ -419,7 +419,7 @@ def test_hostile_choosers_break_nothing_for_long(stream: Any, kind: type[Hostile
 def test_the_safe_option_is_charged_where_a_success_is_worth_nothing() -> None:
     """Above the lower rail the price may be 0; whoever plays the safe option there must not do so for free, or for ever."""
     stream = Coins()
-    selector = Selector(stream.menu, TARGET, chooser=Dearest(stream), slack=500, guard=None)
+    selector = Selector(stream.menu, TARGET, chooser=Dearest(stream), max_surplus=500, guard=None)
     while selector.price > 0.0:
         selector.tell(selector.ask(), True)
     before = gap_of(selector)

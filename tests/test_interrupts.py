@@ -79,7 +79,7 @@ def interrupted(call: Callable[[Selector], object], way: str, monkeypatch: pytes
         for one in (selector, again):
             certificate = one.certificate()
             assert certificate.holds
-            assert certificate.sound
+            assert certificate.consistent
             try:
                 call(one)
             except suffice.AlreadyTold:

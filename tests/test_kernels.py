@@ -189,7 +189,7 @@ class Paper(bounds.Paper):
 
 MENUS = {
     "small, known": Menu({i: (i + 1) / 12 for i in range(10)}, safe="all", skip="none"),
-    "small, told": Menu(range(10), safe="all", max_cost=3.0),
+    "small, told": Menu(range(10), safe="all", safe_cost=3.0),
     "large, known": Menu.intervals(step=0.05),
     "large, told": Menu(range(150), safe="all", skip="none"),
     "large, no skip": Menu.top_k(range(1, 120), classes=120, skip=False),
@@ -306,7 +306,7 @@ def test_fine_targets_stay_in_whole_numbers(target: Any, options: int) -> None:
         assert selector.debt <= phi
     certificate = selector.certificate()
     assert certificate.holds
-    assert certificate.sound
+    assert certificate.consistent
     assert not certificate.breach
     stream = LabelRanks.cifar100()
     trace = simulate(Selector(stream.menu, target), stream, 500)

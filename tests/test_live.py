@@ -84,7 +84,7 @@ def test_a_player_keeps_the_promise(world: World) -> None:
         player.step()
     certificate = watched.selector.certificate()
     assert certificate.holds
-    assert certificate.sound
+    assert certificate.consistent
     assert not certificate.breach
     assert player.steps == len(watched.asked) == 3000
     assert len(watched.told) + player.under_way + player.lost == 3000
@@ -117,7 +117,7 @@ def test_outcomes_of_rides_are_late_overdue_or_lost() -> None:
             assert waits[decision.id] <= latest
     certificate = watched.selector.certificate()
     assert certificate.expired >= player.lost - 100
-    assert certificate.revived > 0  # some of those that came after they had been given up had worked
+    assert certificate.amended > 0  # some of those that came after they had been given up had worked
     assert certificate.safe_lost == 0
 
 

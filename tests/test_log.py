@@ -24,7 +24,7 @@ def written(folder: Path, text: str, name: str = "log.csv") -> Path:
 def test_a_csv_file_is_read(tmp_path: Path) -> None:
     log = Log.load(written(tmp_path, GOOD))
     assert (log.menu.options, log.menu.safe, log.menu.has_skip) == (("small",), "large", False)
-    assert (log.menu.max_cost, log.menu.costs) == (2.0, None)
+    assert (log.menu.safe_cost, log.menu.costs) == (2.0, None)
     assert log.table().successes.tolist() == [[1, 1], [0, 1], [0.5, 1]]
     assert log.table().costs.tolist() == [[0.1, 2], [0.3, 2], [0, 2]]
     assert [part.round(6).tolist() for part in log.truth()] == [[0.5, 1.0], [0.133333, 2.0]]
@@ -61,7 +61,7 @@ def test_costs_may_be_given(tmp_path: Path) -> None:
     path = written(tmp_path, "success:a,success:b,success:c\n1,1,1\n0,1,1\n")
     log = Log.load(path, costs={"a": 0.1, "b": 0.4, "c": 3})
     assert [log.menu.known_cost(arm) for arm in range(3)] == [0.1, 0.4, 3.0]
-    assert Log.load(path, costs={"a": 0.1, "b": 0.4}, max_cost=5).menu.max_cost == 5.0
+    assert Log.load(path, costs={"a": 0.1, "b": 0.4}, safe_cost=5).menu.safe_cost == 5.0
     with pytest.warns(SufficeWarning, match=r"'a'\) fails in 1 of 2 rows"):
         first = Log.load(path, safe="a", costs={"a": 1, "b": 1, "c": 1})
     assert (first.menu.options, first.menu.safe) == (("b", "c"), "a")
@@ -83,7 +83,7 @@ def test_a_skip_needs_no_column(tmp_path: Path) -> None:
 def test_the_safe_option_may_cost_more_in_some_rows() -> None:
     columns: dict[str, Any] = {"success:a": [1, 0], "cost:a": [0.5, 2.5], "success:b": [1, 1], "cost:b": [2, 3]}
     log = Log.of(columns)
-    assert log.menu.max_cost == 3.0
+    assert log.menu.safe_cost == 3.0
     assert [log.judge(row, 1, 0.0) for row in (0, 1)] == [(1.0, 2.0), (1.0, 3.0)]
     assert log.truth()[1].tolist() == [1.5, 2.5]
 
@@ -113,13 +113,13 @@ def test_many_rows(tmp_path: Path) -> None:
     rows = 150_000
     lines = ["1,0.25,1"] * rows
     lines[100_000] = "false,0.5,true"
-    log = Log.load(written(tmp_path, "success:a,cost:a,success:b\n" + "\n".join(lines)), max_cost=1)
+    log = Log.load(written(tmp_path, "success:a,cost:a,success:b\n" + "\n".join(lines)), safe_cost=1)
     assert log.table().successes.shape == (rows, 2)
     assert log.table().successes[:, 0].argmin() == 100_000
     assert log.truth()[1][0] == pytest.approx(0.25 + 0.25 / rows)
     lines[140_000] = "1,?,1"
     path = written(tmp_path, "success:a,cost:a,success:b\n" + "\n".join(lines))
-    refused(lambda: Log.load(path, max_cost=1), "cost:a must be a number, got '?' in row 140001")
+    refused(lambda: Log.load(path, safe_cost=1), "cost:a must be a number, got '?' in row 140001")
 
 
 def changed(old: str, new: str) -> str:
@@ -164,7 +164,7 @@ def changed(old: str, new: str) -> str:
         (changed("0.5,0", "nan,0"), "success:small must be between 0 and 1, got nan in row 3"),
         (changed("0.5,0", "0.5,0,0"), "rows must have 4 cells as the header has, got 5 in row 3"),
         (changed("0.5,0,1,2", "0.5"), "rows must have 4 cells as the header has, got 1 in row 3"),
-        (GOOD.replace(",2", ",0").replace("0.1", "0").replace("0.3", "0"), "max_cost must be above 0"),
+        (GOOD.replace(",2", ",0").replace("0.1", "0").replace("0.3", "0"), "safe_cost must be above 0"),
         (GOOD + '"' + "x" * 200_000, "path must name a CSV file, got line 5 with: field larger than field limit"),
     ],
 )
@@ -177,8 +177,8 @@ def test_hostile_arguments(tmp_path: Path) -> None:
     load: Any = Log.load
     for settings, said in (
         ({"safe": "huge"}, "safe must be one of 'small, large', got 'huge'"),
-        ({"max_cost": 1}, "cost:large must be between 0 and 1, what the safe option costs at most, got 2 in row 1"),
-        ({"max_cost": "x"}, "max_cost must be a number"),
+        ({"safe_cost": 1}, "cost:large must be between 0 and 1, what the safe option costs at most, got 2 in row 1"),
+        ({"safe_cost": "x"}, "safe_cost must be a number"),
         ({"costs": {"small": 1}}, "columns must leave out cost:small, or costs must name 'small', not both"),
         ({"costs": {"other": 1}}, "costs must name options, got 'other', which has no column in 'success:small"),
         ({"costs": [1, 2]}, "costs must map options to their costs, got [1, 2]"),

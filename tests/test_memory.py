@@ -246,7 +246,7 @@ def outcomes_of(menu: Menu, seed: int, count: int) -> Iterator[Outcome]:
             truth = rng.choice([0.02, 0.5, 0.98]) + rng.uniform(-0.02, 0.02, menu.arms)
         if rng.random() < 0.4:
             arm = int(rng.integers(menu.arms))
-        cost = None if menu.costs is not None else float(rng.choice([menu.max_cost, rng.random()]))
+        cost = None if menu.costs is not None else float(rng.choice([menu.safe_cost, rng.random()]))
         yield Outcome(arm, float(rng.random() < truth[arm]), cost)
 
 
@@ -264,8 +264,8 @@ def test_the_tally_is_that_of_a_list_of_outcomes(menu: Menu, memory: str, compil
             assert plays == pytest.approx(wanted[:, 0], abs=1e-9)
             assert successes[inner] == pytest.approx(wanted[inner, 1], abs=1e-9)
             assert (priced <= plays + 1e-9).all()
-            assert (costs <= priced * menu.max_cost * (1 + 1e-9)).all()
-    check_tally(learner.columns(), learner.memory, menu.max_cost)
+            assert (costs <= priced * menu.safe_cost * (1 + 1e-9)).all()
+    check_tally(learner.columns(), learner.memory, menu.safe_cost)
     if isinstance(naive, NaiveReset):
         assert naive.resets >= 1
 
@@ -294,7 +294,7 @@ def test_a_window_forgets_what_came_late_with_its_play(compiled: bool) -> None:
 
 @compiled_or_not
 def test_what_comes_later_than_the_window_is_long_is_not_learned(compiled: bool) -> None:
-    told = Menu(["a", "b"], safe="all", max_cost=2.0, skip="none")
+    told = Menu(["a", "b"], safe="all", safe_cost=2.0, skip="none")
     learner = learner_of(told, "window 16", compiled=compiled)
     teach(learner, 1, 0.0, None)
     for _ in range(2, 40):
@@ -312,7 +312,7 @@ def test_what_comes_later_than_the_window_is_long_is_not_learned(compiled: bool)
 @compiled_or_not
 def test_decisions_that_come_back_late_do_no_harm_to_a_reset(compiled: bool) -> None:
     """All given up, then all amended: failures before the moment, more successes than plays after it."""
-    selector = selector_of(LOOSE, 0.5, compiled=compiled, memory="reset", slack=500)
+    selector = selector_of(LOOSE, 0.5, compiled=compiled, memory="reset", max_surplus=500)
     late = []
     for round_ in range(12):
         for _ in range(120):
@@ -507,7 +507,7 @@ def test_no_memory_touches_the_promise(
                 selector = Selector.from_state(json.loads(json.dumps(selector.state())))
         certificate = selector.certificate()
     assert certificate.holds
-    assert certificate.sound
+    assert certificate.consistent
 
 
 @compiled_or_not

@@ -24,7 +24,7 @@ MENUS = {
     "grid of tuples": Menu.grid(a=[(1, 2), (3, 4)], b=np.arange(3)),  # type: ignore[arg-type]
     "subsets of tuples": Menu.subsets({("a", 1): 1, ("b", 2): 2}, at_most=np.int64(1)),  # type: ignore[dict-item,arg-type]
     "own": Menu({"x": 0.1, ("y", 2): 0.2}, safe={"all": [1, 2]}, skip=None, contains="chain"),
-    "own, told": Menu([1, 2.5, "three"], safe="all", max_cost=7),
+    "own, told": Menu([1, 2.5, "three"], safe="all", safe_cost=7),
 }
 
 
@@ -39,11 +39,11 @@ class TestEveryMenu:
         assert [arm for arm in range(menu.arms) if menu.is_boundary(arm)] == [0] * menu.has_skip + [menu.arms - 1]
 
     def test_known_costs_lie_between_the_boundary_costs(self, menu: Menu) -> None:
-        assert menu.known_cost(menu.arms - 1) == menu.max_cost
+        assert menu.known_cost(menu.arms - 1) == menu.safe_cost
         if menu.has_skip:
             assert menu.known_cost(0) == 0.0
         if menu.costs is not None:
-            assert ((menu.costs >= 0) & (menu.costs <= menu.max_cost)).all()
+            assert ((menu.costs >= 0) & (menu.costs <= menu.safe_cost)).all()
 
     def test_containment_is_an_order_and_costs_respect_it(self, menu: Menu) -> None:
         rng = np.random.default_rng(0)
@@ -119,7 +119,7 @@ def test_subsets() -> None:
     assert menu.known_cost(menu.arm(("a", "b"))) == 0.3  # as written, not 0.30000000000000004
     assert menu.nested(menu.arm(("a",)), menu.arm(("a", "c")))
     assert Menu.subsets({"a": 1, "b": 2}).safe == ("a", "b")
-    assert Menu.subsets({"a": 1, "b": 2}).max_cost == 3
+    assert Menu.subsets({"a": 1, "b": 2}).safe_cost == 3
     assert Menu.subsets(dict.fromkeys("abcd", 1), at_most=2, safe=0, safe_cost=9).arms == 12
 
 
@@ -143,15 +143,15 @@ def make(kind: str, *args: Any, **kwargs: Any) -> Menu:
         ("Menu", [["a", "a"]], {"safe": 1}, "options must differ, got 'a' twice"),
         ("Menu", [["a"]], {"safe": "a"}, "options must differ, got 'a' twice"),
         ("Menu", [["a"]], {"safe": 1, "costs": [1, 2]}, "costs must hold one number per option, 1, got"),
-        ("Menu", [["a"]], {"safe": 1, "costs": [-1]}, "costs must lie between 0 and max_cost 1, got -1.0"),
-        ("Menu", [["a"]], {"safe": 1, "costs": [2]}, "costs must lie between 0 and max_cost 1, got 2.0 for option 'a': "
-            "give max_cost="),
+        ("Menu", [["a"]], {"safe": 1, "costs": [-1]}, "costs must lie between 0 and safe_cost 1, got -1.0"),
+        ("Menu", [["a"]], {"safe": 1, "costs": [2]}, "costs must lie between 0 and safe_cost 1, got 2.0 for option 'a': "
+            "give safe_cost="),
         ("Menu", [["a"]], {"safe": 1, "costs": [float("nan")]}, "costs must lie between"),
         ("Menu", [["a"]], {"safe": 1, "costs": ["x"]}, "costs must be numbers"),
         ("Menu", [{"a": 1}], {"safe": 1, "costs": [1]}, "costs must be left out"),
-        ("Menu", [["a"]], {"safe": 1, "max_cost": 0}, "max_cost must be above 0 (at least 1e-100), got 0"),
-        ("Menu", [["a"]], {"safe": 1, "max_cost": float("inf")}, "max_cost must be finite, got inf"),
-        ("Menu", [["a"]], {"safe": 1, "max_cost": "1"}, "max_cost must be a number, got '1'"),
+        ("Menu", [["a"]], {"safe": 1, "safe_cost": 0}, "safe_cost must be above 0 (at least 1e-100), got 0"),
+        ("Menu", [["a"]], {"safe": 1, "safe_cost": float("inf")}, "safe_cost must be finite, got inf"),
+        ("Menu", [["a"]], {"safe": 1, "safe_cost": "1"}, "safe_cost must be a number, got '1'"),
         ("Menu", [["a"]], {"safe": 1, "safe_success": 0}, "safe_success must lie above 0"),
         ("Menu", [["a"]], {"safe": 1, "safe_success": 1.1}, "safe_success must lie above 0"),
         ("Menu", [["a"]], {"safe": 1, "contains": "tree"}, "contains must be"),

@@ -102,7 +102,7 @@ def mutant(name: str, index: int, how: str) -> types.ModuleType:
     return made
 
 
-# Target, slack, safe share, forgiving, most outstanding, a safe option that may fail, honest ends, what both sums begin with.
+# Target, max_surplus, safe share, forgiving, most outstanding, an imperfect safe option, honest ends, where both sums begin.
 NEARLY = original.CARRIED - 20 * ONE
 CASES: list[tuple[str, float | None, float, bool, int | None, bool, bool, int]] = [
     ("7/10", None, 1.0, False, None, False, True, 0),
@@ -121,10 +121,10 @@ def attack(module: types.ModuleType) -> dict[str, int]:
     """Late, lost and spiteful outcomes for several rules, compared with the list; how often what matters came to pass."""
     seen: dict[str, int] = {}
     edges(module)
-    for case, (target, slack, safe, forgives, most, fails, honest, begin) in enumerate(CASES):
+    for case, (target, max_surplus, safe, forgives, most, fails, honest, begin) in enumerate(CASES):
         rng = np.random.default_rng(case)
         pair = Pair(
-            Fraction(target), slack, safe, forgives, most=most, fails=fails, begin=begin, module=module
+            Fraction(target), max_surplus, safe, forgives, most=most, fails=fails, begin=begin, module=module
         )  # fmt: skip
         for step in range(100):
             roles = pair.roles()

@@ -86,7 +86,7 @@ class Attack(RuleBasedStateMachine):
         options=st.one_of(st.integers(1, 8), st.sampled_from([50, 500])),
         has_skip=st.booleans(),
         known=st.booleans(),
-        moves=st.sampled_from(["decaying", "horizon", "slack", "step"]),
+        moves=st.sampled_from(["decaying", "horizon", "max_surplus", "step"]),
         size=st.floats(0.5, 60),
         start=st.sampled_from(["safe", "safe", "cheap", 0.3]),
         bounds=st.sampled_from(["half-log", "kl", "hoeffding", "paper", "liar"]),
@@ -106,15 +106,15 @@ class Attack(RuleBasedStateMachine):
         self.menu = Menu([f"o{i}" for i in range(options)], safe="all", costs=costs, **boundary)
         cap = float(1 / (1 - phi))
         arguments: dict[str, Any] = {"start": start if isinstance(start, str) else start * cap}
-        slack: float | None = None
+        max_surplus: float | None = None
         if moves == "horizon":
             arguments["horizon"] = int(size * 20)
-            slack = math.sqrt(int(size * 20))
-        elif moves == "slack":
-            arguments["slack"] = slack = size
+            max_surplus = math.sqrt(int(size * 20))
+        elif moves == "max_surplus":
+            arguments["max_surplus"] = max_surplus = size
         elif moves == "step":
             arguments["step"] = cap / size
-            slack = float((1 / (1 - phi)) / Fraction(str(cap / size)))
+            max_surplus = float((1 / (1 - phi)) / Fraction(str(cap / size)))
         self.now = 0.0
         self.own: dict[str, Any] = {}
         if bounds == "liar":
@@ -128,7 +128,7 @@ class Attack(RuleBasedStateMachine):
                 max_pending=max_pending, expire_after=patience, clock=lambda: self.now, **arguments,
             )  # fmt: skip
         safe = {"safe": Fraction(1), "cheap": Fraction(0)}.get(start, Fraction(0.3 * cap) / Fraction(cap))
-        self.book = Book(phi, slack, safe, has_skip, max_pending)
+        self.book = Book(phi, max_surplus, safe, has_skip, max_pending)
         self.patience = patience
         self.asked_at: dict[int, float] = {}
         self.seen, self.expired = {}, []
@@ -266,10 +266,10 @@ class Attack(RuleBasedStateMachine):
         self.age()
         certificate = self.selector.certificate()
         assert certificate.holds
-        assert certificate.sound
+        assert certificate.consistent
         assert certificate.breaches == 0
         assert not certificate.breach
-        assert certificate.revived == self.book.revived
+        assert certificate.amended == self.book.amended
         assert certificate.debt_at_most == pytest.approx(float(self.book.debt_at_most()))
         assert certificate.window(10**9) <= float(self.book.window_at_most()) + 1e-6
         assert str(certificate)
@@ -319,28 +319,28 @@ def spiteful(rng: np.random.Generator, name: str, step: int, price: float, cap: 
 )
 @pytest.mark.parametrize("target", [0.01, 0.3, 0.7, Fraction(2, 3), 0.9, 0.99])
 @pytest.mark.parametrize(
-    ("has_skip", "slack", "uncompiled"),
+    ("has_skip", "max_surplus", "uncompiled"),
     [(True, None, "1"), (False, None, ""), (True, 7.5, ""), (False, 7.5, "1"), (True, None, ""), (False, 7.5, "")],
 )
 def test_never_behind_on_long_runs(
     adversary: str,
     target: Any,
     has_skip: bool,
-    slack: float | None,
+    max_surplus: float | None,
     uncompiled: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("SUFFICE_NO_COMPILE", uncompiled)
     boundary: dict[str, Any] = {"skip": "none"} if has_skip else {}
     menu = Menu({"a": 0.1, "b": 0.2, "c": 0.6}, safe="all", **boundary)
-    selector = Selector(menu, target, slack=slack)
+    selector = Selector(menu, target, max_surplus=max_surplus)
     phi = promised(target)
-    book = Book(phi, slack, Fraction(1), has_skip)
+    book = Book(phi, max_surplus, Fraction(1), has_skip)
     rng = np.random.default_rng(0)
     for step in range(1500):
         decision = selector.ask()
         kind = {"all": SAFE, "none": SKIP}.get(decision.option, OTHER)
-        wish = spiteful(rng, adversary, step, decision.price, menu.max_cost / (1 - float(phi)))
+        wish = spiteful(rng, adversary, step, decision.price, menu.safe_cost / (1 - float(phi)))
         success = {SAFE: 1.0, SKIP: 0.0}.get(kind, wish)
         book.ask(decision.id, kind)
         selector.tell(decision, success)
@@ -353,7 +353,7 @@ def test_never_behind_on_long_runs(
 @pytest.mark.parametrize("target", [0.05, 0.5, 0.9])
 @pytest.mark.parametrize("start", ["safe", "cheap", 7.0])
 def test_the_threshold_is_never_behind(adversary: str, target: float, start: Any) -> None:
-    selector = ThresholdSelector(target, low=2, high=12, slack=20, start=start)
+    selector = ThresholdSelector(target, low=2, high=12, max_surplus=20, start=start)
     safe = {"safe": Fraction(1), "cheap": Fraction(0)}.get(start, Fraction(1, 2))
     book = Book(promised(target), 20, safe, True)
     rng = np.random.default_rng(1)

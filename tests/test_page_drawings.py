@@ -154,7 +154,7 @@ def test_an_address_in_a_line_for_a_shell_stays_one(asked: Callable[..., Any]) -
 
 
 def test_hostile_plans_fit_and_hide_nothing(visit: Visit, site: Site) -> None:
-    menu = {"kind": "options", "options": {UNSEEN: 1e90, "x" * 1000: 1e-90}, "safe": "all", "max_cost": 1e100}
+    menu = {"kind": "options", "options": {UNSEEN: 1e90, "x" * 1000: 1e-90}, "safe": "all", "safe_cost": 1e100}
     name = site.make("hostile", {"menu": menu, "target": 0.9})
     site.flow(name, 40, group="\u202egroup")
     visitor = visit(site)

@@ -18,7 +18,7 @@ WORDY: dict[str, Any] = {
         "options": {HOSTILE: 12_345.6, "an option that has a whole sentence for a name, as some of them do": 0.000012},
         "safe": "a-person-who-is-asked-whenever-nobody-else-knows-what-to-do-and-has-a-name-without-spaces",
         "skip": "skip",
-        "max_cost": 123_456_789.0,
+        "safe_cost": 123_456_789.0,
     },
     "target": 0.98765,
     "model": "auto",

@@ -36,11 +36,11 @@ def test_same_arm_at_every_step(seed: int, projected: bool) -> None:
     target = Fraction(int(rng.integers(1, 100)), 100)
     horizon = int(rng.choice([50, 200, 400, 900, 1000]))
     scale = int(rng.choice([1, 5, 20]))
-    max_cost = int(rng.choice([1, 1, 2, 7]))
-    menu = suffice.Menu(range(int(rng.integers(1, 40))), safe="all", skip="none", max_cost=max_cost)
+    safe_cost = int(rng.choice([1, 1, 2, 7]))
+    menu = suffice.Menu(range(int(rng.integers(1, 40))), safe="all", skip="none", safe_cost=safe_cost)
     n = menu.arms
     truth = np.concatenate([[0.0], np.sort(rng.random(n - 2)), [1.0]])
-    price = np.concatenate([[0.0], np.sort(rng.random(n - 2)) * max_cost, [max_cost]])
+    price = np.concatenate([[0.0], np.sort(rng.random(n - 2)) * safe_cost, [safe_cost]])
 
     def judge(t: int, arm: int) -> tuple[float, float]:
         if t == horizon // 2:
@@ -50,7 +50,7 @@ def test_same_arm_at_every_step(seed: int, projected: bool) -> None:
 
     step = scale / math.sqrt(horizon)
     naive_kind, kind = (NaiveProjected, Projected) if projected else (NaivePaper, suffice.paper)
-    naive = naive_kind(n, target, horizon, step, Fraction(scale**2, horizon), Fraction(max_cost))
+    naive = naive_kind(n, target, horizon, step, Fraction(scale**2, horizon), Fraction(safe_cost))
     method = kind(menu, target, horizon, None if scale == 1 else step)
     assert len(set(compare(method, naive, horizon, judge))) > 1
 

@@ -32,8 +32,8 @@ def multiple(a: int, b: int) -> bool:
 
 MENUS = {
     "chain": Menu.top_k([1, 2, 5, 9], classes=12),
-    "chain, no skip": Menu.thresholds(0, 1, step=0.125, skip=False, max_cost=3.0),
-    "grid": Menu.grid(near=[1, 2, 5], rated=[4.5, 4, 0], max_cost=2.0),
+    "chain, no skip": Menu.thresholds(0, 1, step=0.125, skip=False, safe_cost=3.0),
+    "grid": Menu.grid(near=[1, 2, 5], rated=[4.5, 4, 0], safe_cost=2.0),
     "subsets": Menu.subsets({"a": 1, "b": 2, "c": 4}),
     "own": Menu([12, 2, 3, 4, 6, 5], safe="all", skip="none", contains=multiple),
     "no order": Menu({"a": 0.1, "b": 0.3}, safe="all"),

@@ -24,15 +24,15 @@ LARGE = Menu({i: (i + 1) / 100 for i in range(80)}, safe="all", skip="none")
 class Naive:
     """The price, transcribed from its definition."""
 
-    def __init__(self, target: Fraction, slack: float | None) -> None:
+    def __init__(self, target: Fraction, max_surplus: float | None) -> None:
         self.cap = float(1 / (1 - target))
-        self.target, self.slack = target, slack
+        self.target, self.max_surplus = target, max_surplus
         self.told, self.successes = 0, 0
         self.hint, self.block, self.end = self.cap, list[float](), 1
 
     def price(self) -> float:
         root = math.sqrt(max(1, self.told))
-        b = min(0.1 * root + 10, (self.slack or root) / 3)
+        b = min(0.1 * root + 10, (self.max_surplus or root) / 3)
         x = 1 + float(self.target * self.told - self.successes) / b
         if x >= 1:
             return self.cap
@@ -50,15 +50,15 @@ class Naive:
 
 
 @pytest.mark.parametrize("menu", [MENU, LARGE], ids=["small", "large"])
-@pytest.mark.parametrize("slack", [None, 6.0])
+@pytest.mark.parametrize("max_surplus", [None, 6.0])
 @pytest.mark.parametrize("own", [False, True])
-def test_the_price_is_the_curve_around_the_hint(menu: Menu, slack: float | None, own: bool) -> None:
+def test_the_price_is_the_curve_around_the_hint(menu: Menu, max_surplus: float | None, own: bool) -> None:
     class Mine(bounds.HalfLog):
         """The same bounds as an object of one's own."""
 
     kind: Any = Mine() if own else "auto"
-    selector = Selector(menu, 0.8, slack=slack, bounds=kind, chooser=Optimist() if own else "auto")
-    naive = Naive(Fraction(4, 5), slack)
+    selector = Selector(menu, 0.8, max_surplus=max_surplus, bounds=kind, chooser=Optimist() if own else "auto")
+    naive = Naive(Fraction(4, 5), max_surplus)
     rng = np.random.default_rng(3)
     assert selector.prices == "curve"
     seen = set()
@@ -127,7 +127,7 @@ def test_a_hint_that_lies_cannot_break_the_promise() -> None:
         selector.tell(decision, decision.is_safe or (not decision.is_skip and bool(rng.random() < 0.5)))
         assert selector.debt <= 0.8
     assert selector.certificate().holds
-    assert selector.certificate().sound
+    assert selector.certificate().consistent
 
 
 def test_straight_where_the_paper_is_meant() -> None:

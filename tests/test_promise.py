@@ -114,7 +114,9 @@ def record(account: Account, units: int, role: int, expired: bool = False) -> No
 
 def pricing_of(promise: Promise) -> Pricing:
     """Straight prices of these rules."""
-    return Pricing(cap=promise.cap, start=promise.start, step=promise.step or 0.0, slack=promise.slack or 0.0)
+    return Pricing(
+        cap=promise.cap, start=promise.start, step=promise.step or 0.0, max_surplus=promise.max_surplus or 0.0
+    )
 
 
 def price_of(promise: Promise, account: Account) -> float:
@@ -153,7 +155,7 @@ def test_limits_and_price_against_the_formulas(
 ) -> None:
     """price = start + step·debt; safe at price >= cap, skip at price <= 0, as rational arithmetic says."""
     target = Fraction(math.ceil(target * WHOLE), WHOLE)  # what is promised
-    promise = Promise.make(target, slack=width, start=safe * float(1 / (1 - target)))
+    promise = Promise.make(target, max_surplus=width, start=safe * float(1 / (1 - target)))
     units = int((target * outcomes + ahead) * WHOLE)
     if not 0 <= units <= outcomes * WHOLE:
         return
@@ -194,15 +196,15 @@ def test_counts_add_up_in_any_order() -> None:
     assert (limit(first), price_of(promise, first)) == (limit(second), price_of(promise, second))
 
 
-def test_slack_step_and_horizon_say_the_same() -> None:
-    by_slack = Promise.make(0.75, slack=20)
+def test_max_surplus_step_and_horizon_say_the_same() -> None:
+    by_max_surplus = Promise.make(0.75, max_surplus=20)
     by_step = Promise.make(0.75, step=4 / 20)
     by_horizon = Promise.make(0.75, 400)
     for outcomes, successes in ((0, 0), (1, 1), (1000, 770), (1000, 760), (1000, 755)):
-        accounts = [told(promise, outcomes, successes * WHOLE) for promise in (by_slack, by_step, by_horizon)]
+        accounts = [told(promise, outcomes, successes * WHOLE) for promise in (by_max_surplus, by_step, by_horizon)]
         assert len({limit(account) for account in accounts}) == 1
         prices = [
-            price_of(one, account) for one, account in zip((by_slack, by_step, by_horizon), accounts, strict=True)
+            price_of(one, account) for one, account in zip((by_max_surplus, by_step, by_horizon), accounts, strict=True)
         ]
         assert prices == pytest.approx([prices[0]] * 3)
     decaying = pricing_of(Promise.make(0.75))
@@ -272,7 +274,7 @@ def test_a_safe_option_barely_better_than_the_target() -> None:
 
 
 def test_forgiveness_keeps_the_tracked_debt_at_the_floor() -> None:
-    promise = Promise.make(0.5, slack=3, forgiving=True)
+    promise = Promise.make(0.5, max_surplus=3, forgiving=True)
     account = promise.open()
     for _ in range(100):
         record(account, WHOLE, FREE)
@@ -281,7 +283,7 @@ def test_forgiveness_keeps_the_tracked_debt_at_the_floor() -> None:
     for _ in range(6):
         assert limit(account) != SAFE
         record(account, 0, FREE)
-    assert limit(account) == SAFE  # six failures use up a slack of three at a target of one half
+    assert limit(account) == SAFE  # six failures use up a max_surplus of three at a target of one half
 
 
 def test_the_finest_target_is_no_trouble() -> None:
@@ -323,7 +325,7 @@ def test_behind_is_decided_in_whole_numbers(target: Fraction, outcomes: int, nea
 def test_rules_that_are_written_down_come_back() -> None:
     for promise in (
         Promise.make(0.7), Promise.make(Fraction(2, 3), 900, forgiving=True), Promise.make(0.8, step=0.1, start="cheap"),
-        Promise.make(0.9, slack=7.5, cap=3, start=1.5), Promise.make(0.9, safe_success=0.97, safe_cost=20),
+        Promise.make(0.9, max_surplus=7.5, cap=3, start=1.5), Promise.make(0.9, safe_success=0.97, safe_cost=20),
     ):  # fmt: skip
         again = Promise.from_state(promise.state())
         assert again == promise

@@ -53,9 +53,9 @@ def test_a_mix_of_two_thresholds_can_be_cheaper() -> None:
 def test_the_replay_is_the_real_one() -> None:
     rng = np.random.default_rng(3)
     scores = rng.beta(2, 5, 400) * 10
-    found = replay(decisions({"score": scores}), 0.8, low=0, high=10, step=0.5, slack=15, window=50)
-    one = ThresholdSelector(0.8, 0, 10, slack=15)
-    many = Selector(Menu.thresholds(0, 10, step=0.5, costs=lambda value: value / 10), 0.8, slack=15)
+    found = replay(decisions({"score": scores}), 0.8, low=0, high=10, step=0.5, max_surplus=15, window=50)
+    one = ThresholdSelector(0.8, 0, 10, max_surplus=15)
+    many = Selector(Menu.thresholds(0, 10, step=0.5, costs=lambda value: value / 10), 0.8, max_surplus=15)
     spent = {"threshold": 0.0, "suffice": 0.0}
     worked = {"threshold": 0, "suffice": 0}
     for score in scores.tolist():
@@ -256,7 +256,7 @@ def test_the_command(
 def test_the_options_of_a_score_log(say: Callable[..., tuple[int, str, str]], tmp_path: Path) -> None:
     path = tmp_path / "log.csv"
     path.write_text(FILES["score"])
-    ends = ["--low", "0", "--high", "4", "--step", "1", "--slack", "5"]
+    ends = ["--low", "0", "--high", "4", "--step", "1", "--max-surplus", "5"]
     found = json.loads(say("replay", str(path), "--target", "0.9", "--json", *ends)[1])
     assert (found["low"], found["high"]) == (0, 4)
     assert found["played"]["certificates"]["suffice"]["ahead_at_most"] < 7

@@ -794,7 +794,7 @@ def test_exp3_unlock() -> None:
 
 
 def test_bounds_on_both_sides() -> None:
-    menu = Menu(["a", "b"], safe="all", skip="none", max_cost=2.0)
+    menu = Menu(["a", "b"], safe="all", skip="none", safe_cost=2.0)
     estimates, rng = Estimates(menu, 1000), np.random.default_rng(0)
     told = [(float(rng.random() < 0.7), 2.0 * rng.random()) for _ in range(40)]
     for success, cost in told:

@@ -164,7 +164,7 @@ def test_settings_reach_the_stream(tmp_path: Path) -> None:
     path = tmp_path / "log.csv"
     path.write_text("success:a,success:1\n1,1\n0,1\n")
     log = open_stream(str(path), ["costs.a=0.1", "costs.1=2", "skip=skip"], safe="1").stream
-    assert (log.menu.safe, log.menu.skip, log.menu.max_cost) == ("1", "skip", 2.0)
+    assert (log.menu.safe, log.menu.skip, log.menu.safe_cost) == ("1", "skip", 2.0)
     assert open_stream("ranks", ["ks=5,10"]).stream.menu.options == (5, 10)
     assert open_stream("rides-grid", ["requests=50"]).stream.menu.arms > 2
 
@@ -232,7 +232,7 @@ def test_every_option(say: Callable[..., tuple[int, str, str]], tmp_path: Path) 
     out = tmp_path / "out"
     found = numbers(
         say, "run", "apis", "--target", "0.9", "--horizon", "1e3", "--seed", "3", "--seeds", "2", "--set", "task=IMDB",
-        "person=4", "--set", "unit=usd", "--methods", "always_safe,suffice", "--bounds", "hoeffding", "--slack", "20",
+        "person=4", "--set", "unit=usd", "--methods", "always_safe,suffice", "--bounds", "hoeffding", "--max-surplus", "20",
         "--window", "100", "--out", str(out),
     )  # fmt: skip
     assert found["stream"] == "apis"
@@ -311,7 +311,7 @@ def test_a_file_of_ones_own(say: Callable[..., tuple[int, str, str]], tmp_path: 
         (["trap", "--target", "0.5", "--seeds", "0"], ["seeds must be at least 1"]),
         (["trap", "--target", "0.5", "--seed", "-1"], ["seed must be at least 0"]),
         (["trap", "--target", "0.5", "--window", "0"], ["window must be at least 1"]),
-        (["trap", "--target", "0.5", "--slack", "-3"], ["slack must be above 0"]),
+        (["trap", "--target", "0.5", "--max-surplus", "-3"], ["max_surplus must be above 0"]),
         (["trap", "--target", "0.5", "--bounds", "wide"], ["bounds must be one of", "kl"]),
         (["trap", "--target", "0.5", "--methods", "magic"], ["methods must be some of suffice, paper", "'magic'"]),
         (["trap", "--target", "0.5", "--methods", ","], ["methods must be some of", "got none"]),

@@ -29,7 +29,7 @@ MENUS = {
 
 
 def busy(selector: Selector | ThresholdSelector) -> Any:
-    """Some of everything: told, pending, expired, revived, unaudited."""
+    """Some of everything: told, pending, expired, amended, unaudited."""
     for k, decision in enumerate(selector.ask_many(12)):
         if k % 4 == 0:
             selector.expire(decision)
@@ -42,7 +42,7 @@ def busy(selector: Selector | ThresholdSelector) -> Any:
 
 @pytest.mark.parametrize("menu", MENUS.values(), ids=MENUS.keys())
 def test_every_menu_comes_back(menu: Menu, tmp_path: Path) -> None:
-    selector = busy(Selector(menu, Fraction(2, 3), slack=5, max_pending=50, expire_after=1e9, bounds="hoeffding"))
+    selector = busy(Selector(menu, Fraction(2, 3), max_surplus=5, max_pending=50, expire_after=1e9, bounds="hoeffding"))
     path = tmp_path / "state.json"
     selector.save(path)
     again = Selector.load(path)
@@ -283,8 +283,8 @@ def test_foreign_and_newer_files(tmp_path: Path) -> None:
         ("promise cap", -1.0),
         ("promise start", -1.0),
         ("promise start", "x"),
-        ("promise slack", "x"),
-        ("promise slack", -5.0),
+        ("promise max_surplus", "x"),
+        ("promise max_surplus", -5.0),
         ("promise step", 0.0),
         ("promise safe_success", 2 * WHOLE),
         ("promise safe_success", WHOLE // 2),

@@ -14,7 +14,7 @@ from suffice.selector import compiled, controller, plain
 from suffice.streams import LabelRanks
 
 MENU = Menu({"a": 0.1, "b": 0.4}, safe="all", skip="none")
-TOLD = Menu(["a", "b"], safe="all", skip="none", max_cost=2.0)
+TOLD = Menu(["a", "b"], safe="all", skip="none", safe_cost=2.0)
 
 
 def lead(selector: Selector, successes: int) -> None:
@@ -51,7 +51,7 @@ def test_at_the_limit_the_safe_option_is_handed_out() -> None:
 
 def test_the_ahead_bound_counts_what_the_limit_forced() -> None:
     """At the bottom with too many outstanding, the safe option is handed out although nothing is due: surplus may grow."""
-    selector = Selector(MENU, 0.5, slack=2, max_pending=1)
+    selector = Selector(MENU, 0.5, max_surplus=2, max_pending=1)
     while (decision := selector.ask()).option != "none":
         selector.tell(decision, True)
     for _ in range(50):
@@ -76,7 +76,7 @@ def test_expiry_by_the_clock_and_amendment() -> None:
     selector.tell(first, True)
     certificate = selector.certificate()
     assert selector.debt == before - 1
-    assert (certificate.expired, certificate.revived, certificate.told) == (1, 1, 1)
+    assert (certificate.expired, certificate.amended, certificate.told) == (1, 1, 1)
     with pytest.raises(suffice.AlreadyTold):
         selector.tell(first, True)
     selector.tell(second, True)
@@ -138,7 +138,7 @@ def test_available_limits_the_options_but_not_the_boundaries() -> None:
 def test_costs_above_the_safe_option_are_kept_clipped_and_warned_about_once() -> None:
     selector = Selector(TOLD, 0.5)
     decisions = selector.ask_many(3)
-    with pytest.warns(SufficeWarning, match="option 'all' cost 5, above max_cost 2"):
+    with pytest.warns(SufficeWarning, match="option 'all' cost 5, above safe_cost 2"):
         selector.tell(decisions[0], True, 5.0)
     selector.tell(decisions[1], True, 7.0)  # a second warning would be an error here
     assert selector.cost == 12.0
@@ -147,7 +147,7 @@ def test_costs_above_the_safe_option_are_kept_clipped_and_warned_about_once() ->
 
 
 def test_without_a_skip_the_cheapest_option_is_played_when_ahead() -> None:
-    selector = Selector(Menu({"a": 0.3, "b": 0.1}, safe="all"), 0.5, slack=3)
+    selector = Selector(Menu({"a": 0.3, "b": 0.1}, safe="all"), 0.5, max_surplus=3)
     for _ in range(40):
         selector.tell(selector.ask(), True)
     assert selector.ask().option == "b"
@@ -311,7 +311,7 @@ def test_decisions_given_up_too_long_ago_are_said_to_be(monkeypatch: pytest.Monk
 
 
 def test_decisions_say_whether_they_are_at_an_end() -> None:
-    selector = Selector(Menu.intervals(step=0.5), 0.5, slack=1)
+    selector = Selector(Menu.intervals(step=0.5), 0.5, max_surplus=1)
     first = selector.ask()
     assert first.is_safe
     assert not first.is_skip

@@ -104,7 +104,7 @@ def test_a_page_of_selectors_has_no_plans(store: str) -> None:
         assert found["plan"] is None
         assert whole["plan"]["menu"]["options"] == options
         assert {**found, "plan": 0, "price": 0} == {**whole, "plan": 0, "price": 0}
-        assert (found["breaches"], found["feasible"], found["sound"]) == (0, True, True)
+        assert (found["breaches"], found["feasible"], found["consistent"]) == (0, True, True)
 
     serve(do, store)
 

@@ -79,7 +79,7 @@ async def tell(
 # --- the same as in process
 
 
-@pytest.mark.parametrize("more", [{}, {"chooser": "optimist"}, {"slack": 5, "prices": "straight"}])
+@pytest.mark.parametrize("more", [{}, {"chooser": "optimist"}, {"max_surplus": 5, "prices": "straight"}])
 def test_it_chooses_the_arms_that_the_library_chooses(store_url: str, more: dict[str, Any]) -> None:
     async def do(keeper: Keeper) -> None:
         made = plan(**more)
@@ -312,7 +312,7 @@ def test_outcomes_count_once(store_url: str) -> None:
 
 def test_a_list_says_what_became_of_each(store_url: str) -> None:
     async def do(keeper: Keeper) -> None:
-        await keeper.put("a", plan(target=0.5, slack=30))
+        await keeper.put("a", plan(target=0.5, max_surplus=30))
         await keeper.ask("a", Wish(count=4))
         items = [(0, 1.0), (0, 1.0), (0, 0.0), (9, 1.0), (1, 0.25), (2, -1.0), (3, 0.0), (2, 1.0)]
         told = await keeper.tell("a", [Outcome(*item) for item in items])
@@ -333,7 +333,7 @@ def test_a_cost_that_must_be_told(store_url: str) -> None:
                 await tell(keeper, asked.decision, 1)
                 continue
             assert (await tell(keeper, asked.decision, 1))[0] == 422
-            assert await tell(keeper, asked.decision, 1, 99.0) == (200, "counted")  # above max_cost: kept as it is
+            assert await tell(keeper, asked.decision, 1, 99.0) == (200, "counted")  # above safe_cost: kept as it is
             assert (await keeper.standing("a")).cost >= 99.0
             return
         pytest.fail("no option was tried")
@@ -362,7 +362,7 @@ def test_what_is_overdue_counts_as_a_failure_until_it_is_told(store_url: str) ->
         assert await tell(keeper, first.decision, 1) == (200, "unchanged")
         assert (await tell(keeper, first.decision, 0))[0] == 409
         certificate = await keeper.certificate("a")
-        assert (certificate.told, certificate.successes, certificate.revived, certificate.safe_lost) == (
+        assert (certificate.told, certificate.successes, certificate.amended, certificate.safe_lost) == (
             2,
             1,
             1,
@@ -410,8 +410,8 @@ def test_names_and_plans(store_url: str) -> None:
 
 def test_a_plan_that_cannot_be_is_not_kept(store_url: str) -> None:
     async def do(keeper: Keeper) -> None:
-        with pytest.raises(InvalidArgument, match="slack or step"):
-            await keeper.put("a", plan(slack=3, step=1))
+        with pytest.raises(InvalidArgument, match="max_surplus or step"):
+            await keeper.put("a", plan(max_surplus=3, step=1))
         with pytest.raises(NoSuchSelector):
             await keeper.standing("a")
 
@@ -525,7 +525,7 @@ def test_processes_learn_from_one_another(postgres: Postgres) -> None:
         certificates = [str(await keeper.certificate("a")) for keeper in keepers]
         assert certificates[0] == certificates[1] == certificates[2]
         certificate = await keepers[0].certificate("a")
-        assert certificate.sound
+        assert certificate.consistent
         assert certificate.holds
         assert (certificate.told, certificate.pending) == (360, 0)
         await asyncio.gather(*(keeper.stop() for keeper in keepers))
@@ -665,7 +665,7 @@ class Storm(RuleBasedStateMachine):
         self.groups: dict[int, str] = {}
         self.safe: set[int] = set()
         self.expired: set[int] = set()
-        self.revived = 0
+        self.amended = 0
         self.replies: dict[str, list[Asked]] = {}
         self.open()
         self.do(self.keeper.put("a", plan(PRICED, 0.7, expire_after=100)))
@@ -709,7 +709,7 @@ class Storm(RuleBasedStateMachine):
                 assert each.status == 404
             elif before is None or each.decision in self.expired:
                 assert each.result == ("amended" if each.decision in self.expired else "counted")
-                self.revived += each.decision in self.expired and new[0] > 0
+                self.amended += each.decision in self.expired and new[0] > 0
                 self.expired.discard(each.decision)
                 self.outcomes[each.decision] = new
             else:
@@ -738,10 +738,10 @@ class Storm(RuleBasedStateMachine):
         assert whole.told == len(told)
         assert round(whole.successes * WHOLE) == sum(was[0] for was in self.outcomes.values() if was is not None)
         assert whole.pending == len(self.outcomes) - len(told)
-        assert whole.sound
+        assert whole.consistent
         for group, part in parts.items():
             assert part.told == sum(self.groups[one] == group for one in told)
-            assert part.sound
+            assert part.consistent
         rows = {row.id: row for row in self.do(self.keeper.decisions("a", limit=9999))}
         assert list(rows) == [*range(len(self.outcomes))]
         for one, was in self.outcomes.items():

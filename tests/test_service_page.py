@@ -203,7 +203,7 @@ def test_what_other_processes_taught_moves_the_price_of_a_list() -> None:
     """A list remembers where selectors stood; but the price moves with what was learned, too, and then no count does."""
 
     async def do(api: Api) -> None:
-        await api.put(body={**PLAN, "slack": 50})
+        await api.put(body={**PLAN, "max_surplus": 50})
         while not 0.0 < (price := (await api.get())["price"]) < 10.0:
             await api.tell({"decision": (await api.ask())["decision"], "success": True})
         (replica,) = api.keeper._replicas._replicas.values()
@@ -325,7 +325,7 @@ def test_bins_are_sums(
     assert len({one.end - one.start for one in bins}) <= 1
 
 
-@pytest.mark.parametrize("plan", [{}, {"slack": 5}, {"start": "cheap"}])
+@pytest.mark.parametrize("plan", [{}, {"max_surplus": 5}, {"start": "cheap"}])
 def test_the_bounds_of_a_chart_are_those_of_the_promise(plan: dict[str, Any]) -> None:
     """At each time what the certificate would have said then, or looser; and no debt was ever above it."""
     selector = Selector(Menu({"a": 0.1, "b": 0.3}, safe="all", skip="none"), 0.8, **plan)

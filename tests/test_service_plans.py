@@ -33,9 +33,9 @@ FORMS: list[tuple[dict[str, Any], Menu]] = [
             "options": [1, "b", [1, 2], {"k": 3}],
             "safe": None,
             "contains": "chain",
-            "max_cost": 5,
+            "safe_cost": 5,
         },
-        Menu([1, "b", [1, 2], {"k": 3}], safe=None, contains="chain", max_cost=5),
+        Menu([1, "b", [1, 2], {"k": 3}], safe=None, contains="chain", safe_cost=5),
     ),
     (
         {
@@ -53,8 +53,8 @@ FORMS: list[tuple[dict[str, Any], Menu]] = [
     ({"kind": "thresholds", "low": -1, "high": 1, "step": 0.3}, Menu.thresholds(-1, 1, step=0.3)),
     ({"kind": "thresholds", "low": 0, "high": 1, "horizon": 1000}, Menu.thresholds(0, 1, horizon=1000)),
     (
-        {"kind": "grid", "axes": {"distance": [1, 5, 50], "rating": [4.5, 0]}, "max_cost": 3},
-        Menu.grid(distance=[1, 5, 50], rating=[4.5, 0], max_cost=3),
+        {"kind": "grid", "axes": {"distance": [1, 5, 50], "rating": [4.5, 0]}, "safe_cost": 3},
+        Menu.grid(distance=[1, 5, 50], rating=[4.5, 0], safe_cost=3),
     ),
     ({"kind": "intervals", "step": 0.1}, Menu.intervals(step=0.1)),
     ({"kind": "intervals", "horizon": 10_000, "skip": False}, Menu.intervals(horizon=10_000, skip=False)),
@@ -156,12 +156,14 @@ def test_true_and_one_are_not_the_same_option() -> None:
 
 
 def test_arguments_reach_the_selector() -> None:
-    made = plan(FORMS[3][0], 0.8, horizon=500, slack=9, bounds="kl", chooser="optimist", seed=7, prices="straight")
+    made = plan(
+        FORMS[3][0], 0.8, horizon=500, max_surplus=9, bounds="kl", chooser="optimist", seed=7, prices="straight"
+    )
     selector = made.selector(expire_after=1e12, clock=lambda: 5.0)
     assert (selector.bounds, selector.chooser, selector.target) == ("kl", "optimist", 0.8)
     assert selector._expire_after == 1e12
     assert selector._max_pending == 1000
-    assert selector.promise.slack == 9.0
+    assert selector.promise.max_surplus == 9.0
 
 
 # --- options
@@ -281,9 +283,9 @@ def test_limits_are_those_of_the_server() -> None:
         ({"horizon": 1.5}, "horizon must be a whole number, got 1.5"),
         ({"horizon": True}, "horizon must be a whole number, got true"),
         ({"horizon": 2**53 + 1}, "horizon must be at most 9,007,199,254,740,992"),
-        ({"slack": -1}, "slack must be above 0, got -1"),
-        ({"slack": 1e101}, "slack must be at most 1e+100"),
-        ({"slack": 1, "step": 1}, "give slack or step, not both"),
+        ({"max_surplus": -1}, "max_surplus must be above 0, got -1"),
+        ({"max_surplus": 1e101}, "max_surplus must be at most 1e+100"),
+        ({"max_surplus": 1, "step": 1}, "give max_surplus or step, not both"),
         ({"start": "soon"}, 'start must be "safe", "cheap" or a number of at least 0'),
         ({"start": 1e9}, "start must"),
         ({"bounds": "mine"}, 'bounds must be one of "auto", "closed"'),
@@ -317,7 +319,7 @@ def test_limits_are_those_of_the_server() -> None:
         ({"menu": {"kind": "options", "options": "ab", "safe": 1}}, "menu.options must be a list or an object"),
         ({"menu": {"kind": "options", "options": ["a", "a"], "safe": 1}}, "options must differ"),
         ({"menu": {"kind": "options", "options": ["a"], "safe": 1, "skip": False}}, "skip must be an option"),
-        ({"menu": {"kind": "options", "options": {"a": 2}, "safe": 1}}, "costs must lie between 0 and max_cost 1"),
+        ({"menu": {"kind": "options", "options": {"a": 2}, "safe": 1}}, "costs must lie between 0 and safe_cost 1"),
         ({"menu": {"kind": "options", "options": ["a\0"], "safe": 1}}, "menu.options[0] must hold no NUL"),
         ({"menu": {"kind": "options", "options": [{"a\0": 1}], "safe": 1}}, "menu.options[0] must hold no NUL"),
         ({"menu": {"kind": "options", "options": {"a\0": 0}, "safe": 1}}, "must hold no NUL"),
@@ -452,7 +454,7 @@ def test_a_list_ends_at_its_first_fault(menu: dict[str, Any]) -> None:
 
 def listed_recipe(**more: Any) -> dict[str, Any]:
     usual = {
-        "kind": "grid", "skip": False, "safe_success": 1.0, "options": ["e"], "costs": None, "max_cost": 1.0,
+        "kind": "grid", "skip": False, "safe_success": 1.0, "options": ["e"], "costs": None, "safe_cost": 1.0,
         "contains": None,
     }  # fmt: skip
     return usual | more

@@ -62,7 +62,7 @@ class World:
 
     def __post_init__(self) -> None:
         self.rng = random.Random(self.seed)
-        self.promise = Promise.make(PHI, slack=6, forgiving=self.forgiving)
+        self.promise = Promise.make(PHI, max_surplus=6, forgiving=self.forgiving)
         self.kept = {one: Shard() for one in range(self.processes)}
         self.under_way: dict[int, Any] = {}  # by process: a tell that has begun, to be ended
 

@@ -147,7 +147,7 @@ def test_nothing_is_compiled_again_for_another_size_or_stream() -> None:
     assert before["suffice.selector.runs.play"] == 1
     for stream in STREAMS.values():
         for target in (0.5, Fraction(2, 3)):
-            simulate(Selector(stream.menu, target, slack=3), stream, 50)
+            simulate(Selector(stream.menu, target, max_surplus=3), stream, 50)
     assert signatures() == before
 
 

@@ -70,7 +70,7 @@ def test_more_decisions_out_than_there_are_slots() -> None:
         assert (one.told, one.pending) == (4000, 0)
         account = one.account_of(0)
         assert account.outstanding == account.not_skips == 0
-        assert one.certificate().sound
+        assert one.certificate().consistent
         assert one.certificate().holds
     assert again.cost == pytest.approx(selector.cost)
     assert in_slots(selector) == 0
@@ -154,7 +154,7 @@ def test_what_the_quick_way_does_not_take_comes_to_the_careful_way() -> None:
     told.tell(told.ask(), True)
     with pytest.raises(suffice.InvalidArgument, match="cost must be told"):
         told.tell(told.ask(), True)
-    with pytest.warns(suffice.SufficeWarning, match="above max_cost"):
+    with pytest.warns(suffice.SufficeWarning, match="above safe_cost"):
         told.tell(1, True, 7.5)
     assert told.cost == 8.5
 
@@ -181,7 +181,7 @@ def test_threads_on_both_ways_at_once() -> None:
                     counts = state["accounts"][0]["counts"]
                     assert counts["outcomes"] + len(state["outstanding"]) == state["next_id"]
                     assert counts["not_skips"] <= len(state["outstanding"])
-                    assert selector.certificate().sound
+                    assert selector.certificate().consistent
                 if len(mine) > rng.randrange(8):
                     decision = mine.pop(rng.randrange(len(mine)))
                     if number == 0 and step % 20 == 0:
@@ -206,7 +206,7 @@ def test_threads_on_both_ways_at_once() -> None:
     assert open_for_all(selector)
     assert sum(row.plays for row in selector.arms()) == selector.told
     certificate = selector.certificate()
-    assert certificate.sound
+    assert certificate.consistent
     assert not certificate.breach
 
 
@@ -303,7 +303,7 @@ def test_the_cost_comes_along(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_amended_costs_never_sum_below_zero() -> None:
-    menu = Menu({i: i / 1000 for i in range(80)}, safe="all", skip="none", max_cost=0.15)
+    menu = Menu({i: i / 1000 for i in range(80)}, safe="all", skip="none", safe_cost=0.15)
     selector = Selector(menu, 0.8)
     decisions = selector.ask_many(7)
     for decision in decisions:

@@ -110,12 +110,12 @@ class TestEveryStream:
                 success, cost = stream.judge(latent, arm, 0.5)
                 assert type(success) is type(cost) is float
                 assert 0 <= success <= 1
-                assert 0 <= cost <= menu.max_cost
+                assert 0 <= cost <= menu.safe_cost
                 known = menu.known_cost(arm)
                 assert known is None or cost == pytest.approx(known, rel=1e-12)
             if menu.has_skip:
                 assert stream.judge(latent, 0, 0.5) == (0.0, 0.0)
-            assert stream.judge(latent, menu.arms - 1, 0.5) == (1.0, menu.max_cost)
+            assert stream.judge(latent, menu.arms - 1, 0.5) == (1.0, menu.safe_cost)
 
     def test_compiled_forms_judge_as_the_stream_does(self, stream: Stream) -> None:
         rng = np.random.default_rng(1)
@@ -131,7 +131,7 @@ class TestEveryStream:
             assert successes.shape == costs.shape == (len(costs), stream.menu.arms)
             assert np.asarray(latents).dtype.kind == "i"
             assert ((successes >= 0) & (successes <= 1)).all()
-            assert ((costs >= 0) & (costs <= stream.menu.max_cost)).all()
+            assert ((costs >= 0) & (costs <= stream.menu.safe_cost)).all()
             for latent, arm in ((latent, arm) for latent, row in zip(latents, arms, strict=True) for arm in row):
                 assert stream.judge(latent, arm, 0.5) == (successes[latent, arm], costs[latent, arm])
 
@@ -148,11 +148,11 @@ class TestEveryStream:
                 sigma = judged[:, part].std() / math.sqrt(draws)
                 assert abs(judged[:, part].mean() - truth[part][arm]) <= 4 * sigma + 1e-9, arm
         assert truth[0][-1] == 1.0
-        assert truth[1][-1] == pytest.approx(stream.menu.max_cost)
+        assert truth[1][-1] == pytest.approx(stream.menu.safe_cost)
         for target in (0.1, 0.8, 0.99, 1):
             best = optimum(*truth, target)
             assert best.weights @ truth[0] >= target - 1e-9
-            assert 0 <= best.cost <= stream.menu.max_cost
+            assert 0 <= best.cost <= stream.menu.safe_cost
 
     def test_a_selector_holds_its_promise(self, stream: Stream) -> None:
         trace = simulate(Selector(stream.menu, 0.8), stream, 300, seed=1)
@@ -374,7 +374,7 @@ def test_the_trap_fails_when_it_should() -> None:
     assert works[1300] == 1
     refused(lambda: Trap(5, 4), "first must be at most last, got 5 and 4")
     refused(lambda: Trap(first=-1), "first must be at least 0")
-    refused(lambda: Trap(cost=2), "costs must lie between 0 and max_cost 1")
+    refused(lambda: Trap(cost=2), "costs must lie between 0 and safe_cost 1")
 
 
 # --- label ranks
@@ -482,8 +482,8 @@ def test_a_subset_succeeds_where_one_of_its_apis_is_right(task: str) -> None:
 
 def test_apis_are_scaled_to_a_person() -> None:
     dollars, scaled = Apis("IMDB", unit="usd"), Apis("IMDB")
-    assert scaled.menu.max_cost == 1.0
-    assert scaled.truth()[1] * dollars.menu.max_cost == pytest.approx(dollars.truth()[1])
+    assert scaled.menu.safe_cost == 1.0
+    assert scaled.truth()[1] * dollars.menu.safe_cost == pytest.approx(dollars.truth()[1])
     refused(lambda: Apis("imagenet"), "task must be one of AFFECTNET, ")
     refused(lambda: Apis(person=0.5), "person must be at least 1")
     refused(lambda: Apis(unit="eur"), 'unit must be "person" or "usd", got \'eur\'')

@@ -283,7 +283,7 @@ def test_a_menu_read_back_has_the_same_order() -> None:
 
 def test_listed_by_hand_a_menu_is_ordered_all_the_same() -> None:
     """An order that is known by name, on options that someone wrote down himself: some of the intervals, some subsets."""
-    some = Menu({("a",): 1.0, ("a", "b"): 2.0, ("c", "b", "a"): 3.0}, safe="all", max_cost=5, contains=superset)
+    some = Menu({("a",): 1.0, ("a", "b"): 2.0, ("c", "b", "a"): 3.0}, safe="all", safe_cost=5, contains=superset)
     order = order_of(some)
     assert order is not None
     assert around(some, order) == {0: [0, 1, 2], 1: [1, 2], 2: [2]}

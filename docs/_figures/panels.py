@@ -18,7 +18,7 @@ def walk(canvas: Canvas, run: runs.Walk) -> None:
     panel = canvas.panels("how_walk", 1, **WIDE)
     ink, size = panel.title.get_color(), run.banked.size
     steps = np.arange(1, size + 1)
-    panel.axhspan(run.slack, run.slack + 4, color=canvas.colour("best fixed"), alpha=0.2, linewidth=0)
+    panel.axhspan(run.max_surplus, run.max_surplus + 4, color=canvas.colour("best fixed"), alpha=0.2, linewidth=0)
     panel.axhspan(-4, 0, color=canvas.colour("paper"), alpha=0.2, linewidth=0)
     panel.axvspan(*run.hard, color=canvas.colour("safe"), alpha=0.16, linewidth=0)
     panel.plot(steps, run.banked, color=canvas.colour("suffice"), linewidth=1.4)
@@ -29,11 +29,11 @@ def walk(canvas: Canvas, run: runs.Walk) -> None:
         dots = {"linestyle": "none", "marker": "o", "markersize": 3.5, "label": label}
         panel.plot(steps[played], run.banked[played], color=canvas.colour(colour), **dots)
     said = {"va": "center", "color": ink, "fontsize": 8}
-    panel.text(12, run.slack + 2, "the slack is banked: skip", **said)
+    panel.text(12, run.max_surplus + 2, "max_surplus is banked: skip", **said)
     panel.text(12, -2, "nothing is banked: play the safe option", **said)
     panel.text(160, 6, "between: anything, at a price", **said)
-    panel.text(sum(run.hard) / 2, run.slack + 2, "hard images", ha="center", **said)
-    panel.set(xlabel="outcomes", ylabel="successes banked", ylim=(-4, run.slack + 4), xlim=(0, size))
+    panel.text(sum(run.hard) / 2, run.max_surplus + 2, "hard images", ha="center", **said)
+    panel.set(xlabel="outcomes", ylabel="successes banked", ylim=(-4, run.max_surplus + 4), xlim=(0, size))
     panel.legend(fontsize=7.5, loc="lower right", bbox_to_anchor=(1.0, 0.2))
 
 

@@ -111,7 +111,7 @@ def price(steps: int = 20_000) -> Price:
 class Walk:
     """One run between the rails: the successes banked after each outcome, and where an end was played."""
 
-    slack: float
+    max_surplus: float
     hard: tuple[int, int]
     banked: Floats
     safe: NDArray[np.bool_]
@@ -121,13 +121,13 @@ class Walk:
 
 
 @functools.cache
-def walk(easy: int = 500, hard: int = 150, again: int = 350, slack: float = 20) -> Walk:
-    """A thousand images, some of them hard, at a small slack."""
+def walk(easy: int = 500, hard: int = 150, again: int = 350, max_surplus: float = 20) -> Walk:
+    """A thousand images, some of them hard, at a small max_surplus."""
     stream = Phases.named(easy=easy, hard=hard, again=again)
-    selector = suffice.Selector(stream.menu, TARGET, slack=slack)
+    selector = suffice.Selector(stream.menu, TARGET, max_surplus=max_surplus)
     trace = suffice.simulate(selector, stream, easy + hard + again, SEED)
     kinds = np.array([stream.menu.kind_of(arm) for arm in trace.arms])
-    return Walk(slack, (easy, easy + hard), -trace.debts, kinds == 1, kinds == -1, trace.mean_cost, trace.rate)
+    return Walk(max_surplus, (easy, easy + hard), -trace.debts, kinds == 1, kinds == -1, trace.mean_cost, trace.rate)
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,7 @@ __all__ = [
 
 
 class Tally:
-    """Per arm: plays settled, the sum of successes, and of the costs that were told (clipped at max_cost).
+    """Per arm: plays settled, the sum of successes, and of the costs that were told (clipped at safe_cost).
 
     An expired decision is a play without success whose cost nobody told, so costs have a count of their own.
     """
@@ -90,7 +90,7 @@ class LineBounds:
         if menu.has_skip:
             self.upper[0] = 0.0
         self.upper[-1] = float(menu.safe_success)
-        self.lower[-1] = menu.max_cost
+        self.lower[-1] = menu.safe_cost
         self._enter(1)
 
     def update(self, tally: Tally, arm: int, told: int) -> None:
@@ -113,7 +113,7 @@ class LineBounds:
         self.upper[arm] = formulas.upper_of(self.code, float(tally.successes[arm]), int(tally.plays[arm]), self.level)
         if self.menu.costs is None or self.code == formulas.PAPER:
             told, count = float(tally.costs[arm]), int(tally.priced[arm])
-            self.lower[arm] = formulas.lower_of(self.code, told, count, self.menu.max_cost, self.level)
+            self.lower[arm] = formulas.lower_of(self.code, told, count, self.menu.safe_cost, self.level)
 
 
 # --- the kinds

@@ -49,11 +49,11 @@ class Menu:
 
     Args:
         options: the interior options, a sequence; or a mapping from each option to its known cost.
-        safe: the option that always succeeds; it costs `max_cost`.
+        safe: the option that always succeeds; it costs `safe_cost`.
         skip: the option that costs nothing and never succeeds. Left out: there is no way to skip, and when ahead
             the cheapest option is played.
         costs: the known cost of each interior option, or None if costs are told with the outcomes.
-        max_cost: what the safe option costs; no option costs more.
+        safe_cost: what the safe option costs; no option costs more.
         safe_success: how often the safe option succeeds, for a best option that is good but not perfect.
         contains: the containment order where there is one: "chain" if each option succeeds whenever an earlier one
             does, or a function (a, b) that says whether a succeeds whenever b does. What is learned of one option
@@ -72,9 +72,9 @@ class Menu:
         "costs",
         "has_skip",
         "kind",
-        "max_cost",
         "options",
         "safe",
+        "safe_cost",
         "safe_success",
         "skip",
     )
@@ -86,7 +86,7 @@ class Menu:
         safe: Any,
         skip: Any = LEFT_OUT,
         costs: Sequence[float] | Floats | None = None,
-        max_cost: float = 1.0,
+        safe_cost: float = 1.0,
         safe_success: float | Fraction = 1.0,
         contains: Contains | None = None,
     ) -> None:
@@ -104,7 +104,7 @@ class Menu:
         self.skip = skip
         self.has_skip: bool = skip is not LEFT_OUT
         self.arms: int = len(self.options) + 1 + self.has_skip
-        self.max_cost: float = float(positive("max_cost", max_cost))
+        self.safe_cost: float = float(positive("safe_cost", safe_cost))
         self.safe_success = best_rate("safe_success", safe_success)
         self.costs: Floats | None = None if costs is None else self._known(costs)
         if contains is not None and contains != "chain" and not callable(contains):
@@ -124,12 +124,12 @@ class Menu:
             raise InvalidArgument(f"costs must be numbers, got {shown(costs)}") from None
         if known.shape != (len(self.options),):
             raise InvalidArgument(f"costs must hold one number per option, {len(self.options)}, got {known.shape}")
-        wrong = ~((known >= 0.0) & (known <= self.max_cost))
+        wrong = ~((known >= 0.0) & (known <= self.safe_cost))
         if wrong.any():
             first = int(np.flatnonzero(wrong)[0])
-            hint = ": give max_cost=, what the safe option costs" if known[first] > self.max_cost else ""
+            hint = ": give safe_cost=, what the safe option costs" if known[first] > self.safe_cost else ""
             raise InvalidArgument(
-                f"costs must lie between 0 and max_cost {self.max_cost:g}, "
+                f"costs must lie between 0 and safe_cost {self.safe_cost:g}, "
                 f"got {shown(float(known[first]))} for option {self.options[first]!r}{hint}"
             )
         known.flags.writeable = False
@@ -186,7 +186,7 @@ class Menu:
         if not 0 <= arm < self.arms:
             raise InvalidArgument(f"arm must be a number from 0 to {self.arms - 1}, got {shown(arm)}")
         if arm == self.arms - 1:
-            return self.max_cost
+            return self.safe_cost
         if self.has_skip and arm == 0:
             return 0.0
         return None if self.costs is None else float(self.costs[arm - self.has_skip])
@@ -208,7 +208,7 @@ class Menu:
             **common,
             "options": [plain(self.option(arm)) for arm in range(self.arms)],
             "costs": None if self.costs is None else self.costs.tolist(),
-            "max_cost": self.max_cost,
+            "safe_cost": self.safe_cost,
             "contains": write_order(self.contains),
         }
 
@@ -225,7 +225,7 @@ class Menu:
             safe=options[-1],
             skip=options[0] if skip else LEFT_OUT,
             costs=recipe["costs"],
-            max_cost=recipe["max_cost"],
+            safe_cost=recipe["safe_cost"],
             safe_success=best,
             contains=read_order(recipe["contains"]),
         )._of_kind(str(recipe["kind"]))
@@ -269,7 +269,7 @@ class Menu:
         horizon: int | None = None,
         *,
         costs: Sequence[float] | Callable[[float], float] | None = None,
-        max_cost: float = 1.0,
+        safe_cost: float = 1.0,
         skip: bool = True,
         safe_success: float | Fraction = 1.0,
     ) -> Self:
@@ -297,7 +297,7 @@ class Menu:
             safe=float(top),
             skip=float(bottom) if flag("skip", skip) else LEFT_OUT,
             costs=costs,
-            max_cost=max_cost,
+            safe_cost=safe_cost,
             safe_success=safe_success,
             contains="chain",
         )._of_kind("thresholds")
@@ -307,7 +307,7 @@ class Menu:
         cls,
         *,
         costs: Sequence[float] | Callable[[dict[str, Any]], float] | None = None,
-        max_cost: float = 1.0,
+        safe_cost: float = 1.0,
         skip: bool = True,
         safe_success: float | Fraction = 1.0,
         **axes: Sequence[Any],
@@ -338,7 +338,7 @@ class Menu:
             safe=safe,
             skip=None if flag("skip", skip) else LEFT_OUT,
             costs=costs,
-            max_cost=max_cost,
+            safe_cost=safe_cost,
             safe_success=safe_success,
             contains=ByPlace(axes),
         )._of_kind("grid")
@@ -420,7 +420,7 @@ class Menu:
             safe=safe,
             skip=() if flag("skip", skip) else LEFT_OUT,
             costs=[float(costs[subset]) for subset in kept],
-            max_cost=float(positive("safe_cost", top)),
+            safe_cost=float(positive("safe_cost", top)),
             safe_success=safe_success,
             contains=superset,
         )._of_kind("subsets")

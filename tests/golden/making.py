@@ -16,7 +16,7 @@ from .records import Spec
 
 SETTINGS: Final = {
     "horizon": "horizon",
-    "slack": "slack",
+    "slack": "max_surplus",
     "step": "step",
     "cap": "cap",
     "start": "start",
@@ -76,7 +76,7 @@ class View:
         self.options = [made.option(arm) for arm in range(made.arms)]
         self.first = int(made.has_skip)  # of those between
         self.costs = [made.known_cost(arm) for arm in range(made.arms)]
-        self.top = made.max_cost
+        self.top = made.safe_cost
 
 
 # --- selectors

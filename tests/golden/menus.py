@@ -12,7 +12,7 @@ TOLD: Final[Spec] = {"kind": "options", "options": ["a", "b", "c"], "safe": "per
 TOLD_BARE: Final[Spec] = {"kind": "options", "options": ["a", "b", "c"], "safe": "person"}
 FIVE: Final[Spec] = {
     "kind": "options", "options": {"a": 1.5, "b": 0.5, "c": 4.0, "d": 2.5, "e": 6.0}, "safe": "all", "skip": "none",
-    "max_cost": 10.0,
+    "safe_cost": 10.0,
 }  # fmt: skip
 CHAIN_TOLD: Final[Spec] = {
     "kind": "options", "options": ["s", "m", "l", "xl"], "safe": "all", "skip": "none", "contains": "chain",

@@ -32,7 +32,7 @@ def replay(
     low: float | None = None,
     high: float | None = None,
     step: float | None = None,
-    slack: float | None = None,
+    max_surplus: float | None = None,
     window: Whole = 500,
     as_json: AsJson = False,
 ) -> None:
@@ -62,7 +62,7 @@ def replay(
         For scores: a threshold that always does; the largest score if left out.
     step
         For scores: the width of the selector's grid; a twentieth of the range if left out.
-    slack
+    max_surplus
         For scores: the most successes that a selector may bank.
     window
         For scores: length of the windows in which the worst success rate is looked for.
@@ -82,7 +82,7 @@ def replay(
             moving.update(tasks[name], completed=done)
 
         found = lab.replay(
-            decisions, target, low=low, high=high, step=step, slack=slack, window=window, progress=progress
+            decisions, target, low=low, high=high, step=step, max_surplus=max_surplus, window=window, progress=progress
         )
     if as_json:
         played = None if found.played is None else numbers(found.played, {})

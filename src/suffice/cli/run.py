@@ -52,7 +52,7 @@ def run(
     safe: Annotated[str | None, Parameter(metavar="OPTION")] = None,
     methods: Annotated[str | None, Parameter(metavar="NAMES")] = None,
     bounds: Annotated[str, Parameter(metavar="NAME")] = "auto",
-    slack: float | None = None,
+    max_surplus: float | None = None,
     scale: float = 1.0,
     window: Whole = 500,
     out: Annotated[Path | None, Parameter(metavar="FOLDER")] = None,
@@ -82,11 +82,11 @@ def run(
     methods
         Which methods, with commas: suffice, paper, threshold, or any of `suffice list rivals`; paper-5 and projected-5
         have a scale of their own, suffice:chooser=optimist:memory=full has parts of its own (bounds, chooser, prices,
-        memory, guard, slack), suffice:model=auto looks at the context. If left out: suffice, paper, projected,
+        memory, guard, max_surplus), suffice:model=auto looks at the context. If left out: suffice, paper, projected,
         always_safe and, where the stream shows a context, suffice:model=auto.
     bounds
         The bounds of suffice; see `suffice list bounds`.
-    slack
+    max_surplus
         The most successes that suffice may bank.
     scale
         a in the paper's step a/√T, for `paper` and `projected`; the paper tries 1, 5 and 20.
@@ -106,7 +106,7 @@ def run(
         opened = open_stream(stream, settings, safe=safe)
     steps = opened.horizon if horizon is None else whole("horizon", horizon)
     wanted = usual(opened.stream) if methods is None else tuple(methods.split(","))
-    made = makers(opened.stream, target, steps, wanted, bounds=bounds, slack=slack, scale=scale)
+    made = makers(opened.stream, target, steps, wanted, bounds=bounds, max_surplus=max_surplus, scale=scale)
     place = None if out is None else folder(out)
     with bars(where) as moving:
         progress = stepping(moving, made, steps * len(worlds))
@@ -143,7 +143,7 @@ def _story(opened: Opened, found: Comparison) -> Text:
     costs = "told with the outcome" if menu.costs is None else "known"
     text = Text("\n").append(opened.name, style="bold").append(
         f": {opened.about}. {menu.arms:,} arms{'' if menu.has_skip else ' and no skip option'}, costs {costs}, "
-        f"the safe option costs {number(menu.max_cost)}. {found.horizon:,} steps.\n"
+        f"the safe option costs {number(menu.safe_cost)}. {found.horizon:,} steps.\n"
     )  # fmt: skip
     if found.best is not None:
         kind = "Best fixed mix over the whole log" if isinstance(opened.stream, Log) else "Optimum"

@@ -25,7 +25,7 @@ T = TypeVar("T")
 class Settings(TypedDict, total=False):
     """The keyword arguments of `Selector` that JSON can carry; what is left out has the service's default."""
 
-    slack: float | None
+    max_surplus: float | None
     step: float | None
     cap: float | None
     start: str | float

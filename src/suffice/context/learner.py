@@ -234,7 +234,7 @@ class ContextLearner(Learner):
     ) -> None:
         """Let the model learn; and what was expected of it decides who is trusted."""
         known = self.menu.known_cost(arm) if cost is None else cost
-        loss = (self.menu.max_cost if known is None else known) - note.price * success
+        loss = (self.menu.safe_cost if known is None else known) - note.price * success
         compare_costs(self.watch.trust, note.who, loss)
         if not interior or note.seen is None:
             return
@@ -303,7 +303,7 @@ class ContextLearner(Learner):
     def restore(self, state: dict[str, Any], price: float) -> None:
         for arm, *numbers in state["tally"]:
             self.tally[:, whole("arm", arm, 0)] = [float(number) for number in numbers]
-        check_tally(self.columns(), self.memory, self.menu.max_cost)
+        check_tally(self.columns(), self.memory, self.menu.safe_cost)
         self._restore_trust(state["trust"], state["recent"])
         self.plain.restore(state["chooser"], price)
         self.model.restore(state["model"])

@@ -30,7 +30,7 @@ class Fleet:
     many single `Selector`s would play. (Contexts are a selector's affair: ask one with `context=` and `group=`.)
 
     Args:
-        menu, target, horizon, slack, step, cap, start, bounds: as for `Selector`, the same for all.
+        menu, target, horizon, max_surplus, step, cap, start, bounds: as for `Selector`, the same for all.
         size: how many.
 
     >>> import numpy as np
@@ -51,7 +51,7 @@ class Fleet:
         size: int,
         horizon: int | None = None,
         *,
-        slack: float | None = None,
+        max_surplus: float | None = None,
         step: float | None = None,
         cap: float | None = None,
         start: str | float = "safe",
@@ -60,7 +60,7 @@ class Fleet:
         if not isinstance(menu, Menu):
             raise InvalidArgument(f"menu must be a Menu, got {shown(menu)}")
         self._promise = Promise.make(
-            target, horizon, slack=slack, step=step, cap=cap, start=start, safe_cost=menu.max_cost,
+            target, horizon, max_surplus=max_surplus, step=step, cap=cap, start=start, safe_cost=menu.safe_cost,
             safe_success=menu.safe_success, forgiving=not menu.has_skip,
         )  # fmt: skip
         found = named_bounds(bounds)
@@ -107,7 +107,7 @@ class Fleet:
             spent = np.where(np.isnan(spent), told, spent)
         if np.isnan(spent).any():
             raise InvalidArgument("costs must be told: the menu does not know what its options cost")
-        spent = np.minimum(spent, self._menu.max_cost)
+        spent = np.minimum(spent, self._menu.safe_cost)
         order = self._by_number(listed)
         self._rows.tell(listed[order], units[order], spent[order], expired=False)
 

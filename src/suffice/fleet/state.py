@@ -57,7 +57,7 @@ def read_fleet(cls: type[Fleet], path: str | os.PathLike[str]) -> Fleet:
             promise = Promise.from_state(about["promise"])
             fleet = cls(
                 Menu.from_recipe(about["menu"]), promise.rate, len(file["out"]), about["horizon"],
-                slack=promise.slack if promise.step is None else None, cap=promise.cap, step=promise.step,
+                max_surplus=promise.max_surplus if promise.step is None else None, cap=promise.cap, step=promise.step,
                 start=promise.start, bounds=about["bounds"],
             )  # fmt: skip
             _restore(fleet, promise, file["counts"], file["hints"], file["tally"], file["out"])
@@ -110,7 +110,7 @@ def check_numbers(fleet: Fleet, promise: Promise, counts: dict[str, Any], hints:
         (counts["shortfall"] <= counts["worst_shortfall"]) & (counts["worst_shortfall"] <= promise.target * told),
         [won <= WHOLE * int(n) for won, n in zip(_totals(counts, "successes"), told.tolist(), strict=True)],
         (plays >= 0.0) & (plays == np.floor(plays)) & (successes >= 0.0) & (successes <= plays),
-        (priced >= 0.0) & (priced <= plays) & (costs >= 0.0) & (costs <= priced * fleet._menu.max_cost * (1 + 1e-9)),
+        (priced >= 0.0) & (priced <= plays) & (costs >= 0.0) & (costs <= priced * fleet._menu.safe_cost * (1 + 1e-9)),
         (out >= -1) & (out <= last),
         counts["outstanding"] == (waits & (out != last)),
         counts["not_skips"] == (waits & ~skips),

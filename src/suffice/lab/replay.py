@@ -28,7 +28,7 @@ CELLS: Final = 20  # the menu's grid for a score log
 
 def replay(
     log: Decisions, target: float, *, low: float | None = None, high: float | None = None, step: float | None = None,
-    slack: float | None = None, window: int = 500, progress: Progress | None = None,
+    max_surplus: float | None = None, window: int = 500, progress: Progress | None = None,
 ) -> Replay:  # fmt: skip
     """What would have held the target on this log.
 
@@ -37,7 +37,7 @@ def replay(
         target: the success rate to hold.
         low, high: for a score log, a threshold that never suffices and one that always does.
         step: for a score log, the width of the selector's grid; a twentieth of the range if left out.
-        slack: for a score log, as for `Selector`.
+        max_surplus: for a score log, as for `Selector`.
         window: for a score log, the length of the worst window.
         progress: called with a method and the number of its steps done.
 
@@ -49,8 +49,8 @@ def replay(
     """
     goal = rate("target", target)
     if log.kind == "score":
-        return _scores(log, goal, low, high, step, slack, window, progress)
-    given = {"low": low, "high": high, "step": step, "slack": slack}
+        return _scores(log, goal, low, high, step, max_surplus, window, progress)
+    given = {"low": low, "high": high, "step": step, "max_surplus": max_surplus}
     for name, value in given.items():
         if value is not None:
             raise InvalidArgument(f"{name} must be left out unless the log has scores, got {shown(value)}")
@@ -82,14 +82,14 @@ class Scores(Needs):
 
 
 def _scores(
-    log: Decisions, goal: Fraction, low: float | None, high: float | None, step: float | None, slack: float | None,
+    log: Decisions, goal: Fraction, low: float | None, high: float | None, step: float | None, max_surplus: float | None,
     window: int, progress: Progress | None,
 ) -> Replay:  # fmt: skip
     scores = log.columns["score"]
     bottom, top = _range(scores, low, high)
     stream = Scores(scores, bottom, top, (exact("high", top) - exact("low", bottom)) / CELLS if step is None else step)
     target = float(goal)
-    makers = methods(stream, target, log.rows, ["threshold", "suffice"], slack=slack)
+    makers = methods(stream, target, log.rows, ["threshold", "suffice"], max_surplus=max_surplus)
     played = compare(stream, target, log.rows, makers, window=window, progress=progress)
     ordered = np.sort(scores)
     enough = float(ordered[math.ceil(goal * log.rows) - 1])

@@ -51,7 +51,7 @@ def _certificate(certificate: Any) -> dict[str, Any]:
         "holds",
         "breach",
         "feasible",
-        "sound",
+        "consistent",
     )
     return {**{name: getattr(certificate, name) for name in names}, "text": str(certificate)}
 

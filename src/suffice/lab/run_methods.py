@@ -14,7 +14,7 @@ from suffice.selector.selector import Selector
 from suffice.selector.threshold import ThresholdSelector
 
 Make = Callable[[int], Any]  # from the seed of the method's own randomness
-PARTS: Final = ("bounds", "chooser", "prices", "memory", "guard", "slack", "model")
+PARTS: Final = ("bounds", "chooser", "prices", "memory", "guard", "max_surplus", "model")
 USUAL: Final = ("suffice", "paper", "projected", "always_safe")
 LOOKING: Final = "suffice:model=auto"  # ours with a model that looks at the context
 SCALED: Final = ("paper", "projected")  # the methods with a step a/sqrt(horizon); paper-5 is the paper with a = 5
@@ -46,7 +46,7 @@ def usual(stream: Any) -> tuple[str, ...]:
 
 
 def methods(
-    stream: Any, target: float, horizon: int, names: Iterable[str], *, bounds: str = "auto", slack: float | None = None,
+    stream: Any, target: float, horizon: int, names: Iterable[str], *, bounds: str = "auto", max_surplus: float | None = None,
     scale: float = 1.0,
 ) -> dict[str, Make]:  # fmt: skip
     """How to make each of the methods named: "suffice", "paper", "threshold" or a rival.
@@ -65,9 +65,9 @@ def methods(
     rate("target", target)
     whole("horizon", horizon)
     known: dict[str, Make] = {
-        "suffice": lambda seed: Selector(menu, target, slack=slack, bounds=bounds, seed=seed),
+        "suffice": lambda seed: Selector(menu, target, max_surplus=max_surplus, bounds=bounds, seed=seed),
         "paper": _scaled("paper", menu, target, horizon, scale),
-        "threshold": lambda _: _threshold(stream, target, slack),
+        "threshold": lambda _: _threshold(stream, target, max_surplus),
         **{name: _maker(kind, stream, target, horizon) for name, kind in rivals().items()},
         "projected": _scaled("projected", menu, target, horizon, scale),
     }
@@ -77,7 +77,7 @@ def methods(
         if own is not None:
             known[name] = _scaled(name.partition("-")[0], menu, target, horizon, own)
         elif name.split(":")[0] == "suffice":
-            known[name] = _variant(name, stream, target, slack, bounds)
+            known[name] = _variant(name, stream, target, max_surplus, bounds)
         elif name not in known:
             raise InvalidArgument(f"methods must be some of {', '.join(known)}, got {shown(name)}")
     if not wanted:
@@ -96,10 +96,10 @@ def parts_of(name: str) -> dict[str, Any]:
         part, equals, value = text.partition("=")
         if part not in PARTS or not equals:
             raise InvalidArgument(f"suffice: must be followed by {', '.join(PARTS)} as part=value, got {shown(text)}")
-        if part in ("guard", "slack", "model") and value == "none":
+        if part in ("guard", "max_surplus", "model") and value == "none":
             parts[part] = None
         else:
-            parts[part] = _number(part, value) if part in ("guard", "slack") else value
+            parts[part] = _number(part, value) if part in ("guard", "max_surplus") else value
     return parts
 
 
@@ -110,8 +110,8 @@ def _number(part: str, text: str) -> float:
         raise InvalidArgument(f"{part} must be a number above 0, got {shown(text)}") from None
 
 
-def _variant(name: str, stream: Any, target: float, slack: float | None, bounds: str) -> Make:
-    parts = {"bounds": bounds, "slack": slack, **parts_of(name)}
+def _variant(name: str, stream: Any, target: float, max_surplus: float | None, bounds: str) -> Make:
+    parts = {"bounds": bounds, "max_surplus": max_surplus, **parts_of(name)}
     Selector(stream.menu, target, **parts)  # so that what is wrong is said before anything runs
 
     def make(seed: int) -> Selector:
@@ -157,10 +157,10 @@ def _scaled(kind: str, menu: Any, target: float, horizon: int, scale: float) -> 
     return lambda _: make(menu, target, horizon, step)
 
 
-def _threshold(stream: Any, target: float, slack: float | None) -> ThresholdSelector:
+def _threshold(stream: Any, target: float, max_surplus: float | None) -> ThresholdSelector:
     if not hasattr(stream, "judge_value"):
         raise InvalidArgument("stream must judge any threshold between its low and high, as `needs` does")
-    return ThresholdSelector(target, stream.low, stream.high, slack=slack)
+    return ThresholdSelector(target, stream.low, stream.high, max_surplus=max_surplus)
 
 
 def _maker(kind: type[Rival], stream: Any, target: float, horizon: int) -> Make:

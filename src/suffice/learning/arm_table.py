@@ -36,7 +36,7 @@ def start_epoch(head: TableHead, step: int) -> None:
     head.refresh_after = last if head.kind < CONTAINED else min(last, max(step, math.floor(REFRESH * step)))
     head.level = level_of(head.kind, head.arms, end)
     width = math.sqrt(head.level) if head.kind == PAPER else 0.0  # how far unclipped bounds reach beyond [0, 1]
-    head.margin = 2.0**-48 * (1.0 + width) * (head.max_cost + head.ceiling)
+    head.margin = 2.0**-48 * (1.0 + width) * (head.safe_cost + head.ceiling)
 
 
 def is_interior(head: TableHead, arm: int) -> bool:
@@ -97,7 +97,7 @@ def guard_charge(table: Table, arm: int, success: float, cost: float, paid: floa
         return 0.0
     spent = table.arms[arm].known_cost if math.isnan(cost) else cost
     if math.isnan(spent):
-        spent = table.head.max_cost  # given up, and nobody said that it was less
+        spent = table.head.safe_cost  # given up, and nobody said that it was less
     least = best_score(table, paid)
     return spent - paid * success - least if math.isfinite(least) else 0.0  # the paper's bounds of an unplayed arm
 
@@ -171,7 +171,7 @@ def recompute_bound(table: Table, arm: int) -> None:
     if head.kind < CONTAINED or upper < row.upper:
         row.upper = upper
     if head.costs_known == 0 or head.kind == PAPER:
-        row.lower = lower_of(head.kind, row.costs, row.priced, head.max_cost, head.level)
+        row.lower = lower_of(head.kind, row.costs, row.priced, head.safe_cost, head.level)
 
 
 # --- what is due now and then

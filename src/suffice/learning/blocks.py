@@ -44,7 +44,7 @@ def new_table(
 ) -> NewTable:
     """The table for a menu, in its first epoch. A tree, where there is one, is not built yet: see `arm_table.rebuild`."""
     head = TableHead(
-        arms=menu.arms, has_skip=int(menu.has_skip), costs_known=int(menu.costs is not None), max_cost=menu.max_cost,
+        arms=menu.arms, has_skip=int(menu.has_skip), costs_known=int(menu.costs is not None), safe_cost=menu.safe_cost,
         ceiling=ceiling, kind=kind, horizon=horizon, unplayed=menu.arms - 1 - int(menu.has_skip),
         leaves=leaf_count(menu.arms) if menu.arms > SMALL else 0, kappa=kappa,
     )  # fmt: skip
@@ -75,7 +75,7 @@ def _rows(menu: Menu, kind: int) -> Rows:
     if menu.has_skip:
         rows["upper"][0] = rows["lower"][0] = rows["known_cost"][0] = 0.0
     rows["upper"][-1] = float(menu.safe_success)
-    rows["lower"][-1] = rows["known_cost"][-1] = menu.max_cost
+    rows["lower"][-1] = rows["known_cost"][-1] = menu.safe_cost
     return rows
 
 
@@ -214,6 +214,6 @@ def _restore_outcome(table: Table, at: int, arm: int, success: Any, cost: Any) -
     """An outcome in the window: of an interior arm, for the others are not judged."""
     head, room = table.head, table.room
     possible = head.has_skip <= arm < head.arms - 1 and 0.0 <= success <= 1.0
-    if not possible or not (cost is None or 0.0 <= cost <= head.max_cost):
+    if not possible or not (cost is None or 0.0 <= cost <= head.safe_cost):
         raise StateError(f"the window must hold outcomes of interior arms, got {shown([arm, success, cost])}")
     room[at], room[at + 1], room[at + 2] = float(arm), float(success), math.nan if cost is None else float(cost)

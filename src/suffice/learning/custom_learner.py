@@ -70,7 +70,7 @@ class CustomLearner(Learner):
         else:
             bounds.open(menu, horizon)
         self._head = TableHead(
-            arms=menu.arms, has_skip=int(menu.has_skip), max_cost=menu.max_cost, ceiling=ceiling, kappa=kappa
+            arms=menu.arms, has_skip=int(menu.has_skip), safe_cost=menu.safe_cost, ceiling=ceiling, kappa=kappa
         )
         self._blind = bool(getattr(chooser, "blind", False)) or type(chooser) is Optimist
 
@@ -128,7 +128,7 @@ class CustomLearner(Learner):
         if at_limit(self._head, lesson.arm, paid) or not math.isfinite(least):
             return 0.0
         known = self.menu.known_cost(lesson.arm) if math.isnan(lesson.cost) else lesson.cost
-        return (self.menu.max_cost if known is None else known) - paid * lesson.success - least
+        return (self.menu.safe_cost if known is None else known) - paid * lesson.success - least
 
     def set_steps(self, steps: int) -> None:
         self._head.steps = steps
@@ -149,7 +149,7 @@ class CustomLearner(Learner):
 
     def restore(self, state: dict[str, Any], price: float) -> None:
         fill_tally(self.tally, state["tally"])
-        check_tally(self.columns(), self.memory, self.menu.max_cost)
+        check_tally(self.columns(), self.memory, self.menu.safe_cost)
         self._head.steps, self._head.gap = whole("steps", state["steps"], 0), finite("gap", state["gap"])
         if self._inner is not None:
             self._inner.restore(state["bounds"], price)

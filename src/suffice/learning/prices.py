@@ -25,8 +25,8 @@ OWN_HINT_AT: Final = 1024  # by measurement: as long as a group is small, what a
 def new_pricing(promise: Promise, *, curved: bool, grouped: bool = False) -> Pricing:
     """The prices of an account that was told nothing. Those of a group begin with the hint of all."""
     return Pricing(
-        cap=promise.cap, start=promise.start, step=promise.step or 0.0, slack=promise.slack or 0.0, curved=int(curved),
-        hint=promise.cap, hint_at=float(OWN_HINT_AT) if grouped else 1.0, now=promise.cap,
+        cap=promise.cap, start=promise.start, step=promise.step or 0.0, max_surplus=promise.max_surplus or 0.0,
+        curved=int(curved), hint=promise.cap, hint_at=float(OWN_HINT_AT) if grouped else 1.0, now=promise.cap,
     )  # fmt: skip
 
 
@@ -44,11 +44,11 @@ def price_at(pricing: Pricing, debt: float, outcomes: int) -> float:
 def compute_price(pricing: Pricing, debt: float, outcomes: int) -> float:
     """The same, worked out."""
     root = math.sqrt(outcomes) if outcomes > 1 else 1.0
-    slack = pricing.slack if pricing.slack > 0.0 else root  # the most successes that may be banked
+    max_surplus = pricing.max_surplus if pricing.max_surplus > 0.0 else root  # the most successes that may be banked
     if pricing.curved == 0:
-        step = pricing.step if pricing.step > 0.0 else pricing.cap / slack
+        step = pricing.step if pricing.step > 0.0 else pricing.cap / max_surplus
         return pricing.start + step * debt
-    bend, most = 0.1 * root + 10.0, slack / 3.0
+    bend, most = 0.1 * root + 10.0, max_surplus / 3.0
     if most < bend:
         bend = most  # as it was before, or larger: it never decreases
     x = 1.0 + debt / bend

@@ -19,8 +19,8 @@ class Pricing:
 
     cap: float = 0.0  # the price at which the safe option is played
     start: float = 0.0  # the price at a debt of 0, where it is straight
-    step: float = 0.0  # how far one success owed moves it, where it is straight; 0: cap/slack
-    slack: float = 0.0  # the most successes that may be banked; 0: the square root of the outcomes
+    step: float = 0.0  # how far one success owed moves it, where it is straight; 0: cap/max_surplus
+    max_surplus: float = 0.0  # the most successes that may be banked; 0: the square root of the outcomes
     curved: int = 0  # whether it follows a curve around a hint of the right price
     hint: float = 0.0
     hint_sum: float = 0.0  # of the prices of the block under way
@@ -55,7 +55,7 @@ class TableHead:
     arms: int = 0
     has_skip: int = 0  # whether the first arm is the menu's skip; the last is always its safe option
     costs_known: int = 0
-    max_cost: float = 0.0
+    safe_cost: float = 0.0
     ceiling: float = 0.0  # the price at which the safe option is played
     steps: int = 0  # outcomes learned from, those of all groups included
 

@@ -161,7 +161,7 @@ class TableLearner(Learner):
         head.steps = whole("steps", state["steps"], 0)
         if head.steps > MOST_COUNTED:
             raise StateError(f"steps must be at most {MOST_COUNTED}, got {head.steps}")
-        check_tally(Columns(*(table.column(name) for name in COLUMNS)), self.memory, self.menu.max_cost)
+        check_tally(Columns(*(table.column(name) for name in COLUMNS)), self.memory, self.menu.safe_cost)
         head.gap = finite("gap", state["gap"])
         self._take(table)
         self.table.refresh(price)
@@ -196,13 +196,13 @@ class TableLearner(Learner):
 COLUMNS: Final = ("plays", "successes", "priced", "costs", "upper", "lower")
 
 
-def check_tally(columns: Columns, memory: Memory, max_cost: float) -> None:
+def check_tally(columns: Columns, memory: Memory, safe_cost: float) -> None:
     """Refuse sums that plays cannot reach."""
     plays, successes, priced, costs, _, _ = columns
     possible = (successes >= 0) & (successes <= plays) & (costs >= 0) & (priced >= 0) & (plays <= MOST_COUNTED)
     if memory.name != "discount":  # which alone counts parts of outcomes
         possible &= (plays == np.floor(plays)) & (priced == np.floor(priced))
-    if not (possible & (costs <= plays * max_cost * (1 + 1e-9))).all():
+    if not (possible & (costs <= plays * safe_cost * (1 + 1e-9))).all():
         raise StateError("the tally holds sums that its plays cannot reach")
 
 

@@ -237,8 +237,8 @@ def _cost(table: Table, arm: int, luck: float) -> float:
     if head.costs_known > 0 or row.priced == 0.0:
         return row.lower
     mean = row.costs / row.priced
-    wide = math.sqrt(mean * max(head.max_cost - mean, 0.0) / row.priced)
-    return min(max(mean + luck * wide, 0.0), head.max_cost)
+    wide = math.sqrt(mean * max(head.safe_cost - mean, 0.0) / row.priced)
+    return min(max(mean + luck * wide, 0.0), head.safe_cost)
 
 
 def sample_own(table: Table, price: float, allowed: Sequence[bool]) -> int:

@@ -79,7 +79,7 @@ class Guest:
         costs = getattr(self.model, "costs", None)
         if costs is None or not np.isnan(self._known).any():
             return self._lower.copy()
-        told = np.clip(np.nan_to_num(self._column("cost", costs(context))), 0.0, self._menu.max_cost)
+        told = np.clip(np.nan_to_num(self._column("cost", costs(context))), 0.0, self._menu.safe_cost)
         return np.asarray(np.where(np.isnan(self._known), told, self._known))
 
     def said(self, context: Any, arm: int) -> float:

@@ -97,7 +97,7 @@ class LogisticModel:
             "covariances": np.tile(kernel.OWN * prior, (rows, 1, 1)),
             "cost_means": np.zeros((told, width)),
             "cost_covariances": np.tile(prior, (told, 1, 1)),
-            "noise": np.full(told, 0.25 * self._opened().max_cost ** 2),
+            "noise": np.full(told, 0.25 * self._opened().safe_cost ** 2),
             "told": np.zeros(told),
         }
 
@@ -274,7 +274,7 @@ class LogisticModel:
         run = compiled(kernel.costs_of) if self._compiled else kernel.costs_of
         run(
             self.features.indices, self.features.values, count, self._slots, learned["cost_means"],
-            learned["cost_covariances"], learned["noise"], self._opened().max_cost, width, costs,
+            learned["cost_covariances"], learned["noise"], self._opened().safe_cost, width, costs,
         )  # fmt: skip
         return costs
 
@@ -283,7 +283,7 @@ class LogisticModel:
         run = compiled(kernel.learn_cost) if self._compiled else kernel.learn_cost
         run(
             features.indices, features.values, count, slot, cost, float(learned["told"][slot]), learned["cost_means"],
-            learned["cost_covariances"], learned["noise"], kernel.NOISE * self._opened().max_cost ** 2, self._gain,
+            learned["cost_covariances"], learned["noise"], kernel.NOISE * self._opened().safe_cost ** 2, self._gain,
             features.width,
         )  # fmt: skip
         learned["told"][slot] += 1.0

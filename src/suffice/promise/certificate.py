@@ -30,7 +30,7 @@ class Certificate:
 
     `holds` says that the debt is within `debt_at_most`; `breach`, that an assumption about the boundary options was seen
     to fail, whether or not it did harm; `feasible` is False once the safe option is known, with 99% confidence, to fail
-    more often than the target allows; `sound` is False only if suffice itself is wrong.
+    more often than the target allows; `consistent` is False only if suffice itself is wrong.
     """
 
     target: float
@@ -43,7 +43,7 @@ class Certificate:
     pending: int
     forgiven: float
     expired: int
-    revived: int
+    amended: int
     unaudited: int
     safe_plays: int
     safe_failures: int
@@ -55,7 +55,7 @@ class Certificate:
     holds: bool
     breach: bool
     feasible: bool
-    sound: bool
+    consistent: bool
     promise: Promise = field(repr=False)
     account: Account = field(repr=False)
 
@@ -80,7 +80,7 @@ class Certificate:
             pending=pending,
             forgiven=forgiven / WHOLE,
             expired=account.expired,
-            revived=account.amended,
+            amended=account.amended,
             unaudited=account.unaudited,
             safe_plays=account.safe_plays,
             safe_failures=account.safe_failures,
@@ -92,7 +92,7 @@ class Certificate:
             holds=holds,
             breach=failed or account.skip_successes > 0,
             feasible=least <= (WHOLE - promise.target) / WHOLE,
-            sound=owed <= debt_ceiling(account),
+            consistent=owed <= debt_ceiling(account),
             promise=promise,
             account=account,
         )
@@ -102,7 +102,7 @@ class Certificate:
         """In one word: kept; warned (kept, but an assumption was seen to fail); unknown (kept if plays of the safe option
         whose outcome was never told succeeded); breach (behind by more than promised); infeasible (no choice reaches the
         target); waiting (nothing told yet); or bug."""
-        if not self.sound:
+        if not self.consistent:
             return "bug"
         if not self.told:
             return "waiting"
@@ -157,7 +157,7 @@ class Certificate:
         return "\n".join(self._lines())
 
     def _lines(self) -> list[str]:
-        if not self.sound:
+        if not self.consistent:
             return [
                 f"BUG: the debt is {self.debt:.4g}, above {debt_ceiling(self.account) / WHOLE:.4g}, which no behaviour "
                 "of the options can explain.",
@@ -207,7 +207,7 @@ class Certificate:
         parts = [
             f"{self.pending:,} pending" if self.pending else "",
             f"{self.expired:,} expired and counted as failures" if self.expired else "",
-            f"{self.revived:,} of those revived by a late success" if self.revived else "",
+            f"{self.amended:,} of those amended by a late success" if self.amended else "",
             f"{self.forgiven:.4g} surplus successes forgiven" if self.forgiven else "",
         ]
         said = ", ".join(part for part in parts if part)

@@ -91,7 +91,7 @@ def of_all(own: Certificate, parts: Mapping[str, Certificate]) -> Together:
     summed = {
         name: sum(getattr(part, name) for part in some)
         for name in (
-            "told", "successes", "debt", "debt_at_most", "ahead_at_most", "pending", "forgiven", "expired", "revived",
+            "told", "successes", "debt", "debt_at_most", "ahead_at_most", "pending", "forgiven", "expired", "amended",
             "unaudited", "safe_plays", "safe_failures", "safe_lost", "skip_successes", "breaches",
         )
     }  # fmt: skip
@@ -103,7 +103,7 @@ def of_all(own: Certificate, parts: Mapping[str, Certificate]) -> Together:
         holds=all(part.holds for part in some),
         breach=any(part.breach for part in some),
         feasible=all(part.feasible for part in some),
-        sound=all(part.sound for part in some),
+        consistent=all(part.consistent for part in some),
         promise=first.promise,
         account=account,
         groups=groups,

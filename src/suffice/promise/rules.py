@@ -28,8 +28,8 @@ class Promise:
 
     target: int  # in billionths, rounded up
     cap: float  # the price at which the safe option is played
-    slack: float | None  # the most successes that may be banked; None: the square root of the outcomes
-    step: float | None  # how far one success owed moves the price, as it was given; else cap/slack
+    max_surplus: float | None  # the most successes that may be banked; None: the square root of the outcomes
+    step: float | None  # how far one success owed moves the price, as it was given; else cap/max_surplus
     start: float  # the price before any outcome, from 0 (cheap) to cap (safe)
     safe_success: int  # in billionths
     forgiving: bool  # the menu has no skip
@@ -39,7 +39,7 @@ class Promise:
         target: Any,
         horizon: int | None = None,
         *,
-        slack: Any = None,
+        max_surplus: Any = None,
         step: Any = None,
         cap: Any = None,
         start: Any = "safe",
@@ -54,14 +54,14 @@ class Promise:
                 f"safe_success must be above the target {shown(target)}, got {best / WHOLE}: "
                 "no way of choosing can succeed more often than the best option"
             )
-        if slack is not None and step is not None:
-            raise InvalidArgument("give slack or step, not both: step = cap/slack")
+        if max_surplus is not None and step is not None:
+            raise InvalidArgument("give max_surplus or step, not both: step = cap/max_surplus")
         if cap is not None:
             ceiling = positive_float("cap", cap)
         else:
-            ceiling = positive_float("max_cost", safe_cost) * WHOLE / (best - share)
-        if slack is not None:
-            fixed: float | None = positive_float("slack", slack)
+            ceiling = positive_float("safe_cost", safe_cost) * WHOLE / (best - share)
+        if max_surplus is not None:
+            fixed: float | None = positive_float("max_surplus", max_surplus)
         elif step is not None:
             fixed = ceiling / positive_float("step", step)
         else:
@@ -69,7 +69,7 @@ class Promise:
         return Promise(
             target=share,
             cap=ceiling,
-            slack=fixed,
+            max_surplus=fixed,
             step=None if step is None else float(step),
             start=_start(start, ceiling),
             safe_success=best,
@@ -90,7 +90,7 @@ class Promise:
         """The rules that `state` wrote down, checked like those that a user writes."""
         return Promise.make(
             whole("target", state["target"]) / WHOLE,
-            slack=state["slack"] if state["step"] is None else None,
+            max_surplus=state["max_surplus"] if state["step"] is None else None,
             step=state["step"],
             cap=state["cap"],
             start=float(state["start"]),
@@ -107,11 +107,11 @@ class Promise:
             max_outstanding=UNLIMITED if max_outstanding is None else max_outstanding,
             forgives=int(self.forgiving),
         )
-        if self.slack is None:
+        if self.max_surplus is None:
             account.debt_growth, account.surplus_growth = round((1.0 - safe) * WHOLE), round(safe * WHOLE)
             grow(account)
         else:
-            width = min(self.slack, MOST) * SNAP * WHOLE
+            width = min(self.max_surplus, MOST) * SNAP * WHOLE
             account.max_debt += math.ceil((1.0 - safe) * width)
             # Rounded down: where surplus is forgiven the price stays above 0, and of equal costs the best option is played.
             account.max_surplus = math.floor(safe * width)

@@ -42,7 +42,7 @@ class AgACI(Scored):
     def __init__(self, menu: Menu, target: Target) -> None:
         super().__init__(menu, target)
         self._steps = np.array(STEPS)
-        self._levels = np.full(self._steps.size, self._slack)
+        self._levels = np.full(self._steps.size, self._failure_share)
         self._exponents = np.zeros(self._steps.size)  # Σ r(1 + ηr), each with the η of its time
         self._squares = np.zeros(self._steps.size)
 
@@ -74,11 +74,11 @@ class AgACI(Scored):
     def _learn(self, arm: int, success: float, cost: float, *, counted: bool) -> None:
         needed, thresholds = self._needed(), self._thresholds()
         mean = float(self.weights @ thresholds)
-        slope = self._slack - float(needed > mean)
+        slope = self._failure_share - float(needed > mean)
         relative = slope * (thresholds - mean) / self.width
         self._exponents += relative * (1.0 + self.rates * relative)
         self._squares += relative**2
         missed = thresholds < needed
         missed &= self._levels > 0.0  # at a level of 0 an expert plays the safe option
-        self._levels += self._steps * (self._slack - missed)
+        self._levels += self._steps * (self._failure_share - missed)
         self._scores.add(needed)

@@ -58,9 +58,9 @@ class Rival(ABC):
         if not isinstance(menu, Menu):
             raise InvalidArgument(f"menu must be a Menu, got {shown(menu)}")
         # Serves to check the target and for its cap; nothing that a rival plays depends on a promise.
-        self._promise = Promise.make(target, safe_cost=menu.max_cost, safe_success=menu.safe_success)
+        self._promise = Promise.make(target, safe_cost=menu.safe_cost, safe_success=menu.safe_success)
         self._owed_share = Fraction(self._promise.target, WHOLE)  # the target
-        self._slack = float(1 - self._owed_share)  # the share of failures that it allows
+        self._failure_share = float(1 - self._owed_share)  # the share of failures that it allows
         self._identity = Identity()
         # What is outstanding: its arm, whether it counts, its note and its context.
         self._waiting: dict[int, tuple[int, bool, Any, Any]] = {}
@@ -143,7 +143,7 @@ class Rival(ABC):
         self.cost += spent
         self._note, self._context = note, context
         self._heard = self._heard if hears else None
-        self._learn(arm, units / WHOLE, min(spent, self.menu.max_cost), counted=counted)
+        self._learn(arm, units / WHOLE, min(spent, self.menu.safe_cost), counted=counted)
         self._heard = None
 
     def _find(self, decision: Decision | int) -> int:

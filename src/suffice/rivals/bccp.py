@@ -68,7 +68,7 @@ class BCCP(Chained):
         if self._heard != pulled:
             return
         counts = 1.0 / (self.pulls.size * float(self.pulls[pulled - 1]))
-        slope = (pulled > self._thresholds) - self._slack
+        slope = (pulled > self._thresholds) - self._failure_share
         self._logs -= RATE * counts * slope * (pulled - self._thresholds) / self.width  # the check loss
         self._logs -= self._logs.max()
         self._thresholds += self._steps * counts * slope

@@ -36,9 +36,11 @@ class ConservativeUCB(Estimating):
 
     def tempting(self) -> int:
         """The optimistic arm: the cheapest when mixed with the safe option."""
-        slack = 1.0 - self.target
-        share = slack / np.maximum(1.0 - self._estimates.upper, slack)  # of the steps; the rest are safe
-        return int((share * (self.menu.max_cost - self._estimates.cost)).argmax())
+        failure_share = 1.0 - self.target
+        share = failure_share / np.maximum(
+            1.0 - self._estimates.upper, failure_share
+        )  # of the steps; the rest are safe
+        return int((share * (self.menu.safe_cost - self._estimates.cost)).argmax())
 
     def _safe(self, arm: int) -> bool:
         certain = float(self._estimates.tally.plays @ self._estimates.lower) + float(self._estimates.lower[arm])

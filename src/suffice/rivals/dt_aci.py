@@ -43,7 +43,7 @@ class DtACI(Scored):
     def __init__(self, menu: Menu, target: Target) -> None:
         super().__init__(menu, target)
         self._steps = np.array(STEPS)
-        self._levels = np.full(self._steps.size, self._slack)
+        self._levels = np.full(self._steps.size, self._failure_share)
         self._logs = np.zeros(self._steps.size)
 
     @property
@@ -63,8 +63,8 @@ class DtACI(Scored):
         needed = self._needed()
         beta = self._scores.rank(needed)
         gap = beta - self._levels
-        self._logs -= RATE * (self._slack * gap - np.minimum(gap, 0.0))
+        self._logs -= RATE * (self._failure_share * gap - np.minimum(gap, 0.0))
         self._logs = np.log((1.0 - SHARE) * self.weights + SHARE / self._steps.size)
         missed = (self._levels >= beta) & (self._levels > 0.0)  # at a level of 0 an expert plays the safe option
-        self._levels += self._steps * (self._slack - missed)
+        self._levels += self._steps * (self._failure_share - missed)
         self._scores.add(needed)

@@ -42,7 +42,7 @@ class Estimates:
         self.upper[arm] = upper_of(KL, successes, plays, self.level)
         self.lower[arm] = 1.0 - upper_of(KL, plays - successes, plays, self.level)
         if self.menu.costs is None:
-            self.cost[arm] = lower_of(KL, float(self.tally.costs[arm]), plays, self.menu.max_cost, self.level)
+            self.cost[arm] = lower_of(KL, float(self.tally.costs[arm]), plays, self.menu.safe_cost, self.level)
 
 
 class Estimating(Rival):

@@ -30,7 +30,7 @@ class Exp3P(Rival):
     and where the right side vanishes, so do failures: their share goes to 0, and not to α. The source's promise, a share
     of at most α + regret/T + o(1), is kept with all of α to spare; what failures there are come from the mixing, which
     plays every arm, and from weights that have not settled. A penalty that does not vanish is a fixed price of
-    (1−α)(1−2α)/penalty for a success, in units of max_cost, under which a single arm is best: the target is held if that
+    (1−α)(1−2α)/penalty for a success, in units of safe_cost, under which a single arm is best: the target is held if that
     price happens to be the right one. From a target of ½ down a failure costs no more than a success, and there is no
     reason to succeed at all.
 
@@ -82,10 +82,10 @@ class Exp3P(Rival):
         self._logs -= self._logs.max()
 
 
-def loss(success: Any, slack: float) -> Any:
-    """Of a success α + α(1−α), of a failure 1 − α(1−α), α being the slack; in proportion between."""
-    twice = slack * (1.0 - slack)
-    return success * (slack + twice) + (1.0 - success) * (1.0 - twice)
+def loss(success: Any, failure_share: float) -> Any:
+    """Of a success α + α(1−α), of a failure 1 − α(1−α), α being the failure_share; in proportion between."""
+    twice = failure_share * (1.0 - failure_share)
+    return success * (failure_share + twice) + (1.0 - success) * (1.0 - twice)
 
 
 def penalty_of(penalty: Any, horizon: int) -> float:
@@ -96,7 +96,7 @@ def penalty_of(penalty: Any, horizon: int) -> float:
 def sizes(menu: Menu) -> Floats:
     """How large each option is, from 0 to 1: what it is known to cost, or its place in a chain."""
     if menu.costs is not None:
-        return np.array([menu.known_cost(arm) for arm in range(menu.arms)], dtype=np.float64) / menu.max_cost
+        return np.array([menu.known_cost(arm) for arm in range(menu.arms)], dtype=np.float64) / menu.safe_cost
     if menu.contains == "chain":
         return np.linspace(0.0, 1.0, menu.arms)
     raise InvalidArgument(f"menu must know its costs or be a chain, for options to have sizes, got {shown(menu)}")

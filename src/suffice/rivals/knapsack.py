@@ -16,7 +16,7 @@ class Knapsack(Estimating):
     """The most saving per resource: argmax of upper saving / (price of failures · lower failure + price of time · use).
 
     The reduction: a failure uses one of (1 − target)·horizon failures, a step uses its share of the time, the reward is
-    max_cost − cost, and the safe option is the arm that uses and saves nothing. The rule is the primal-dual one of
+    safe_cost − cost, and the safe option is the arm that uses and saves nothing. The rule is the primal-dual one of
     Badanidiyuru, Kleinberg & Slivkins 2013, in the manner of third-party code: each price grows by (1 + ε)^use, with
     ε = sqrt(ln 2/budget); our KL bounds. Prices are kept as logarithms, since they grow like exp(sqrt(budget)).
 
@@ -60,7 +60,7 @@ class Knapsack(Estimating):
         """The saving per resource of every arm, up to a common factor."""
         top = max(self._log_failures, self._log_time)
         failures, time = math.exp(self._log_failures - top), math.exp(self._log_time - top)
-        saving = self.menu.max_cost - self._estimates.cost
+        saving = self.menu.safe_cost - self._estimates.cost
         # Both prices may have vanished beside the other where the use is 0; the least double keeps the order.
         return saving / np.maximum(failures * (1.0 - self._estimates.upper) + time * self._pace, 1e-300)
 

@@ -51,5 +51,5 @@ class LinUCB(Contextual):
         success, cost = self._regression.means(vector)
         wide = self._width * self._regression.deviations(vector)
         if self.menu.costs is None:
-            cost = np.maximum(cost - self.menu.max_cost * wide, 0.0)
+            cost = np.maximum(cost - self.menu.safe_cost * wide, 0.0)
         return cost - self.price * np.minimum(success + wide, 1.0)

@@ -16,7 +16,7 @@ SHADOW: Final = "shadow"
 class Price:
     """With "tracked", price ← clip(price + step·(target − success), 0, cap), as the projected baseline has it; else fixed.
 
-    The cap is max_cost/(1 − target), beyond which nobody needs to go: there the safe option is worth its cost to all.
+    The cap is safe_cost/(1 − target), beyond which nobody needs to go: there the safe option is worth its cost to all.
 
     >>> price = Price("tracked", Promise.make(0.75), step=0.2)
     >>> for success in (0.0, 0.0, 1.0):

@@ -48,7 +48,7 @@ class QuantileACI(Scored):
     @property
     def level(self) -> float:
         """The share of misses that is aimed at, which may lie beyond 0 and 1."""
-        return self._slack - self._step * (self._owed if self._momentum else self.debt)
+        return self._failure_share - self._step * (self._owed if self._momentum else self.debt)
 
     def _choose(self) -> int:
         return self._arm_for(self.level)

@@ -75,7 +75,7 @@ class Regression:
         if not self._learns_cost:
             return success, self._cost
         cost = self._cost.copy()
-        cost[self._inside] = np.clip(self._prices @ vector, 0.0, self.menu.max_cost)
+        cost[self._inside] = np.clip(self._prices @ vector, 0.0, self.menu.safe_cost)
         return success, cost
 
     def deviations(self, vector: Floats) -> Floats:

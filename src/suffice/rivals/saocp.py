@@ -91,18 +91,18 @@ class SAOCP(Chained):
         needed, bets = self._needed(), self.bets
         missed = needed > self.thresholds
         losses, mean = self._pinball(needed - self.thresholds), self._pinball(np.array(needed - self.threshold))
-        gains = (mean - losses) / (self.width * max(self._slack, 1.0 - self._slack))
+        gains = (mean - losses) / (self.width * max(self._failure_share, 1.0 - self._failure_share))
         gains[np.abs(gains) < 1e-12] = 0.0  # where nobody bets yet, the least rounding error would take all weight
         gains = np.clip(gains, np.where(bets > 0.0, -1.0, 0.0), 1.0)
         self._gains += gains
         self._winnings += gains * bets
         self._step += 1
-        slopes = self._slack - missed
+        slopes = self._failure_share - missed
         self._squares += slopes**2
         self.thresholds -= self.width / math.sqrt(3.0) * slopes / np.sqrt(self._squares)
         self._bear(self.threshold)
 
     def _pinball(self, short: Floats) -> Floats:
         """The loss of a threshold that falls short of the score by so much."""
-        loss: Floats = np.maximum((1.0 - self._slack) * short, -self._slack * short)
+        loss: Floats = np.maximum((1.0 - self._failure_share) * short, -self._failure_share * short)
         return loss

@@ -48,6 +48,6 @@ class SPS(Chained):
     def _learn(self, arm: int, success: float, cost: float, *, counted: bool) -> None:
         bisect.insort(self._recorded, self.places[arm] if self._heard is None else self._needed())
         count = len(self._recorded)
-        allowed = math.floor(count * (self._slack - math.sqrt(self._log / (2.0 * count))))
+        allowed = math.floor(count * (self._failure_share - math.sqrt(self._log / (2.0 * count))))
         if 0 <= allowed < count:  # so many of the recorded labels may lie above the threshold
             self.threshold = min(self.threshold, self._recorded[count - 1 - allowed])

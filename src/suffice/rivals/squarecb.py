@@ -13,7 +13,7 @@ class SquareCB(Contextual):
     """Every arm but the best has the probability 1/(K + scale·√t·gap), and the best has the rest.
 
     In the manner of Foster & Rakhlin 2020, with the tuning of Vowpal Wabbit: K arms, t outcomes so far, and gaps of the
-    expected loss cost − price·success in units of what it can span, max_cost + price. The source takes any online
+    expected loss cost − price·success in units of what it can span, safe_cost + price. The source takes any online
     regression; ours is a ridge regression per arm, of success and of cost apart, so that the price may move.
 
     Args:
@@ -47,7 +47,7 @@ class SquareCB(Contextual):
 
     def probabilities(self, vector: Floats) -> Floats:
         """What the arm is drawn from."""
-        losses = self.losses(vector) / (self.menu.max_cost + self.price)
+        losses = self.losses(vector) / (self.menu.safe_cost + self.price)
         best = int(losses.argmin())
         shares: Floats = 1.0 / (self.menu.arms + self._scale * math.sqrt(self.told) * (losses - losses[best]))
         shares[best] = 0.0

@@ -22,7 +22,7 @@ RESERVED: Final = re.compile(r"[\s:|]")  # what means something else in its text
 class VowpalWabbit(Rival):
     """Vowpal Wabbit with action-dependent features (`--cb_explore_adf`), by default with SquareCB's exploration.
 
-    It learns one loss, in units of max_cost + price, and is told nothing else: of the boundary arms too it has to learn
+    It learns one loss, in units of safe_cost + price, and is told nothing else: of the boundary arms too it has to learn
     how they do, and the price must not move. A context goes in as text, numbers as `name:value` and categories as
     `name=value`, what is missing left out.
 
@@ -88,7 +88,7 @@ class VowpalWabbit(Rival):
         return arm
 
     def _learn(self, arm: int, success: float, cost: float, *, counted: bool) -> None:
-        loss = (cost - self._price * success) / (self.menu.max_cost + self._price)
+        loss = (cost - self._price * success) / (self.menu.safe_cost + self._price)
         lines = self._lines(self._context)
         lines[arm + 1] = f"0:{loss:.9g}:{self._note:.9g} {lines[arm + 1]}"
         self._wabbit.learn(lines)

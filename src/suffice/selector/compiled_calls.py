@@ -142,7 +142,7 @@ def tell_at(address: int, identity: int, units: int, cost: float) -> int:
         return DECLINED
     table, row, arm = table_at(header.table), slot.row, slot.arm
     spent = table.arms[arm].known_cost if cost != cost else cost
-    if not 0.0 <= spent <= table.head.max_cost:  # or not known
+    if not 0.0 <= spent <= table.head.safe_cost:  # or not known
         return DECLINED
     _, account, pricing, main = parts_at(address, row)
     slot.id = EMPTY

@@ -218,7 +218,7 @@ def model_arm(context: int, table: Any, features: Any, price: float) -> int:
         lower[one] = known[one]
     if place.cost_rows > 0:
         costs_of(
-            index, value, count, model.arm_rows, model.cost_means, model.cost_covariances, model.noise, head.max_cost,
+            index, value, count, model.arm_rows, model.cost_means, model.cost_covariances, model.noise, head.safe_cost,
             optimism, lower,
         )  # fmt: skip
     return cheapest(
@@ -235,7 +235,7 @@ def tell_context_at(address: int, identity: int, units: int, cost: float, contex
         return DECLINED
     table, row, arm = table_at(header.table), slot.row, slot.arm
     spent = table.arms[arm].known_cost if cost != cost else cost
-    if not 0.0 <= spent <= table.head.max_cost:  # or not known
+    if not 0.0 <= spent <= table.head.safe_cost:  # or not known
         return DECLINED
     interior, noted = is_interior(table.head, arm), slot.noted == IN_SLOT
     arm_rows = rows_at(place.arm_rows, table.head.arms, WHOLE_NUMBER)
@@ -264,13 +264,13 @@ def tell_context_at(address: int, identity: int, units: int, cost: float, contex
             if arm_rows[arm] == 0:
                 arm_rows[arm] = int(used[0])
                 used[0] += 1.0
-            if update_model(context, features_at(header, identity), arm, success, spent, plain, table.head.max_cost):
+            if update_model(context, features_at(header, identity), arm, success, spent, plain, table.head.safe_cost):
                 used[0] = 1.0
     return TOLD if due == DONE else TOLD + due + DUE * arm
 
 
 def update_model(
-    context: int, features: Any, arm: int, success: float, spent: float, plain: float, max_cost: float
+    context: int, features: Any, arm: int, success: float, spent: float, plain: float, safe_cost: float
 ) -> bool:
     """Let the model learn from an outcome in a context. True if the world has moved, and it began anew."""
     place: ContextPlace = row_at(context, CONTEXT)
@@ -283,7 +283,7 @@ def update_model(
         own = model.arm_rows[arm]
         learn_cost(
             index, value, count, own, spent, told[own], model.cost_means, model.cost_covariances, model.noise,
-            NOISE * max_cost * max_cost, gain, width,
+            NOISE * safe_cost * safe_cost, gain, width,
         )  # fmt: skip
         told[own] += 1.0
     foretold = learn_success(
@@ -293,6 +293,6 @@ def update_model(
     if not update_evidence(watch, arm, success, foretold, plain):
         return False
     begin(model.arm_rows, model.means, model.covariances, place.part, width)
-    begin_costs(model.cost_means, model.cost_covariances, model.noise, told, max_cost, place.part, width)
+    begin_costs(model.cost_means, model.cost_covariances, model.noise, told, safe_cost, place.part, width)
     reset(watch)
     return True

@@ -120,7 +120,7 @@ class Plain:
                     return 0
                 row, arm, role, target, _, _, fair, _ = entry
                 spent = table.arms[arm].known_cost if cost != cost else cost
-                if not 0.0 <= spent <= table.head.max_cost:  # or not known
+                if not 0.0 <= spent <= table.head.safe_cost:  # or not known
                     return 0
                 account, pricing = self._accounts[row], self._pricings[row]
                 self._done = False

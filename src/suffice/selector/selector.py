@@ -60,10 +60,10 @@ class Selector(Controller):
         menu: what may be chosen.
         target: the success rate to hold, strictly between 0 and 1; a float counts as the decimal it is written as.
         horizon: how many outcomes there will be, if that is known. Without it the step decays.
-        slack: the most successes that may be banked; in no window do failures exceed the allowed ones by more than
-            slack + 1. Default sqrt(told), or sqrt(horizon).
-        step: how far one outcome moves the price, instead of slack (step = cap/slack).
-        cap: the price at which the safe option is played. Default max_cost/(safe_success − target).
+        max_surplus: the most successes that may be banked; in no window do failures exceed the allowed ones by more than
+            max_surplus + 1. Default sqrt(told), or sqrt(horizon).
+        step: how far one outcome moves the price, instead of max_surplus (step = cap/max_surplus).
+        cap: the price at which the safe option is played. Default safe_cost/(safe_success − target).
         start: "safe" (never behind), "cheap" (the paper's), or the price to start from.
         bounds: what is certain of each option: "closed", "contained", "half-log", "kl", "hoeffding", "paper", or an object
             of your own; "auto" is the best that is proven for the menu.
@@ -101,7 +101,7 @@ class Selector(Controller):
         target: float | Fraction,
         horizon: int | None = None,
         *,
-        slack: float | None = None,
+        max_surplus: float | None = None,
         step: float | None = None,
         cap: float | None = None,
         start: str | float = "safe",
@@ -119,7 +119,7 @@ class Selector(Controller):
         if not isinstance(menu, Menu):
             raise InvalidArgument(f"menu must be a Menu, got {shown(menu)}")
         promise = Promise.make(
-            target, horizon, slack=slack, step=step, cap=cap, start=start, safe_cost=menu.max_cost,
+            target, horizon, max_surplus=max_surplus, step=step, cap=cap, start=start, safe_cost=menu.safe_cost,
             safe_success=menu.safe_success, forgiving=not menu.has_skip,
         )  # fmt: skip
         super().__init__(promise, max_pending=max_pending, expire_after=expire_after, clock=clock)
@@ -443,16 +443,16 @@ class Selector(Controller):
         return NAN if learned is None else learned
 
     def learned_cost(self, entry: Entry, cost: float | None, *, late: bool) -> float | None:
-        """The cost to learn from: what was told or is known, at most max_cost; None where there is nothing new in it."""
+        """The cost to learn from: what was told or is known, at most safe_cost; None where there is nothing new in it."""
         menu = self._menu
         known = menu.known_cost(entry.arm)
         spent = cost if cost is not None else known
-        if spent is not None and spent > menu.max_cost:
+        if spent is not None and spent > menu.safe_cost:
             self._warn_once(
-                f"option {menu.option(entry.arm)!r} cost {spent:g}, above max_cost {menu.max_cost:g}: the record keeps it, "
-                "learning takes max_cost; set max_cost to what the safe option really costs"
+                f"option {menu.option(entry.arm)!r} cost {spent:g}, above safe_cost {menu.safe_cost:g}: the record keeps it, "
+                "learning takes safe_cost; set safe_cost to what the safe option really costs"
             )
-        return None if spent is None or (late and known is not None) else min(spent, menu.max_cost)
+        return None if spent is None or (late and known is not None) else min(spent, menu.safe_cost)
 
     # --- where things stand
 
@@ -573,7 +573,7 @@ class Selector(Controller):
                 same_menu(menu, state["menu"]),
                 promise.rate,
                 state["horizon"],
-                slack=promise.slack if promise.step is None else None,
+                max_surplus=promise.max_surplus if promise.step is None else None,
                 cap=promise.cap,
                 step=promise.step,
                 start=promise.start,

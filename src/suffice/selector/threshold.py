@@ -69,13 +69,13 @@ class ThresholdSelector(Controller):
         target: the success rate to hold, strictly between 0 and 1.
         low, high: the ends of the range.
         horizon: how many outcomes there will be, if that is known. Without it the step decays.
-        slack: the most successes that may be banked; step = (high − low)/slack.
+        max_surplus: the most successes that may be banked; step = (high − low)/max_surplus.
         step: how far one outcome moves the threshold.
         start: "safe" (at high), "cheap" (at low), or the threshold to start from: the paper's update, with `step`.
         low_fails: False if `low` may succeed too. Surplus is then forgiven instead of skipped back.
         max_pending, expire_after, clock: as for `Selector`.
 
-    >>> selector = ThresholdSelector(target=0.9, low=1, high=20, slack=50)
+    >>> selector = ThresholdSelector(target=0.9, low=1, high=20, max_surplus=50)
     >>> decision = selector.ask()
     >>> decision.option
     20.0
@@ -91,7 +91,7 @@ class ThresholdSelector(Controller):
         high: float,
         horizon: int | None = None,
         *,
-        slack: float | None = None,
+        max_surplus: float | None = None,
         step: float | None = None,
         start: str | float = "safe",
         low_fails: bool = True,
@@ -111,7 +111,7 @@ class ThresholdSelector(Controller):
             start = float(place - bottom)
         # The range takes the place of the cap, and the height above low that of the price (theory 9).
         promise = Promise.make(
-            target, horizon, slack=slack, step=step, cap=top - bottom, start=start,
+            target, horizon, max_surplus=max_surplus, step=step, cap=top - bottom, start=start,
             forgiving=not flag("low_fails", low_fails),
         )  # fmt: skip
         super().__init__(promise, max_pending=max_pending, expire_after=expire_after, clock=clock)
@@ -171,7 +171,7 @@ class ThresholdSelector(Controller):
                 promise.rate,
                 state["low"],
                 state["high"],
-                slack=promise.slack if promise.step is None else None,
+                max_surplus=promise.max_surplus if promise.step is None else None,
                 step=promise.step,
                 start="safe" if promise.step is None else state["low"],
                 low_fails=not promise.forgiving,

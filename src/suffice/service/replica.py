@@ -34,13 +34,13 @@ class Outline(NamedTuple):
     bounds: str
     chooser: str
     model: str | None
-    max_cost: float
+    safe_cost: float
 
     @staticmethod
     def of(plan: Plan, selector: Selector | None = None) -> "Outline":
         """The outline of a plan, or of a selector that was made from it."""
         made = selector or plan.selector()
-        return Outline(made.promise, made.bounds, made.chooser, plan.model, made.menu.max_cost)
+        return Outline(made.promise, made.bounds, made.chooser, plan.model, made.menu.safe_cost)
 
 
 class Replica:

@@ -106,5 +106,5 @@ class Stood:
             bounds=outline.bounds,
             chooser=outline.chooser,
             model=outline.model,
-            safe_cost=outline.max_cost,
+            safe_cost=outline.safe_cost,
         )

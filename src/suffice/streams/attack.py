@@ -46,7 +46,7 @@ class Attack:
         if plan not in PLANS:
             raise InvalidArgument(f"plan must be one of {', '.join(PLANS)}, got {shown(plan)}")
         self.stream, self.menu, self.plan = stream, stream.menu, plan
-        self.level = self.menu.max_cost if level is None else float(exact("level", level))
+        self.level = self.menu.safe_cost if level is None else float(exact("level", level))
         for part in ("context", "look"):
             if hasattr(stream, part):
                 setattr(self, part, getattr(stream, part))

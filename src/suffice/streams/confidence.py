@@ -79,7 +79,7 @@ class ConfidentApis(ByTable):
         price = costs[self.menu.arm((first,))]
         called = [first in self.menu.option(arm) for arm in range(self.menu.arms - 1)]
         # Not above the room that there is: the sum of all prices may be rounded up.
-        return np.where([*called, True], 0.0, np.minimum(price, self.menu.max_cost - costs))
+        return np.where([*called, True], 0.0, np.minimum(price, self.menu.safe_cost - costs))
 
     @classmethod
     def named(

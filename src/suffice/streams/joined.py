@@ -18,7 +18,7 @@ from suffice.streams.ranks import LabelRanks
 class Joined:
     """What phases, mixes and drifts have in common.
 
-    The streams may be of any kinds as long as their menus have equally many arms and the same max_cost. Where menus
+    The streams may be of any kinds as long as their menus have equally many arms and the same safe_cost. Where menus
     differ, options are called what the first menu calls them, and costs that are not the same in all are told.
 
     Streams with the same windows make one with these windows; streams with tables make one whose table is theirs, one
@@ -107,10 +107,10 @@ def common_menu(what: str, menus: Sequence[Menu]) -> Menu:
     """One menu for streams whose arms correspond; it knows only the costs that are the same in all."""
     first = menus[0]
     for menu in menus:
-        if (menu.arms, menu.has_skip, menu.max_cost) != (first.arms, first.has_skip, first.max_cost):
+        if (menu.arms, menu.has_skip, menu.safe_cost) != (first.arms, first.has_skip, first.safe_cost):
             raise InvalidArgument(
                 f"{what} must share one menu, or have menus with as many arms, with or without a skip option, and the same "
-                f"max_cost, got {menu.arms} arms at {menu.max_cost:g} beside {first.arms} at {first.max_cost:g}"
+                f"safe_cost, got {menu.arms} arms at {menu.safe_cost:g} beside {first.arms} at {first.safe_cost:g}"
             )
     if all(menu is first or menu.recipe() == first.recipe() for menu in menus):
         return first
@@ -120,7 +120,7 @@ def common_menu(what: str, menus: Sequence[Menu]) -> Menu:
         safe=first.safe,
         skip=first.skip,
         costs=first.costs if len(known) == 1 else None,
-        max_cost=first.max_cost,
+        safe_cost=first.safe_cost,
         safe_success=min(menu.safe_success for menu in menus),
         contains="chain" if all(menu.contains == "chain" for menu in menus) else None,
     )

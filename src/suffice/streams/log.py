@@ -62,7 +62,7 @@ class Log(ByTable):
         self._table = table
         for arm in range(menu.arms):
             check(f"success of {menu.option(arm)!r}", table.successes[:, arm], 1.0)
-            check(f"cost of {menu.option(arm)!r}", table.costs[:, arm], menu.max_cost)
+            check(f"cost of {menu.option(arm)!r}", table.costs[:, arm], menu.safe_cost)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], **settings: Any) -> "Log":
@@ -84,7 +84,7 @@ class Log(ByTable):
         safe: str | None = None,
         skip: str | None = None,
         costs: Mapping[str, float] | None = None,
-        max_cost: float | None = None,
+        safe_cost: float | None = None,
         safe_success: float | Fraction = 1.0,
         order: str = "recorded",
     ) -> "Log":
@@ -96,20 +96,20 @@ class Log(ByTable):
             skip: what the option that costs nothing and never succeeds is to be called; it needs no column. Left
                 out: there is none.
             costs: the cost of options that cost the same in each row.
-            max_cost: no cost is above this; what the safe option costs at most if left out. Where what it costs varies,
+            safe_cost: no cost is above this; what the safe option costs at most if left out. Where what it costs varies,
                 each row is charged what it recorded.
             safe_success: how often the safe option succeeds, if not always.
             order: "recorded" or "shuffled".
 
         If no interior option's cost varies, the menu knows the costs; else they are told.
         """
-        record = arrange(columns, safe, skip, {} if costs is None else costs, max_cost)
+        record = arrange(columns, safe, skip, {} if costs is None else costs, safe_cost)
         menu = Menu(
             record.options,
             safe=record.safe,
             skip=LEFT_OUT if skip is None else skip,
             costs=record.known_costs(),
-            max_cost=record.max_cost,
+            safe_cost=record.safe_cost,
             safe_success=safe_success,
         )
         _warn(record.successes[-1], record.safe, float(menu.safe_success))

@@ -19,7 +19,7 @@ class Record(NamedTuple):
     safe: str
     successes: list[Floats]
     costs: list[Floats]
-    max_cost: float
+    safe_cost: float
 
     def known_costs(self) -> list[float] | None:
         """What the interior options cost, if that is the same in each row for all of them."""
@@ -32,7 +32,7 @@ def arrange(
     safe: str | None,
     skip: str | None,
     costs: Mapping[str, float],
-    max_cost: float | None,
+    safe_cost: float | None,
 ) -> Record:
     """The record that columns hold; `Log.of` says what they are."""
     names = [str(name) for name in columns]
@@ -46,10 +46,10 @@ def arrange(
         raise InvalidArgument(f"skip must be another option than the safe one, got {shown(skip)}")
     arms = [*(option for option in options if option not in (last, skip)), last]
     _check_names(held, arms, skip, costs)
-    if max_cost is not None and last not in costs and f"cost:{last}" not in held:
-        costs = {**costs, last: max_cost}
+    if safe_cost is not None and last not in costs and f"cost:{last}" not in held:
+        costs = {**costs, last: safe_cost}
     spent = [_cost(held, option, costs, rows) for option in arms]
-    top = float(spent[-1].max()) if max_cost is None else float(exact("max_cost", max_cost))
+    top = float(spent[-1].max()) if safe_cost is None else float(exact("safe_cost", safe_cost))
     successes = [held[f"success:{option}"] for option in arms]
     for place, option in enumerate(arms):
         check(f"success:{option}", successes[place], 1.0)

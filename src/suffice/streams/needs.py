@@ -53,7 +53,7 @@ class Needs(ByWindows):
         if (np.diff(costs) < 0).any():
             place = int(np.flatnonzero(np.diff(costs) < 0)[0]) + 1
             raise InvalidArgument(f"cost must not fall, got {costs[place]:g} after {costs[place - 1]:g}")
-        self.menu = Menu.thresholds(low, high, step=step, costs=costs[:-1].tolist(), max_cost=costs[-1])
+        self.menu = Menu.thresholds(low, high, step=step, costs=costs[:-1].tolist(), safe_cost=costs[-1])
         # The low end fails even a request that needs nothing at all, and the high end fails none.
         tops = np.array([-np.inf, *self.menu.options, np.inf])
         bottoms = np.full(self.menu.arms, -np.inf)
@@ -115,7 +115,7 @@ class Needs(ByWindows):
         if value <= self.low:
             return 0.0, 0.0
         if value >= self.high:
-            return 1.0, self.menu.max_cost
+            return 1.0, self.menu.safe_cost
         return float(value >= latent), float(self.cost(float(value)))
 
     def truth(self) -> tuple[Floats, Floats]:

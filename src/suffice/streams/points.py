@@ -35,7 +35,7 @@ class Points(ByWindows):
         self.shape = Beta() if distribution is None else shape_of(distribution)
         ends = np.array([*self.menu.options, self.menu.safe], dtype=np.float64)
         low, high = ends[:, 0], ends[:, 1]
-        costs = np.append(self.menu.costs, self.menu.max_cost)
+        costs = np.append(self.menu.costs, self.menu.safe_cost)
         if self.menu.has_skip:
             low, high, costs = np.append(2.0, low), np.append(-1.0, high), np.append(0.0, costs)  # holds no point
         self._windows = Windows(np.ascontiguousarray(low), np.ascontiguousarray(high), costs)

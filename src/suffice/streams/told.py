@@ -56,9 +56,9 @@ class Steps:
 class Told:
     """A stream whose menu knows no costs: what was played is told to have cost its known cost, give or take.
 
-    An arm of cost c is told c + spread·min(c, max_cost − c)·noise, with one noise of mean 0 between −1 and 1 per step:
-    for options of up to half of max_cost that is c times a factor between 1 − spread and 1 + spread, and dearer ones
-    have as much less as leaves room below max_cost. Nothing is cut off, so that the mean is c exactly; the skip and
+    An arm of cost c is told c + spread·min(c, safe_cost − c)·noise, with one noise of mean 0 between −1 and 1 per step:
+    for options of up to half of safe_cost that is c times a factor between 1 − spread and 1 + spread, and dearer ones
+    have as much less as leaves room below safe_cost. Nothing is cut off, so that the mean is c exactly; the skip and
     the safe option cost what they always cost. The points are those of the stream itself with the same seed, and so are
     contexts.
 
@@ -90,7 +90,7 @@ class Told:
         if self.tie and not hasattr(stream, "truth"):
             raise InvalidArgument(f"tie must be 0 where the stream does not know its truth, got {shown(tie)}")
         self._costs = known_costs(stream.menu)
-        self._room = self.spread * np.minimum(self._costs, self.menu.max_cost - self._costs)
+        self._room = self.spread * np.minimum(self._costs, self.menu.safe_cost - self._costs)
         self._mean = stream.truth()[0] if hasattr(stream, "truth") else np.zeros(self._costs.size)
         # A row of windows does not say the latent, which the context depends on.
         self._kinds = None if hasattr(stream, "context") and hasattr(stream, "windows") else Kinds.of(stream)
@@ -133,7 +133,7 @@ class Told:
     def _noisy(self, arm: Any, success: Any, noise: Any) -> Any:
         swing = (1.0 - abs(self.tie)) * noise + self.tie * (success - self._mean[arm])
         # Only rounding can lead beyond the ends.
-        return np.clip(self._costs[arm] + self._room[arm] * swing, 0.0, self.menu.max_cost)
+        return np.clip(self._costs[arm] + self._room[arm] * swing, 0.0, self.menu.safe_cost)
 
     def _own(self, latent: Any) -> Any:
         """The stream's own latent; one of phases or a mix is a row of the table and no more."""
@@ -196,7 +196,7 @@ def hidden(menu: Menu) -> Menu:
         menu.options,
         safe=menu.safe,
         skip=menu.skip,
-        max_cost=menu.max_cost,
+        safe_cost=menu.safe_cost,
         safe_success=menu.safe_success,
         contains=menu.contains,
     )

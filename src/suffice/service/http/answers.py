@@ -55,7 +55,7 @@ def known(one: Standing) -> dict[str, Any]:
         "told": found.told, "successes": found.successes, "rate": found.rate, "debt": found.debt,
         "debt_at_most": found.debt_at_most, "ahead_at_most": found.ahead_at_most, "holds": found.holds,
         "breach": found.breach, "breaches": found.breaches,
-        "feasible": found.feasible, "sound": found.sound, "pending": found.pending,
+        "feasible": found.feasible, "consistent": found.consistent, "pending": found.pending,
         "cost": one.cost, "mean_cost": one.cost / found.told if found.told else None,
         "safe_cost": one.safe_cost, "price": one.price, "cap": found.promise.cap,
         "asks": one.asks, "tells": one.tells,

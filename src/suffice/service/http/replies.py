@@ -98,7 +98,7 @@ KNOWN: dict[str, Any] = {
     "plan": Plan.model_validate(EXAMPLE).plain(),
     "status": "kept", "verdict": "Kept: 90.3% of 1,000 succeeded (target 90%).",
     "target": 0.9, "told": 1000, "successes": 903.0, "rate": 0.903, "debt": -3.0, "debt_at_most": 0.9,
-    "ahead_at_most": 32.5, "holds": True, "breach": False, "breaches": 0, "feasible": True, "sound": True, "pending": 12,
+    "ahead_at_most": 32.5, "holds": True, "breach": False, "breaches": 0, "feasible": True, "consistent": True, "pending": 12,
     "cost": 320.5, "mean_cost": 0.3205, "safe_cost": 1.0,
     "price": 1.25, "cap": 10.0,
     "asks": 1012, "tells": 1000, "expired": 0, "bounds": "half-log", "chooser": "optimist", "model": None,
@@ -140,7 +140,7 @@ class Known(BaseModel):
     breach: bool = Field(description=BREACH)
     breaches: int = Field(description="Outcomes after which the debt was above its bound.")
     feasible: bool = Field(description="false once the safe option is known to fail too often for the target.")
-    sound: bool = Field(description="false only if suffice itself is wrong.")
+    consistent: bool = Field(description="false only if suffice itself is wrong.")
     pending: int = Field(description="Decisions whose outcome has not been told.")
     cost: float
     mean_cost: float | None = Field(description="The cost of an outcome.")

@@ -8,10 +8,11 @@ from suffice.service.http.replies import BREACH, STATUS, Seconds, Status, _examp
 
 CERTIFICATE: dict[str, Any] = {
     "target": 0.9, "told": 1000, "successes": 903.0, "rate": 0.903, "debt": -3.0, "debt_at_most": 0.9,
-    "ahead_at_most": 32.5, "pending": 12, "forgiven": 0.0, "expired": 0, "revived": 0, "unaudited": 0,
+    "ahead_at_most": 32.5, "pending": 12, "forgiven": 0.0, "expired": 0, "amended": 0, "unaudited": 0,
     "safe_plays": 210, "safe_failures": 0, "safe_lost": 0, "safe_failure_at_least": 0.0,
     "safe_failure_at_most": 0.047, "skip_successes": 0.0, "breaches": 0, "holds": True, "breach": False,
-    "feasible": True, "sound": True, "status": "kept", "missing": 15, "text": "Kept: 90.3% of 1,000 succeeded (target 90%).",
+    "feasible": True, "consistent": True, "status": "kept", "missing": 15,
+    "text": "Kept: 90.3% of 1,000 succeeded (target 90%).",
 }  # fmt: skip
 
 
@@ -29,7 +30,7 @@ class CertificateReply(BaseModel):
     pending: int
     forgiven: float
     expired: int
-    revived: int
+    amended: int
     unaudited: int
     safe_plays: int
     safe_failures: int
@@ -41,7 +42,7 @@ class CertificateReply(BaseModel):
     holds: bool = Field(description="Whether the debt is within its bound: the promise is kept.")
     breach: bool = Field(description=BREACH)
     feasible: bool = Field(description="false once the safe option is known to fail too often for the target.")
-    sound: bool = Field(description="false only if suffice itself is wrong.")
+    consistent: bool = Field(description="false only if suffice itself is wrong.")
     status: Status = Field(description=STATUS)
     missing: int = Field(
         description="The most other decisions, plays of the safe option excluded, that were outstanding when one was asked: "

@@ -85,10 +85,10 @@ class Options(Form):
     options: Listed[Option] | Annotated[dict[Text, Cost], AtMost(MOST_LISTED)] = Field(
         description="The options, or an object of option to known cost."
     )
-    safe: Option = Field(description="The option that always succeeds; it costs max_cost.")
+    safe: Option = Field(description="The option that always succeeds; it costs safe_cost.")
     skip: Option = Field(None, description="The option that costs nothing and never succeeds. Left out: there is none.")
     costs: Listed[Cost] | None = Field(None, description="The known cost of each option; null: costs are told.")
-    max_cost: Positive = Field(1.0, description="What the safe option costs; no option costs more.")
+    safe_cost: Positive = Field(1.0, description="What the safe option costs; no option costs more.")
     contains: Literal["chain"] | None = Field(
         None, description='"chain" if each option succeeds whenever an earlier one does.'
     )
@@ -130,7 +130,7 @@ class Thresholds(Form):
     costs: Listed[Cost] | None = Field(
         None, description="The known cost of each threshold between; null: costs are told."
     )
-    max_cost: Positive = 1.0
+    safe_cost: Positive = 1.0
     skip: bool = True
 
     def check(self, most: int) -> None:
@@ -144,7 +144,7 @@ class Grid(Form):
     """Several thresholds at once, each axis listed from least to most permissive. An option is an object."""
 
     model_config = examples({"kind": "grid", "axes": {"distance": [1, 5, 50], "rating": [4.5, 0]}})
-    RESERVED: ClassVar = frozenset(("cls", "costs", "max_cost", "skip", "safe_success"))
+    RESERVED: ClassVar = frozenset(("cls", "costs", "safe_cost", "skip", "safe_success"))
     kind: Literal["grid"]
     axes: dict[Name, Annotated[Listed[Option], Field(min_length=1)]] = Field(
         min_length=1, max_length=MOST_AXES, description="The values of each axis, from least to most permissive."
@@ -152,7 +152,7 @@ class Grid(Form):
     costs: Listed[Cost] | None = Field(
         None, description="The known cost of each point but the last; null: costs are told."
     )
-    max_cost: Positive = 1.0
+    safe_cost: Positive = 1.0
     skip: bool = True
 
     @field_validator("axes")

@@ -55,10 +55,10 @@ class Plan(Body):
     form: AnyForm = Field(alias="menu", description="What may be chosen.")
     target: Target = Field(description="The success rate to hold, strictly between 0 and 1.")
     horizon: Counting | None = Field(None, description="How many outcomes there will be, if that is known.")
-    slack: Positive | None = Field(
+    max_surplus: Positive | None = Field(
         None, description="The most successes that may be banked. Default: the root of told."
     )
-    step: Positive | None = Field(None, description="How far one outcome moves the price, instead of slack.")
+    step: Positive | None = Field(None, description="How far one outcome moves the price, instead of max_surplus.")
     cap: Positive | None = Field(None, description="The price at which the safe option is played.")
     start: Start = Field("safe", description="Never behind, cheap, or the price to start from.")
     bounds: Literal["auto", "closed", "contained", "half-log", "kl", "hoeffding", "paper"] = Field(

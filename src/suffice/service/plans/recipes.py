@@ -38,7 +38,7 @@ class Written(Body):
     safe_success: Share
     options: Annotated[Listed[Any], Field(min_length=1)]
     costs: Listed[Cost] | None
-    max_cost: Positive
+    safe_cost: Positive
     contains: Any
 
     @model_validator(mode="after")

@@ -14,7 +14,7 @@ export const KINDS = [
 // Most answer every request: who may refuse says so.
 const skipping = (label) => check({ name: "skip", label, where: "menu.skip" });
 const most = (value = "1") => field({
-  name: "max_cost", label: "The safe option costs", where: "menu.max_cost", value, inputmode: "decimal",
+  name: "safe_cost", label: "The safe option costs", where: "menu.safe_cost", value, inputmode: "decimal",
   hint: "No option costs more.",
 });
 
@@ -30,7 +30,7 @@ const FORMS = {
       name: "safe", label: "Safe option", where: "menu.safe", value: start.safe ?? "a person",
       hint: "It is sure to succeed, however expensive.",
     });
-    const cost = most(start.max_cost);
+    const cost = most(start.safe_cost);
     const skip = field({
       name: "skip", label: "Skip option", where: "menu.skip", value: start.skip ?? "",
       hint: "Only where you may refuse: it costs nothing and counts as a failure. Empty: there is none.",
@@ -157,7 +157,7 @@ function priced(pairs) {
 }
 
 const without = (skip) => (skip.on ? {} : { skip: false });
-const costing = (cost) => (numeric(cost.text) === 1 ? {} : { max_cost: numeric(cost.text) });
+const costing = (cost) => (numeric(cost.text) === 1 ? {} : { safe_cost: numeric(cost.text) });
 
 /** The form of a kind of menu, filled with `start`. */
 export const formOf = (kind, onchange, start = {}) => FORMS[kind](onchange, start);

@@ -107,7 +107,7 @@ class Make {
     const sure = share(more.safe_success.text);
     if (sure !== 1 && sure !== null) menu.safe_success = sure;
     const body = { menu, target: share(this.target.text) };
-    for (const name of ["slack", "horizon", "expire_after"]) {
+    for (const name of ["max_surplus", "horizon", "expire_after"]) {
       if (more[name].text) body[name] = numeric(more[name].text);
     }
     const most = more.max_pending.text;
@@ -191,8 +191,8 @@ class Make {
 
 function advanced() {
   return {
-    slack: field({
-      name: "slack", label: "Slack", where: "slack", inputmode: "decimal",
+    max_surplus: field({
+      name: "max_surplus", label: "Largest surplus", where: "max_surplus", inputmode: "decimal",
       hint: "The most successes that may be banked. Empty: √outcomes.",
     }),
     horizon: field({

@@ -14,12 +14,12 @@ const ANOTHER = "A promise cannot be changed after the fact, so make a selector 
 
 /** Everything that is wrong with a selector, the worst first. */
 export function cases(known, certificate) {
-  const { sound, feasible, holds, breach, breaches } = certificate;
+  const { consistent, feasible, holds, breach, breaches } = certificate;
   return [
-    !sound && bug(known),
+    !consistent && bug(known),
     !feasible && infeasible(known, certificate),
     feasible && breach && certificate.safe_failures > 0 && safeFailed(known, certificate),
-    sound && (!holds || breaches > 0) && debt(certificate),
+    consistent && (!holds || breaches > 0) && debt(certificate),
     certificate.skip_successes > 0 && skipSucceeded(certificate),
     feedback(known, certificate),
     known.archived !== null && archived(known),

@@ -31,7 +31,7 @@ export function facts(known, total) {
   return [
     ["Target", percent(known.target)],
     ["Menu", total === null ? kind : `${kind}: ${sized(plan, total)}`],
-    ["Slack", slack(plan)],
+    ["Largest surplus", max_surplus(plan)],
     ["Bounds", known.bounds],
     ["Chooser", known.chooser],
     ["Model", known.model ?? "none"],
@@ -46,8 +46,8 @@ function sized(plan, total) {
     : `${plural(total - 1, "option")} and the safe option`;
 }
 
-function slack(plan) {
-  if (plan.slack !== null) return count(plan.slack);
+function max_surplus(plan) {
+  if (plan.max_surplus !== null) return count(plan.max_surplus);
   if (plan.step !== null) return `by step ${plan.step}`;
   return plan.horizon !== null ? `√${count(plan.horizon)}` : "√outcomes";
 }
@@ -60,11 +60,11 @@ export function safeOf(plan) {
 }
 
 const USUAL = {
-  horizon: null, slack: null, step: null, cap: null, start: "safe", bounds: "auto", chooser: "auto", guard: 1,
+  horizon: null, max_surplus: null, step: null, cap: null, start: "safe", bounds: "auto", chooser: "auto", guard: 1,
   model: null, seed: 0, prices: "auto", memory: "auto", max_pending: 1000, expire_after: null,
 };
 const USUAL_MENU = {
-  safe_success: 1, max_cost: 1, costs: null, contains: null, safe_cost: null, at_most: null, step: null,
+  safe_success: 1, safe_cost: 1, costs: null, contains: null, safe_cost: null, at_most: null, step: null,
   horizon: null,
 };
 
