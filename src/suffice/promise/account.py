@@ -63,9 +63,7 @@ class Account:
     successes: int = _counts()
     carried: int = _counts()  # how often both sums were lowered by CARRIED, which leaves their difference as it is
     forgiven: int = _counts(MAX)
-    forgiven_carried: int = _counts(
-        OWN
-    )  # how often `successes` and `forgiven` were both lowered by CARRIED: see `fold`
+    forgiven_carried: int = _counts(OWN)  # how often `successes` and `forgiven` were lowered by it: see `fold`
 
     # How often.
     outcomes: int = _counts()  # told, and expired
