@@ -38,7 +38,7 @@ test: $(VENV)/dev.stamp
 
 # Beside the checks of the text: compiled once here, not by each process of the tests.
 compiled: $(VENV)/dev.stamp
-	@$(BIN)/python -c "from suffice.warm import warmup; warmup()"
+	@$(BIN)/python -c "from suffice.precompile import warmup; warmup()"
 
 # A Chromium for the tests of the page: found, or installed where this machine allows. Without one they are skipped, and say so.
 browser: $(VENV)/dev.stamp

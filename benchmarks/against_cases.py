@@ -193,7 +193,7 @@ class Coverage:
 
     def windows(self) -> Any:
         """The same for compiled runs."""
-        return suffice.streams.Windows(self.low, self.high, self.high - self.low)
+        return suffice.lab.streams.Windows(self.low, self.high, self.high - self.low)
 
 
 def simulated(cells: int, steps: int, whole: bool = False, **settings: Any) -> Callable[[], Player]:

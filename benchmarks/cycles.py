@@ -8,15 +8,15 @@ from numba.core import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from suffice.checks import WHOLE
 from suffice.kernels.compiler import compiled
+from suffice.lab.streams.base import Windows
 from suffice.learning.arm_table import catch_up, fit_is_due, learn, propose
 from suffice.learning.tables import table_at
 from suffice.learning.thompson import fit
+from suffice.numbers import WHOLE
 from suffice.promise.account import limit, reserve, settle
 from suffice.selector.compiled_calls import parts_at
 from suffice.selector.verbs import decide, is_open, lesson_of, price_of, role_of
-from suffice.streams.base import Windows
 
 Cycles = NDArray[np.int64]
 

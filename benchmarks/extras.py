@@ -15,7 +15,7 @@ import numpy as np
 import suffice
 from benchmarks.measure import Plan, why
 from benchmarks.world import SEED, TARGET, World
-from suffice.streams import Windows
+from suffice.lab.streams import Windows
 
 Row = tuple[str, str, str]
 _simulator = sys.modules["suffice.simulate"]  # the name `suffice.simulate` is the function

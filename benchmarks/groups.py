@@ -16,8 +16,8 @@ import numpy as np
 
 import suffice
 from suffice import Decision, Selector, optimum
-from suffice.lab.fit import mean
-from suffice.streams import Apis
+from suffice.lab.statistics import mean
+from suffice.lab.streams import Apis
 
 GROUPS: Final = (1, 10, 100, 1000)
 STEPS: Final = (100_000, 1_000_000)

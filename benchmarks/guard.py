@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 import suffice
 from suffice.kernels.compiler import compiled
+from suffice.lab.streams import Apis, LabelRanks, Points, Rides
 from suffice.learning.arm_table import catch_up, fit_is_due, learn, propose
 from suffice.learning.guard import follows
 from suffice.learning.tables import table_at
@@ -21,8 +22,7 @@ from suffice.promise.account import FREE, limit, reserve, settle
 from suffice.selector.compiled_calls import parts_at
 from suffice.selector.runs import charge_of, judged
 from suffice.selector.verbs import decide, is_open, lesson_of, price_of, role_of
-from suffice.simulate import _world
-from suffice.streams import Apis, LabelRanks, Points, Rides
+from suffice.simulator import _world
 
 KAPPAS = (0.03, 0.1, 0.3, 1.0, 3.0, None)
 WORLDS: dict[str, tuple[Callable[[], Any], float]] = {

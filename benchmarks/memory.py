@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 from suffice import Selector, optimum, simulate
 from suffice.lab.drawing import Sheet, twins
-from suffice.lab.fit import mean
-from suffice.streams import Apis, LabelRanks, Phases, Points, Rides
-from suffice.streams.shapes import Beta
+from suffice.lab.statistics import mean
+from suffice.lab.streams import Apis, LabelRanks, Phases, Points, Rides
+from suffice.lab.streams.shapes import Beta
 
 Floats = NDArray[np.float64]
 

@@ -65,7 +65,7 @@ def bare() -> None:
 
 def ours(store: str, *, singly: bool, quiet: bool) -> None:
     """Serve as `suffice serve` does. `singly`: a commit for each request; `quiet`: no line in the log for each."""
-    from suffice.service import writer
+    from suffice.service import group_commit
     from suffice.service.http import logs, server
     from suffice.service.http.settings import Settings
 
@@ -73,7 +73,7 @@ def ours(store: str, *, singly: bool, quiet: bool) -> None:
     logs.setup(settings.log_level, settings.log_format)
     if singly:
         change: Any = setattr  # what is final for everybody else
-        change(writer, "LARGEST", 1)
+        change(group_commit, "LARGEST", 1)
     sock = listening()
     server.run(settings, sock, lambda: say_port(sock), parent=os.getppid())
 

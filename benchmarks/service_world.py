@@ -18,12 +18,12 @@ from typing import IO, Any, Final, cast
 
 from benchmarks.service_load import Done, Job
 from suffice import warmup
-from suffice.checks import WHOLE
-from suffice.service.chart import Chart
+from suffice.numbers import WHOLE
+from suffice.service.count_shards import write
+from suffice.service.history import Chart
 from suffice.service.plans import Plan
 from suffice.service.records import Shard
 from suffice.service.replica import Replica
-from suffice.service.shards import write
 from suffice.service.stores.sqlite import SqliteStore
 
 ROOT: Final = Path(__file__).parent.parent

@@ -13,7 +13,7 @@ import numpy as np
 from watch import Story, Watch, arguments, draw
 
 import suffice
-from suffice.streams import Apis
+from suffice.lab.streams import Apis
 
 # 64,727 spoken commands, which APIs understood each, and dollars per 10,000 calls in 2020 (Chen, Zaharia and Zou, FrugalML,
 # NeurIPS 2020, Apache-2.0). Assumed: a person costs three times all four APIs together.

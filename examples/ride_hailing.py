@@ -16,7 +16,7 @@ import numpy as np
 from watch import Story, Watch, arguments, draw
 
 import suffice
-from suffice.streams.rides import Pool
+from suffice.lab.streams.rides import Pool
 
 TARGET, REQUESTS, GAP = 0.9, 12_000, 6.0  # a request every six seconds, for twenty hours
 PHASES = ("before", 0, 5000), ("rush hour", 5000, 7500), ("after", 7500, REQUESTS)

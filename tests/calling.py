@@ -9,7 +9,7 @@ import httpx
 
 from suffice.service.http.app import make_app
 from suffice.service.http.settings import Settings
-from suffice.service.keeper import Keeper
+from suffice.service.selectors import Keeper
 from suffice.service.stores import open_store
 
 Got = TypeVar("Got")

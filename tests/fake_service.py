@@ -12,7 +12,7 @@ import httpx
 
 import suffice
 from suffice import Certificate, Menu, Selector
-from suffice.records import UNAUDITED
+from suffice.selector.records import UNAUDITED
 
 SETTINGS = (
     "horizon",

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from suffice import Menu
-from suffice.memory import Reset, levels_of
+from suffice.learning.memory import Reset, levels_of
 
 Floats = NDArray[np.float64]
 

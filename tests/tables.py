@@ -8,13 +8,13 @@ import numpy as np
 
 from suffice.kernels.compiler import compiled as twin_of
 from suffice.kernels.rows import Floats, from_rows, to_rows
-from suffice.learning import blocks
+from suffice.learning import arm_blocks
+from suffice.learning.arm_blocks import NewTable, new_table
 from suffice.learning.arm_table import SMALL, catch_up, learn_arm, rebuild
-from suffice.learning.blocks import NewTable, new_table
 from suffice.learning.envelope import ARM, BUCKET, HIGH, LEAST, LOW, MOST, WIDTH, bucket_of
+from suffice.learning.memory import FULL, Memory
 from suffice.learning.records import ArmRow, Lesson, Table, TableHead
-from suffice.memory import FULL, Memory
-from suffice.menu import Menu
+from suffice.menu.menu import Menu
 
 
 def as_table(made: NewTable, *, compiled: bool = False) -> Table:
@@ -32,7 +32,7 @@ def fresh_table(
     memory: Memory = FULL, seed: int = 0, ceiling: float = 5.0,
 ) -> Table:  # fmt: skip
     """A table as a learner makes it, with a tree even where the menu is small, if wanted; begun."""
-    with mock.patch.object(blocks, "SMALL", 0 if tree else SMALL):
+    with mock.patch.object(arm_blocks, "SMALL", 0 if tree else SMALL):
         made = new_table(menu, kind, horizon, ceiling, sampled, memory, seed, math.inf)
     table = as_table(made, compiled=compiled)
     if made.head.leaves:

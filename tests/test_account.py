@@ -15,7 +15,7 @@ from ledger import ONE, SAFE, SKIP, Decision, Ledger
 from pairing import Pair
 
 from suffice.kernels.compiler import OFF, available, compiled
-from suffice.menu import Menu
+from suffice.menu.menu import Menu
 from suffice.promise import account as module
 from suffice.promise.account import CARRIED, FIELDS, OWN, UNLIMITED, Account, merge_of
 from suffice.promise.rules import Promise

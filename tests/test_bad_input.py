@@ -14,8 +14,8 @@ from refusals import refused as refused_within
 
 import suffice
 from suffice import InvalidArgument, Menu, Selector, ThresholdSelector, optimum, paper, simulate
-from suffice.rivals import AlwaysSafe, Projected
-from suffice.streams import LabelRanks, Phases
+from suffice.lab.rivals import AlwaysSafe, Projected
+from suffice.lab.streams import LabelRanks, Phases
 
 KNOWN = Menu({"a": 0.1, "b": 0.4}, safe="all", skip="none")
 TOLD = Menu(["a", "b"], safe="all", skip="none")

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from suffice import InvalidArgument, Menu, Selector, optimum, summarize
-from suffice.bounds import NAMED, Bounds, Tally, named_bounds
+from suffice.lab.streams import Points
 from suffice.learning.bound_formulas import HALF_LOG, level_of, upper_of
+from suffice.learning.bounds import NAMED, Bounds, Tally, named_bounds
 from suffice.promise.divergence import kl, kl_lower, kl_upper
-from suffice.streams import Points
 
 KNOWN = Menu({"a": 0.1, "b": 0.4}, safe="all", skip="none")
 TOLD = Menu(["a", "b"], safe="all", skip="none", safe_cost=2.0)

@@ -8,7 +8,7 @@ import pytest
 
 import suffice
 from suffice import Menu, Selector, ThresholdSelector
-from suffice.checks import WHOLE
+from suffice.numbers import WHOLE
 from suffice.promise.account import FREE, SAFE, Account, reserve, settle
 from suffice.promise.certificate import Certificate, percent
 from suffice.promise.rules import Promise

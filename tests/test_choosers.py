@@ -20,8 +20,8 @@ import suffice
 from suffice import Menu, Selector, StateError
 from suffice.kernels.compiler import available, compiled
 from suffice.learning import thompson
+from suffice.learning.arm_blocks import MOST_COUNTED
 from suffice.learning.arm_table import EVERY_ARM
-from suffice.learning.blocks import MOST_COUNTED
 from suffice.learning.bound_formulas import HALF_LOG
 from suffice.learning.records import LISTS, OWN, SPANS, ArmRow, Table, TableHead
 from suffice.learning.rng import WORDS, normals, seed_state, uniform

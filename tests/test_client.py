@@ -26,10 +26,10 @@ from fake_service import FakeService, Late, problem
 import suffice
 from suffice import AsyncClient, Client, Menu, Selector, SufficeWarning
 from suffice.client import UNASKED, Standing, sync
-from suffice.client.line import LONGEST, backoff
 from suffice.client.outbox import PARCEL, Outbox, Outcome
-from suffice.memory import Window
-from suffice.records import UNAUDITED
+from suffice.client.transport import LONGEST, backoff
+from suffice.learning.memory import Window
+from suffice.selector.records import UNAUDITED
 
 MENU = Menu({"a": 0.1, "b": 0.4}, safe="all", skip="none")
 TOLD = Menu(["a", "b"], safe="all", skip="none")
@@ -1110,7 +1110,7 @@ def test_asks_and_tells_take_what_those_of_the_library_take() -> None:
         assert list(here.parameters) == list(there.parameters)
     made = set(inspect.signature(Selector).parameters) - {"clock"}
     positional = {"menu", "target", "horizon"}
-    assert made == positional | suffice.client.bodies.NAMES
+    assert made == positional | suffice.client.requests.NAMES
 
 
 def test_without_httpx_there_is_a_clear_error(tmp_path: Path) -> None:

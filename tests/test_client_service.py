@@ -129,7 +129,7 @@ def test_contexts_groups_and_what_is_not_audited(url: str) -> None:
         selector.tell_many(
             [(one, True) for one in selector.ask_many(3, contexts=[{"length": 1.0}, None, {"task": "code"}])]
         )
-        assert selector.ask(audit=False, context={"length": 5}).id == suffice.records.UNAUDITED
+        assert selector.ask(audit=False, context={"length": 5}).id == suffice.selector.records.UNAUDITED
         assert selector.context_report().fields["length"]["kind"] == "number"
         assert selector.certificate(group="Oslo").told == 60
         assert (selector.certificate().told, selector.certificate().unaudited) == (63, 1)

@@ -24,19 +24,19 @@ from rich.console import Console
 from suffice import InvalidArgument, SufficeError
 from suffice.cli import compare_tables
 from suffice.cli import main as cli
-from suffice.lab import compare_streams, fit
+from suffice.lab import compare_streams, statistics
 from suffice.lab.compare import Found, Plan, perform, plan
 from suffice.lab.compare_board import board, totals
 from suffice.lab.compare_files import methods_csv, numbers, runs_csv, write
 from suffice.lab.compare_methods import chosen
 from suffice.lab.compare_store import NAME, Store
 from suffice.lab.compare_streams import Entry, entries
+from suffice.lab.method_specs import methods, rivals
 from suffice.lab.report import brief
 from suffice.lab.run import compare as run_compare
-from suffice.lab.run_methods import methods, rivals
+from suffice.lab.run_results import Outcome
 from suffice.lab.run_stream import open_stream, parts
-from suffice.lab.runs import Outcome
-from suffice.streams import Needs
+from suffice.lab.streams import Needs
 
 Say = Callable[..., tuple[int, str, str]]
 
@@ -104,40 +104,40 @@ def table(text: str) -> list[dict[str, str]]:
 
 def test_a_ratio_of_means_and_its_interval() -> None:
     # r = 3/3; (x − r·y)/ȳ = −1/3, 0, −1/3, 2/3, of standard deviation √(2/9); Student's 3.182 with 3 degrees of freedom.
-    found = fit.ratio([1, 2, 3, 6], [2, 2, 4, 4])
+    found = statistics.ratio([1, 2, 3, 6], [2, 2, 4, 4])
     half = 3.182 * (2 / 9) ** 0.5 / 2
     assert (found.value, found.low, found.high) == pytest.approx((1.0, 1.0 - half, 1.0 + half))
     # Not the mean of the ratios, which would be (½ + 1 + ¾ + 1½)/4.
     assert np.mean([0.5, 1, 0.75, 1.5]) != pytest.approx(1.0)
-    same = fit.ratio([3, 5, 8], [3, 5, 8])
+    same = statistics.ratio([3, 5, 8], [3, 5, 8])
     assert (same.value, same.low, same.high) == (1.0, 1.0, 1.0)
-    alone = fit.ratio([3], [6])
+    alone = statistics.ratio([3], [6])
     assert (alone.value, alone.low, alone.high) == (0.5, 0.5, 0.5)
-    assert np.isnan(fit.ratio([1, 2], [-3, 3]).value)
+    assert np.isnan(statistics.ratio([1, 2], [-3, 3]).value)
 
 
 def test_a_geometric_mean_and_its_interval() -> None:
     # Both ratios are 1. The seeds move the log of the first by −½ and ½, of the mean of both by half that: a standard
     # error of ¼, with Student's 12.706 for one degree of freedom.
-    found = fit.geometric([([1, 3], [2, 2]), ([2, 2], [2, 2])])
+    found = statistics.geometric([([1, 3], [2, 2]), ([2, 2], [2, 2])])
     assert (found.value, found.low, found.high) == pytest.approx((1.0, np.exp(-12.706 / 4), np.exp(12.706 / 4)))
-    assert fit.geometric([([8, 8], [1, 1]), ([2, 2], [4, 4])]).value == pytest.approx(2.0)  # √(8·½)
+    assert statistics.geometric([([8, 8], [1, 1]), ([2, 2], [4, 4])]).value == pytest.approx(2.0)  # √(8·½)
     # Two streams that move together are no evidence twice.
-    one, both = (fit.geometric([([1, 2, 4], [2, 2, 2])] * count) for count in (1, 2))
+    one, both = (statistics.geometric([([1, 2, 4], [2, 2, 2])] * count) for count in (1, 2))
     assert (both.low, both.high) == pytest.approx((one.low, one.high))
-    assert np.isnan(fit.geometric([([1, -2], [1, 1])]).value)
-    assert np.isnan(fit.geometric([]).value)
+    assert np.isnan(statistics.geometric([([1, -2], [1, 1])]).value)
+    assert np.isnan(statistics.geometric([]).value)
 
 
 def test_the_intervals_of_ratios_cover() -> None:
     rng = np.random.default_rng(2)
     world = rng.gamma(20, 5, (500, 20))
     pairs = [(0.6 * one + rng.normal(0, 5, 20), one + rng.normal(0, 5, 20)) for one in world]
-    found = [fit.ratio(x, y) for x, y in pairs]
+    found = [statistics.ratio(x, y) for x, y in pairs]
     assert 0.91 <= np.mean([one.low <= 0.6 <= one.high for one in found]) <= 0.98
-    unpaired = [fit.ratio(x, np.roll(y, 1)) for x, y in pairs]
+    unpaired = [statistics.ratio(x, np.roll(y, 1)) for x, y in pairs]
     assert np.mean([one.high - one.low for one in found]) < 0.5 * np.mean([one.high - one.low for one in unpaired])
-    means = [fit.geometric([pair, pair]) for pair in pairs]
+    means = [statistics.geometric([pair, pair]) for pair in pairs]
     assert 0.91 <= np.mean([one.low <= 0.6 <= one.high for one in means]) <= 0.98
 
 

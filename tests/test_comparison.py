@@ -125,7 +125,7 @@ def test_pybandits_has_costs_estimators_and_a_window() -> None:
 
 def test_the_links_to_rivals_count_right() -> None:
     """Nine methods of online conformal prediction are rivals here."""
-    from suffice import rivals
+    from suffice.lab import rivals
 
     names = [
         "ScalarACI",

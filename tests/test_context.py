@@ -26,10 +26,10 @@ from suffice import InvalidArgument, Menu, Selector, StateError
 from suffice.context.trust import Trust
 from suffice.errors import InvalidContext
 from suffice.kernels.compiler import available
-from suffice.records import Decision
 from suffice.selector.compiled import SLOTS
 from suffice.selector.context_engine import CompiledContext
 from suffice.selector.plain import Plain
+from suffice.selector.records import Decision
 
 WITH = Menu({"a": 0.1, "b": 0.4}, safe="all", skip="none")
 WITHOUT = Menu({"a": 0.1, "b": 0.4}, safe="all")
@@ -1064,7 +1064,7 @@ def test_contexts_and_models_that_cannot_be() -> None:
     with pytest.raises(InvalidArgument, match="model must be"):
         Selector(WITH, 0.5, model="the best there is")
 
-    class Own(suffice.choosers.Optimist):
+    class Own(suffice.learning.choosers.Optimist):
         pass
 
     with pytest.raises(InvalidArgument, match="bounds and chooser must be ours"):

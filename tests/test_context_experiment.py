@@ -15,7 +15,7 @@ from suffice.lab.experiment import perform
 from suffice.lab.experiments import context as module
 from suffice.lab.experiments.context import FULL, PLAIN, RECORDED, SHIFTS, SHUFFLED, TARGETS, WANTED, Context, row_of
 from suffice.lab.experiments.context_tables import tables
-from suffice.lab.run_methods import LOOKING
+from suffice.lab.method_specs import LOOKING
 from suffice.lab.sweep import sweep
 from suffice.lab.verdict import NOT_REPRODUCED, REPRODUCED, Verdict
 

@@ -15,9 +15,9 @@ from sklearn.linear_model import SGDClassifier
 
 import suffice
 from suffice import InvalidContext, Menu, Selector, StateError
+from suffice.context.models import LogisticModel, SklearnModel
 from suffice.kernels.compiler import available
-from suffice.models import LogisticModel, SklearnModel
-from suffice.streams import Tilted
+from suffice.lab.streams import Tilted
 
 MENU = Menu({"small": 0.1, "large": 0.4}, safe="a person", skip="later")
 NUMBERS = {"x": "number"}
@@ -122,7 +122,7 @@ def test_too_many_fields_are_refused_before_they_cost_anything() -> None:
 def test_a_run_with_contexts_compiles_its_steps_by_itself() -> None:
     """In a process that has compiled nothing yet, where a small menu would not begin to."""
     code = (
-        "import os, suffice; from suffice.streams import Tilted; stream = Tilted()\n"
+        "import os, suffice; from suffice.lab.streams import Tilted; stream = Tilted()\n"
         "os.environ['SUFFICE_NO_COMPILE'] = '1'\n"  # machine code of earlier processes may be at hand
         "method = suffice.Selector(stream.menu, 0.9, model='auto')\n"
         "del os.environ['SUFFICE_NO_COMPILE']\n"

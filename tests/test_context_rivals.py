@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 
 from suffice import InvalidArgument, Menu, SufficeError, optimum, simulate
-from suffice.optimum import contextual_optimum
+from suffice.best_mix import contextual_optimum
+from suffice.lab.rivals import EpsilonGreedy, LinUCB, Rival, SquareCB, VowpalWabbit
+from suffice.lab.rivals.base import own_rng
+from suffice.lab.rivals.contextual import Contextual
+from suffice.lab.rivals.prices import Price
+from suffice.lab.rivals.regression import Regression
 from suffice.promise.rules import Promise
-from suffice.rivals import EpsilonGreedy, LinUCB, Rival, SquareCB, VowpalWabbit
-from suffice.rivals.base import own_rng
-from suffice.rivals.contextual import Contextual
-from suffice.rivals.prices import Price
-from suffice.rivals.regression import Regression
 
 wabbit = pytest.mark.skipif(importlib.util.find_spec("vowpalwabbit") is None, reason="needs vowpalwabbit")
 LINEAR = [SquareCB, LinUCB, EpsilonGreedy]

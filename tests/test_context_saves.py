@@ -4,7 +4,7 @@ import pytest
 
 import suffice
 from suffice.kernels.compiler import available
-from suffice.streams import ConfidentApis
+from suffice.lab.streams import ConfidentApis
 
 STEPS = 100_000
 CLAIMS = {"COMMAND": (0.95, 0.45), "YELP": (0.95, 0.75), "SHOP": (0.95, 0.80), "EXPW": (0.9, 0.87), "IMDB": (0.9, 0.90)}

@@ -10,8 +10,8 @@ from looking import in_slots, model_of, noted, trust_of, unfair
 
 from suffice import Decision, Menu, Selector
 from suffice.kernels.compiler import available
+from suffice.lab.streams import Tilted
 from suffice.selector.compiled import SLOTS, Compiled
-from suffice.streams import Tilted
 
 pytestmark = pytest.mark.skipif(not available(), reason="slots are for compiled code")
 

@@ -14,9 +14,8 @@ import pytest
 from refusals import refused
 
 from suffice import InvalidArgument, Menu, Selector, optimum, simulate, summarize
-from suffice.optimum import contextual_optimum
-from suffice.records import Decision
-from suffice.streams import (
+from suffice.best_mix import contextual_optimum
+from suffice.lab.streams import (
     TASKS,
     Apis,
     Attack,
@@ -29,9 +28,10 @@ from suffice.streams import (
     Tilted,
     Told,
 )
-from suffice.streams.confidence import confidence_counts
-from suffice.streams.routing_files import COUNTED
-from suffice.streams.tilted import KINDS
+from suffice.lab.streams.confidence import confidence_counts
+from suffice.lab.streams.routing_files import COUNTED
+from suffice.lab.streams.tilted import KINDS
+from suffice.selector.records import Decision
 
 simulator = import_module("suffice.simulate")  # the name `suffice.simulate` is the function
 
@@ -353,7 +353,7 @@ def test_the_counts_are_those_of_the_apis() -> None:
     assert sorted(counts) == sorted(set(TASKS) - {"AFFECTNET"})
     for task, split in counts.items():
         assert tuple(split.sum(axis=0).tolist()) == TASKS[task].counts
-    text = resources.files("suffice.streams").joinpath("confidence_counts.csv").read_text(encoding="utf-8")
+    text = resources.files("suffice.lab.streams").joinpath("confidence_counts.csv").read_text(encoding="utf-8")
     assert "Apache-2.0" in text
     assert "NeurIPS 2020" in text
 

@@ -9,9 +9,9 @@ from suffice import Selector, summarize
 from suffice.kernels.compiler import available
 from suffice.lab.experiment import perform
 from suffice.lab.experiments.efficiency import Efficiency, world_of
+from suffice.lab.streams import Points
 from suffice.lab.sweep import sweep
 from suffice.lab.verdict import REPRODUCED
-from suffice.streams import Points
 
 needs_compiler = pytest.mark.skipif(not available(), reason="the extra `fast` is not installed")
 

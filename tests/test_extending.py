@@ -16,9 +16,9 @@ import test_rivals
 import test_service_stores
 import test_streams
 
-from suffice import bounds
+from suffice.lab.streams.discover import maker
+from suffice.learning import bounds
 from suffice.service.stores.base import Store
-from suffice.streams.discover import maker
 
 PAGE = Path(__file__).parents[1] / "docs" / "extending.md"
 TEXT = PAGE.read_text("utf-8")

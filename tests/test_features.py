@@ -21,12 +21,12 @@ from hypothesis import given, settings
 
 from suffice import InvalidArgument, StateError
 from suffice.context.encode import activate
+from suffice.context.features import SAMPLE, Features
+from suffice.context.schema import MOST_CATEGORIES, Schema
+from suffice.context.spline_knots import Change, quantiles
 from suffice.errors import InvalidContext
-from suffice.features import SAMPLE, Features
 from suffice.kernels.compiler import available, compiled
 from suffice.kernels.rows import Floats
-from suffice.knots import Change, quantiles
-from suffice.schema import MOST_CATEGORIES, Schema
 
 numbers = st.one_of(st.none(), st.floats(), st.integers(-(10**6), 10**6), st.just(10**400))
 texts = st.one_of(st.none(), st.text(max_size=3))

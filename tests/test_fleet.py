@@ -9,9 +9,9 @@ import pytest
 from interrupt import InterruptAt
 
 from suffice import Fleet, InvalidArgument, Menu, NewerState, Selector, StateError
-from suffice.checks import WHOLE
 from suffice.fleet.state import COUNTS, TALLY
 from suffice.kernels import compiler as door
+from suffice.numbers import WHOLE
 
 KNOWN = Menu({"a": 0.1, "b": 0.3, "c": 0.6}, safe="all", skip="none")
 TOLD = Menu(["a", "b", "c"], safe="all", safe_cost=2.0)

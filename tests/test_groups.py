@@ -30,8 +30,8 @@ from suffice import InvalidArgument, Menu, Selector, StateError, paper
 from suffice.kernels.compiler import available
 from suffice.learning.prices import OWN_HINT_AT
 from suffice.promise.group_certificate import Together
-from suffice.records import Decision
 from suffice.selector.compiled import SLOTS
+from suffice.selector.records import Decision
 
 WITH = Menu({"a": 0.1, "b": 0.4}, safe="all", skip="none")
 WITHOUT = Menu({"a": 0.1, "b": 0.4}, safe="all")

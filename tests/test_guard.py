@@ -13,19 +13,19 @@ from numpy.typing import NDArray
 from tables import as_table
 
 from suffice import Menu, Selector, optimum
-from suffice.checks import WHOLE
 from suffice.kernels.compiler import available, compiled
 from suffice.kernels.rows import to_rows
+from suffice.lab.streams import Points
 from suffice.learning.arm_table import catch_up, cheapest, guard_charge, learn
 from suffice.learning.custom_learner import CustomLearner
 from suffice.learning.guard import allowance, follows
 from suffice.learning.records import Pricing, TableHead
 from suffice.learning.table_learner import TableLearner
 from suffice.learning.tables import as_arrays
+from suffice.numbers import WHOLE
 from suffice.promise.account import FREE, Account, reserve, settle
 from suffice.promise.certificate import Certificate
 from suffice.selector.verbs import decide, is_open, lesson_of, role_of, standing
-from suffice.streams import Points
 
 Floats = NDArray[np.float64]
 needs_compiler = pytest.mark.skipif(not available(), reason="the extra `fast` is not installed")

@@ -15,8 +15,8 @@ from interrupt import InterruptAt
 import suffice
 from suffice import Menu, Selector
 from suffice.kernels.compiler import available
-from suffice.records import Decision
 from suffice.selector.plain import Plain
+from suffice.selector.records import Decision
 
 MENU = Menu({"a": 0.1, "b": 0.4}, safe="all", skip="none")
 LARGE = Menu({i: i / 100 for i in range(80)}, safe="all", skip="none")

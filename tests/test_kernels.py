@@ -16,19 +16,19 @@ import pytest
 from book import promised
 from tables import check_tree, column, fresh_table, head_of, tell
 
-from suffice import Menu, Selector, bounds, simulate, warmup
-from suffice.choosers import Optimist
+from suffice import Menu, Selector, simulate, warmup
 from suffice.kernels.compiler import available, compiled
+from suffice.lab.streams import LabelRanks
 from suffice.learning import bound_formulas as formulas
-from suffice.learning import envelope
+from suffice.learning import bounds, envelope
 from suffice.learning.arm_table import catch_up, cheapest, learn_arm, scan, sort_by_slope
+from suffice.learning.choosers import Optimist
 from suffice.learning.custom_learner import CustomLearner
 from suffice.learning.envelope import lowest, update
 from suffice.learning.records import ArmRow, Lesson, Table, TableHead
 from suffice.learning.table_learner import TableLearner
 from suffice.selector.compiled import Compiled
 from suffice.selector.plain import Plain
-from suffice.streams import LabelRanks
 
 needs_compiler = pytest.mark.skipif(not available(), reason="the extra `fast` is not installed")
 

@@ -14,16 +14,16 @@ from scipy.optimize import linprog
 
 import suffice
 from suffice import InvalidArgument, Menu
-from suffice.lab import Estimate, Experiment, Verdict, drawing, fit, judge
-from suffice.lab import methods as methods_module
+from suffice.lab import Estimate, Experiment, Verdict, drawing, judge, statistics
+from suffice.lab import paper_methods as methods_module
+from suffice.lab.discovery import found
 from suffice.lab.experiment import LEVELS, perform
 from suffice.lab.experiments.corollaries import best_of_all, grid
-from suffice.lab.found import found
 from suffice.lab.reproduce import chosen, reproduce
+from suffice.lab.rivals import Projected
+from suffice.lab.streams import Points, from_file
 from suffice.lab.sweep import sweep
 from suffice.lab.verdict import NOT_REPRODUCED, REPRODUCED, power
-from suffice.rivals import Projected
-from suffice.streams import Points, from_file
 
 EXPERIMENTS = found()
 SMALL = {"horizons": [300, 1000, 3000], "seeds": 4, "horizon": 1500, "phases": [[600, 300]]}
@@ -194,14 +194,14 @@ def test_the_interval_decides() -> None:
 def test_intervals_cover() -> None:
     """By simulation: the 95% interval of a mean of 20 seeds covers nearly so often, that of an exponent too."""
     rng = np.random.default_rng(5)
-    means = [fit.mean(rng.exponential(2.0, 20)) for _ in range(300)]
+    means = [statistics.mean(rng.exponential(2.0, 20)) for _ in range(300)]
     assert 0.85 <= np.mean([one.low <= 2.0 <= one.high for one in means]) <= 0.99
-    few = [fit.mean(rng.normal(1.0, 1.0, 3)) for _ in range(600)]
+    few = [statistics.mean(rng.normal(1.0, 1.0, 3)) for _ in range(600)]
     assert 0.92 <= np.mean([one.low <= 1.0 <= one.high for one in few]) <= 0.98
     horizons = np.array([1e3, 1e4, 1e5, 1e6])
-    slopes = [fit.exponent(horizons, horizons**0.6 * rng.lognormal(-0.02, 0.2, (20, 4))) for _ in range(200)]
+    slopes = [statistics.exponent(horizons, horizons**0.6 * rng.lognormal(-0.02, 0.2, (20, 4))) for _ in range(200)]
     assert 0.85 <= np.mean([one.low <= 0.6 <= one.high for one in slopes]) <= 0.99
-    assert np.isnan(fit.exponent([10, 100], [[-5.0, 3.0], [1.0, 2.0]]).value)
+    assert np.isnan(statistics.exponent([10, 100], [[-5.0, 3.0], [1.0, 2.0]]).value)
 
 
 @pytest.mark.parametrize("step", [0.2, 0.1, 0.05])
@@ -310,7 +310,7 @@ class Coin(Experiment):
 
     @staticmethod
     def work(task):
-        stream = suffice.streams.Points.named(step=0.2)
+        stream = suffice.lab.streams.Points.named(step=0.2)
         run = suffice.summarize(suffice.Selector(stream.menu, 0.5), stream, 500, task["seed"])
         return {"rate": run.rate, "debt": run.debt, "largest_debt": run.largest_debt}
 

@@ -19,10 +19,10 @@ import suffice
 from suffice.cli import live
 from suffice.cli.terminal import console
 from suffice.errors import SufficeError
-from suffice.live.player import Player
-from suffice.live.stage import Stage
-from suffice.live.worlds import World, all_worlds, labels, rides
-from suffice.records import Decision
+from suffice.lab.live.scenarios import World, all_worlds, labels, rides
+from suffice.lab.live.server import Stage
+from suffice.lab.live.simulated_user import Player
+from suffice.selector.records import Decision
 
 SHORT = ("demo", "--live", "--first", "60", "--pace", "200", "--no-open")
 

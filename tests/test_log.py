@@ -10,7 +10,7 @@ import pytest
 from refusals import refused
 
 from suffice import Selector, SufficeWarning, simulate
-from suffice.streams import Log
+from suffice.lab.streams import Log
 
 GOOD = "success:small,cost:small,success:large,cost:large\n1,0.1,1,2\n0,0.3,1,2\n0.5,0,1,2\n"
 
@@ -243,7 +243,7 @@ def test_parquet_is_read(tmp_path: Path) -> None:
 
 
 def test_parquet_without_a_reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    files = sys.modules["suffice.streams.log_files"]
+    files = sys.modules["suffice.lab.streams.log_files"]
     monkeypatch.setattr(files, "_installed", lambda package: False)
     path = written(tmp_path, "", "log.parquet")
     refused(lambda: Log.load(path), "path must name a CSV file unless pyarrow is installed, got")

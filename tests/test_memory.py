@@ -32,17 +32,17 @@ from naive_memory import (
 from tables import as_table, put
 
 from suffice import InvalidArgument, Menu, Selector, StateError, optimum, paper, simulate, warmup
-from suffice.bounds import KL, HalfLog
-from suffice.choosers import Optimist
 from suffice.kernels.compiler import available
 from suffice.kernels.compiler import compiled as twin_of
+from suffice.lab.streams import Apis, LabelRanks, Phases, Points
+from suffice.lab.streams.shapes import Beta
 from suffice.learning import forgetting
+from suffice.learning.bounds import KL, HalfLog
+from suffice.learning.choosers import Optimist
+from suffice.learning.memory import LONGEST, Discount, Full, Reset, Window, named_memory
 from suffice.learning.records import Lesson, Table
 from suffice.learning.table_learner import TableLearner, check_tally
 from suffice.learning.tables import as_arrays
-from suffice.memory import LONGEST, Discount, Full, Reset, Window, named_memory
-from suffice.streams import Apis, LabelRanks, Phases, Points
-from suffice.streams.shapes import Beta
 
 needs_compiler = pytest.mark.skipif(not available(), reason="the extra `fast` is not installed")
 compiled_or_not = pytest.mark.parametrize(

@@ -14,11 +14,11 @@ from sklearn.naive_bayes import BernoulliNB, GaussianNB, MultinomialNB
 from sklearn.neural_network import MLPClassifier
 
 from suffice import InvalidArgument, Menu
+from suffice.context.features import Features
+from suffice.context.models import FunctionModel, Model, RiverModel, SklearnModel, as_model
+from suffice.context.models.calibration import Calibration, log_odds, logistic
 from suffice.errors import InvalidContext
-from suffice.features import Features
 from suffice.kernels.rows import Floats
-from suffice.models import FunctionModel, Model, RiverModel, SklearnModel, as_model
-from suffice.models.calibration import Calibration, log_odds, logistic
 
 bayes: Any = naive_bayes  # not typed
 
@@ -512,6 +512,6 @@ def test_adapters_refuse_what_they_cannot_use() -> None:
 
 
 def test_importing_the_adapters_imports_neither_library() -> None:
-    code = "import sys, suffice.models; print({'sklearn', 'river', 'pandas', 'polars', 'scipy'} & set(sys.modules))"
+    code = "import sys, suffice.context.models; print({'sklearn', 'river', 'pandas', 'polars', 'scipy'} & set(sys.modules))"
     seen = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert seen.strip() == "set()"

@@ -16,8 +16,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 import suffice
 from suffice import Menu, Selector, ThresholdSelector
-from suffice.bounds import Tally
-from suffice.choosers import Optimist
+from suffice.learning.bounds import Tally
+from suffice.learning.choosers import Optimist
 
 pytestmark = pytest.mark.filterwarnings("ignore::suffice.SufficeWarning")  # what falls over here does so on purpose
 

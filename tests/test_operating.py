@@ -9,9 +9,9 @@ import pytest
 
 from suffice.promise.certificate import STATUSES
 from suffice.service.http.metrics import COUNTERS, GAUGES
-from suffice.service.keeper import Keeper
 from suffice.service.plans import Plan
 from suffice.service.records import Outcome, Standing, Wish
+from suffice.service.selectors import Keeper
 from suffice.service.stores import open_store
 
 ROOT = Path(__file__).parents[1]

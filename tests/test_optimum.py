@@ -11,7 +11,7 @@ from scipy.optimize import linprog
 
 import suffice
 from suffice import optimum
-from suffice.optimum import contextual_optimum
+from suffice.best_mix import contextual_optimum
 
 Floats = NDArray[np.float64]
 

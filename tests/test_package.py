@@ -11,7 +11,7 @@ import suffice
 
 def test_import_needs_numpy_alone() -> None:
     code = (
-        "import sys; before = set(sys.modules); import suffice, suffice.streams, suffice.rivals; "
+        "import sys; before = set(sys.modules); import suffice, suffice.lab.streams, suffice.lab.rivals; "
         "print(*{name.split('.')[0] for name in set(sys.modules) - before} - set(sys.stdlib_module_names))"
     )
     seen = subprocess.run([sys.executable, "-I", "-c", code], capture_output=True, text=True, check=True).stdout

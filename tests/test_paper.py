@@ -9,8 +9,8 @@ import pytest
 from naive import NaivePaper, NaiveProjected
 
 import suffice
-from suffice.rivals import Projected
-from suffice.streams import Trap
+from suffice.lab.rivals import Projected
+from suffice.lab.streams import Trap
 
 Judge = Callable[[int, int], tuple[float, float]]
 

@@ -11,10 +11,10 @@ from naive_bounds import NaiveBounds
 from tables import cells, check_tree, column, fresh_table, head_of, put, put_head, tell, twin
 
 from suffice import Fleet, InvalidArgument, Menu, Selector
-from suffice.bounds import NAMED
 from suffice.kernels.compiler import available
 from suffice.learning import bound_formulas as formulas
 from suffice.learning.arm_table import catch_up, cheapest, learn_arm, refresh, scan, start_epoch
+from suffice.learning.bounds import NAMED
 from suffice.learning.interval_closure import close
 from suffice.learning.pooling import tighten
 from suffice.learning.records import Lesson, Table

@@ -11,11 +11,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from suffice import Fleet, InvalidArgument, Menu, Selector, StateError, bounds, optimum, paper, summarize
-from suffice.choosers import Optimist
+from suffice import Fleet, InvalidArgument, Menu, Selector, StateError, optimum, paper, summarize
+from suffice.lab.streams import Apis, LabelRanks
+from suffice.learning import bounds
+from suffice.learning.choosers import Optimist
 from suffice.learning.prices import price_at
 from suffice.learning.records import Pricing
-from suffice.streams import Apis, LabelRanks
 
 MENU = Menu({"a": 0.1, "b": 0.4}, safe="all", skip="none")
 LARGE = Menu({i: (i + 1) / 100 for i in range(80)}, safe="all", skip="none")

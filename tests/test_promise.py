@@ -14,9 +14,9 @@ import pytest
 from hypothesis import given
 
 import suffice
-from suffice.checks import WHOLE, exact, success_units
 from suffice.learning.prices import price_at
 from suffice.learning.records import Pricing
+from suffice.numbers import WHOLE, exact, success_units
 from suffice.promise import rules
 from suffice.promise.account import (
     FREE,
@@ -53,7 +53,7 @@ def test_the_promise_rests_on_the_standard_library_alone(name: str) -> None:
         modules += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
         for imported in modules:
             assert imported is not None
-            own = imported in ("suffice.checks", "suffice.errors") or imported.startswith("suffice.promise.")
+            own = imported in ("suffice.numbers", "suffice.errors") or imported.startswith("suffice.promise.")
             assert own or imported.split(".")[0] in sys.stdlib_module_names, f"{name} imports {imported}"
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from suffice.streams import LabelRanks
+from suffice.lab.streams import LabelRanks
 
 ROOT = Path(__file__).parents[1]
 TEXT = (ROOT / "README.md").read_text(encoding="utf-8")

@@ -11,15 +11,22 @@ import pytest
 from sphinx.util.inspect import signature, stringify_signature
 
 import suffice
-import suffice.bounds
-import suffice.choosers
 import suffice.client
+import suffice.learning.bounds
+import suffice.learning.choosers
 
 DOCS = Path(__file__).parents[1] / "docs"
 PAGES = {path.stem: path.read_text("utf-8") for path in sorted((DOCS / "reference").glob("*.md"))}
 NAMED = re.compile(r"^\.\. (?:auto\w+|py:data):: ([\w.]+)", re.MULTILINE)
 LISTED = {name for text in PAGES.values() for name in NAMED.findall(text)}
-PACKAGES = [suffice.bounds, suffice.choosers, suffice.client, suffice.models, suffice.rivals, suffice.streams]
+PACKAGES = [
+    suffice.learning.bounds,
+    suffice.learning.choosers,
+    suffice.client,
+    suffice.context.models,
+    suffice.lab.rivals,
+    suffice.lab.streams,
+]
 
 
 def loaded(name: str) -> Any:
@@ -110,4 +117,4 @@ def test_signatures_name_arrays_as_people_do() -> None:
     assert (
         taken == "(success: numpy.typing.ArrayLike, cost: numpy.typing.ArrayLike, target: float | fractions.Fraction)"
     )
-    assert given == "suffice.optimum.Optimum"
+    assert given == "suffice.best_mix.Optimum"

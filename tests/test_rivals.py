@@ -16,8 +16,9 @@ import pytest
 from scipy.optimize import brentq, linprog
 
 import suffice
-from suffice import InvalidArgument, Menu, optimum, rivals, simulate
-from suffice.rivals import (
+from suffice import InvalidArgument, Menu, optimum, simulate
+from suffice.lab import rivals
+from suffice.lab.rivals import (
     BCCP,
     SAOCP,
     SPS,
@@ -45,11 +46,11 @@ from suffice.rivals import (
     VowpalWabbit,
     found,
 )
-from suffice.rivals.base import COMMON, CONTEXT, FEEDBACK, NONE, PRIMARY, SUMMARY, TRUTH, own_rng
-from suffice.rivals.chain import Chained
-from suffice.rivals.estimates import Estimates
-from suffice.rivals.exp3 import loss
-from suffice.streams import Apis, Attack, Beta, LabelRanks, Needs, Phases, Points, Trap
+from suffice.lab.rivals.base import COMMON, CONTEXT, FEEDBACK, NONE, PRIMARY, SUMMARY, TRUTH, own_rng
+from suffice.lab.rivals.estimates import Estimates
+from suffice.lab.rivals.exp3 import loss
+from suffice.lab.rivals.threshold_rival import Chained
+from suffice.lab.streams import Apis, Attack, Beta, LabelRanks, Needs, Phases, Points, Trap
 
 FOUND = found()
 RANKS = LabelRanks.cifar100()

@@ -16,14 +16,14 @@ import pytest
 from command import say_in_process
 
 from suffice import InvalidArgument, Menu, Selector, optimum, simulate
+from suffice.best_mix import contextual_optimum
+from suffice.lab.method_specs import methods, rivals, usual
+from suffice.lab.rivals import AlwaysSafe
 from suffice.lab.run import compare, row
-from suffice.lab.run_methods import methods, rivals, usual
+from suffice.lab.run_results import outcome
 from suffice.lab.run_stream import open_stream, parsed
-from suffice.lab.runs import outcome
-from suffice.optimum import contextual_optimum
-from suffice.rivals import AlwaysSafe
-from suffice.simulate import summarize
-from suffice.streams import Apis, ConfidentApis, LabelRanks, Log, Needs, Trap
+from suffice.lab.streams import Apis, ConfidentApis, LabelRanks, Log, Needs, Trap
+from suffice.simulator import summarize
 
 LOG = "success:small,cost:small,success:large,cost:large\n1,0.1,1,2\n0,0.3,1,2\n0.5,0,1,2\n"
 

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 import suffice
-from suffice import Menu, NewerState, Selector, StateError, ThresholdSelector, paper, saving
-from suffice.bounds import KL
-from suffice.checks import WHOLE
-from suffice.choosers import Optimist
+from suffice import Menu, NewerState, Selector, StateError, ThresholdSelector, paper, state_files
+from suffice.learning.bounds import KL
+from suffice.learning.choosers import Optimist
+from suffice.numbers import WHOLE
 
 DATA = Path(__file__).parent / "data"
 MENUS = {
@@ -156,7 +156,7 @@ def test_a_state_file_of_an_earlier_version_is_refused_in_one_sentence(tmp_path:
 
 
 def test_there_is_a_state_file_of_this_version() -> None:
-    assert (DATA / f"selector-v{saving.VERSION}.json").exists()
+    assert (DATA / f"selector-v{state_files.VERSION}.json").exists()
 
 
 def saved(tmp_path: Path) -> tuple[Path, str]:

@@ -10,8 +10,8 @@ import pytest
 
 import suffice
 from suffice import Menu, Selector, SufficeWarning, ThresholdSelector, optimum, simulate
+from suffice.lab.streams import LabelRanks
 from suffice.selector import compiled, controller, plain
-from suffice.streams import LabelRanks
 
 MENU = Menu({"a": 0.1, "b": 0.4}, safe="all", skip="none")
 TOLD = Menu(["a", "b"], safe="all", skip="none", safe_cost=2.0)

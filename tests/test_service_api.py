@@ -15,8 +15,8 @@ from calling import PLAN, Api, check_problem, serve
 from suffice import InvalidArgument
 from suffice.errors import AlreadyTold, StateError, UnknownDecision
 from suffice.service.errors import NoSuchSelector, Overloaded, StoreDown, StoredPlan, status_of
-from suffice.service.http import routes
-from suffice.service.http.bodies import AskBody
+from suffice.service.http import routes_write
+from suffice.service.http.schemas_request import AskBody
 from suffice.service.plans import Plan
 from suffice.service.records import Wish
 
@@ -358,11 +358,11 @@ def test_large_bodies_are_read_in_a_thread(monkeypatch: pytest.MonkeyPatch) -> N
         return reading
 
     for name in ("_asked", "_asked_with_key", "_outcomes"):
-        monkeypatch.setattr(routes, name, noted(getattr(routes, name)))
+        monkeypatch.setattr(routes_write, name, noted(getattr(routes_write, name)))
     monkeypatch.setattr(Plan, "read", noted(Plan.read))
 
     async def do(api: Api) -> None:
-        for pad, small in ((b"", True), (b" " * routes.LARGE, False)):
+        for pad, small in ((b"", True), (b" " * routes_write.LARGE, False)):
             where.clear()
             await api.put(body=json.dumps(PLAN).encode() + pad, status=201 if small else 200)
             asked = await api.ask(body=b"{}" + pad)

@@ -21,16 +21,16 @@ from postgres import Postgres
 from servers import Server, servers
 
 from suffice.service.http.app import make_app
-from suffice.service.http.bare import WHY
-from suffice.service.http.bodies import AskBody
 from suffice.service.http.configuration import _default
+from suffice.service.http.raw_route import WHY
+from suffice.service.http.schemas_request import AskBody
 from suffice.service.http.settings import Settings
-from suffice.service.keeper import Keeper
 from suffice.service.plans import Plan
 from suffice.service.plans.menus import Recipe
 from suffice.service.records import STATES
+from suffice.service.selectors import Keeper
 from suffice.service.stores import open_store
-from suffice.service.stores.copy import copy
+from suffice.service.stores.copying import copy
 from suffice.service.stores.schema import TABLES
 
 FOLDER = Path(__file__).parents[1] / "docs" / "service"

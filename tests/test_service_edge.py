@@ -17,7 +17,7 @@ from starlette.routing import Route
 
 from suffice.service.errors import StoreDown
 from suffice.service.http import logs
-from suffice.service.http.edge import Edge, needed
+from suffice.service.http.gateway import Edge, needed
 from suffice.service.http.keys import Keyring, new_key
 from suffice.service.http.settings import Settings
 from suffice.service.records import Key
@@ -371,7 +371,7 @@ def test_bodies_that_are_too_large() -> None:
 
 
 def test_the_largest_are_not_even_read_to_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("suffice.service.http.intake.MOST_DISCARDED", 10_000)
+    monkeypatch.setattr("suffice.service.http.request_body.MOST_DISCARDED", 10_000)
     response = Caller(max_body=2048)("PUT", "/v1/selectors/a", content=chunks(1000, 1000), headers=JSON)
     refused(response, 413, "at most 2,048 bytes")
     assert response.headers["connection"] == "close"

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 from postgres import Postgres
 
-from suffice.checks import WHOLE
 from suffice.errors import InvalidArgument
+from suffice.numbers import WHOLE
 from suffice.service.errors import (
     Conflict,
     Gone,
@@ -26,11 +26,11 @@ from suffice.service.errors import (
     StoredPlan,
     TooMany,
 )
-from suffice.service.keeper import Keeper
 from suffice.service.plans import Plan
 from suffice.service.records import AMENDED, EXPIRED, PENDING, TOLD, Asked, Limits, Outcome, Wish
+from suffice.service.selectors import Keeper
 from suffice.service.stores import open_store
-from suffice.service.stores.copy import copy
+from suffice.service.stores.copying import copy
 
 Got = TypeVar("Got")
 TOP_K = {"kind": "top_k", "ks": [5, 10, 20, 50], "classes": 100}

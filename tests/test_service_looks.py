@@ -21,18 +21,18 @@ from prometheus_client.parser import text_string_to_metric_families
 from pydantic import BaseModel
 
 from suffice.promise.certificate import Certificate
-from suffice.service import standing
+from suffice.service import overview
 from suffice.service.errors import StoreDown
-from suffice.service.http import answers, export, keys, metrics, replies, replies_looks, streams
+from suffice.service.http import event_streams, export, keys, metrics, schemas_read, schemas_write, serializers
 from suffice.service.http.app import make_app
-from suffice.service.http.docs import STYLE
-from suffice.service.http.edge import CSP
+from suffice.service.http.docs_page import STYLE
+from suffice.service.http.gateway import CSP
 from suffice.service.http.openapi import BODIES, REPLIES, schemas
 from suffice.service.http.settings import Settings
-from suffice.service.keeper import Keeper
+from suffice.service.overview import Groups, certified
 from suffice.service.plans import menus
 from suffice.service.records import Bin
-from suffice.service.standing import Groups, certified
+from suffice.service.selectors import Keeper
 from suffice.service.stores import open_store
 
 
@@ -134,7 +134,7 @@ def test_a_look_at_many_groups_takes_time_for_those_that_moved(monkeypatch: pyte
         after = await api.get()
         assert len(made) == 3
         assert (after["told"], after["pending"]) == (before["told"] + 2, before["pending"])
-        monkeypatch.setattr(standing, "GROUPS", 10)  # more than are remembered
+        monkeypatch.setattr(overview, "GROUPS", 10)  # more than are remembered
         assert await api.get() == after
         again = Groups()
         shards = await api.keeper.store.shards([1])
@@ -204,7 +204,7 @@ def test_the_history(store: str) -> None:
 def test_late_outcomes_make_no_impossible_rates(
     told: int, successes: float, cost: float, rate: float | None, mean_cost: float | None
 ) -> None:
-    found = answers.stretch(Bin(0.0, 1.0, told, successes, cost, 0.0, None, {}, told, successes, cost, 0.9, 1.0))
+    found = serializers.stretch(Bin(0.0, 1.0, told, successes, cost, 0.0, None, {}, told, successes, cost, 0.9, 1.0))
     assert (found["rate"], found["mean_cost"]) == (rate, mean_cost)
 
 
@@ -332,7 +332,7 @@ async def until(there: Callable[[], Awaitable[bool]]) -> None:
 
 
 def test_events(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(streams, "BEAT", 0.0)
+    monkeypatch.setattr(event_streams, "BEAT", 0.0)
 
     async def do(api: Api) -> None:
         await api.put()
@@ -375,7 +375,7 @@ def test_a_stream_says_that_the_selector_is_archived_and_brought_back() -> None:
     async def do(api: Api) -> None:
         await api.put()
         heard: list[str] = []
-        some: streams.Streams = api.app.state.streams
+        some: event_streams.Streams = api.app.state.streams
 
         async def listen() -> None:
             first = await some.seen("router")
@@ -407,7 +407,7 @@ def test_many_who_look_look_once(monkeypatch: pytest.MonkeyPatch) -> None:
         await api.put("a")
         await api.put("b")
         looks, written = [], []
-        write = answers.written
+        write = serializers.written
 
         async def look(name: str) -> Any:
             looks.append(name)
@@ -418,8 +418,8 @@ def test_many_who_look_look_once(monkeypatch: pytest.MonkeyPatch) -> None:
             written.append(body["name"])
             return write(body)
 
-        monkeypatch.setattr(streams, "written", count)
-        some = streams.Streams(look, 3)
+        monkeypatch.setattr(event_streams, "written", count)
+        some = event_streams.Streams(look, 3)
         seen = await asyncio.gather(*(some.seen_lately("a", 60.0) for _ in range(5)), some.seen_lately("b", 60.0))
         assert [json.loads(one.text)["name"] for one in seen] == [*"aaaaa", "b"]
         assert looks == written == ["a", "b"]
@@ -461,7 +461,7 @@ class Slow:
         self.told, self.spent, self.together, self.most = 0, 0.0, 0, 0
         self.looked: list[str] = []
         self._lock = asyncio.Lock()
-        self.some = streams.Streams(self.look, 1000)
+        self.some = event_streams.Streams(self.look, 1000)
 
     async def look(self, name: str) -> Any:
         self.looked.append(name)
@@ -499,10 +499,10 @@ Simulate = Callable[[Coroutine[Any, Any, None]], None]
 def simulate(monkeypatch: pytest.MonkeyPatch) -> Iterator[Simulate]:
     """Play something that takes long, at once. What is seen changes all the time."""
     written = count()
-    monkeypatch.setattr(streams, "listed", lambda standing: standing)
-    monkeypatch.setattr(streams, "written", lambda _: b"%d" % next(written))
+    monkeypatch.setattr(event_streams, "listed", lambda standing: standing)
+    monkeypatch.setattr(event_streams, "written", lambda _: b"%d" % next(written))
     with asyncio.Runner(loop_factory=Clock) as runner:
-        monkeypatch.setattr(streams, "time", SimpleNamespace(monotonic=runner.get_loop().time))
+        monkeypatch.setattr(event_streams, "time", SimpleNamespace(monotonic=runner.get_loop().time))
         yield runner.run
 
 
@@ -553,7 +553,7 @@ def test_a_store_that_was_slow_once_is_forgiven(simulate: Simulate, number: int)
         await asyncio.sleep(200.0)
         slow.some.closing.set()
         for heard in await asyncio.gather(*listeners):
-            assert 5.0 < longest(heard, slow.now()) <= 5.0 + streams.BEAT + 2.0
+            assert 5.0 < longest(heard, slow.now()) <= 5.0 + event_streams.BEAT + 2.0
 
     simulate(do())
 
@@ -569,7 +569,10 @@ def test_who_waits_for_a_turn_is_not_forgotten(simulate: Simulate) -> None:
         for heard in await asyncio.gather(*listeners):
             comments = [at for at, event in heard if event.startswith(b":")]
             assert len(comments) >= 5
-            assert max(later - sooner for sooner, later in pairwise(comments)) <= streams.BEAT + streams.CHECKED
+            assert (
+                max(later - sooner for sooner, later in pairwise(comments))
+                <= event_streams.BEAT + event_streams.CHECKED
+            )
         assert slow.now() == pytest.approx(105.0, abs=0.1)  # they did not wait for their turns
 
     simulate(do())
@@ -667,7 +670,7 @@ def test_looks_at_what_is_not_there_leave_nothing_behind() -> None:
 
 
 def test_a_stream_ends_with_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(streams, "CHECKED", 0.02)
+    monkeypatch.setattr(event_streams, "CHECKED", 0.02)
     monkeypatch.setattr(keys, "FRESH", 0.01)
     checks = 0
 
@@ -932,7 +935,7 @@ def test_every_route_says_what_can_go_wrong() -> None:
 
 def models() -> list[type[BaseModel]]:
     found: list[type[BaseModel]] = list(BODIES)
-    for module in (menus, replies, replies_looks):
+    for module in (menus, schemas_write, schemas_read):
         found += [one for one in vars(module).values() if isinstance(one, type) and issubclass(one, BaseModel)]
     return [one for one in dict.fromkeys(found) if one.model_config.get("json_schema_extra")]
 

@@ -11,11 +11,11 @@ from hypothesis import HealthCheck, settings
 from schemathesis.config import SchemathesisConfig
 
 from suffice.service.http.app import make_app
-from suffice.service.http.bare import NAME
 from suffice.service.http.keys import MANAGE, READ, USE, new_key
+from suffice.service.http.raw_route import NAME
 from suffice.service.http.settings import Settings
-from suffice.service.keeper import Keeper
 from suffice.service.plans import EXAMPLE, Plan
+from suffice.service.selectors import Keeper
 from suffice.service.stores import open_store
 
 KEY = new_key("test", (USE, MANAGE, READ), time.time(), None, ())

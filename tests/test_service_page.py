@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 from suffice import Menu, Selector
 from suffice.promise.certificate import STATUSES
-from suffice.service import standing
-from suffice.service.chart import Chart
-from suffice.service.http.edge import CSP
-from suffice.service.http.page import FOLDER, MEDIA, read
+from suffice.service import overview
+from suffice.service.history import Chart
+from suffice.service.http.gateway import CSP
+from suffice.service.http.static_page import FOLDER, MEDIA, read
 
 FILES = sorted(path.relative_to(FOLDER).as_posix() for path in FOLDER.rglob("*") if path.is_file())
 OWN = [name for name in FILES if not name.startswith("vendor/")]
@@ -223,11 +223,11 @@ def test_what_is_remembered_of_standings_is_little(monkeypatch: pytest.MonkeyPat
         await api.call("GET", "/v1/selectors")
         assert 1 <= len(known) <= 2
         known.clear()
-        monkeypatch.setattr(standing, "LONG", 10)  # characters of a plan
+        monkeypatch.setattr(overview, "LONG", 10)  # characters of a plan
         assert len((await api.call("GET", "/v1/selectors"))["selectors"]) == 3
         assert not known
 
-    monkeypatch.setattr(standing, "REMEMBERED", 2)
+    monkeypatch.setattr(overview, "REMEMBERED", 2)
     serve(do)
 
 
@@ -300,7 +300,7 @@ def test_bins_are_sums(
     """In any order, with gaps, late outcomes and buckets that had to be widened: as if all were counted one by one."""
     found, began = Chart(), 1_700_000_000.0
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("suffice.service.chart.MOST", 16)
+        patch.setattr("suffice.service.history.MOST", 16)
         for at, success, cost, arm, late in outcomes:
             found.add(
                 began + at, told=int(not late), units=int(success) * 10**9, cost=cost / 4, price=at,

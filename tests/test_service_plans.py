@@ -13,13 +13,13 @@ from pydantic import ValidationError
 
 from suffice import Menu, Selector
 from suffice.errors import InvalidArgument
-from suffice.options import key
-from suffice.service.plans import EXAMPLE, Plan, arm_of, json_options, option_json, recipes
-from suffice.service.plans.faults import faults, where_of
+from suffice.menu.options import key
+from suffice.service.plans import EXAMPLE, Plan, arm_of, json_options, option_json, untrusted_menu
+from suffice.service.plans.fields import MOST_LISTED
 from suffice.service.plans.json_options import JsonMenu
 from suffice.service.plans.menus import Options
-from suffice.service.plans.recipes import Written
-from suffice.service.plans.values import MOST_LISTED
+from suffice.service.plans.untrusted_menu import Written
+from suffice.service.plans.validation_errors import faults, where_of
 from suffice.service.records import Limits
 
 FORMS: list[tuple[dict[str, Any], Menu]] = [
@@ -494,7 +494,7 @@ def test_the_size_of_a_recipe_is_checked_before_all_else(
     change: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[Any] = []
-    monkeypatch.setattr(recipes, "check_plain", lambda option, depth=0: seen.append(option))
+    monkeypatch.setattr(untrusted_menu, "check_plain", lambda option, depth=0: seen.append(option))
     with pytest.raises(ValueError, match=r"at most 100,?000 (items|values)"):
         Written.model_validate(listed_recipe(**change))
     assert len(seen) <= 1

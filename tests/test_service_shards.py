@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from suffice.checks import WHOLE
+from suffice.numbers import WHOLE
 from suffice.promise.account import (
     FREE,
     SAFE,
@@ -30,7 +30,7 @@ from suffice.promise.account import (
 )
 from suffice.promise.group_certificate import add_counts
 from suffice.promise.rules import Promise
-from suffice.service import shards as original
+from suffice.service import count_shards as original
 from suffice.service.records import Shard
 
 PHI = Fraction(7, 10)

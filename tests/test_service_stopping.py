@@ -18,7 +18,7 @@ from postgres import Postgres
 
 from suffice.service.errors import StoreDown
 from suffice.service.records import TOLD, Reply, Shard
-from suffice.service.stores import open_store, postgres_line
+from suffice.service.stores import open_store, postgres_connection
 from suffice.service.stores import postgres as postgres_store
 from suffice.service.stores.base import Changes
 
@@ -161,13 +161,13 @@ def test_who_stops_gives_its_turn_away(
             stops.extend(await asyncio.gather(*(stopped_at(place, url, tmp_path, messages, do) for place in places)))
 
     async def soon(connection: asyncpg.Connection) -> dict[str, str]:
-        return {**await postgres_line.settings_for(connection), **SOON}
+        return {**await postgres_connection.settings_for(connection), **SOON}
 
     stops: list[bool] = []
     # Not for opening: it makes the tables in a transaction too, which is not what is stopped here, and a machine may be slow.
     monkeypatch.setattr(postgres_store, "settings_for", soon)
     # Before version 17 there was no limit to a whole transaction: between statements none is needed.
-    monkeypatch.setitem(postgres_line.SINCE_17, "transaction_timeout", "800ms" if messages else "0")
+    monkeypatch.setitem(postgres_connection.SINCE_17, "transaction_timeout", "800ms" if messages else "0")
     asyncio.run(run())
     assert sum(stops) >= (4 if job == "add" else 14) * (2 if messages else 1)
     assert not all(stops)

@@ -19,10 +19,10 @@ from suffice.service.errors import Conflict, StoreDown, StoreInUse, StoreTooNew,
 from suffice.service.records import AMENDED, EXPIRED, PENDING, TOLD, Key, Reply, Row, Shard
 from suffice.service.stores import open_store
 from suffice.service.stores.base import Changes, Shards, Store, Whose
-from suffice.service.stores.copy import copy
+from suffice.service.stores.copying import copy
 from suffice.service.stores.memory import MemoryStore
 from suffice.service.stores.postgres import STARTING
-from suffice.service.stores.postgres_line import SETTINGS
+from suffice.service.stores.postgres_connection import SETTINGS
 from suffice.service.stores.schema import REFUSED, VERSION
 
 Got = TypeVar("Got")

@@ -19,15 +19,15 @@ from postgres import Postgres
 from recount import AMENDED, check, read
 from servers import Server, Wire, all_ready, servers
 
-from suffice.service.keeper import Keeper
 from suffice.service.plans import Plan
 from suffice.service.records import Outcome, Wish
+from suffice.service.selectors import Keeper
 from suffice.service.stores import open_store
 
 ASKING = 0x7377  # the advisory locks by which asks of a selector take turns
 QUICK = """
 import os
-from suffice.service.stores.postgres_line import SETTINGS
+from suffice.service.stores.postgres_connection import SETTINGS
 SETTINGS.update(application_name=f"suffice-{os.getpid()}", lock_timeout="2s", idle_in_transaction_session_timeout="2s")
 """
 

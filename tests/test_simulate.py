@@ -10,8 +10,8 @@ import pytest
 
 from suffice import Menu, Selector, ThresholdSelector, Trace, paper, replicate, simulate, summarize
 from suffice.kernels.compiler import available, signatures
-from suffice.rivals import AlwaysSafe, Projected
-from suffice.streams import LabelRanks, Phases, Stream, Table, Trap
+from suffice.lab.rivals import AlwaysSafe, Projected
+from suffice.lab.streams import LabelRanks, Phases, Stream, Table, Trap
 
 module = importlib.import_module("suffice.simulate")  # the name `suffice.simulate` is the function
 

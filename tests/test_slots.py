@@ -21,13 +21,13 @@ import suffice
 from suffice import Menu, Selector
 from suffice.kernels.compiler import available
 from suffice.promise.account import FREE
-from suffice.records import Decision
 from suffice.selector import reentrancy
 from suffice.selector.compiled import SLOTS, Compiled
 from suffice.selector.compiled_calls import EMPTY, LEAVING
 from suffice.selector.controller import Controller
 from suffice.selector.entries import Entry
 from suffice.selector.plain import Plain
+from suffice.selector.records import Decision
 
 pytestmark = pytest.mark.skipif(not available(), reason="needs the extra fast")
 

@@ -16,8 +16,8 @@ import scipy.stats
 from refusals import refused
 
 from suffice import Menu, Selector, ThresholdSelector, optimum, simulate
-from suffice.rivals import QuantileACI
-from suffice.streams import (
+from suffice.lab.rivals import QuantileACI
+from suffice.lab.streams import (
     CIFAR100,
     TASKS,
     Apis,
@@ -38,10 +38,10 @@ from suffice.streams import (
     found,
     from_file,
 )
-from suffice.streams.discover import maker
-from suffice.streams.rank_files import ranks_of
-from suffice.streams.rides import FEWEST, MOST, Pool
-from suffice.streams.shapes import Frozen
+from suffice.lab.streams.discover import maker
+from suffice.lab.streams.rank_files import ranks_of
+from suffice.lab.streams.rides import FEWEST, MOST, Pool
+from suffice.lab.streams.shapes import Frozen
 
 
 class Bare:
@@ -194,7 +194,7 @@ def test_every_stream_is_found() -> None:
 def test_the_default_streams_need_no_scipy() -> None:
     code = (
         "import sys; sys.modules['scipy'] = None\n"
-        "from suffice.streams.discover import found, maker\n"
+        "from suffice.lab.streams.discover import found, maker\n"
         "for kind in found().values():\n"
         "    stream = maker(kind)()\n"
         "    getattr(stream, 'truth', int)()\n"
@@ -204,7 +204,7 @@ def test_the_default_streams_need_no_scipy() -> None:
 
 COINS = """
 import suffice
-from suffice.streams import Trap
+from suffice.lab.streams import Trap
 
 class Coins:
     name = "coins"
@@ -236,7 +236,7 @@ def test_streams_in_a_file_of_ones_own(tmp_path: Path) -> None:
     [
         ("", "path must hold a class with a `name`"),
         ("class A:\n    name = 3", "path must hold a class with a `name`"),
-        ("from suffice.streams import Trap", "path must hold a class with a `name`"),
+        ("from suffice.lab.streams import Trap", "path must hold a class with a `name`"),
         ("class A:\n    name = 'a'\n    def draw(self): ...", "class A must have judge"),
         ("1/0", "path must name a file that runs"),
         ("def", "path must name a file that runs"),

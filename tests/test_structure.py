@@ -12,10 +12,19 @@ from numpy.typing import NDArray
 
 from suffice import Menu, Selector
 from suffice.learning import forgetting, interval_closure, pooling, thompson
+from suffice.learning.containment import (
+    MOST_ASKED,
+    MOST_CELLS,
+    MOST_COMPARED,
+    MOST_GRID,
+    Cells,
+    Order,
+    cells_of,
+    order_of,
+)
 from suffice.learning.records import CHAIN, INTERVALS, NO_SHAPE, PAIRS, SPANS
 from suffice.learning.table_learner import TableLearner
-from suffice.options import superset
-from suffice.structure import MOST_ASKED, MOST_CELLS, MOST_COMPARED, MOST_GRID, Cells, Order, cells_of, order_of
+from suffice.menu.options import superset
 
 
 def divides(a: int, b: int) -> bool:

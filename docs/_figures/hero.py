@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 import suffice
 from suffice.lab.experiment import Canvas
-from suffice.rivals import AlwaysSafe
-from suffice.streams import LabelRanks, Phases
+from suffice.lab.rivals import AlwaysSafe
+from suffice.lab.streams import LabelRanks, Phases
 
 Floats = NDArray[np.float64]
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import suffice
-from suffice.streams import Apis, Phases, Points
+from suffice.lab.streams import Apis, Phases, Points
 
 Floats = NDArray[np.float64]
 
@@ -147,7 +147,7 @@ def shift(easy: int = 4000, hard: int = 2000, again: int = 4000) -> Shift:
     methods: dict[str, Any] = {
         "suffice": suffice.Selector(stream.menu, TARGET),
         "paper": suffice.paper(stream.menu, TARGET, steps, step=step),
-        "projected": suffice.rivals.Projected(stream.menu, TARGET, steps, step=step),
+        "projected": suffice.lab.rivals.Projected(stream.menu, TARGET, steps, step=step),
     }
     traces = {name: suffice.simulate(method, stream, steps, SEED) for name, method in methods.items()}
     return Shift(

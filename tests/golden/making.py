@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 import suffice
-from suffice import streams
+from suffice.lab import streams
 
 from .own import Cautious, Greedy, Sighted, Turns, dearer, guess
 from .records import Spec

@@ -12,8 +12,8 @@ from cyclopts.exceptions import CycloptsError
 
 import suffice
 from suffice.cli.commands import OPTIONS, example
-from suffice.cli.mistakes import sentence
 from suffice.cli.terminal import console, hushed, printable, say
+from suffice.cli.usage_errors import sentence
 from suffice.errors import SufficeError, SufficeWarning, shown
 
 START = Group("Start here", sort_key=1)

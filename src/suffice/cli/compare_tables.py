@@ -7,8 +7,8 @@ from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from suffice.cli.comparison import below
 from suffice.cli.run import optima
+from suffice.cli.tables import below
 from suffice.cli.terminal import number, tenths
 from suffice.lab.compare import Found
 from suffice.lab.compare_board import Board, Total

@@ -27,7 +27,7 @@ def copy(source: str, target: str, /, *, as_json: AsJson = False) -> None:
     """
     service_or_say("copy")
     from suffice.service.http.logs import masked
-    from suffice.service.stores.copy import copy as run
+    from suffice.service.stores.copying import copy as run
 
     where = console(as_json)
     with stoppable(), bars(where, left=True) as moving:

@@ -8,14 +8,14 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from suffice import demo as demonstration
-from suffice.checks import whole
 from suffice.cli.commands import OPTIONS, AsJson, Flag, MaybeWhole, Whole, command
 from suffice.cli.live import live
 from suffice.cli.terminal import bars, console, fitted, plain_table, stepping, write_json
-from suffice.demo import Demo
 from suffice.errors import InvalidArgument
-from suffice.live import FIRST, PACE
+from suffice.lab import demo as demonstration
+from suffice.lab.demo import Demo
+from suffice.lab.live import FIRST, PACE
+from suffice.numbers import whole
 from suffice.promise.certificate import percent
 
 TABLE = Group("Without --live", sort_key=5)

@@ -6,12 +6,13 @@ from typing import Any, Literal
 from cyclopts import App
 from rich.text import Text
 
-from suffice import bounds, choosers, streams
 from suffice.cli.commands import AsJson, command
 from suffice.cli.terminal import console, plain_table, write_json
-from suffice.lab import found as experiments
-from suffice.lab.run_methods import rivals
+from suffice.lab import discovery as experiments
+from suffice.lab import streams
+from suffice.lab.method_specs import rivals
 from suffice.lab.run_stream import about, defaults
+from suffice.learning import bounds, choosers
 
 Kind = Literal["streams", "rivals", "bounds", "choosers", "experiments"]
 Rows = list[dict[str, str]]

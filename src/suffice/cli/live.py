@@ -16,15 +16,15 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from suffice.checks import positive, whole
 from suffice.cli.commands import live_or_say
 from suffice.cli.terminal import console, fitted, plain_table, stoppable, tenths, watched, write_json
 from suffice.errors import InvalidArgument
+from suffice.numbers import positive, whole
 from suffice.promise.certificate import Certificate, percent
 
 if TYPE_CHECKING:
     from suffice.client import RemoteCertificate
-    from suffice.live.stage import Look, Stage
+    from suffice.lab.live.server import Look, Stage
 
 OFTEN: Final = 0.5  # seconds between looks in a terminal
 SELDOM: Final = 5.0  # … and elsewhere
@@ -45,7 +45,7 @@ def live(
     if whole("port", port, 0) > 65535:
         raise InvalidArgument(f"port must be at most 65535, got {port}")
     live_or_say("demo --live")
-    from suffice.live.stage import Stage
+    from suffice.lab.live.server import Stage
 
     where = console(as_json)
     with stoppable(), Stage(port=port, pace=pace, first=first, seed=seed) as stage:

@@ -10,14 +10,14 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from suffice.checks import rate
 from suffice.cli.commands import AsJson, Whole, command
-from suffice.cli.comparison import compared, explained
+from suffice.cli.tables import compared, explained
 from suffice.cli.terminal import bars, console, fitted, mixed, number, plain_table, waiting, write_json
 from suffice.lab import replay as lab
 from suffice.lab import replay_files
 from suffice.lab.run_files import numbers
 from suffice.lab.verdict import Estimate
+from suffice.numbers import rate
 from suffice.promise.certificate import percent
 
 MOST_ROWS = 30

@@ -8,9 +8,9 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from suffice.checks import rate, whole
+from suffice.best_mix import Optimum
 from suffice.cli.commands import AsJson, MaybeWhole, Whole, command, lab_or_say
-from suffice.cli.comparison import compared, explained
+from suffice.cli.tables import compared, explained
 from suffice.cli.terminal import (
     bars,
     console,
@@ -24,15 +24,15 @@ from suffice.cli.terminal import (
     waiting,
     write_json,
 )
+from suffice.lab.method_specs import methods as makers
+from suffice.lab.method_specs import usual
 from suffice.lab.run import Comparison, compare
 from suffice.lab.run_files import numbers, write
-from suffice.lab.run_methods import methods as makers
-from suffice.lab.run_methods import usual
 from suffice.lab.run_stream import Opened, open_stream
+from suffice.lab.streams import Log
 from suffice.lab.verdict import Estimate
-from suffice.optimum import Optimum
+from suffice.numbers import rate, whole
 from suffice.promise.certificate import percent
-from suffice.streams import Log
 
 WIDE, COST = 100, 5  # from here on there is room for a column that can be done without; the place of the mean cost
 

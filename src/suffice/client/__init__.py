@@ -5,9 +5,9 @@ waits before it goes on, so that nothing is ever left to be awaited.
 """
 
 from suffice.client.asynchronous import AsyncClient
-from suffice.client.bodies import UNASKED
-from suffice.client.remote import AsyncRemoteSelector
-from suffice.client.replies import RemoteCertificate, Standing
+from suffice.client.remote_selector import AsyncRemoteSelector
+from suffice.client.requests import UNASKED
+from suffice.client.responses import RemoteCertificate, Standing
 from suffice.client.sync import Client, RemoteSelector
 
 __all__ = [

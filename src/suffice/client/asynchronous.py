@@ -10,14 +10,14 @@ from typing import Literal, Self, Unpack
 
 import httpx
 
-from suffice.client import wire
-from suffice.client.bodies import Settings
+from suffice.client import httpx_adapter
 from suffice.client.delivery import flush, leaving
-from suffice.client.line import Line
-from suffice.client.remote import AsyncRemoteSelector, standings
-from suffice.client.replies import Standing
+from suffice.client.remote_selector import AsyncRemoteSelector, standings
+from suffice.client.requests import Settings
+from suffice.client.responses import Standing
+from suffice.client.transport import Line
 from suffice.errors import ServiceProblem, SufficeWarning
-from suffice.menu import Menu
+from suffice.menu.menu import Menu
 
 
 class AsyncClient:
@@ -40,14 +40,14 @@ class AsyncClient:
         *,
         fallback: Literal["safe"] | None = None,
         retries: int = 3,
-        timeout: float | httpx.Timeout = wire.TIMEOUT,
+        timeout: float | httpx.Timeout = httpx_adapter.TIMEOUT,
         keep: int = 100_000,
         transport: httpx.AsyncBaseTransport | None = None,
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        address = wire.address_of(url)
-        self._http = httpx.AsyncClient(**wire.options(address, key, timeout), transport=transport)
+        address = httpx_adapter.address_of(url)
+        self._http = httpx.AsyncClient(**httpx_adapter.options(address, key, timeout), transport=transport)
         # It does not hold this client: one that is let go of without being closed lets go of its connections at once.
         send = partial(_send, self._http)
         self._line = Line(address, send, sleep, fallback=fallback, retries=retries, keep=keep, clock=clock)
@@ -92,5 +92,5 @@ class AsyncClient:
         return f"<{type(self).__name__} {self._line.address}>"
 
 
-async def _send(http: httpx.AsyncClient, request: wire.Request) -> httpx.Response:
+async def _send(http: httpx.AsyncClient, request: httpx_adapter.Request) -> httpx.Response:
     return await http.request(request.method, request.path, content=request.content, headers=request.headers)

@@ -5,12 +5,12 @@ from functools import partial
 from typing import Any, Final
 from urllib.parse import quote
 
-from suffice.client import bodies, replies
-from suffice.client.breaker import PAUSE
-from suffice.client.line import Line, log
+from suffice.client import requests, responses
+from suffice.client.circuit_breaker import PAUSE
+from suffice.client.httpx_adapter import JSON, Request
 from suffice.client.outbox import Outbox, Outcome
 from suffice.client.problems import refusal
-from suffice.client.wire import JSON, Request
+from suffice.client.transport import Line, log
 from suffice.errors import InvalidArgument, Refused, ServiceProblem, Unreachable, shown
 
 TOO_MUCH: Final = frozenset((413, 422))  # what a list that is too long, or too large, gets
@@ -33,10 +33,10 @@ async def send(
     """
     while True:
         piece = outcomes[: outbox.size]
-        content = bodies.encode([outcome.body() for outcome in piece])
+        content = requests.encode([outcome.body() for outcome in piece])
         request = Request("POST", f"{path}/tell", content, JSON)
         try:
-            refused = await line.call(request, partial(replies.refused, sent=piece), force=force)
+            refused = await line.call(request, partial(responses.refused, sent=piece), force=force)
         except ServiceProblem as problem:
             if problem.status not in TOO_MUCH:
                 raise

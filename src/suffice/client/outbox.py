@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, Final, NamedTuple
 
-from suffice.checks import as_number
+from suffice.numbers import as_number
 
 PARCEL: Final = 1_000  # outcomes in one request
 

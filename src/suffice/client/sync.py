@@ -9,14 +9,14 @@ from typing import Any, Concatenate, Literal, ParamSpec, Self, TypeVar, Unpack
 
 import httpx
 
-from suffice.client import wire
-from suffice.client.bodies import Settings
+from suffice.client import httpx_adapter
 from suffice.client.delivery import flush, leaving
-from suffice.client.line import Line
-from suffice.client.remote import AsyncRemoteSelector, standings
-from suffice.client.replies import Standing
+from suffice.client.remote_selector import AsyncRemoteSelector, standings
+from suffice.client.requests import Settings
+from suffice.client.responses import Standing
+from suffice.client.transport import Line
 from suffice.errors import ServiceProblem, SufficeWarning
-from suffice.menu import Menu
+from suffice.menu.menu import Menu
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -71,14 +71,14 @@ class Client:
         *,
         fallback: Literal["safe"] | None = None,
         retries: int = 3,
-        timeout: float | httpx.Timeout = wire.TIMEOUT,
+        timeout: float | httpx.Timeout = httpx_adapter.TIMEOUT,
         keep: int = 100_000,
         transport: httpx.BaseTransport | None = None,
         sleep: Callable[[float], object] = time.sleep,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        address = wire.address_of(url)
-        self._http = httpx.Client(**wire.options(address, key, timeout), transport=transport)
+        address = httpx_adapter.address_of(url)
+        self._http = httpx.Client(**httpx_adapter.options(address, key, timeout), transport=transport)
         # Neither holds this client: one that is let go of without being closed lets go of its connections at once.
         send, wait = partial(_send, self._http), partial(_wait, sleep)
         self._line = Line(address, send, wait, fallback=fallback, retries=retries, keep=keep, clock=clock)
@@ -136,7 +136,7 @@ class Client:
         return f"<{type(self).__name__} {self._line.address}>"
 
 
-async def _send(http: httpx.Client, request: wire.Request) -> httpx.Response:
+async def _send(http: httpx.Client, request: httpx_adapter.Request) -> httpx.Response:
     return http.request(request.method, request.path, content=request.content, headers=request.headers)
 
 

@@ -14,7 +14,9 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from suffice.checks import whole
+from suffice.context.models import as_model
+from suffice.context.models.custom import Guest
+from suffice.context.models.logistic import LogisticModel
 from suffice.context.optimism import optimism_width
 from suffice.context.trust import (
     CONTROL,
@@ -33,18 +35,16 @@ from suffice.context.trust import (
 )
 from suffice.errors import InvalidArgument, StateError, shown
 from suffice.kernels.rows import Mask, Rows, RowView, from_rows, to_rows
+from suffice.learning.arm_blocks import rows_of
 from suffice.learning.base import Columns, Learner, Proposal
-from suffice.learning.blocks import rows_of
 from suffice.learning.guard import allowance
 from suffice.learning.records import Lesson, Pricing, TableHead
 from suffice.learning.rng import MASK, WORDS, seed_state
 from suffice.learning.table_learner import TableLearner, check_tally
 from suffice.learning.tables import CompiledTable
 from suffice.learning.thompson import expected
-from suffice.menu import Menu
-from suffice.models import as_model
-from suffice.models.guest import Guest
-from suffice.models.logistic import LogisticModel
+from suffice.menu.menu import Menu
+from suffice.numbers import whole
 
 log = logging.getLogger("suffice")
 

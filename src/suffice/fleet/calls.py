@@ -5,13 +5,13 @@ from typing import Final
 
 import numpy as np
 
-from suffice.checks import WHOLE
 from suffice.kernels.compiler import inlined
 from suffice.kernels.rows import Floats, Ints, dtype_of, rows_at
 from suffice.learning.arm_table import REFRESH_DUE, cheapest, learn, refresh_own
 from suffice.learning.prices import clipped_price
 from suffice.learning.records import ArmRow, Pricing, Table, TableHead
 from suffice.learning.tables import NUMBER
+from suffice.numbers import WHOLE
 from suffice.promise.account import Account, limit, reserve, settle
 from suffice.selector.verbs import decide, is_open, lesson_of, price_of, role_of
 

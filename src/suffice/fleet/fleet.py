@@ -7,17 +7,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from suffice.bounds import KL, HalfLog, Hoeffding, LineBounds, named_bounds
-from suffice.checks import WHOLE, whole
 from suffice.errors import InvalidArgument, shown
 from suffice.fleet.rows import CompiledRows, PlainRows
 from suffice.kernels.compiler import available
 from suffice.kernels.rows import Floats, Ints, from_rows
-from suffice.learning.blocks import new_table
+from suffice.learning.arm_blocks import new_table
+from suffice.learning.bounds import KL, HalfLog, Hoeffding, LineBounds, named_bounds
+from suffice.learning.memory import FULL
 from suffice.learning.prices import new_pricing, price_at
 from suffice.learning.records import Pricing
-from suffice.memory import FULL
-from suffice.menu import Menu
+from suffice.menu.menu import Menu
+from suffice.numbers import WHOLE, whole
 from suffice.promise.account import Account, debt, tracked_debt
 from suffice.promise.certificate import Certificate
 from suffice.promise.rules import Promise

@@ -5,16 +5,16 @@ from typing import Any
 
 import numpy as np
 
-from suffice.checks import WHOLE
 from suffice.fleet import calls
 from suffice.fleet.calls import NOTHING_OUT, FleetPlace
 from suffice.kernels.compiler import native
 from suffice.kernels.rows import Floats, Ints, Rows, address_of, copy_of, dtype_of, from_rows, to_rows
+from suffice.learning.arm_blocks import NewTable
 from suffice.learning.arm_table import REFRESH_DUE, cheapest, learn, rebuild, refresh_own
-from suffice.learning.blocks import NewTable
 from suffice.learning.prices import clipped_price
 from suffice.learning.records import ArmRow, Pricing, Table, TableHead
 from suffice.learning.tables import CompiledTable, as_arrays
+from suffice.numbers import WHOLE
 from suffice.promise.account import Account, limit, reserve, settle, tracked_debt
 from suffice.selector.verbs import decide, is_open, lesson_of, price_of, role_of
 

@@ -8,16 +8,16 @@ from typing import Any, Final
 
 import numpy as np
 
-from suffice.checks import WHOLE
 from suffice.errors import StateError
 from suffice.fleet.fleet import Fleet
 from suffice.kernels.rows import Rows, to_rows
-from suffice.learning.blocks import MOST_COUNTED
-from suffice.menu import Menu
+from suffice.learning.arm_blocks import MOST_COUNTED
+from suffice.menu.menu import Menu
+from suffice.numbers import WHOLE
 from suffice.promise.account import CARRIED, Account, grow, merge_of
 from suffice.promise.rules import Promise
-from suffice.saving import FORMAT, VERSION, check_version, write_bytes
 from suffice.selector.state import HINTS, KEPT
+from suffice.state_files import FORMAT, VERSION, check_version, write_bytes
 
 COUNTS: Final = tuple(one.name for one in fields(Account) if merge_of[one.name] != "own" or one.name in KEPT)
 TALLY: Final = ("plays", "successes", "priced", "costs")

@@ -21,7 +21,7 @@ import numpy as np
 PACKAGE = Path(__file__).parent.parent
 OFF = "SUFFICE_NO_COMPILE"  # set to anything, this variable switches compiling off
 # What compiled code is made from. A change in any of it makes a new cache, so that no stale code is ever run.
-SOURCES = ("checks.py", "context", "fleet", "kernels", "learning", "promise", "selector")
+SOURCES = ("numbers.py", "context", "fleet", "kernels", "learning", "promise", "selector")
 READY = "ready"  # a file beside the machine code of asks and tells
 
 SHORT = 240  # bytes of bytecode, by measurement

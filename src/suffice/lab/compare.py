@@ -10,16 +10,16 @@ from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from suffice.checks import rate, whole
 from suffice.errors import InvalidArgument, SufficeError
 from suffice.lab.compare_board import Board, Total, board, totals
 from suffice.lab.compare_methods import DEFAULT, SUFFICE, chosen
 from suffice.lab.compare_store import Store
 from suffice.lab.compare_streams import Entry, entries
 from suffice.lab.compare_work import REFUSED, Line, Task, tasks, work
-from suffice.lab.run_methods import LOOKING, feedback_of, methods, shows
-from suffice.lab.runs import Outcome
+from suffice.lab.method_specs import LOOKING, feedback_of, methods, shows
+from suffice.lab.run_results import Outcome
 from suffice.lab.sweep import blamed, checked, finished
+from suffice.numbers import rate, whole
 
 Progress = Callable[[str, int, int], None]  # the stream, runs done, runs in all
 SEEDS: Final = 20

@@ -5,13 +5,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from suffice.lab import fit
+from suffice.best_mix import Optimum
+from suffice.lab import statistics
 from suffice.lab.compare_streams import Entry
 from suffice.lab.run import Row, alike, benchmark, looking, mix, row
-from suffice.lab.runs import Outcome
+from suffice.lab.run_results import Outcome
+from suffice.lab.streams import Log
 from suffice.lab.verdict import Estimate
-from suffice.optimum import Optimum
-from suffice.streams import Log
 
 SHORT: Final = 0.05  # of the failures that are allowed: whoever has so many more has missed the target
 Runs = Mapping[str, Sequence[Outcome]]  # per method, in the order of the seeds
@@ -87,7 +87,7 @@ def board(entry: Entry, target: float, feedback: Mapping[str, str], runs: Runs, 
 
 def _share(over: Sequence[float], under: Sequence[float]) -> Estimate | None:
     """How much of the yardstick's regret a method has; who looks at the context may have less than none."""
-    found = fit.ratio(over, under)
+    found = statistics.ratio(over, under)
     return found if found.value > 0.0 else None
 
 
@@ -130,12 +130,12 @@ def _order(one: Total) -> tuple[int, bool, float]:
 def _total(name: str, feedback: str, boards: Sequence[Board]) -> Total:
     there = [one for one in boards if name in one.runs]
     pairs = [(priced(one.runs[name]), priced(one.runs[one.yardstick or ""])) for one in there]
-    overall = fit.geometric(pairs)
+    overall = statistics.geometric(pairs)
     return Total(
         method=name,
         feedback=feedback,
         ratios={one.stream: one.ratios[name] for one in there},
         overall=overall if math.isfinite(overall.value) else None,
-        plain=sum(fit.ratio(*pair).value for pair in pairs) / max(1, len(pairs)),
+        plain=sum(statistics.ratio(*pair).value for pair in pairs) / max(1, len(pairs)),
         short=frozenset(one.stream for one in there if name in one.short),
     )

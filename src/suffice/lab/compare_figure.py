@@ -12,10 +12,10 @@ from suffice.lab import drawing
 from suffice.lab.compare import Found
 from suffice.lab.compare_board import Board, Total
 from suffice.lab.experiment import Canvas, Experiment, Numbers
+from suffice.lab.rivals.base import FEEDBACK, NONE, TRUTH
 from suffice.lab.run import Row
 from suffice.lab.verdict import Estimate
 from suffice.promise.certificate import percent
-from suffice.rivals.base import FEEDBACK, NONE, TRUTH
 
 # Okabe and Ito's colours, which everyone can tell apart.
 COLOURS: Final = {

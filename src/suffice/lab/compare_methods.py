@@ -4,9 +4,9 @@ from collections.abc import Iterable
 from typing import Final
 
 from suffice.errors import InvalidArgument, shown
-from suffice.lab.run_methods import parts_of, rivals, scale_of
+from suffice.lab.method_specs import parts_of, rivals, scale_of
+from suffice.lab.rivals.base import NONE, SUCCESS, SUCCESS_AND_COST
 from suffice.lab.run_stream import meant
-from suffice.rivals.base import NONE, SUCCESS, SUCCESS_AND_COST
 
 SUFFICE: Final = "suffice"
 PAPER: Final = ("paper-1", "paper-5", "paper-20")  # a in the step a/√T: those that the paper tries

@@ -8,7 +8,7 @@ from typing import Final
 
 from suffice.errors import InvalidArgument, SufficeError, shown
 from suffice.lab.compare_work import Line
-from suffice.lab.runs import Outcome
+from suffice.lab.run_results import Outcome
 
 NAME: Final = "results.jsonl"
 Run = tuple[str, str, int]  # the key of its stream, the method, the seed

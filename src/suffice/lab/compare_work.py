@@ -6,15 +6,15 @@ from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Any, Final
 
+from suffice.best_mix import Optimum
 from suffice.errors import SufficeError, SufficeWarning
 from suffice.lab.compare_streams import Entry
+from suffice.lab.method_specs import methods
 from suffice.lab.run import benchmark
-from suffice.lab.run_methods import methods
+from suffice.lab.run_results import half, outcome
 from suffice.lab.run_stream import open_stream
-from suffice.lab.runs import half, outcome
 from suffice.lab.sweep import blamed
-from suffice.optimum import Optimum
-from suffice.simulate import summarize
+from suffice.simulator import summarize
 
 Task = dict[str, Any]
 Line = dict[str, Any]  # a run and what it came to, or why it could not be

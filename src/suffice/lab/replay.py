@@ -11,15 +11,15 @@ from typing import Final
 
 import numpy as np
 
-from suffice.checks import exact, rate
 from suffice.errors import InvalidArgument, shown
+from suffice.lab.method_specs import methods
 from suffice.lab.replay_files import Decisions
 from suffice.lab.replay_options import options
 from suffice.lab.replay_records import ALWAYS, PAST, Answer, Choice, Floats, Place, Replay, answer, name_of
 from suffice.lab.replay_thresholds import thresholds
 from suffice.lab.run import Progress, compare
-from suffice.lab.run_methods import methods
-from suffice.streams import Needs
+from suffice.lab.streams import Needs
+from suffice.numbers import exact, rate
 
 __all__ = ["Answer", "Choice", "Place", "Replay", "Scores", "replay"]
 

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from suffice.errors import InvalidArgument, shown
 from suffice.kernels.rows import Floats
-from suffice.streams.log_files import BATCH, WORDS
+from suffice.lab.streams.log_files import BATCH, WORDS
 
 # The columns that tell the kinds apart, and those that may come with them.
 NEEDED: Final[dict[str, tuple[str, ...]]] = {

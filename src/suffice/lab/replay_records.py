@@ -6,11 +6,11 @@ from typing import Any, Final
 
 import numpy as np
 
+from suffice.best_mix import optimum
 from suffice.errors import Infeasible
 from suffice.kernels.rows import Floats as Floats
 from suffice.lab.run import Comparison
 from suffice.lab.verdict import Estimate
-from suffice.optimum import optimum
 from suffice.promise.divergence import kl_lower, kl_upper
 
 DOUBT: Final = 0.05  # of an interval, at all times together

@@ -9,8 +9,8 @@ from typing import Any
 
 from suffice.errors import InvalidArgument, SufficeError, shown
 from suffice.lab import drawing, report
+from suffice.lab.discovery import found, from_file
 from suffice.lab.experiment import LEVELS, Experiment, perform
-from suffice.lab.found import found, from_file
 from suffice.lab.sweep import blamed, sweep
 
 Progress = Callable[[str, int, int], None]  # the experiment, runs done, runs in all

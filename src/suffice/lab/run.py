@@ -4,15 +4,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from suffice.checks import whole
+from suffice.best_mix import Optimum, contextual_optimum, optimum
 from suffice.errors import Infeasible, SufficeError
-from suffice.lab import fit
-from suffice.lab.run_methods import Make, feedback_of
-from suffice.lab.runs import Outcome, even, half, outcome
+from suffice.lab import statistics
+from suffice.lab.method_specs import Make, feedback_of
+from suffice.lab.run_results import Outcome, even, half, outcome
 from suffice.lab.verdict import Estimate
-from suffice.optimum import Optimum, contextual_optimum, optimum
+from suffice.numbers import whole
 from suffice.promise.certificate import Certificate
-from suffice.simulate import Summary, summarize
+from suffice.simulator import Summary, summarize
 
 Progress = Callable[[str, int], None]  # the method, steps done in all its runs
 MARKS = 200  # points of a curve
@@ -63,8 +63,8 @@ def compare(
 ) -> Comparison:  # fmt: skip
     """Run every method on the same worlds. A method that cannot run here is set aside; the others run.
 
-    >>> from suffice.lab.run_methods import methods
-    >>> from suffice.streams import Trap
+    >>> from suffice.lab.method_specs import methods
+    >>> from suffice.lab.streams import Trap
     >>> found = compare(Trap(), 0.5, 2000, methods(Trap(), 0.5, 2000, ["suffice", "paper"]))
     >>> [row.method for row in found.rows], found.rows[0].largest_debt <= 0.5
     (['suffice', 'paper'], True)
@@ -160,24 +160,24 @@ def row(
     return Row(
         method=method,
         feedback=feedback,
-        rate=fit.mean([run.rate for run in outcomes]),
-        debt=fit.mean([run.debt for run in outcomes]),
+        rate=statistics.mean([run.rate for run in outcomes]),
+        debt=statistics.mean([run.debt for run in outcomes]),
         largest_debt=max(run.largest_debt for run in outcomes),
-        mean_largest_debt=fit.mean([run.largest_debt for run in outcomes]),
+        mean_largest_debt=statistics.mean([run.largest_debt for run in outcomes]),
         worst_window=min(run.worst_window for run in outcomes),
-        mean_worst_window=fit.mean([run.worst_window for run in outcomes]),
-        cost=fit.mean([run.cost for run in outcomes]),
+        mean_worst_window=statistics.mean([run.worst_window for run in outcomes]),
+        cost=statistics.mean([run.cost for run in outcomes]),
         late_cost=_mean([run.late_cost for run in outcomes]),
-        of_optimum=None if least is None else fit.mean([run.cost / least for run in outcomes]),
+        of_optimum=None if least is None else statistics.mean([run.cost / least for run in outcomes]),
         regret=_mean([run.regret for run in outcomes]),
         priced_regret=_mean([run.priced_regret for run in outcomes]),
-        dearer=fit.mean([run.cost - other.cost for run, other in zip(outcomes, first, strict=True)]),
+        dearer=statistics.mean([run.cost - other.cost for run, other in zip(outcomes, first, strict=True)]),
     )
 
 
 def _mean(values: Sequence[float | None]) -> Estimate | None:
     there = [value for value in values if value is not None]
-    return fit.mean(there) if there else None
+    return statistics.mean(there) if there else None
 
 
 def alike(outcomes: Mapping[str, Sequence[Outcome]]) -> bool:

@@ -6,11 +6,11 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, cast
 
+from suffice.best_mix import Optimum
 from suffice.lab.experiment import Canvas, Experiment, Numbers
 from suffice.lab.report import csv_text
 from suffice.lab.run import Comparison, Row
 from suffice.lab.verdict import Estimate
-from suffice.optimum import Optimum
 
 NAME = "run"
 

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from suffice.errors import InvalidArgument, SufficeError, shown
-from suffice.menu import Menu
-from suffice.streams import Log, found, from_file
-from suffice.streams.discover import maker
+from suffice.lab.streams import Log, found, from_file
+from suffice.lab.streams.discover import maker
+from suffice.menu.menu import Menu
 
 HORIZON: Final = 20_000
 LOGS: Final = (".csv", ".parquet", ".pq")

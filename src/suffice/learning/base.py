@@ -4,9 +4,9 @@ from abc import ABC, abstractmethod
 from typing import Any, NamedTuple
 
 from suffice.kernels.rows import Floats, Mask
+from suffice.learning.memory import Memory
 from suffice.learning.records import Lesson, Pricing, TableHead
-from suffice.memory import Memory
-from suffice.menu import Menu
+from suffice.menu.menu import Menu
 
 
 class Proposal(NamedTuple):

@@ -11,20 +11,20 @@ from typing import Any, Final
 
 import numpy as np
 
-from suffice.automatic import resolve
-from suffice.bounds import NAMED, Bounds, Paper, Tally
-from suffice.checks import whole
-from suffice.choosers import Chooser, Optimist, Thompson
 from suffice.errors import InvalidArgument, shown
 from suffice.kernels.rows import Floats, Mask
+from suffice.learning.arm_blocks import rows_of
 from suffice.learning.base import Columns, Learner, Proposal
-from suffice.learning.blocks import rows_of
+from suffice.learning.bounds import NAMED, Bounds, Paper, Tally
+from suffice.learning.choosers import Chooser, Optimist, Thompson
+from suffice.learning.defaults import resolve
 from suffice.learning.guard import at_limit, follows
+from suffice.learning.memory import Memory, written
 from suffice.learning.prices import move_price
 from suffice.learning.records import Lesson, Pricing, TableHead
 from suffice.learning.table_learner import TableLearner, check_tally, finite
-from suffice.memory import Memory, written
-from suffice.menu import Menu
+from suffice.menu.menu import Menu
+from suffice.numbers import whole
 
 KAPPA: Final = 1.0  # of the guard, by measurement (docs/choosers.md)
 

@@ -5,14 +5,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from suffice.bounds import LineBounds
-from suffice.checks import whole
 from suffice.errors import StateError, shown
 from suffice.kernels.compiler import at_hand, available
 from suffice.kernels.rows import Mask
-from suffice.learning.arm_table import FIT_FIRST, SMALL, cheapest, guard_charge, learn_arm, propose, rebuild
-from suffice.learning.base import Columns, Learner, Proposal
-from suffice.learning.blocks import (
+from suffice.learning.arm_blocks import (
     MOST_COUNTED,
     cells_for_chooser,
     cells_state,
@@ -22,16 +18,20 @@ from suffice.learning.blocks import (
     restore_past,
     rows_of,
 )
+from suffice.learning.arm_table import FIT_FIRST, SMALL, cheapest, guard_charge, learn_arm, propose, rebuild
+from suffice.learning.base import Columns, Learner, Proposal
 from suffice.learning.bound_formulas import CONTAINED
+from suffice.learning.bounds import LineBounds
 from suffice.learning.guard import follows
+from suffice.learning.memory import FULL as WHOLE_PAST
+from suffice.learning.memory import Memory
 from suffice.learning.prices import move_price
 from suffice.learning.records import FULL, NO_CELLS, OWN, Lesson, Pricing, TableHead
 from suffice.learning.rng import seed_state
 from suffice.learning.tables import CompiledTable, PlainTable, as_arrays
 from suffice.learning.thompson import fit, sample_own, thompson
-from suffice.memory import FULL as WHOLE_PAST
-from suffice.memory import Memory
-from suffice.menu import Menu
+from suffice.menu.menu import Menu
+from suffice.numbers import whole
 
 SLOW: Final = 16  # cells that take too long to sample without a compiler, if there is one
 

@@ -25,7 +25,7 @@ from suffice.kernels.rows import (
     to_rows,
 )
 from suffice.learning import arm_table
-from suffice.learning.blocks import NewTable
+from suffice.learning.arm_blocks import NewTable
 from suffice.learning.records import ArmRow, Table, TableHead
 
 

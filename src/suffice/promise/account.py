@@ -17,7 +17,7 @@ import math
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Final
 
-from suffice.checks import WHOLE
+from suffice.numbers import WHOLE
 
 SKIP: Final = -1
 FREE: Final = 0

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from suffice.checks import WHOLE, as_number, whole
+from suffice.numbers import WHOLE, as_number, whole
 from suffice.promise.account import (
     CONFIDENCE,
     Account,

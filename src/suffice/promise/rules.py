@@ -5,8 +5,8 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
-from suffice.checks import WHOLE, best_rate, exact, flag, positive_float, rate, whole
 from suffice.errors import InvalidArgument, shown
+from suffice.numbers import WHOLE, best_rate, exact, flag, positive_float, rate, whole
 from suffice.promise.account import SNAP, UNLIMITED, Account, grow
 
 MOST: Final = UNLIMITED / WHOLE

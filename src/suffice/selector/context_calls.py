@@ -9,7 +9,6 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from suffice.checks import WHOLE
 from suffice.context.encode import activate
 from suffice.context.logistic import (
     EVERY_ARM,
@@ -40,6 +39,7 @@ from suffice.learning.guard import allowance
 from suffice.learning.rng import WORDS
 from suffice.learning.tables import NUMBER, table_at
 from suffice.learning.thompson import expected
+from suffice.numbers import WHOLE
 from suffice.promise.account import fold, limit, settle
 from suffice.selector.compiled_calls import (
     DECLINED,

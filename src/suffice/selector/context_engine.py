@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from suffice.context.learner import ContextLearner, Note
+from suffice.context.models.logistic import LogisticModel
 from suffice.kernels.compiler import native
 from suffice.kernels.rows import address_of, to_rows
 from suffice.learning.arm_table import FIT_FIRST
 from suffice.learning.tables import CompiledTable
-from suffice.models.logistic import LogisticModel
 from suffice.selector import context_calls as calls
 from suffice.selector.compiled import Compiled
 from suffice.selector.compiled_calls import IN_SLOT, Slot

@@ -16,23 +16,23 @@ from collections.abc import Callable, Iterable
 from numbers import Real
 from typing import Any, ClassVar
 
-from suffice.checks import WHOLE, as_number, cost_told, flag, positive, success_units, whole
 from suffice.errors import AlreadyTold, InvalidArgument, SufficeWarning, UnknownDecision, shown
 from suffice.learning.base import Learner, Proposal
 from suffice.learning.prices import new_pricing
 from suffice.learning.records import Pricing
+from suffice.numbers import WHOLE, as_number, cost_told, flag, positive, success_units, whole
 from suffice.promise.account import CARRIED, Account
 from suffice.promise.certificate import Certificate
 from suffice.promise.rules import Promise
-from suffice.records import UNAUDITED, Decision
-from suffice.saving import write_state
 from suffice.selector.engines import Engine
 from suffice.selector.entries import REMEMBERED, Entry
 from suffice.selector.identity import Identity
 from suffice.selector.plain import Plain
+from suffice.selector.records import UNAUDITED, Decision
 from suffice.selector.reentrancy import Careful, guard
 from suffice.selector.state import account_state, check_accounts, entries_from, entry_rows, restore_accounts
 from suffice.selector.verbs import Standing, decide, is_open, role_of
+from suffice.state_files import write_state
 
 log = logging.getLogger("suffice")
 log.addHandler(logging.NullHandler())

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from suffice.checks import WHOLE, as_number
+from suffice.numbers import WHOLE, as_number
 from suffice.promise.account import Account, debt, totals
 from suffice.promise.certificate import Certificate
 

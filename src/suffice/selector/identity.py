@@ -4,7 +4,7 @@ import secrets
 from typing import Any, Final
 
 from suffice.errors import ForeignDecision, InvalidArgument, shown
-from suffice.records import UNAUDITED, Decision
+from suffice.selector.records import UNAUDITED, Decision
 
 LONGEST_NAME: Final = 200  # characters of a group's name
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from suffice.errors import StateError
-from suffice.menu import Menu
+from suffice.menu.menu import Menu
 
 
 def name_of(thing: Any, named: dict[str, Any]) -> str | dict[str, str]:

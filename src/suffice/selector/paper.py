@@ -2,9 +2,9 @@
 
 from fractions import Fraction
 
-from suffice.checks import whole
 from suffice.errors import InvalidArgument, shown
-from suffice.menu import Menu
+from suffice.menu.menu import Menu
+from suffice.numbers import whole
 from suffice.selector.selector import Selector
 
 

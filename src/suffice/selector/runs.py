@@ -7,11 +7,11 @@ of a success, and its `charges`. Else an arm succeeds where the latent lies betw
 
 from typing import Any, Final
 
-from suffice.checks import WHOLE
 from suffice.learning.arm_table import DONE, FIT_FIRST, PAST_DUE, cheapest, learn, learn_arm, look_back, propose
 from suffice.learning.prices import price_at
 from suffice.learning.records import Lesson
 from suffice.learning.tables import table_at
+from suffice.numbers import WHOLE
 from suffice.promise.account import FREE, SAFE, SKIP, fold, limit, reserve, settle
 from suffice.selector.compiled_calls import DUE, TOLD, parts_at
 from suffice.selector.verbs import decide, is_open, lesson_of, price_of, role_of

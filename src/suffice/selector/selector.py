@@ -16,26 +16,24 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from suffice.bounds import NAMED as NAMED_BOUNDS
-from suffice.bounds import Bounds
-from suffice.checks import WHOLE, flag, positive_float, success_units, whole
-from suffice.choosers import NAMED as NAMED_CHOOSERS
-from suffice.choosers import Chooser
 from suffice.context.learner import ContextLearner, ContextReport, make_context_learner
+from suffice.context.schema import listed
 from suffice.errors import InvalidArgument, StateError, shown
 from suffice.kernels.compiler import available, compiled
 from suffice.learning.arm_table import FIT_FIRST
+from suffice.learning.bounds import NAMED as NAMED_BOUNDS
+from suffice.learning.bounds import Bounds
+from suffice.learning.choosers import NAMED as NAMED_CHOOSERS
+from suffice.learning.choosers import Chooser
 from suffice.learning.custom_learner import KAPPA, make_learner
+from suffice.learning.memory import Memory, written
 from suffice.learning.table_learner import TableLearner
-from suffice.memory import Memory, written
-from suffice.menu import Menu
+from suffice.menu.menu import Menu
+from suffice.numbers import WHOLE, flag, positive_float, success_units, whole
 from suffice.promise.account import Account
 from suffice.promise.certificate import Certificate
 from suffice.promise.group_certificate import of_all
 from suffice.promise.rules import Promise
-from suffice.records import Arm, Decision
-from suffice.saving import read_state, reading
-from suffice.schema import listed
 from suffice.selector.compiled import Compiled
 from suffice.selector.compiled_calls import TOLD
 from suffice.selector.context_engine import CompiledContext
@@ -46,8 +44,10 @@ from suffice.selector.groups import GroupView
 from suffice.selector.identity import LONGEST_NAME, check_group
 from suffice.selector.own_parts import again, name_of, same_menu
 from suffice.selector.plain import Plain
+from suffice.selector.records import Arm, Decision
 from suffice.selector.runs import play
 from suffice.selector.world import Block, World
+from suffice.state_files import read_state, reading
 
 new = tuple.__new__
 NAN = math.nan

@@ -4,11 +4,11 @@ import math
 from collections.abc import Iterable
 from typing import Any, Final
 
-from suffice.checks import WHOLE, cost_told, flag, whole
 from suffice.errors import StateError, shown
 from suffice.learning.base import Learner
 from suffice.learning.prices import clipped_price
 from suffice.learning.records import Pricing, TableHead
+from suffice.numbers import WHOLE, cost_told, flag, whole
 from suffice.promise.account import SAFE, SKIP, Account, grow, merge_of, totals, tracked_debt
 from suffice.promise.rules import Promise
 from suffice.selector.engines import Engine

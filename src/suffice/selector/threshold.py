@@ -7,20 +7,20 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
-from suffice.checks import exact, flag
 from suffice.errors import InvalidArgument, shown
 from suffice.kernels.compiler import compiled
 from suffice.kernels.rows import Mask, from_rows, to_rows
 from suffice.learning.base import Columns, Learner, Proposal
 from suffice.learning.prices import clipped_price
 from suffice.learning.records import Lesson, Pricing, TableHead
+from suffice.numbers import exact, flag
 from suffice.promise.account import SKIP, Account
 from suffice.promise.rules import Promise
-from suffice.saving import read_state, reading
 from suffice.selector.controller import Controller
 from suffice.selector.runs import play_threshold
 from suffice.selector.verbs import Standing
 from suffice.selector.world import Block, World
+from suffice.state_files import read_state, reading
 
 LOW, MIDDLE, HIGH = 0, 1, 2  # the arms: the ends, and all that lies between
 

@@ -6,9 +6,9 @@ Every driver takes the same steps: the two engines, contexts, fleets, whole runs
 
 from typing import NamedTuple
 
-from suffice.checks import WHOLE
 from suffice.learning.prices import borrow_hint, price_at
 from suffice.learning.records import Lesson, Pricing, TableHead
+from suffice.numbers import WHOLE
 from suffice.promise.account import FREE, SAFE, SKIP, Account, limit
 
 

@@ -16,10 +16,10 @@ from suffice.promise.account import SAFE, Account, reserve
 from suffice.promise.rules import Promise
 from suffice.selector.detached import Choice, Detached
 from suffice.selector.selector import Selector
-from suffice.service.chart import Chart
+from suffice.service.count_shards import moved, visible_to
+from suffice.service.history import Chart
 from suffice.service.plans import Plan, arm_of, option_json
 from suffice.service.records import AMENDED, EXPIRED, Row, Shard, Wish
-from suffice.service.shards import moved, visible_to
 from suffice.service.stores.base import Shards
 
 log = logging.getLogger("suffice.service")

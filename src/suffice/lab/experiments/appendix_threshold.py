@@ -6,12 +6,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from suffice.lab import fit, runs
+from suffice.lab import run_results, statistics
 from suffice.lab.experiment import Canvas, Experiment, Numbers, Settings, Task
+from suffice.lab.streams import Needs
 from suffice.lab.verdict import Estimate, Verdict, judge
 from suffice.selector.threshold import ThresholdSelector
-from suffice.simulate import blocks, simulate
-from suffice.streams import Needs
+from suffice.simulator import blocks, simulate
 
 SOURCE = "Appendix A"
 BASE: Settings = {"target": 0.8, "seeds": 20, "starts": {"beta": 0.0, "flat": 1.0}}
@@ -70,16 +70,16 @@ class Threshold(Experiment):
         for world in ("beta", "flat"):
             table = []
             for horizon in settings["horizons"]:
-                some = runs.pick(results, world=world, horizon=horizon)
+                some = run_results.pick(results, world=world, horizon=horizon)
                 row: dict[str, Any] = {"world": world, "horizon": horizon, "seeds": len(some)}
                 for key in ("regret", "rate", "cost", "debt"):
-                    estimate = fit.mean([one[key] for one in some])
+                    estimate = statistics.mean([one[key] for one in some])
                     row |= {key: estimate.value, f"{key}_low": estimate.low, f"{key}_high": estimate.high}
                 row["largest_debt"] = max(one["largest_debt"] for one in some)
                 row["largest_error_by_bound"] = max(one["by_bound"] for one in some)
                 rows.append(row)
                 table.append([one["regret"] for one in some])
-            found = fit.exponent(settings["horizons"], np.array(table).T)
+            found = statistics.exponent(settings["horizons"], np.array(table).T)
             exponents[world] = [found.value, found.low, found.high]
         return {"target": settings["target"], "horizons": settings["horizons"], "rows": rows, "exponents": exponents,
                 "optima": {world: world_of(world, settings["target"])[1] for world in ("beta", "flat")},

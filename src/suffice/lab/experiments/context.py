@@ -5,14 +5,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any, ClassVar, Final
 
-from suffice.lab import fit, runs
+from suffice.best_mix import Optimum, contextual_optimum, optimum
+from suffice.lab import run_results, statistics
 from suffice.lab.experiment import Canvas, Experiment, Numbers, Settings, Task
 from suffice.lab.experiments.context_figures import ratios, time_course
-from suffice.lab.run_methods import LOOKING, feedback_of, methods
+from suffice.lab.method_specs import LOOKING, feedback_of, methods
+from suffice.lab.streams import ConfidentApis
 from suffice.lab.verdict import OURS, Estimate, Verdict, judge, power
-from suffice.optimum import Optimum, contextual_optimum, optimum
-from suffice.simulate import Summary, summarize
-from suffice.streams import ConfidentApis
+from suffice.simulator import Summary, summarize
 
 PLAIN: Final = "suffice"
 TARGETS: Final = {"COMMAND": 0.95, "YELP": 0.95, "SHOP": 0.95, "EXPW": 0.9, "IMDB": 0.9}
@@ -63,10 +63,10 @@ class Context(Experiment):
         name, world, horizon = task["task"], task["world"], task["horizon"]
         stream, target = world_of(name, world, horizon), TARGETS[name]
         method = methods(stream, target, horizon, [task["method"]])[task["method"]](task["seed"])
-        middle, early = runs.half(horizon), min(EARLY, horizon)
+        middle, early = run_results.half(horizon), min(EARLY, horizon)
         summary = summarize(method, stream, horizon, task["seed"], marks={*course(horizon), middle, early})
         at = {mark.step: mark for mark in summary.marks}
-        found = asdict(runs.outcome(summary, None)) | {
+        found = asdict(run_results.outcome(summary, None)) | {
             key: task[key] for key in ("task", "world", "method", "seed", "horizon")
         }
         found |= {
@@ -81,10 +81,10 @@ class Context(Experiment):
         rows, curves = [], {}
         optima = {name: optima_of(name) for name in TARGETS}
         for name, world, method in dict.fromkeys((r["task"], r["world"], r["method"]) for r in results):
-            some = runs.pick(results, task=name, world=world, method=method)
-            rows.append(_together(some, runs.pick(results, task=name, world=world, method=PLAIN), optima[name]))
+            some = run_results.pick(results, task=name, world=world, method=method)
+            rows.append(_together(some, run_results.pick(results, task=name, world=world, method=PLAIN), optima[name]))
             if world == RECORDED and method in (PLAIN, LOOKING):
-                curve = runs.curve(some, TARGETS[name], optima[name][0].cost)
+                curve = run_results.curve(some, TARGETS[name], optima[name][0].cost)
                 curves[f"{name}/{method}"] = {part: curve[part] for part in ("step", "cost", "debt")}
         return {
             "horizon": settings["horizon"],
@@ -134,7 +134,7 @@ class Context(Experiment):
 
 def course(horizon: int) -> list[int]:
     """The steps between which the cost is followed over time: ever longer stretches."""
-    return [step for step in runs.geometric(horizon, 10) if step >= min(FIRST_MARK, horizon)]
+    return [step for step in run_results.geometric(horizon, 10) if step >= min(FIRST_MARK, horizon)]
 
 
 def there() -> tuple[str, ...]:
@@ -145,7 +145,7 @@ def there() -> tuple[str, ...]:
 def world_of(name: str, world: str, horizon: int) -> Any:
     """The stream of a task: as recorded, with contexts shuffled, or with a shift at half time."""
     if world in SHIFTS:
-        return ConfidentApis.named(task=name, shift=world, at=runs.half(horizon))
+        return ConfidentApis.named(task=name, shift=world, at=run_results.half(horizon))
     return ConfidentApis(name, shuffled=world == SHUFFLED)
 
 
@@ -185,15 +185,19 @@ def _together(
     row["optimum"] = optima[0].cost if steady else None
     row["looking_optimum"] = optima[1].cost / optima[0].cost if first["world"] == RECORDED else None
     if steady:
-        _put(row, "of_optimum", fit.mean([cost / optima[0].cost for cost in late]))
-    _put(row, "late_of_plain", fit.ratio(late, before))
-    _put(row, "early_of_plain", fit.ratio([run["early_cost"] for run in some], [run["early_cost"] for run in plain]))
+        _put(row, "of_optimum", statistics.mean([cost / optima[0].cost for cost in late]))
+    _put(row, "late_of_plain", statistics.ratio(late, before))
+    _put(
+        row,
+        "early_of_plain",
+        statistics.ratio([run["early_cost"] for run in some], [run["early_cost"] for run in plain]),
+    )
     for column in ("rate", "late_rate", "cost", "late_cost", "debt"):
-        _put(row, column, fit.mean([run[column] for run in some]))
+        _put(row, column, statistics.mean([run[column] for run in some]))
     row["largest_debt"] = max(run["largest_debt"] for run in some)
     row["worst_window"] = min(run["worst_window"] for run in some)
     if first["followed"] is not None:
-        row |= {what: fit.mean([run[what] for run in some]).value for what in ("followed", "lost", "anew")}
+        row |= {what: statistics.mean([run[what] for run in some]).value for what in ("followed", "lost", "anew")}
     return row
 
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from suffice.lab.experiment import Numbers
 from suffice.lab.experiments.context import PLAIN, RECORDED, RIVALLED, SHIFTS, SHUFFLED, TARGETS, row_of
+from suffice.lab.method_specs import LOOKING
 from suffice.lab.report import brief
-from suffice.lab.run_methods import LOOKING
 from suffice.promise.certificate import percent
 
 Row = Mapping[str, Any]

@@ -6,14 +6,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from suffice.lab import fit, runs
+from suffice.best_mix import Optimum, optimum
+from suffice.lab import run_results, statistics
 from suffice.lab.experiment import Canvas, Experiment, Numbers, Settings, Task
-from suffice.lab.methods import make
+from suffice.lab.paper_methods import make
+from suffice.lab.streams import Needs, Points
+from suffice.lab.streams.shapes import Beta
 from suffice.lab.verdict import OURS, Estimate, Verdict, judge
-from suffice.menu import Menu
-from suffice.optimum import Optimum, optimum
-from suffice.streams import Needs, Points
-from suffice.streams.shapes import Beta
+from suffice.menu.menu import Menu
 
 CLAIMS = {"thresholds": 2.0 / 3.0, "intervals": 3.0 / 4.0}
 SOURCES = {"thresholds": "Corollary (scoring rules)", "intervals": "Corollary (interval selection)"}
@@ -50,7 +50,7 @@ class Corollaries(Experiment):
     def work(task: Task) -> Numbers:
         stream = grid(task["setting"], task["horizon"])
         method = make(task["method"], stream.menu, task["target"], task["horizon"], task["scale"])
-        found = runs.measure(
+        found = run_results.measure(
             method, stream, task["horizon"], task["seed"], best_of_all(task["setting"], task["target"])
         )
         return {**found, "setting": task["setting"], "method": task["method"], "arms": stream.menu.arms}
@@ -61,14 +61,16 @@ class Corollaries(Experiment):
             for method in settings["methods"]:
                 table = []
                 for horizon in settings["horizons"]:
-                    some = runs.pick(results, setting=setting, method=method, horizon=horizon)
+                    some = run_results.pick(results, setting=setting, method=method, horizon=horizon)
                     rows.append(
-                        runs.together(some, setting=setting, method=method, horizon=horizon, arms=some[0]["arms"])
+                        run_results.together(
+                            some, setting=setting, method=method, horizon=horizon, arms=some[0]["arms"]
+                        )
                     )
                     table.append([one["regret"] for one in some])
                 regrets[f"{setting}/{method}"] = np.array(table).T.tolist()
                 exponents[f"{setting}/{method}"] = [
-                    _listed(fit.exponent(settings["horizons"][k : k + 2], np.array(table).T[:, k : k + 2]))
+                    _listed(statistics.exponent(settings["horizons"][k : k + 2], np.array(table).T[:, k : k + 2]))
                     for k in range(len(settings["horizons"]) - 1)
                 ]
         optima = {setting: best_of_all(setting, settings["target"]).cost for setting in CLAIMS}

@@ -5,15 +5,15 @@ from typing import Any, ClassVar, Final
 
 import numpy as np
 
-from suffice.lab import fit, runs
+from suffice.best_mix import Optimum, optimum
+from suffice.lab import run_results, statistics
 from suffice.lab.experiment import Canvas, Experiment, Numbers, Settings, Task
+from suffice.lab.streams import Apis, LabelRanks, Needs, Phases, Points, Rides, Told
+from suffice.lab.streams.apis import TASKS
 from suffice.lab.verdict import OURS, Estimate, Verdict, judge, power
-from suffice.optimum import Optimum, optimum
 from suffice.selector.paper import paper
 from suffice.selector.selector import Selector
-from suffice.simulate import summarize
-from suffice.streams import Apis, LabelRanks, Needs, Phases, Points, Rides, Told
-from suffice.streams.apis import TASKS
+from suffice.simulator import summarize
 
 SCALES: Final = (1, 5, 20)
 YARDSTICK: Final = tuple(f"paper-{scale}" for scale in SCALES)
@@ -69,7 +69,7 @@ class Efficiency(Experiment):
         method = method_of(task["method"], stream, target, horizon, task["seed"])
         marks = (max(1, horizon - LAST), horizon)
         summary = summarize(method, stream, horizon, task["seed"], marks=marks)
-        found = {**runs.row(summary, best), "world": world, "method": task["method"]}
+        found = {**run_results.row(summary, best), "world": world, "method": task["method"]}
         late, end = summary.marks
         last = (end.cost - late.cost) / (end.step - late.step)
         return {**found, "last_cost": last, **_parts(stream, best, target, summary.plays)}
@@ -79,7 +79,7 @@ class Efficiency(Experiment):
         pairs = []
         for world, horizon in dict.fromkeys((result["world"], result["horizon"]) for result in results):
             some = {
-                method: runs.pick(results, world=world, horizon=horizon, method=method)
+                method: run_results.pick(results, world=world, horizon=horizon, method=method)
                 for method in dict.fromkeys(
                     r["method"] for r in results if (r["world"], r["horizon"]) == (world, horizon)
                 )
@@ -89,8 +89,8 @@ class Efficiency(Experiment):
             if world not in ("intervals", "shift"):
                 pairs.append((priced["suffice"], priced[best]))
             for method, found in some.items():
-                share = fit.ratio(priced[method], priced[best])
-                row = runs.together(found, world=world, horizon=horizon, method=method)
+                share = statistics.ratio(priced[method], priced[best])
+                row = run_results.together(found, world=world, horizon=horizon, method=method)
                 row |= {
                     "yardstick": method == best,
                     "share": share.value,
@@ -98,10 +98,11 @@ class Efficiency(Experiment):
                     "share_high": share.high,
                 }
                 row |= {
-                    part: fit.mean([run[part] for run in found]).value for part in ("boundary", "between", "last_cost")
+                    part: statistics.mean([run[part] for run in found]).value
+                    for part in ("boundary", "between", "last_cost")
                 }
                 rows.append(row)
-        overall = fit.geometric(pairs)
+        overall = statistics.geometric(pairs)
         _, target, optima = world_of("shift")
         return {
             "seeds": settings["seeds"],

@@ -5,12 +5,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from suffice.lab import fit, runs
+from suffice.best_mix import optimum
+from suffice.lab import run_results, statistics
 from suffice.lab.experiment import Canvas, Experiment, Numbers, Settings, Task
-from suffice.lab.methods import make
+from suffice.lab.paper_methods import make
+from suffice.lab.streams import Points
 from suffice.lab.verdict import TINY, Estimate, Verdict, judge
-from suffice.optimum import optimum
-from suffice.streams import Points
 
 SOURCE = "Empirical Study, Interval Selection, Figure 1"
 BASE: Settings = {"target": 0.8, "grid": 0.05, "scales": [1, 5, 20], "seeds": 20}
@@ -47,8 +47,8 @@ class Intervals(Experiment):
         stream = Points.named(step=task["grid"])
         best = optimum(*stream.truth(), task["target"])
         method = make(task["method"], stream.menu, task["target"], task["horizon"], task["scale"] or 1)
-        marks = runs.geometric(task["horizon"]) if task["marked"] else ()
-        found = runs.measure(method, stream, task["horizon"], task["seed"], best, marks=marks)
+        marks = run_results.geometric(task["horizon"]) if task["marked"] else ()
+        found = run_results.measure(method, stream, task["horizon"], task["seed"], best, marks=marks)
         return {**found, "method": task["method"], "scale": task["scale"]}
 
     def collect(self, settings: Settings, results: Sequence[Numbers]) -> Numbers:
@@ -61,16 +61,16 @@ class Intervals(Experiment):
             label = f"a = {scale}" if method == "paper" else "suffice"
             table = []
             for horizon in horizons:
-                some = runs.pick(results, method=method, scale=scale, horizon=horizon)
-                rows.append(runs.together(some, method=method, scale=scale, horizon=horizon))
+                some = run_results.pick(results, method=method, scale=scale, horizon=horizon)
+                rows.append(run_results.together(some, method=method, scale=scale, horizon=horizon))
                 table.append([one["regret"] for one in some])
                 if method == "paper":
                     step = scale / horizon**0.5
                     bound = (1.0 / (1.0 - settings["target"]) + 2.0 * step) / step
                     errors = max(errors, *(abs(one["counted_debt"]) / bound for one in some))
             regrets[label] = np.array(table).T.tolist()  # a row per seed
-            curves[label] = runs.curve(
-                runs.pick(results, method=method, scale=scale, horizon=last), settings["target"], best.cost
+            curves[label] = run_results.curve(
+                run_results.pick(results, method=method, scale=scale, horizon=last), settings["target"], best.cost
             )
         return {"optimum": best.cost, "price": best.price, "target": settings["target"], "horizons": horizons, "rows": rows,
                 "regrets": regrets, "curves": curves, "worst_error_by_bound": errors,
@@ -145,7 +145,7 @@ def _exponents(horizons: list[int], table: list[list[float]]) -> dict[str, Any]:
     data = np.array(table)
 
     def one(first: int, last: int) -> list[float]:
-        found = fit.exponent(horizons[first:last], data[:, first:last])
+        found = statistics.exponent(horizons[first:last], data[:, first:last])
         return [found.value, found.low, found.high]
 
     return {"all": one(0, len(horizons)), "decades": [one(place, place + 2) for place in range(len(horizons) - 1)]}
@@ -154,10 +154,13 @@ def _exponents(horizons: list[int], table: list[list[float]]) -> dict[str, Any]:
 def _settling(results: Sequence[Numbers], target: float, horizon: int) -> list[float]:
     """How soon the rate stays near the target with the largest step, over how soon with the least: mean and interval."""
     slow, fast = (
-        [_settled(one["marks"], target) for one in runs.pick(results, method="paper", scale=scale, horizon=horizon)]
+        [
+            _settled(one["marks"], target)
+            for one in run_results.pick(results, method="paper", scale=scale, horizon=horizon)
+        ]
         for scale in (1, 20)
     )
-    found = fit.mean([quick / late for quick, late in zip(fast, slow, strict=True)])
+    found = statistics.mean([quick / late for quick, late in zip(fast, slow, strict=True)])
     return [found.value, found.low, found.high]
 
 

@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from typing import ClassVar
 
-from suffice.lab import fit, runs
+from suffice.best_mix import optimum
+from suffice.lab import run_results, statistics
 from suffice.lab.experiment import Canvas, Experiment, Numbers, Settings, Task
-from suffice.lab.methods import make
+from suffice.lab.paper_methods import make
+from suffice.lab.streams import Points
 from suffice.lab.verdict import TINY, Estimate, Verdict, judge
-from suffice.optimum import optimum
-from suffice.streams import Points
 
 SOURCE = "Empirical Study, Interval Selection, Figure 2"
 BASE: Settings = {"target": 0.8, "grid": 0.05, "scale": 20, "seeds": 20, "methods": ["paper", "projected", "suffice"]}
@@ -42,9 +42,9 @@ class ProjectedIntervals(Experiment):
         stream = Points.named(step=task["grid"])
         best = optimum(*stream.truth(), task["target"])
         method = make(task["method"], stream.menu, task["target"], task["horizon"], task["scale"])
-        marks = runs.even(task["horizon"])
+        marks = run_results.even(task["horizon"])
         return {
-            **runs.measure(method, stream, task["horizon"], task["seed"], best, marks=marks),
+            **run_results.measure(method, stream, task["horizon"], task["seed"], best, marks=marks),
             "method": task["method"],
         }
 
@@ -54,18 +54,27 @@ class ProjectedIntervals(Experiment):
         rows, curves, gaps = [], {}, {}
         for method in settings["methods"]:
             for horizon in settings["horizons"]:
-                some = runs.pick(results, method=method, horizon=horizon)
-                rows.append(runs.together(some, method=method, scale=settings["scale"], horizon=horizon))
-            curves[method] = runs.curve(runs.pick(results, method=method, horizon=last), settings["target"], best.cost)
-        pairs = zip(runs.pick(results, method="projected", horizon=last), runs.pick(results, method="paper", horizon=last),
-                    strict=True)  # fmt: skip
+                some = run_results.pick(results, method=method, horizon=horizon)
+                rows.append(run_results.together(some, method=method, scale=settings["scale"], horizon=horizon))
+            curves[method] = run_results.curve(
+                run_results.pick(results, method=method, horizon=last), settings["target"], best.cost
+            )
+        pairs = zip(
+            run_results.pick(results, method="projected", horizon=last),
+            run_results.pick(results, method="paper", horizon=last),
+            strict=True,
+        )
         differences = [(one["cost"] - other["cost"], one["rate"] - settings["target"]) for one, other in pairs]
         for name, values in zip(("cost", "rate"), zip(*differences, strict=True), strict=True):
-            estimate = fit.mean(values)
+            estimate = statistics.mean(values)
             gaps[name] = [estimate.value, estimate.low, estimate.high]
         # From a tenth of the run on, so that the first round and the start do not count.
-        late = [successes / step for one in runs.pick(results, method="projected", horizon=last)
-                for step, successes, *_ in one["marks"] if step >= last / 10]  # fmt: skip
+        late = [
+            successes / step
+            for one in run_results.pick(results, method="projected", horizon=last)
+            for step, successes, *_ in one["marks"]
+            if step >= last / 10
+        ]
         return {"optimum": best.cost, "price": best.price, "target": settings["target"], "horizon": last, "rows": rows,
                 "curves": curves, "gaps": gaps, "highest_rate_of_projected": max(late)}  # fmt: skip
 

@@ -6,10 +6,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from suffice.lab.experiment import Canvas, Experiment, Numbers, Settings, Task
-from suffice.lab.methods import make
+from suffice.lab.paper_methods import make
+from suffice.lab.streams import Trap
 from suffice.lab.verdict import Estimate, Verdict, judge
-from suffice.simulate import simulate
-from suffice.streams import Trap
+from suffice.simulator import simulate
 
 LEMMA = "Lemma (three-arm failure of projected ACI)"
 PATH = ("prices", "successes", "arms")

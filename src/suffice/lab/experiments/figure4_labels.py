@@ -5,12 +5,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from suffice.lab import runs
+from suffice.lab import run_results
 from suffice.lab.experiment import Canvas, Experiment, Numbers, Settings, Task
-from suffice.lab.methods import make
+from suffice.lab.paper_methods import make
+from suffice.lab.streams import LabelRanks, Phases
 from suffice.lab.verdict import TINY, Estimate, Verdict, judge
-from suffice.simulate import simulate
-from suffice.streams import LabelRanks, Phases
+from suffice.simulator import simulate
 
 SOURCE = "Empirical Study, CIFAR-100, Figure 4"
 BASE: Settings = {"target": 0.8, "scale": 20, "window": 200, "methods": ["paper", "projected", "suffice"]}
@@ -62,7 +62,7 @@ class Labels(Experiment):
             "cheap_before": float((shown[easy // 2 : easy] <= 5).mean()), "all_after": float((shown[easy:] == 100).mean()),
         }  # fmt: skip
         if task["drawn"]:
-            marks = np.array(runs.even(horizon, 300))
+            marks = np.array(run_results.even(horizon, 300))
             marks = marks[marks >= window]
             found["path"] = {
                 "step": marks.tolist(), "local": local[marks - window].tolist(), "debt": trace.debts[marks - 1].tolist(),

@@ -5,13 +5,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from suffice.lab import fit, runs
+from suffice.best_mix import Optimum, optimum
+from suffice.lab import run_results, statistics
 from suffice.lab.experiment import Canvas, Experiment, Numbers, Settings, Task
-from suffice.lab.methods import make
+from suffice.lab.paper_methods import make
+from suffice.lab.streams import Apis, Phases, Rides, RidesGrid
+from suffice.lab.streams.apis import TASKS
 from suffice.lab.verdict import OURS, Estimate, Verdict, judge
-from suffice.optimum import Optimum, optimum
-from suffice.streams import Apis, Phases, Rides, RidesGrid
-from suffice.streams.apis import TASKS
 
 BASE: Settings = {"target": 0.9, "seeds": 20, "methods": ["suffice", "paper"], "scale": 5}
 SHIFTS = [["IMDB", "YELP"], ["YELP", "IMDB"], ["SHOP", "WAIMAI"], ["FLUENT", "DIGIT"], ["RAFDB", "FERPLUS"]]
@@ -49,7 +49,7 @@ class Savings(Experiment):
     def work(task: Task) -> Numbers:
         stream, best, _ = world_of(task["world"], task["target"], task["horizon"])
         method = make(task["method"], stream.menu, task["target"], task["horizon"], task["scale"])
-        found = runs.measure(method, stream, task["horizon"], task["seed"], best)
+        found = run_results.measure(method, stream, task["horizon"], task["seed"], best)
         return {**found, "world": task["world"], "method": task["method"]}
 
     def collect(self, settings: Settings, results: Sequence[Numbers]) -> Numbers:
@@ -57,9 +57,9 @@ class Savings(Experiment):
         for world in dict.fromkeys(result["world"] for result in results):
             _, best, fixed = world_of(world, settings["target"], settings["horizon"])
             for method in settings["methods"]:
-                some = runs.pick(results, world=world, method=method)
-                row = runs.together(some, world=world, method=method, optimum=best.cost, best_fixed=fixed)
-                more = fit.mean([one["cost"] - fixed for one in some])
+                some = run_results.pick(results, world=world, method=method)
+                row = run_results.together(some, world=world, method=method, optimum=best.cost, best_fixed=fixed)
+                more = statistics.mean([one["cost"] - fixed for one in some])
                 row |= {"above_fixed": more.value, "above_fixed_low": more.low, "above_fixed_high": more.high}
                 rows.append(row)
         return {"target": settings["target"], "horizon": settings["horizon"], "rows": rows}

@@ -6,10 +6,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from suffice.lab.experiment import Canvas, Experiment, Numbers, Settings, Task
-from suffice.lab.methods import make
+from suffice.lab.paper_methods import make
 from suffice.lab.verdict import OURS, Estimate, Verdict, judge
-from suffice.menu import Menu
-from suffice.simulate import simulate
+from suffice.menu.menu import Menu
+from suffice.simulator import simulate
 
 TACTICS = ("pump", "spoil", "tease", "coin", "blind")
 BASE: Settings = {"target": 0.8, "scales": [1, 20], "methods": ["paper", "projected", "suffice"]}

@@ -10,17 +10,17 @@ from starlette.responses import RedirectResponse
 
 import suffice
 from suffice.service.errors import Overloaded, ServiceError, StoreDown
-from suffice.service.http import docs, edge, metrics, page, problems
-from suffice.service.http.answers import answer
-from suffice.service.http.bare import LET_IN, outcomes
+from suffice.service.http import docs_page, gateway, metrics, problems, static_page
+from suffice.service.http.event_streams import Streams
 from suffice.service.http.logs import events
-from suffice.service.http.looks import looks
 from suffice.service.http.openapi import openapi
-from suffice.service.http.replies import Health
-from suffice.service.http.routes import BARE, selectors
+from suffice.service.http.raw_route import LET_IN, outcomes
+from suffice.service.http.routes_read import looks
+from suffice.service.http.routes_write import BARE, selectors
+from suffice.service.http.schemas_write import Health
+from suffice.service.http.serializers import answer
 from suffice.service.http.settings import Settings
-from suffice.service.http.streams import Streams
-from suffice.service.keeper import Keeper
+from suffice.service.selectors import Keeper
 
 SAID: Final = """Choose just enough: hold a success rate at the least cost when all you ever see is whether it worked.
 
@@ -72,7 +72,7 @@ def make_app(keeper: Keeper, settings: Settings) -> FastAPI:
     _add_own(app, keeper, settings)
     problems.install(app)
     app.openapi = lambda: openapi(app, locked=not settings.open)  # type: ignore[method-assign]
-    edge.protect(app, keeper, settings)
+    gateway.protect(app, keeper, settings)
     return app
 
 
@@ -91,7 +91,7 @@ def _add_own(app: FastAPI, keeper: Keeper, settings: Settings) -> None:
             await keeper.store.ping()
         except ServiceError as error:
             events.warning("the store cannot be reached", extra={"error": str(error)})
-            raise StoreDown(edge.STORE) from None  # whoever asks need have no key
+            raise StoreDown(gateway.STORE) from None  # whoever asks need have no key
         return answer({"status": "ok"})
 
     for path, endpoint, said in (("/healthz", healthz, "Is it alive?"), ("/readyz", readyz, "Is it ready?")):
@@ -105,7 +105,7 @@ def _add_own(app: FastAPI, keeper: Keeper, settings: Settings) -> None:
     if settings.docs:
         _add_docs(app)
     if settings.page:
-        page.install(app)
+        static_page.install(app)
     elif settings.docs:
         _lead_to_docs(app)
 
@@ -130,12 +130,14 @@ def _add_docs(app: FastAPI) -> None:
 
     async def described(request: Request) -> Response:
         if not made:
-            made.append(docs.page(app.openapi()))
+            made.append(docs_page.page(app.openapi()))
         here = escape(str(request.base_url).rstrip("/"))
-        return Response(made[0].replace(docs.HERE, here), media_type="text/html; charset=utf-8")
+        return Response(made[0].replace(docs_page.HERE, here), media_type="text/html; charset=utf-8")
 
     async def style() -> Response:
-        return Response(docs.STYLE, media_type="text/css; charset=utf-8", headers={"cache-control": "max-age=3600"})
+        return Response(
+            docs_page.STYLE, media_type="text/css; charset=utf-8", headers={"cache-control": "max-age=3600"}
+        )
 
     for path, endpoint in (("/openapi.json", description), ("/docs", described), ("/docs/style.css", style)):
         app.add_api_route(path, endpoint, include_in_schema=False, response_model=None)

@@ -16,7 +16,7 @@ from pydantic_settings import EnvSettingsSource
 from suffice.errors import InvalidArgument, shown
 from suffice.service.http.logs import masked
 from suffice.service.http.settings import PREFIX, Settings
-from suffice.service.plans.faults import faults
+from suffice.service.plans.validation_errors import faults
 
 FILE: Final = "suffice.toml"
 

@@ -9,10 +9,10 @@ from typing import Any, Final
 
 import pydantic_core
 
-from suffice.menu import Menu
-from suffice.service.http.answers import row
-from suffice.service.keeper import Keeper
+from suffice.menu.menu import Menu
+from suffice.service.http.serializers import row
 from suffice.service.records import STATES, Row
+from suffice.service.selectors import Keeper
 
 PAGE: Final = 5_000
 COLUMNS: Final = (

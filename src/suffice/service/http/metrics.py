@@ -10,8 +10,8 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.registry import Collector
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from suffice.service.keeper import Keeper
 from suffice.service.records import Standing
+from suffice.service.selectors import Keeper
 
 MEDIA: Final = "text/plain; version=0.0.4; charset=utf-8"
 PAGE: Final = 200

@@ -7,17 +7,27 @@ from fastapi.openapi.utils import get_openapi
 from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue, models_json_schema
 
-from suffice.service.http import replies, replies_looks
-from suffice.service.http.bodies import AskBody, OutcomeBody, OutcomesBody
-from suffice.service.http.edge import OPEN
+from suffice.service.http import schemas_read, schemas_write
+from suffice.service.http.gateway import OPEN
+from suffice.service.http.schemas_request import AskBody, OutcomeBody, OutcomesBody
 from suffice.service.plans import Plan
 
 BODIES: Final[tuple[type[BaseModel], ...]] = (Plan, AskBody, OutcomeBody, OutcomesBody)
 REPLIES: Final[tuple[type[BaseModel], ...]] = (
-    replies.DecisionReply, replies.DecisionsReply, replies.ToldReply, replies.ResultsReply, replies.Known,
-    replies.KnownPage, replies_looks.CertificateReply, replies_looks.ArmsReply, replies_looks.ContextReportReply,
-    replies_looks.HistoryReply, replies_looks.RowsReply, replies.Health, replies.Problem,
-)  # fmt: skip
+    schemas_write.DecisionReply,
+    schemas_write.DecisionsReply,
+    schemas_write.ToldReply,
+    schemas_write.ResultsReply,
+    schemas_write.Known,
+    schemas_write.KnownPage,
+    schemas_read.CertificateReply,
+    schemas_read.ArmsReply,
+    schemas_read.ContextReportReply,
+    schemas_read.HistoryReply,
+    schemas_read.RowsReply,
+    schemas_write.Health,
+    schemas_write.Problem,
+)
 
 
 class InOrder(GenerateJsonSchema):

@@ -16,7 +16,7 @@ from starlette.routing import Match
 from suffice.errors import SufficeError
 from suffice.service.errors import ServiceError, status_of
 from suffice.service.http.logs import events, request_id
-from suffice.service.plans.faults import faults, sentence
+from suffice.service.plans.validation_errors import faults, sentence
 
 MEDIA: Final = "application/problem+json"
 TITLES: Final = {413: "Content Too Large", 422: "Unprocessable Content"}  # in the words of RFC 9110, in any Python

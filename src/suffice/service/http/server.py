@@ -23,10 +23,10 @@ import suffice
 from suffice.errors import InvalidArgument, SufficeError, shown
 from suffice.service.http import logs
 from suffice.service.http.configuration import load
+from suffice.service.http.connection_limits import protocol
 from suffice.service.http.keys import SCOPES, alive
-from suffice.service.http.protocols import protocol
 from suffice.service.http.settings import Settings
-from suffice.service.keeper import Keeper
+from suffice.service.selectors import Keeper
 from suffice.service.stores import open_store
 
 if TYPE_CHECKING:

@@ -4,8 +4,8 @@ from collections.abc import Hashable
 from typing import Any
 
 from suffice.errors import InvalidArgument, shown
-from suffice.menu import Menu
-from suffice.options import key
+from suffice.menu.menu import Menu
+from suffice.menu.options import key
 
 
 class JsonMenu(Menu):

@@ -5,13 +5,11 @@ from typing import Annotated, Any, ClassVar, Final, Literal
 
 from pydantic import AfterValidator, Field, field_validator
 
-from suffice.checks import exact
 from suffice.errors import InvalidArgument
-from suffice.menu import LEFT_OUT, Menu
-from suffice.options import count_cells
-from suffice.service.plans.json_options import JsonMenu
-from suffice.service.plans.recipes import Cut, MenuRecipe
-from suffice.service.plans.values import (
+from suffice.menu.menu import LEFT_OUT, Menu
+from suffice.menu.options import count_cells
+from suffice.numbers import exact
+from suffice.service.plans.fields import (
     DEEPEST,
     MOST_LISTED,
     AtMost,
@@ -30,6 +28,8 @@ from suffice.service.plans.values import (
     check_option,
     examples,
 )
+from suffice.service.plans.json_options import JsonMenu
+from suffice.service.plans.untrusted_menu import Cut, MenuRecipe
 
 MOST_AXES: Final = 16
 MOST_CHARACTERS: Final = 8 << 20  # of all options together, as JSON: what a list of arms may take

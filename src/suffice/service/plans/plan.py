@@ -13,12 +13,12 @@ from pydantic import AfterValidator, Field, PrivateAttr, ValidationError, WithJs
 
 from suffice.errors import InvalidArgument, SufficeError, shown
 from suffice.learning.custom_learner import KAPPA
-from suffice.options import key
+from suffice.menu.options import key
 from suffice.selector.selector import Selector
-from suffice.service.plans.faults import refuse
+from suffice.service.plans.fields import Body, Counting, Positive, Start, Target, Whole, examples
 from suffice.service.plans.json_options import JsonMenu
 from suffice.service.plans.menus import AnyForm
-from suffice.service.plans.values import Body, Counting, Positive, Start, Target, Whole, examples
+from suffice.service.plans.validation_errors import refuse
 from suffice.service.records import Limits
 
 Made = TypeVar("Made")

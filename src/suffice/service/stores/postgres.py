@@ -21,7 +21,16 @@ from suffice.service.errors import StoreDown
 from suffice.service.records import Kept, Reply, Row
 from suffice.service.stores import postgres_sql as sql
 from suffice.service.stores.base import Shards, Whose, Work, check_room, whose
-from suffice.service.stores.postgres_line import LOST, SETTINGS, TROUBLE, Line, opened, said_of, settings_for, speaking
+from suffice.service.stores.postgres_connection import (
+    LOST,
+    SETTINGS,
+    TROUBLE,
+    Line,
+    opened,
+    said_of,
+    settings_for,
+    speaking,
+)
 from suffice.service.stores.schema import VERSION, check_version, steps_from
 from suffice.service.stores.tables import ADD, LAST, NAMED, Got, Tables, by_whose
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
-from suffice.service.shards import write
+from suffice.service.count_shards import write
 from suffice.service.stores.base import Changes
 from suffice.service.stores.schema import (
     DECISIONS,

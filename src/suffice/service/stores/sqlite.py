@@ -16,9 +16,9 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
+from suffice.service.count_shards import write
 from suffice.service.errors import StoreDown, StoreInUse
 from suffice.service.records import Kept, Reply, Row
-from suffice.service.shards import write
 from suffice.service.stores import schema
 from suffice.service.stores.base import Changes, Shards, Whose, Work, check_room, whose
 from suffice.service.stores.locking import FileLock

@@ -7,8 +7,8 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable
 from typing import Any, ClassVar, Final, TypeVar
 
+from suffice.service.count_shards import read
 from suffice.service.records import Kept, Key, Row
-from suffice.service.shards import read
 from suffice.service.stores.base import Shards, Store, Whose
 from suffice.service.stores.schema import KEY, ROW, SELECTOR, key_of, key_values
 

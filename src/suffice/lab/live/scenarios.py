@@ -1,0 +1,110 @@
+"""The three worlds of the live demo. Each goes through its phases again and again: who comes later sees a shift, too."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from suffice.lab.streams import LabelRanks, Phases, Rides
+from suffice.lab.streams.apis import Apis
+from suffice.lab.streams.base import Stream
+from suffice.menu.menu import Menu
+
+
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """How the world is for some decisions, in a few words, and the share of outcomes that get lost meanwhile."""
+
+    words: str
+    stream: Stream
+    length: int
+    lost: float = 0.0
+
+
+@dataclass(frozen=True)
+class World:
+    """What is to be chosen, how often it must work, and how the world goes.
+
+    `late` says after how many further decisions an outcome is told, at least and at most; `overdue`, the share of outcomes
+    that come only after so many that they had been given up, which is `expire_after` seconds.
+    """
+
+    name: str
+    about: str
+    target: float
+    phases: tuple[Phase, ...]
+    late: tuple[int, int] = (0, 0)
+    overdue: tuple[float, int] = (0.0, 0)
+    expire_after: float | None = None
+
+    @cached_property
+    def stream(self) -> Phases:
+        """One round of all phases."""
+        return Phases(*((phase.stream, phase.length) for phase in self.phases))
+
+    @property
+    def menu(self) -> Menu:
+        """What may be chosen."""
+        return self.stream.menu
+
+    def course(self, rng: np.random.Generator) -> "Iterator[tuple[Phase, Any]]":
+        """The phase and the latent of each step, without end."""
+        length = sum(phase.length for phase in self.phases)
+        while True:
+            latents = iter(self.stream.draw(rng, length))
+            for phase in self.phases:
+                for _ in range(phase.length):
+                    yield phase, next(latents)
+
+
+def speech() -> World:
+    """Which speech APIs to call: spoken digits, first those that all APIs hear well, then those that most do not."""
+    return World(
+        "speech-apis",
+        "which of four speech APIs to call, or a person (FrugalML)",
+        target=0.9,
+        phases=(
+            Phase("AudioMNIST: the cheapest API hears it", Apis("AUDIOMNIST"), 1500),
+            Phase("DIGIT: noisy, only the dear ones do", Apis("DIGIT"), 900),
+        ),
+    )
+
+
+def labels() -> World:
+    """How many labels to show: the paper's shift, from images that are easy to ones where only showing all 100 works."""
+    return World(
+        "image-labels",
+        "how many of 100 labels to show (CIFAR-100, the paper's shift)",
+        target=0.9,
+        phases=(
+            Phase("easy images: rank 5 or better", LabelRanks.cifar100(most=5), 1600),
+            Phase("hard images: rank 80 or worse", LabelRanks.cifar100(least=80), 400),
+        ),
+    )
+
+
+def rides() -> World:
+    """How many drivers to ask: outcomes are late, some come after they were given up, and some never do.
+
+    The dedicated car, which is the safe option, reports by itself: what it did is never lost.
+    """
+    stream = Rides()
+    return World(
+        "rides",
+        "how many drivers to ask: until their chances to accept sum to the option; outcomes come late, or never (simulated)",
+        target=0.9,
+        phases=(
+            Phase("as usual: 1 outcome in 100 is lost", stream, 1600, lost=0.01),
+            Phase("a dead spot: 1 in 10 is lost", stream, 300, lost=0.1),
+        ),
+        late=(4, 40),
+        overdue=(0.01, 800),
+        expire_after=10.0,
+    )
+
+
+def all_worlds() -> list[World]:
+    """All three, fresh."""
+    return [speech(), labels(), rides()]

@@ -1,0 +1,46 @@
+"""Always the safe option: what a team pays that takes no chances."""
+
+from typing import Any
+
+import numpy as np
+
+from suffice.lab.rivals.base import NONE, PRIMARY, Rival
+from suffice.numbers import WHOLE
+from suffice.selector.world import Block, World
+
+
+class AlwaysSafe(Rival):
+    """Plays the safe option in every step.
+
+    >>> from suffice import Menu
+    >>> AlwaysSafe(Menu({"small": 0.1}, safe="a person"), 0.9).ask().option
+    'a person'
+    """
+
+    name = "always safe"
+    source = "common practice"
+    read = PRIMARY
+    feedback = NONE
+    guarantee = "succeeds as often as the safe option does"
+
+    def _choose(self) -> int:
+        return self.menu.arms - 1
+
+    def can_run(self, stream: Any) -> bool:
+        """Whether `run` can play this stream."""
+        return type(self) is AlwaysSafe
+
+    def run(self, world: World, latents: Any, block: Block) -> None:
+        """Whole steps against a world that is known beforehand: no choice, so no loop."""
+        last = self.menu.arms - 1
+        if len(world.units):
+            rows = latents.astype(np.int64)
+            units, block.costs[:] = world.units[rows, last], world.charges[rows, last]
+        else:
+            units = WHOLE * ((world.low[last] <= latents) & (latents <= world.high[last]))
+            block.costs[:] = world.costs[last]
+        block.arms[:], block.successes[:] = last, units / WHOLE
+        self.told += latents.size
+        self._issued += latents.size
+        self._units += int(units.sum())
+        self.cost += float(block.costs.sum())

@@ -1,0 +1,69 @@
+"""Conformal PI control: the threshold follows the outcomes, and an integrator that saturates pulls it back."""
+
+import math
+
+from suffice.errors import InvalidArgument, shown
+from suffice.lab.rivals.base import Target, above_zero
+from suffice.lab.rivals.scalar_aci import ScalarACI
+from suffice.menu.menu import Menu
+from suffice.numbers import exact
+
+
+class ConformalPI(ScalarACI):
+    """threshold = start + step·debt + gain·tan(debt·ln(t+1)/(saturation·(t+1))), infinite once the argument is ±π/2.
+
+    Angelopoulos, Candès & Tibshirani 2023, with the P and the I term; the debt is the sum of failure − (1 − target).
+    Their D term forecasts the score, and their step grows with the range of recent scores; the bit alone shows neither:
+    there is no forecast and the step is fixed. With the scores it is `ConformalPID`; with gain 0 it is P control, which
+    is `ScalarACI`. The state may be infinite; the value handed out, `threshold`, never is.
+
+    Args:
+        menu: a chain, such as top_k or thresholds.
+        target: the success rate to hold.
+        step: how far one outcome moves the P term, in widths of the range.
+        gain: the factor of the integrator, in widths of the range.
+        saturation: the larger, the later the integrator saturates.
+        start: where the threshold starts; the highest option if left out.
+
+    >>> rival = ConformalPI(Menu.thresholds(0, 10, step=1), 0.75, step=0.2)
+    >>> rival.tell(rival.ask(), success=True, cost=1)
+    >>> round(rival.threshold, 3), rival.integral(-4.0, 0), rival.integral(1e9, 1)
+    (9.327, -0.0, inf)
+    """
+
+    name = "conformal PI"
+    source = "Angelopoulos, Candès & Tibshirani 2023"
+    guarantee = "|debt| below π/2·saturation·(t+1)/ln(t+1) + 1 on every path: the rate converges, slowly"
+
+    def __init__(
+        self,
+        menu: Menu,
+        target: Target,
+        *,
+        step: float = 0.05,
+        gain: float = 1.0,
+        saturation: float = 5.0,
+        start: float | None = None,
+    ) -> None:
+        super().__init__(menu, target, step=step, start=start)
+        self._gain = float(exact("gain", gain)) * self.width
+        if self._gain < 0.0:
+            raise InvalidArgument(f"gain must be at least 0, got {shown(gain)}")
+        self._saturation = above_zero("saturation", saturation)
+
+    @property
+    def threshold(self) -> float:  # type: ignore[override]
+        """The value handed out, which lies between the lowest option and the highest."""
+        return self._inside(self._state())
+
+    def integral(self, debt: float, told: int) -> float:
+        """The integrator after so many outcomes."""
+        angle = debt * math.log(told + 1.0) / (self._saturation * (told + 1.0))
+        if self._gain == 0.0:
+            return 0.0
+        if abs(angle) >= math.pi / 2.0:
+            return math.copysign(math.inf, angle)
+        return self._gain * math.tan(angle)
+
+    def _state(self) -> float:
+        return super().threshold + self.integral(self.debt, self.told)

@@ -1,0 +1,101 @@
+"""Ridge regression per arm on the features of a context, for rivals that look at it. No method of its own.
+
+All of them have the library's features, so that what is compared is the rule and not what it is shown.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from suffice.context.features import Features
+from suffice.context.spline_knots import Change
+from suffice.lab.rivals.weights import Floats
+from suffice.menu.menu import Menu
+
+
+class Regression:
+    """Per arm: the mean success and cost that a context leads to expect, and how unsure the mean is.
+
+    Every weight has a prior of mean 0 and variance 1, so nothing is expected of what was never tried; an outcome is taken
+    to vary by 1 around its mean. What is known beforehand is taken as known: the boundary arms, and costs that the menu
+    knows.
+
+    >>> regression = Regression(Menu({"a": 0.1}, safe="all", skip="none"))
+    >>> for _ in range(200):
+    ...     vector = regression.look({"size": 0.5})
+    ...     regression.add(1, {"size": 0.5}, success=1.0, cost=0.1)
+    >>> success, cost = regression.means(vector)
+    >>> success.round(2).tolist(), cost.tolist()
+    ([0.0, 1.0, 1.0], [0.0, 0.1, 1.0])
+    """
+
+    def __init__(self, menu: Menu) -> None:
+        self.menu, self.features = menu, Features()
+        self._inside, self._first = menu.interior, menu.interior.start
+        self._success = np.zeros(menu.arms)
+        self._success[-1] = float(menu.safe_success)
+        self._cost = np.array([menu.known_cost(arm) or 0.0 for arm in range(menu.arms)])
+        self._learns_cost = menu.costs is None
+        self._begin()
+
+    def _begin(self) -> None:
+        count, width = self.menu.arms - 1 - self._first, self.features.width
+        self._weights = np.zeros((count, width))
+        self._prices = np.zeros((count if self._learns_cost else 0, width))
+        self._spreads = np.tile(np.eye(width), (count, 1, 1))
+
+    def look(self, context: Any) -> Floats:
+        """The vector of a context that a decision is asked with; once for each, since features learn from it.
+
+        Where that changes what vectors mean, what was learned is carried over.
+        """
+        row = self.features.row(context)
+        if not self.features.noted:
+            self._begin()  # the first context says which fields there are
+        change = self.features.note(row)
+        if change is not None:
+            self._carry(change)
+        return self.features.vector(row)
+
+    def _carry(self, change: Change) -> None:
+        """Take what was learned over to vectors of a new meaning."""
+        matrix, shares = change.matrix, np.abs(change.matrix)
+        self._weights, self._prices = self._weights @ matrix.T, self._prices @ matrix.T
+        # A weight that is a mean of old ones is as unsure as they are, and not as their mean, which varies less; one that is
+        # wholly new is as unsure as all were beforehand.
+        variances = np.diagonal(self._spreads, axis1=1, axis2=2) @ shares.T + np.maximum(1.0 - shares.sum(axis=1), 0.0)
+        self._spreads = matrix @ self._spreads @ matrix.T
+        places = np.arange(len(matrix))
+        self._spreads[:, places, places] += change.fresh * variances
+
+    def means(self, vector: Floats) -> tuple[Floats, Floats]:
+        """The expected success, from 0 to 1, and cost of every arm."""
+        success = self._success.copy()
+        success[self._inside] = np.clip(self._weights @ vector, 0.0, 1.0)
+        if not self._learns_cost:
+            return success, self._cost
+        cost = self._cost.copy()
+        cost[self._inside] = np.clip(self._prices @ vector, 0.0, self.menu.safe_cost)
+        return success, cost
+
+    def deviations(self, vector: Floats) -> Floats:
+        """The standard deviation of every arm's mean; 0 for those that are known."""
+        found = np.zeros(self.menu.arms)
+        found[self._inside] = np.sqrt(np.maximum((self._spreads @ vector) @ vector, 0.0))
+        return found
+
+    def add(self, arm: int, context: Any, success: float, cost: float) -> None:
+        """Take in an outcome and the context of its decision, which was looked at: a rank-one update of one arm."""
+        if self.menu.is_boundary(arm):
+            return
+        vector = self.features.vector(self.features.row(context))  # vectors may have changed since it was asked
+        place = arm - self._first
+        spread = self._spreads[place]
+        along = spread @ vector
+        share = 1.0 / (1.0 + float(along @ vector))
+        spread -= share * along[:, None] * along
+        weights = self._weights[place]
+        weights += share * (success - float(weights @ vector)) * along
+        if self._learns_cost:
+            prices = self._prices[place]
+            prices += share * (cost - float(prices @ vector)) * along

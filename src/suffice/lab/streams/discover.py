@@ -1,0 +1,110 @@
+"""Finding streams: all that stand in this package, and those in a file of your own. There is no list to maintain."""
+
+import importlib
+import importlib.util
+import os
+import pkgutil
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from suffice.errors import InvalidArgument, shown
+
+NEEDED = ("draw", "judge")
+
+
+def found() -> dict[str, type[Any]]:
+    """Every stream of this package by its name.
+
+    >>> found()["trap"](first=10, last=20).menu.arms
+    3
+    """
+    return dict(sorted(by_name("stream", classes_of("suffice.lab.streams")).items()))
+
+
+def maker(kind: type[Any]) -> Any:
+    """What makes a stream from settings: its `named`, or else its constructor."""
+    return getattr(kind, "named", kind)
+
+
+def classes_of(package: str) -> list[type[Any]]:
+    """The classes with a name in all modules of a package."""
+    modules = pkgutil.iter_modules(importlib.import_module(package).__path__, f"{package}.")
+    return [kind for module in modules for kind in _named(importlib.import_module(module.name))]
+
+
+def by_name(what: str, kinds: Iterable[type[Any]], where: str = "") -> dict[str, type[Any]]:
+    """Classes by their names, of which no two may be the same."""
+    found: dict[str, type[Any]] = {}
+    for kind in kinds:
+        if found.setdefault(kind.name, kind) is not kind:
+            raise InvalidArgument(f"name must be one {what}'s alone, got {kind.name!r} twice{where}")
+    return found
+
+
+def from_file(path: str | os.PathLike[str]) -> dict[str, type[Any]]:
+    """Every stream in a Python file of your own, by its name: each class that has a `name`. The file is run.
+
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "mine.py"
+    >>> _ = path.write_text('''
+    ... import suffice
+    ...
+    ... class Coins:
+    ...     name = "coins"
+    ...     menu = suffice.Menu({"half": 0.5}, safe="all")
+    ...
+    ...     def draw(self, rng, count):
+    ...         return rng.random(count)
+    ...
+    ...     def judge(self, latent, arm, price):
+    ...         return (latent < 0.5, 0.5) if arm == 0 else (True, 1.0)
+    ... ''')
+    >>> list(from_file(path))
+    ['coins']
+    """
+    if not isinstance(path, str | os.PathLike) or Path(path).suffix != ".py" or not Path(path).is_file():
+        raise InvalidArgument(f"path must name a Python file, got {shown(path)}")
+    kinds = _named(_run(Path(path)))
+    for kind in kinds:
+        missing = [method for method in NEEDED if not callable(getattr(kind, method, None))]
+        if missing:
+            raise InvalidArgument(
+                f"class {kind.__name__} must have {', '.join(missing)}, got none in {shown(str(path))}"
+            )
+    if not kinds:
+        raise InvalidArgument(f"path must hold a class with a `name`, a text, got {shown(str(path))} without")
+    return by_name("stream", kinds, f" in {shown(str(path))}")
+
+
+def _named(module: ModuleType) -> list[type[Any]]:
+    """The classes made in a module, and not merely imported by it, that have a name."""
+    kinds = [
+        thing for thing in vars(module).values() if isinstance(thing, type) and thing.__module__ == module.__name__
+    ]
+    unique = dict.fromkeys(kinds)  # an alias is no second stream
+    return [
+        kind for kind in unique if isinstance(getattr(kind, "name", None), str) and not kind.__name__.startswith("_")
+    ]
+
+
+def _run(path: Path) -> ModuleType:
+    name = f"suffice_file_{path.stem}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise InvalidArgument(f"path must name a Python file, got {shown(str(path))}")
+    module = importlib.util.module_from_spec(spec)
+    before = sys.modules.get(name)
+    sys.modules[name] = module  # dataclasses and pickle look a class's module up there
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:  # whatever a user's file may raise
+        if before is None:
+            del sys.modules[name]
+        else:
+            sys.modules[name] = before
+        why = f"{type(error).__name__}: {error}".splitlines()[0][:100]
+        raise InvalidArgument(f"path must name a file that runs, got {shown(str(path))}: {why}") from error
+    return module

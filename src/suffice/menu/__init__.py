@@ -1,0 +1,1 @@
+"""What may be chosen: options, their costs and which of them contain which."""

@@ -1,0 +1,426 @@
+"""Menus: what may be chosen. Interior options between the *skip* (if there is one) and the *safe option*.
+
+Arms are numbered the skip (if any), the options in order, the safe option. Constructors for common menus are class methods.
+"""
+
+import copy
+import itertools
+import math
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from fractions import Fraction
+from typing import Any, Final, Literal, Self
+
+import numpy as np
+
+from suffice.errors import InvalidArgument, shown
+from suffice.kernels.rows import Floats
+from suffice.menu.options import (
+    ByPlace,
+    check_number,
+    count_cells,
+    covers,
+    key,
+    plain,
+    read_order,
+    shaped,
+    superset,
+    write_order,
+)
+from suffice.numbers import best_rate, exact, flag, positive, whole
+
+Contains = Literal["chain"] | Callable[[Any, Any], bool]
+
+
+class _LeftOut:
+    def __reduce__(self) -> str:
+        return "LEFT_OUT"  # a copy is the same one
+
+    def __repr__(self) -> str:
+        return "<left out>"
+
+
+LEFT_OUT: Final = _LeftOut()
+
+MOST_SUBSETS: Final = 1 << 16
+
+
+class Menu:
+    """Options to choose among, with what is known of them beforehand.
+
+    Args:
+        options: the interior options, a sequence; or a mapping from each option to its known cost.
+        safe: the option that always succeeds; it costs `safe_cost`.
+        skip: the option that costs nothing and never succeeds. Left out: there is no way to skip, and when ahead
+            the cheapest option is played.
+        costs: the known cost of each interior option, or None if costs are told with the outcomes.
+        safe_cost: what the safe option costs; no option costs more.
+        safe_success: how often the safe option succeeds, for a best option that is good but not perfect.
+        contains: the containment order where there is one: "chain" if each option succeeds whenever an earlier one
+            does, or a function (a, b) that says whether a succeeds whenever b does. What is learned of one option
+            then says something of others. It must be true: where it is not, choosing costs more.
+
+    >>> menu = Menu({"small": 0.1, "large": 0.4}, safe="ask a person", skip="no answer")
+    >>> [menu.option(arm) for arm in range(menu.arms)]
+    ['no answer', 'small', 'large', 'ask a person']
+    """
+
+    __slots__ = (
+        "_all",
+        "_arm_of",
+        "arms",
+        "contains",
+        "costs",
+        "has_skip",
+        "kind",
+        "options",
+        "safe",
+        "safe_cost",
+        "safe_success",
+        "skip",
+    )
+
+    def __init__(
+        self,
+        options: Sequence[Any] | Mapping[Any, float],
+        *,
+        safe: Any,
+        skip: Any = LEFT_OUT,
+        costs: Sequence[float] | Floats | None = None,
+        safe_cost: float = 1.0,
+        safe_success: float | Fraction = 1.0,
+        contains: Contains | None = None,
+    ) -> None:
+        if isinstance(options, Mapping):
+            if costs is not None:
+                raise InvalidArgument("costs must be left out where options is a mapping that holds them")
+            costs = list(options.values())
+            options = list(options)
+        if isinstance(options, str | bytes) or not isinstance(options, Iterable):
+            raise InvalidArgument(f"options must be a sequence or a mapping of option to cost, got {shown(options)}")
+        self.options: tuple[Any, ...] = tuple(options)
+        if isinstance(skip, bool):
+            raise InvalidArgument(f"skip must be an option of yours such as 'no answer', or be left out, got {skip!r}")
+        self.safe = safe
+        self.skip = skip
+        self.has_skip: bool = skip is not LEFT_OUT
+        self.arms: int = len(self.options) + 1 + self.has_skip
+        self.safe_cost: float = float(positive("safe_cost", safe_cost))
+        self.safe_success = best_rate("safe_success", safe_success)
+        self.costs: Floats | None = None if costs is None else self._known(costs)
+        if contains is not None and contains != "chain" and not callable(contains):
+            raise InvalidArgument(f'contains must be "chain", a function (a, b) -> bool or None, got {shown(contains)}')
+        self.contains: Contains | None = contains
+        self._all = (*([skip] if self.has_skip else []), *self.options, safe)
+        self._arm_of: dict[Hashable, int] = {}
+        for arm in range(self.arms):
+            if self._arm_of.setdefault(key(self.option(arm)), arm) != arm:
+                raise InvalidArgument(f"options must differ, got {shown(self.option(arm))} twice")
+        self.kind = "options"  # which constructor made it
+
+    def _known(self, costs: Any) -> Floats:
+        try:
+            known = np.array(costs, dtype=np.float64)
+        except (TypeError, ValueError, OverflowError):
+            raise InvalidArgument(f"costs must be numbers, got {shown(costs)}") from None
+        if known.shape != (len(self.options),):
+            raise InvalidArgument(f"costs must hold one number per option, {len(self.options)}, got {known.shape}")
+        wrong = ~((known >= 0.0) & (known <= self.safe_cost))
+        if wrong.any():
+            first = int(np.flatnonzero(wrong)[0])
+            hint = ": give safe_cost=, what the safe option costs" if known[first] > self.safe_cost else ""
+            raise InvalidArgument(
+                f"costs must lie between 0 and safe_cost {self.safe_cost:g}, "
+                f"got {shown(float(known[first]))} for option {self.options[first]!r}{hint}"
+            )
+        known.flags.writeable = False
+        return known
+
+    # --- arms and options
+
+    def kind_of(self, arm: int) -> int:
+        """1 for the safe option, -1 for the skip, 0 for all between."""
+        if arm == self.arms - 1:
+            return 1
+        return -1 if arm == 0 and self.has_skip else 0
+
+    def is_boundary(self, arm: int) -> bool:
+        """Whether an arm is the skip or the safe option."""
+        return self.kind_of(arm) != 0
+
+    @property
+    def interior(self) -> slice:
+        """The arms between the boundary arms."""
+        return slice(int(self.has_skip), self.arms - 1)
+
+    def option(self, arm: int) -> Any:
+        """The option that an arm number stands for."""
+        if not 0 <= arm < self.arms:
+            raise InvalidArgument(f"arm must be a number from 0 to {self.arms - 1}, got {shown(arm)}")
+        option = self._all[arm]
+        # Whoever is handed a dict may change it; the menu must not change with it.
+        return copy.deepcopy(option) if isinstance(option, dict | list) else option
+
+    def immutable(self) -> tuple[Any, ...] | None:
+        """All options by arm, if none of them is a dict or a list that must be copied before it is handed out."""
+        return None if any(isinstance(option, dict | list) for option in self._all) else self._all
+
+    def arm(self, option: Any) -> int:
+        """The arm number of an option."""
+        try:
+            return self._arm_of[key(option)]
+        except (KeyError, TypeError):
+            raise InvalidArgument(f"option must be one of the menu's, got {shown(option)}") from None
+
+    def nested(self, inner: int, outer: int) -> bool:
+        """Whether arm `outer` is known to succeed whenever arm `inner` does."""
+        if inner == outer or outer == self.arms - 1 or (self.has_skip and inner == 0):
+            return True
+        if inner == self.arms - 1 or (self.has_skip and outer == 0) or self.contains is None:
+            return False
+        if callable(self.contains):
+            return bool(self.contains(self.option(outer), self.option(inner)))
+        return inner < outer
+
+    def known_cost(self, arm: int) -> float | None:
+        """What an arm is known to cost; None if that is told."""
+        if not 0 <= arm < self.arms:
+            raise InvalidArgument(f"arm must be a number from 0 to {self.arms - 1}, got {shown(arm)}")
+        if arm == self.arms - 1:
+            return self.safe_cost
+        if self.has_skip and arm == 0:
+            return 0.0
+        return None if self.costs is None else float(self.costs[arm - self.has_skip])
+
+    def __repr__(self) -> str:
+        return f"<Menu of {self.arms} arms ({self.kind}), {'costs told' if self.costs is None else 'costs known'}>"
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self  # never changes
+
+    # --- saving
+
+    def recipe(self) -> dict[str, Any]:
+        """What it takes to build this menu again, in JSON's terms. Options are written out, but for intervals."""
+        common = {"kind": self.kind, "skip": self.has_skip, "safe_success": float(self.safe_success)}
+        if self.kind == "intervals":
+            return {**common, "cells": round(1.0 / self.options[0][1]) if self.options else 1}
+        return {
+            **common,
+            "options": [plain(self.option(arm)) for arm in range(self.arms)],
+            "costs": None if self.costs is None else self.costs.tolist(),
+            "safe_cost": self.safe_cost,
+            "contains": write_order(self.contains),
+        }
+
+    @classmethod
+    def from_recipe(cls, recipe: Mapping[str, Any]) -> Self:
+        """The menu that a recipe describes."""
+        skip, best = flag("skip", recipe["skip"]), recipe["safe_success"]
+        if recipe["kind"] == "intervals":
+            cells = whole("cells", recipe["cells"])
+            return cls.intervals(step=Fraction(1, cells), skip=skip, safe_success=best)
+        options = [shaped(option) for option in recipe["options"]]
+        return cls(
+            options[int(skip) : -1],
+            safe=options[-1],
+            skip=options[0] if skip else LEFT_OUT,
+            costs=recipe["costs"],
+            safe_cost=recipe["safe_cost"],
+            safe_success=best,
+            contains=read_order(recipe["contains"]),
+        )._of_kind(str(recipe["kind"]))
+
+    def _of_kind(self, kind: str) -> Self:
+        self.kind = kind
+        return self
+
+    # --- constructors
+
+    @classmethod
+    def top_k(cls, ks: Iterable[int], classes: int, *, skip: bool = True, safe_success: float | Fraction = 1.0) -> Self:
+        """Show the k best of so many classes. An option is k; it costs k/classes, known beforehand.
+
+        0 and `classes` are the boundary options and may be listed or not.
+
+        >>> Menu.top_k([5, 10, 20, 50], classes=100).option(1)
+        5
+        """
+        classes = whole("classes", classes, 2)
+        if isinstance(ks, str | bytes) or not isinstance(ks, Iterable):
+            raise InvalidArgument(f"ks must be whole numbers, got {shown(ks)}")
+        inner = sorted({whole("ks", k, 0) for k in ks} - {0, classes})
+        if inner and inner[-1] > classes:
+            raise InvalidArgument(f"ks must be at most the {classes} classes, got {inner[-1]}")
+        return cls(
+            inner,
+            safe=classes,
+            skip=0 if flag("skip", skip) else LEFT_OUT,
+            costs=[k / classes for k in inner],
+            safe_success=safe_success,
+            contains="chain",
+        )._of_kind("top_k")
+
+    @classmethod
+    def thresholds(
+        cls,
+        low: float,
+        high: float,
+        step: float | None = None,
+        horizon: int | None = None,
+        *,
+        costs: Sequence[float] | Callable[[float], float] | None = None,
+        safe_cost: float = 1.0,
+        skip: bool = True,
+        safe_success: float | Fraction = 1.0,
+    ) -> Self:
+        """A threshold on a grid: `low` skips, `high` is safe, and a higher one succeeds whenever a lower does.
+
+        Give the grid's step, or the horizon T and get the paper's T^-1/3 of the range. Costs are told, or known: a
+        number per option, or a function of the threshold.
+
+        >>> Menu.thresholds(0, 1, step=0.25).options
+        (0.25, 0.5, 0.75)
+        """
+        bottom, top = exact("low", low), exact("high", high)
+        if bottom >= top:
+            raise InvalidArgument(
+                f"low must be below high, got {shown(low)} and {shown(high)}: where less is more permissive, negate the scale"
+            )
+        cells = count_cells(top - bottom, step, horizon, root=3, even=False)
+        check_number(cells)
+        width = (top - bottom) / cells if step is None else exact("step", step)
+        inner = [float(bottom + width * i) for i in range(1, cells)]
+        if callable(costs):
+            costs = [costs(threshold) for threshold in inner]
+        return cls(
+            inner,
+            safe=float(top),
+            skip=float(bottom) if flag("skip", skip) else LEFT_OUT,
+            costs=costs,
+            safe_cost=safe_cost,
+            safe_success=safe_success,
+            contains="chain",
+        )._of_kind("thresholds")
+
+    @classmethod
+    def grid(
+        cls,
+        *,
+        costs: Sequence[float] | Callable[[dict[str, Any]], float] | None = None,
+        safe_cost: float = 1.0,
+        skip: bool = True,
+        safe_success: float | Fraction = 1.0,
+        **axes: Sequence[Any],
+    ) -> Self:
+        """Several thresholds at once, each axis listed from least to most permissive. An option is a dict.
+
+        The safe option is the most permissive value on every axis; the skip is None.
+
+        >>> menu = Menu.grid(distance=[1, 5, 50], rating=[4.5, 0])
+        >>> menu.arms, menu.option(1), menu.safe
+        (7, {'distance': 1, 'rating': 4.5}, {'distance': 50, 'rating': 0})
+        """
+        if not axes:
+            raise InvalidArgument("grid must be given at least one axis, such as distance=[1, 5, 50]")
+        for name, values in axes.items():
+            if isinstance(values, str | bytes) or not isinstance(values, Iterable):
+                raise InvalidArgument(f"{name} must list its values from least to most permissive, got {shown(values)}")
+            axes[name] = listed = list(values)
+            if not listed or len({key(value) for value in listed}) != len(listed):
+                raise InvalidArgument(f"{name} must list at least one value and none twice, got {shown(listed)}")
+        check_number(math.prod(len(values) for values in axes.values()))
+        points = [dict(zip(axes, point, strict=True)) for point in itertools.product(*axes.values())]
+        safe = points.pop()
+        if callable(costs):
+            costs = [costs(point) for point in points]
+        return cls(
+            points,
+            safe=safe,
+            skip=None if flag("skip", skip) else LEFT_OUT,
+            costs=costs,
+            safe_cost=safe_cost,
+            safe_success=safe_success,
+            contains=ByPlace(axes),
+        )._of_kind("grid")
+
+    @classmethod
+    def intervals(
+        cls,
+        step: float | Fraction | None = None,
+        horizon: int | None = None,
+        *,
+        skip: bool = True,
+        safe_success: float | Fraction = 1.0,
+    ) -> Self:
+        """Closed intervals on [0, 1] between points of a grid. An option is (low, high); it costs its length, known.
+
+        Give the grid's step, which must divide 1, or the horizon T and get the paper's T^-1/4 (or a bit less, to divide
+        1).
+
+        >>> Menu.intervals(step=0.05).arms
+        211
+        """
+        cells = count_cells(Fraction(1), step, horizon, root=4, even=True)
+        check_number(cells * (cells + 1) // 2)
+        points = [i / cells for i in range(cells + 1)]
+        pairs = [(i, j) for i in range(cells) for j in range(i + 1, cells + 1) if j - i < cells]
+        return cls(
+            [(points[i], points[j]) for i, j in pairs],
+            safe=(0.0, 1.0),
+            skip=None if flag("skip", skip) else LEFT_OUT,
+            costs=[(j - i) / cells for i, j in pairs],
+            safe_success=safe_success,
+            contains=covers,
+        )._of_kind("intervals")
+
+    @classmethod
+    def subsets(
+        cls,
+        prices: Mapping[str, float | Fraction],
+        *,
+        safe: Any = None,
+        safe_cost: float | None = None,
+        at_most: int | None = None,
+        skip: bool = True,
+        safe_success: float | Fraction = 1.0,
+    ) -> Self:
+        """Which of some priced items to use: models, APIs, sensors. An option is a tuple of names; it costs their sum.
+
+        `safe` is what is sure to succeed, a person say, and `safe_cost` its price; both left out, it is all
+        items together. Subsets dearer than the safe option are left out. `at_most` limits how many items are used at once.
+
+        >>> Menu.subsets({"small": 1.0, "large": 4.0}, safe="a person", safe_cost=15.0).options
+        (('small',), ('large',), ('small', 'large'))
+        """
+        if not isinstance(prices, Mapping) or not prices:
+            raise InvalidArgument(f"prices must map at least one name to its price, got {shown(prices)}")
+        if (safe is None) != (safe_cost is None):
+            raise InvalidArgument("safe and safe_cost must be given together, or both left out")
+        names = tuple(prices)
+        exact_prices = {name: exact(f"price of {name!r}", price) for name, price in prices.items()}
+        for name, price in exact_prices.items():
+            if price < 0:
+                raise InvalidArgument(f"price of {name!r} must be at least 0, got {shown(prices[name])}")
+        most = len(names) if at_most is None else min(whole("at_most", at_most), len(names))
+        if sum(math.comb(len(names), size) for size in range(1, most + 1)) > MOST_SUBSETS:
+            raise InvalidArgument(
+                f"prices must make at most {MOST_SUBSETS:,} subsets, got {len(names)} items: set at_most, "
+                "or list the subsets that matter with Menu({subset: cost, ...}, safe=...)"
+            )
+        subsets = [s for size in range(1, most + 1) for s in itertools.combinations(names, size)]
+        if safe is None:
+            safe, top = names, sum(exact_prices.values(), Fraction(0))
+            subsets = [subset for subset in subsets if subset != names]
+        else:
+            top = positive("safe_cost", safe_cost)
+        costs = {subset: sum((exact_prices[name] for name in subset), Fraction(0)) for subset in subsets}
+        kept = [subset for subset in subsets if costs[subset] <= top]
+        return cls(
+            kept,
+            safe=safe,
+            skip=() if flag("skip", skip) else LEFT_OUT,
+            costs=[float(costs[subset]) for subset in kept],
+            safe_cost=float(positive("safe_cost", top)),
+            safe_success=safe_success,
+            contains=superset,
+        )._of_kind("subsets")

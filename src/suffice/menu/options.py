@@ -1,0 +1,139 @@
+"""Options: how one is told from another, written down and read back, ordered by containment, or cut from a range."""
+
+import math
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from fractions import Fraction
+from typing import Any, Final
+
+import numpy as np
+
+from suffice.errors import InvalidArgument, shown
+from suffice.numbers import positive, whole
+
+MOST_OPTIONS: Final = 5_000_000
+
+
+class ByPlace:
+    """Containment on a grid: at least as permissive on every axis, each listed from least to most permissive."""
+
+    def __init__(self, axes: Mapping[str, Sequence[Any]]) -> None:
+        self.axes = {name: list(values) for name, values in axes.items()}
+        self.places = {name: {key(value): place for place, value in enumerate(axis)} for name, axis in axes.items()}
+
+    def __call__(self, a: dict[str, Any], b: dict[str, Any]) -> bool:
+        return all(place[key(a[name])] >= place[key(b[name])] for name, place in self.places.items())
+
+
+def covers(a: tuple[float, float], b: tuple[float, float]) -> bool:
+    return a[0] <= b[0] and b[1] <= a[1]
+
+
+def superset(a: tuple[str, ...], b: tuple[str, ...]) -> bool:
+    return set(b) <= set(a)
+
+
+def write_order(contains: Any) -> Any:
+    """A containment order in JSON's terms."""
+    if contains is None or contains == "chain":
+        return contains
+    if isinstance(contains, ByPlace):
+        return {name: [plain(value) for value in axis] for name, axis in contains.axes.items()}
+    if contains is superset:
+        return "subsets"
+    if contains is covers:
+        return "intervals"
+    raise InvalidArgument("contains must be None or 'chain' to be written down; a function cannot")
+
+
+def read_order(written: Any) -> Any:
+    """The containment order that `write_order` wrote down."""
+    if isinstance(written, dict):
+        return ByPlace({name: [shaped(value) for value in axis] for name, axis in written.items()})
+    if written == "subsets":
+        return superset
+    return covers if written == "intervals" else written
+
+
+def check_number(options: int) -> None:
+    """Refuse a menu that would not fit into memory before it is built."""
+    if options > MOST_OPTIONS:
+        raise InvalidArgument(
+            f"a menu must have at most {MOST_OPTIONS:,} options, got {options:,}: take a coarser grid"
+        )
+
+
+def count_cells(span: Fraction, step: Any, horizon: Any, *, root: int, even: bool) -> int:
+    """Into how many cells a range is cut, from a step or from the horizon: the least whole number >= T^(1/root)."""
+    if (step is None) == (horizon is None):
+        raise InvalidArgument("give step or horizon, one of them")
+    if horizon is not None:
+        steps = whole("horizon", horizon)
+        cells: int = max(1, round(float(steps) ** (1.0 / root)) - 1)
+        while cells**root < steps:
+            cells += 1
+        return cells
+    width = positive("step", step)
+    if width > span:
+        raise InvalidArgument(f"step must be at most the range {float(span):g}, got {shown(step)}")
+    cells = round(span / width)
+    # 1/3 as a float divides 1 as far as anyone can write it down.
+    if abs(cells * width - span) <= span / 10**9:
+        return cells
+    if even:
+        raise InvalidArgument(f"step must divide the range {float(span):g} evenly, got {shown(step)}")
+    return math.ceil(span / width)
+
+
+def key(option: Any) -> Hashable:
+    """Something hashable that stands for an option; dicts by their items, True and 1 apart."""
+    if isinstance(option, dict):
+        return ("dict", frozenset((key(name), key(value)) for name, value in option.items()))
+    if isinstance(option, list):
+        return ("list", tuple(key(item) for item in option))
+    try:
+        hash(option)
+    except TypeError:
+        raise InvalidArgument(f"options must be hashable, or dicts or lists of such, got {shown(option)}") from None
+    return (isinstance(option, bool), option)
+
+
+def plain(value: Any) -> Any:
+    """An option, or a context, in JSON's terms. What JSON has no form for is marked, so that it comes back as it was."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None or isinstance(value, str | bool | int):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else {"float": str(value)}
+    if isinstance(value, tuple):
+        return {"tuple": [plain(part) for part in value]}
+    if isinstance(value, list):
+        return [plain(part) for part in value]
+    if isinstance(value, dict) and all(isinstance(name, str) for name in value):
+        return {"dict": {name: plain(part) for name, part in value.items()}}
+    if isinstance(value, dict):
+        return {"mapping": [[plain(name), plain(part)] for name, part in value.items()]}
+    if isinstance(value, np.ndarray) and value.dtype.kind in "fiub":
+        return {"array": [value.dtype.str, list(value.shape), plain(value.ravel().tolist())]}
+    raise InvalidArgument(f"options must be numbers, strings, tuples, lists or dicts to be saved, got {shown(value)}")
+
+
+def shaped(written: Any) -> Any:
+    """What `plain` wrote down."""
+    if isinstance(written, list):
+        return [shaped(part) for part in written]
+    if not isinstance(written, dict):
+        return written
+    ((mark, parts),) = written.items()
+    if mark == "array":
+        dtype, shape, values = parts
+        return np.array(shaped(values), dtype=np.dtype(dtype)).reshape(shape)
+    return MARKED[mark](parts)
+
+
+MARKED: Final[dict[str, Callable[[Any], Any]]] = {
+    "float": float,
+    "tuple": lambda parts: tuple(map(shaped, parts)),
+    "dict": lambda parts: {name: shaped(part) for name, part in parts.items()},
+    "mapping": lambda parts: {shaped(name): shaped(part) for name, part in parts},
+}

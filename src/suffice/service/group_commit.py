@@ -1,0 +1,73 @@
+"""Group commit: whatever has come in while a transaction ran is the next one."""
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Callable
+from typing import Final
+
+from suffice.service.batch import Ask, Batch, Tell
+from suffice.service.errors import Overloaded, ServiceError, StoreDown
+from suffice.service.stores.base import Store
+
+log = logging.getLogger("suffice.service")
+
+LARGEST: Final = 4096  # decisions of one transaction, if it is not one request
+WIDEST: Final = 256  # selectors of one transaction
+
+
+class Writer:
+    """Takes requests and has the store do them, batch by batch."""
+
+    def __init__(self, store: Store, most: int, clock: Callable[[], float], after: Callable[[Batch], None]) -> None:
+        self._store, self._most, self._clock, self._after = store, most, clock, after
+        self._queue: deque[Ask | Tell] = deque()
+        self._task: asyncio.Task[None] | None = None
+
+    def put(self, request: Ask | Tell) -> None:
+        """Queue a request; its future has the answer once it is on disk."""
+        if len(self._queue) >= self._most:
+            raise Overloaded(f"{len(self._queue):,} requests are waiting, which is as many as may; try again shortly")
+        self._queue.append(request)
+        if self._task is None or self._task.done():
+            self._task = asyncio.get_running_loop().create_task(self._run())
+
+    async def drain(self) -> None:
+        """Wait until all that was queued is done."""
+        while self._task is not None and not self._task.done():
+            await asyncio.wait([self._task])
+
+    async def _run(self) -> None:
+        while self._queue:
+            batch = Batch(self._take(), self._clock())
+            try:
+                await self._store.transact(batch)
+            except ServiceError as error:
+                batch.fail(error)
+            except asyncio.CancelledError:
+                batch.fail(StoreDown("the server stops; try again shortly"))
+                raise
+            except Exception:
+                log.exception("a transaction failed; nothing of it was acknowledged")
+                batch.fail(StoreDown("the store failed, so nothing was changed; try again shortly"))
+            else:
+                await self._finish(batch)
+
+    async def _finish(self, batch: Batch) -> None:
+        try:
+            await batch.finish()
+            self._after(batch)
+        except Exception:  # it is written; what failed is learning or telling of it
+            log.exception("a transaction was written, but what follows failed")
+            batch.fail(StoreDown("it was written, but answering failed; ask for it again with the same key"))
+
+    def _take(self) -> list[Ask | Tell]:
+        taken: list[Ask | Tell] = []
+        size = 0
+        selectors: set[int] = set()
+        while self._queue and (not taken or size + self._queue[0].size <= LARGEST) and len(selectors) < WIDEST:
+            request = self._queue.popleft()
+            size += request.size
+            selectors.add(request.replica.number)
+            taken.append(request)
+        return taken

@@ -1,0 +1,202 @@
+"""The values that JSON bodies are made of: numbers, shares, texts and options, each checked and described once."""
+
+from typing import Annotated, Any, Final, TypeVar
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
+    PlainValidator,
+    WithJsonSchema,
+)
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema, core_schema
+
+from suffice.errors import shown
+from suffice.service.plans.validation_errors import SAID
+
+MOST_WHOLE: Final = 1 << 53  # beyond it not every reader of JSON keeps a whole number exactly
+MOST_NUMBER: Final = 1e100
+LONGEST_TEXT: Final = 1_000  # characters of a text in an option or a context
+LONGEST_NAME: Final = 200  # of a group, an axis, an item or a field
+MOST_FIELDS: Final = 200  # of a context
+DEEPEST: Final = 8  # lists and objects in each other, in an option
+LARGEST_OPTION: Final = 10_000  # characters of an option as JSON, about
+MOST_LISTED: Final = 100_000  # values of a list or an object in a body, whatever else a server allows
+
+CALLED: Final = "x-called"  # in a description: the word for such a value
+NO_NUL: Final = "must hold no NUL character"
+
+
+class Body(BaseModel):
+    """What all bodies share: no other fields, no guesses at types, finite numbers, nothing changed once it is read."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True, allow_inf_nan=False, hide_input_in_errors=True)
+
+
+def examples(*bodies: dict[str, Any]) -> ConfigDict:
+    """The configuration of a body that is described with these examples."""
+    return ConfigDict(json_schema_extra={"examples": [*bodies]})
+
+
+class Says:
+    """Says one sentence whatever is wrong, without a call of Python where nothing is."""
+
+    def __init__(self, sentence: str) -> None:
+        self.sentence = sentence
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.custom_error_schema(handler(source), SAID, custom_error_message=self.sentence)
+
+
+class AtMost:
+    """A list or an object of at most so many values. Of a list the first fault is the last that is looked for.
+
+    Otherwise the faults of a body of rubbish would take far more memory than the body. Descriptions leave the number out:
+    most bodies are too large before they reach it, and that has a status of its own.
+    """
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        schema = handler(source)
+        if schema["type"] == "list":
+            return {**schema, "max_length": self.most, "fail_fast": True}
+        if schema["type"] == "dict":
+            return {**schema, "max_length": self.most}
+        raise TypeError(f"source must be a list or a dict, got {source}")
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        found = handler(schema)
+        return {name: value for name, value in found.items() if name not in ("maxItems", "maxProperties")}
+
+
+def _no_float(value: Any) -> Any:
+    """In JSON 1000 and 1e3 are the same whole number."""
+    return int(value) if type(value) is float and value.is_integer() and abs(value) <= MOST_WHOLE else value
+
+
+def _text(value: str) -> str:
+    if "\0" in value:
+        raise ValueError(NO_NUL)
+    return value
+
+
+def is_number(value: Any) -> bool:
+    """Whether it is a number that is finite and not beyond all use; true and false are none."""
+    return type(value) in (int, float) and -MOST_NUMBER <= value <= MOST_NUMBER
+
+
+def _start(value: Any) -> float | str:
+    if value in ("safe", "cheap") or (is_number(value) and value >= 0):
+        return value if isinstance(value, str) else float(value)
+    raise ValueError(f'must be "safe", "cheap" or a number of at least 0, got {shown(value)}')
+
+
+Whole = Annotated[int, Field(ge=0, le=MOST_WHOLE), BeforeValidator(_no_float)]
+Counting = Annotated[int, Field(ge=1, le=MOST_WHOLE), BeforeValidator(_no_float)]
+Several = Annotated[int, Field(ge=2, le=MOST_WHOLE), BeforeValidator(_no_float)]
+Number = Annotated[float, Field(ge=-MOST_NUMBER, le=MOST_NUMBER)]
+Positive = Annotated[float, Field(gt=0, le=MOST_NUMBER)]
+Cost = Annotated[float, Field(ge=0, le=MOST_NUMBER)]
+Share = Annotated[float, Field(gt=0, le=1), Says("must be a number above 0 and at most 1")]
+Target = Annotated[float, Field(gt=0, lt=1), Says("must be a number strictly between 0 and 1")]
+Success = Annotated[bool | Annotated[float, Field(ge=0, le=1)], Says("must be true, false or a number from 0 to 1")]
+Start = Annotated[
+    float | str,
+    PlainValidator(_start),
+    WithJsonSchema({"anyOf": [{"enum": ["safe", "cheap"]}, {"type": "number", "minimum": 0, "maximum": MOST_NUMBER}]}),
+]
+Item = TypeVar("Item")
+Listed = Annotated[list[Item], AtMost(MOST_LISTED)]
+Text = Annotated[str, Field(max_length=LONGEST_TEXT), AfterValidator(_text)]
+Name = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME), AfterValidator(_text)]
+
+_SCALAR: Final[dict[str, Any]] = {
+    "anyOf": [
+        {"type": "string", "maxLength": LONGEST_TEXT},
+        {"type": "number", "minimum": -MOST_WHOLE, "maximum": MOST_WHOLE},
+        {"type": "boolean"},
+        {"type": "null"},
+    ]
+}
+
+
+def check_scalar(value: Any) -> int:
+    """Refuse what is no text, number, bool or null, or cannot be kept; about how many characters it is."""
+    if value is None or isinstance(value, bool):
+        return 5
+    if isinstance(value, str):
+        if len(value) > LONGEST_TEXT:
+            raise ValueError(f"must hold texts of at most {LONGEST_TEXT:,} characters, got {len(value):,}")
+        return len(_text(value)) + 2
+    if is_number(value) and (type(value) is float or abs(value) <= MOST_WHOLE):
+        return 8
+    if isinstance(value, int | float):
+        raise ValueError(f"must hold finite numbers, whole ones up to 2^53 and others up to 1e100, got {shown(value)}")
+    raise ValueError(f"must hold texts, numbers, true, false and null, got {shown(value)}")
+
+
+def check_option(value: Any, depth: int = DEEPEST) -> int:
+    """Refuse what cannot be an option; about how many characters it is as JSON."""
+    if not isinstance(value, dict | list):
+        return check_scalar(value)
+    if depth == 0:
+        raise ValueError("must be fewer lists and objects deep")
+    size = 2
+    for item in value:
+        if isinstance(value, dict):
+            size += check_scalar(item) + check_option(value[item], depth - 1)
+        else:
+            size += check_option(item, depth - 1)
+        if size > LARGEST_OPTION + 2:
+            raise ValueError(f"must be at most {LARGEST_OPTION:,} characters as JSON")
+    return size
+
+
+def _option(value: Any) -> Any:
+    check_option(value)
+    return value
+
+
+Option = Annotated[
+    Any,
+    AfterValidator(_option),
+    WithJsonSchema(
+        {
+            CALLED: "option",
+            "description": "An option: any text, number, true, false, null, list or object.",
+            "anyOf": [*_SCALAR["anyOf"], {"type": "array", "items": {}}, {"type": "object"}],
+        }
+    ),
+]
+
+
+def _context(value: dict[str, Any]) -> dict[str, Any]:
+    for name, item in value.items():
+        if not name or len(name) > LONGEST_NAME or "\0" in name:
+            raise ValueError(f"must have fields named with 1 to {LONGEST_NAME} characters, got {shown(name)}")
+        check_scalar(item)
+    return value
+
+
+Context = Annotated[
+    dict[str, Any],
+    Field(max_length=MOST_FIELDS),
+    AfterValidator(_context),
+    WithJsonSchema(
+        {
+            CALLED: "context",
+            "type": "object",
+            "description": f"What is known beforehand: at most {MOST_FIELDS} fields of text, numbers, true, false or null.",
+            "maxProperties": MOST_FIELDS,
+            "propertyNames": {"minLength": 1, "maxLength": LONGEST_NAME},
+            "additionalProperties": _SCALAR,
+        }
+    ),
+]

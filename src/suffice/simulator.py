@@ -1,0 +1,374 @@
+"""The simulator: the loop of ask and tell with a stream for the world, and the trace it leaves.
+
+A selector with our own bounds on a stream that can say its windows runs in compiled code; everything else in a plain loop
+over ask and tell. Both take the same steps. A method that is `contextual` is shown the context of each step, where the
+stream has one, and pays for the look.
+"""
+
+import copy
+import inspect
+import os
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from suffice.errors import InvalidArgument
+from suffice.kernels.compiler import available
+from suffice.kernels.rows import Floats
+from suffice.menu.menu import Menu
+from suffice.numbers import success_units, whole
+from suffice.selector.records import Decision
+from suffice.selector.world import Block, World
+
+BLOCK = 1 << 16  # steps whose latents are in memory at once
+
+
+class Windows(NamedTuple):
+    """A stream in which an arm succeeds where the latent lies in its window: one window and one cost per arm."""
+
+    low: Floats
+    high: Floats
+    costs: Floats
+
+
+class Table(NamedTuple):
+    """A stream with finitely many kinds of steps, of which the latent says which: how every arm would do in each.
+
+    `successes` has a row per kind and a column per arm, and so have `costs`.
+    """
+
+    successes: Floats
+    costs: Floats
+
+
+class Stream(Protocol):
+    """Where outcomes come from.
+
+    `draw` fixes the world for some steps before anything is played, so that methods can be compared on the same one; a
+    long run draws it block by block, `start` being the first step of the block. `judge` says how an arm does in one
+    step; a hostile stream may look at the price. A stream may also have a method `windows()`, see `Windows`, or `table()`,
+    see `Table`; then whole runs on it are compiled. And it may have `truth()`: the exact success probability and mean
+    cost of every arm, two arrays, where steps are independent and alike.
+
+    Where something is known before choosing, the stream has `context(latent)`: a mapping or a row of it, for the step with
+    this latent. Methods that are `contextual` are shown it. If looking is not free, `look(latent, arm)` is what it costs
+    beside the arm: those who look pay it with every decision, and those who do not look never. And the stream may have
+    `cases()`, see `streams.Cases`; its `truth()` is that of a method that does not look.
+
+    A class with a `name` that stands in a file of this package is found by `suffice run NAME`; so is one in a file of
+    your own. The constructor makes one from settings, or the class method `named(**settings)` where there is one; all
+    settings have defaults.
+
+    >>> import suffice
+    >>> class Coins:
+    ...     '''The more is spent, the more often it works.'''
+    ...
+    ...     menu = suffice.Menu({"a": 0.2, "b": 0.6}, safe="all", skip="none")
+    ...
+    ...     def draw(self, rng, count, start=0):
+    ...         return rng.random(count)
+    ...
+    ...     def judge(self, latent, arm, price):
+    ...         cost = self.menu.known_cost(arm)
+    ...         return latent < cost, cost
+    >>> trace = suffice.simulate(suffice.Selector(Coins.menu, target=0.5), Coins(), horizon=500)
+    >>> bool(trace.largest_debt <= 0.5)
+    True
+    """
+
+    menu: Menu
+
+    def draw(self, rng: np.random.Generator, count: int, start: int = 0) -> Any:
+        """One latent per step, in something that can be indexed."""
+        ...
+
+    def judge(self, latent: Any, arm: int, price: float) -> tuple[float, float]:
+        """The success and the cost of an arm, given the step's latent."""
+        ...
+
+
+def drawn(stream: Stream, rng: np.random.Generator, count: int, start: int) -> Any:
+    """Latents of a stream; one that does not care for the time may have a `draw` without a start."""
+    timed = len(inspect.signature(stream.draw).parameters) > 2
+    return stream.draw(rng, count, start) if timed else stream.draw(rng, count)
+
+
+class Method(Protocol):
+    """What can be simulated: a selector or a rival."""
+
+    @property
+    def target(self) -> float: ...
+
+    def ask(self) -> Decision: ...
+
+    def tell(self, decision: Decision, success: float, cost: float | None = None) -> None: ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Trace:
+    """What happened, step by step; and the method as it was at the end."""
+
+    target: float
+    arms: NDArray[np.int64]
+    successes: Floats
+    costs: Floats
+    prices: Floats  # the price when each decision was asked
+    method: Any = field(repr=False, compare=False)
+
+    @property
+    def rate(self) -> float:
+        """The share of successes."""
+        return float(self.successes.mean())
+
+    @property
+    def mean_cost(self) -> float:
+        """The cost per step."""
+        return float(self.costs.mean())
+
+    @property
+    def debts(self) -> Floats:
+        """Successes owed after each step, the first round of a method included."""
+        steps = np.arange(1, self.successes.size + 1, dtype=np.float64)
+        return self.target * steps - np.cumsum(self.successes)
+
+    @property
+    def debt(self) -> float:
+        """Successes owed at the end."""
+        return float(self.debts[-1])
+
+    @property
+    def largest_debt(self) -> float:
+        """The most successes ever owed."""
+        return float(self.debts.max())
+
+    def worst_window(self, length: int = 500) -> float:
+        """The least share of successes in any window of so many steps."""
+        length = min(whole("length", length), self.successes.size)
+        sums = np.cumsum(np.concatenate([[0.0], self.successes]))
+        return float((sums[length:] - sums[:-length]).min() / length)
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """Where a run stood after so many steps."""
+
+    step: int
+    successes: float
+    cost: float
+    largest_debt: float
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What a run came to, without its steps: the memory it takes does not grow with the horizon."""
+
+    target: float
+    steps: int
+    successes: float
+    cost: float
+    largest_debt: float
+    worst_window: float  # the least share of successes in any window of so many steps as was asked for
+    plays: tuple[int, ...]  # per arm
+    marks: tuple[Mark, ...]
+    seed: int
+    method: Any = field(repr=False, compare=False)
+
+    @property
+    def rate(self) -> float:
+        """The share of successes."""
+        return self.successes / self.steps
+
+    @property
+    def mean_cost(self) -> float:
+        """The cost per step."""
+        return self.cost / self.steps
+
+    @property
+    def debt(self) -> float:
+        """Successes owed at the end."""
+        return self.target * self.steps - self.successes
+
+
+def simulate(
+    method: Method, stream: Stream, horizon: int, seed: int = 0, *, progress: Callable[[int], None] | None = None
+) -> Trace:
+    """Run a method on a stream. The method is copied first; the same seed gives the same world to every method.
+
+    A method with a `contextual` that is true is asked with the context, on a stream that has `context`.
+
+    Args:
+        method: a fresh selector or rival with the stream's menu.
+        stream: the world.
+        horizon: how many steps.
+        seed: which world.
+        progress: called now and then with the number of steps done.
+
+    >>> import suffice
+    >>> from suffice.lab.streams import LabelRanks
+    >>> stream = LabelRanks.cifar100()
+    >>> trace = simulate(suffice.Selector(stream.menu, target=0.9), stream, horizon=1000)
+    >>> bool(trace.largest_debt <= 0.9)
+    True
+    """
+    horizon, twin = _checked(method, stream, horizon)
+    whole_run = Block.empty(horizon)
+    for start, block in _blocks(twin, stream, horizon, seed, progress):
+        end = start + block.arms.size
+        whole_run.arms[start:end] = block.arms
+        whole_run.successes[start:end] = block.successes
+        whole_run.costs[start:end] = block.costs
+        whole_run.prices[start:end] = block.prices
+    return Trace(method.target, whole_run.arms, whole_run.successes, whole_run.costs, whole_run.prices, twin)
+
+
+def summarize(
+    method: Method, stream: Stream, horizon: int, seed: int = 0, *, window: int = 500, marks: Iterable[int] = (),
+    progress: Callable[[int], None] | None = None,
+) -> Summary:  # fmt: skip
+    """Like `simulate`, in constant memory: a billion steps do not need a billion numbers.
+
+    `marks` lists steps after which to note where the run stood; `window` is the length of `worst_window`.
+    """
+    horizon, twin = _checked(method, stream, horizon)
+    target = method.target
+    wanted = np.array(sorted({whole("marks", mark) for mark in marks}), dtype=np.int64)
+    found: list[Mark] = []
+    successes = cost = 0.0
+    largest = -np.inf
+    window = min(whole("window", window), horizon)
+    worst, tail = np.inf, np.zeros(1)  # the sums of successes after each of the last `window` steps
+    plays = np.zeros(stream.menu.arms, dtype=np.int64)
+    for start, block in _blocks(twin, stream, horizon, seed, progress):
+        steps = np.arange(start + 1, start + block.arms.size + 1, dtype=np.float64)
+        sums, spent = successes + np.cumsum(block.successes), cost + np.cumsum(block.costs)
+        highest = np.maximum(largest, np.maximum.accumulate(target * steps - sums))
+        for mark in wanted[(wanted > start) & (wanted <= start + block.arms.size)].tolist():
+            place = mark - start - 1
+            found.append(Mark(mark, float(sums[place]), float(spent[place]), float(highest[place])))
+        joined = np.concatenate([tail, sums])
+        if joined.size > window:
+            worst = min(worst, float((joined[window:] - joined[:-window]).min()) / window)
+        tail = joined[-window:]
+        successes, cost, largest = float(sums[-1]), float(spent[-1]), float(highest[-1])
+        plays += np.bincount(block.arms, minlength=plays.size)[: plays.size]
+    return Summary(target, horizon, successes, cost, largest, worst, tuple(plays.tolist()), tuple(found), seed, twin)
+
+
+def replicate(
+    method: Method, stream: Stream, horizon: int, seeds: Iterable[int], *, workers: int | None = None
+) -> list[Summary]:
+    """A summary per seed, in parallel across cores where the run is compiled, in the order of the seeds.
+
+    >>> from suffice.lab.streams import LabelRanks
+    >>> import suffice
+    >>> stream = LabelRanks.cifar100()
+    >>> runs = replicate(suffice.Selector(stream.menu, target=0.9), stream, 1000, seeds=range(3))
+    >>> [run.seed for run in runs], max(run.largest_debt for run in runs) <= 0.9
+    ([0, 1, 2], True)
+    """
+
+    def one(seed: int) -> Summary:
+        fresh = copy.deepcopy(method)
+        reseed = getattr(fresh, "reseed", None)
+        if reseed is not None:
+            reseed(seed)  # else the method would have the same luck in all worlds
+        return summarize(fresh, stream, horizon, seed)
+
+    with ThreadPoolExecutor(max_workers=workers or os.cpu_count()) as pool:
+        return list(pool.map(one, seeds))
+
+
+def _checked(method: Method, stream: Stream, horizon: int) -> tuple[int, Any]:
+    horizon = whole("horizon", horizon)
+    if getattr(method, "told", 0) or getattr(method, "pending", 0):
+        raise InvalidArgument("method must be a fresh one, which has been asked nothing yet")
+    menu = getattr(method, "menu", None)
+    if menu is not None and menu is not stream.menu and menu.recipe() != stream.menu.recipe():
+        raise InvalidArgument("method must have the stream's menu: build it with stream.menu")
+    return horizon, copy.deepcopy(method)
+
+
+def blocks(method: Method, stream: Stream, horizon: int, seed: int = 0) -> Iterator[Block]:
+    """The steps of a run, some thousands at a time, for whoever wants to add them up in a way of his own."""
+    horizon, twin = _checked(method, stream, horizon)
+    for _, block in _blocks(twin, stream, horizon, seed, None):
+        yield block
+
+
+def _blocks(
+    method: Any, stream: Stream, horizon: int, seed: int, progress: Callable[[int], None] | None
+) -> Iterator[tuple[int, Block]]:
+    """The run in blocks: latents are drawn block by block from one generator, and forgotten."""
+    rng = np.random.default_rng(seed)
+    world = _world(method, stream)
+    for start in range(0, horizon, BLOCK):
+        count = min(BLOCK, horizon - start)
+        latents = drawn(stream, rng, count, start)
+        if world is None:
+            yield start, _by_asking(method, stream, latents, start, progress)
+        else:
+            yield start, _by_kernel(method, world, latents)
+        if progress is not None:
+            progress(start + len(latents))
+
+
+def _world(method: Any, stream: Stream) -> World | None:
+    """What the compiled loop needs, if this method and this stream can go through it."""
+    ready = getattr(method, "can_run", None)
+    # Asked in any case: who is asked step by step may still have compiled steps.
+    if ready is None or not available() or not ready(stream) or _shows(method, stream):
+        return None  # bounds, a chooser or a model of one's own, or a target too fine for compiled code
+    nobody = np.zeros(0)
+    none = np.zeros((0, 0))
+    if hasattr(stream, "windows"):
+        windows: Windows = stream.windows()
+        low, high, costs = (np.asarray(part, dtype=np.float64) for part in windows)
+        return World(low, high, costs, none, none)
+    if hasattr(stream, "table"):
+        table: Table = stream.table()
+        values, place = np.unique(table.successes, return_inverse=True)
+        units = np.array([success_units(value) for value in values.tolist()], dtype=np.float64)
+        prices = np.ascontiguousarray(table.costs, dtype=np.float64)
+        return World(nobody, nobody, nobody, units[place].reshape(table.successes.shape), prices)
+    # A threshold needs no arms: its kernel judges the number itself. A menu's kernel would look for them in vain.
+    return None if hasattr(method, "menu") else World(nobody, nobody, nobody, none, none)
+
+
+def _shows(method: Any, stream: Any) -> bool:
+    """Whether the method is shown contexts, and the stream has any."""
+    return bool(getattr(method, "contextual", False)) and hasattr(stream, "context")
+
+
+def _by_kernel(method: Any, world: World, latents: Any) -> Block:
+    block = Block.empty(len(latents))
+    method.run(world, np.asarray(latents, dtype=np.float64), block)
+    return block
+
+
+def _by_asking(method: Any, stream: Any, latents: Any, start: int, progress: Callable[[int], None] | None) -> Block:
+    block = Block.empty(len(latents))
+    # A threshold is no arm of the stream's menu; some streams can judge the number itself.
+    by_value = not hasattr(method, "menu") and hasattr(stream, "judge_value")
+    hears = getattr(method, "hears", None)
+    shows = _shows(method, stream)
+    look = getattr(stream, "look", None) if shows else None
+    for step, latent in enumerate(latents):
+        decision = method.ask(context=stream.context(latent)) if shows else method.ask()
+        if by_value:
+            success, cost = stream.judge_value(latent, decision.option)
+        else:
+            success, cost = stream.judge(latent, decision.arm, decision.price)
+        if look is not None:
+            cost += look(latent, decision.arm)
+        if hears is not None and hears(success):
+            method.hear(latent)  # a rival that is shown more than a bit, and says so in its feedback
+        method.tell(decision, success, cost)
+        block.arms[step], block.successes[step] = decision.arm, success
+        block.costs[step], block.prices[step] = cost, decision.price
+        if progress is not None and step % 256 == 255:
+            progress(start + step + 1)
+    return block
