@@ -13,7 +13,7 @@ from suffice.lab.streams.base import Windows
 from suffice.learning.arm_table import catch_up, fit_is_due, learn, propose
 from suffice.learning.tables import table_at
 from suffice.learning.thompson import fit
-from suffice.numbers import WHOLE
+from suffice.numbers import ONE_SUCCESS
 from suffice.promise.account import limit, reserve, settle
 from suffice.selector.compiled_calls import parts_at
 from suffice.selector.verbs import decide, is_open, lesson_of, price_of, role_of
@@ -48,7 +48,7 @@ def _play(address: int, latents: Any, low: Any, high: Any, costs: Any, played: A
         role = role_of(table.head, arm)
         reserve(account, role)
         header.next_id += 1
-        units = WHOLE if low[arm] <= latents[step] <= high[arm] else 0
+        units = ONE_SUCCESS if low[arm] <= latents[step] <= high[arm] else 0
         settle(account, role, account.target, units, False)
         due = learn(table, main, pricing, lesson_of(account, arm, units, costs[arm], True, True, True), False)
         if due > 0:

@@ -17,7 +17,7 @@ import numpy as np
 import suffice
 from suffice import Decision, Selector, optimum
 from suffice.lab.statistics import mean
-from suffice.lab.streams import Apis
+from suffice.lab.streams import PredictionApis
 
 GROUPS: Final = (1, 10, 100, 1000)
 STEPS: Final = (100_000, 1_000_000)
@@ -54,7 +54,7 @@ def zipf(groups: int, steps: int, rng: np.random.Generator) -> list[int]:
 class Ones:
     """The selectors of one case: one with groups, or one for each."""
 
-    def __init__(self, case: Case, stream: Apis) -> None:
+    def __init__(self, case: Case, stream: PredictionApis) -> None:
         self.names = None if case.groups == 1 or case.alone else [f"group {one}" for one in range(case.groups)]
         count = case.groups if case.alone else 1
         self.selectors = [Selector(stream.menu, case.target, seed=case.seed + 1000 * one) for one in range(count)]
@@ -71,7 +71,7 @@ class Ones:
 def run(case: Case) -> Found:
     """The same seed is the same world, whoever plays in it."""
     suffice.warmup()
-    stream, rng = Apis(case.task), np.random.default_rng(case.seed)
+    stream, rng = PredictionApis(case.task), np.random.default_rng(case.seed)
     patterns = stream.draw(rng, case.steps).tolist()
     chosen = zipf(case.groups, case.steps, rng)
     table = stream.table()
@@ -131,7 +131,7 @@ def main() -> int:
     parser.add_argument("--alone", action="store_true", help="a selector for each group, which shares nothing")
     parser.add_argument("--workers", type=int, default=None)
     given = parser.parse_args()
-    best = optimum(*Apis(given.task).truth(), given.target).cost
+    best = optimum(*PredictionApis(given.task).truth(), given.target).cost
     start, rows = time.monotonic(), []
     with ProcessPoolExecutor(given.workers) as pool:
         for steps in given.steps:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 import suffice
 from suffice.kernels.compiler import compiled
-from suffice.lab.streams import Apis, LabelRanks, Points, Rides
+from suffice.lab.streams import LabelRanks, PredictionApis, Rides, UnitPoints
 from suffice.learning.arm_table import catch_up, fit_is_due, learn, propose
 from suffice.learning.guard import follows
 from suffice.learning.tables import table_at
@@ -26,9 +26,9 @@ from suffice.simulator import _world
 
 KAPPAS = (0.03, 0.1, 0.3, 1.0, 3.0, None)
 WORLDS: dict[str, tuple[Callable[[], Any], float]] = {
-    "intervals, Beta(2,5)": (Points, 0.8),
-    "APIs, IMDB": (lambda: Apis("IMDB"), 0.95),
-    "APIs, COMMAND": (lambda: Apis("COMMAND"), 0.95),
+    "intervals, Beta(2,5)": (UnitPoints, 0.8),
+    "APIs, IMDB": (lambda: PredictionApis("IMDB"), 0.95),
+    "APIs, COMMAND": (lambda: PredictionApis("COMMAND"), 0.95),
     "CIFAR-100 top-k, 99 options": (lambda: LabelRanks.cifar100(tuple(range(1, 100))), 0.8),
     "rides": (Rides, 0.9),
 }
@@ -108,7 +108,7 @@ def good(scale: int) -> Iterator[Row]:
     """The default selector."""
     for name, (make, target) in WORLDS.items():
         stream = make()
-        horizons = [(100_000 // scale, 8)] + [(1_000_000 // scale, 4)] * isinstance(stream, Points)
+        horizons = [(100_000 // scale, 8)] + [(1_000_000 // scale, 4)] * isinstance(stream, UnitPoints)
         for steps, seeds in horizons:
             row = Row(name, steps, [])
             for kappa in KAPPAS:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from suffice import Selector, optimum, simulate
 from suffice.lab.drawing import Sheet, twins
 from suffice.lab.statistics import mean
-from suffice.lab.streams import Apis, LabelRanks, Phases, Points, Rides
+from suffice.lab.streams import LabelRanks, Phases, PredictionApis, Rides, UnitPoints
 from suffice.lab.streams.shapes import Beta
 
 Floats = NDArray[np.float64]
@@ -46,13 +46,13 @@ class World(NamedTuple):
         return sum(length for _, length in self.phases)
 
 
-def points(a: float, b: float) -> Points:
-    return Points(distribution=Beta(a, b))
+def points(a: float, b: float) -> UnitPoints:
+    return UnitPoints(distribution=Beta(a, b))
 
 
-def outage(task: str, api: int) -> Apis:
+def outage(task: str, api: int) -> PredictionApis:
     """The APIs of a task with one of them always wrong: each pattern becomes the one without it."""
-    stream = Apis(task)
+    stream = PredictionApis(task)
     moved = np.zeros_like(stream.frequency)
     for pattern, share in enumerate(stream.frequency.tolist()):
         moved[pattern & ~(1 << api)] += share
@@ -71,7 +71,11 @@ def shifting() -> list[World]:
             ((points(20, 50), 10_000), (points(2, 5), 10_000), (points(20, 50), 20_000)),
             0.8,
         ),
-        World("SHOP, Amazon out", ((Apis("SHOP"), 10_000), (outage("SHOP", 1), 10_000), (Apis("SHOP"), 20_000)), 0.9),
+        World(
+            "SHOP, Amazon out",
+            ((PredictionApis("SHOP"), 10_000), (outage("SHOP", 1), 10_000), (PredictionApis("SHOP"), 20_000)),
+            0.9,
+        ),
         World("CIFAR-100, easy → hard → easy", ((easy, 10_000), (hard, 5_000), (easy, 10_000)), 0.8),
         World("Beta(2 + 0.3i, 5), i < 10", tuple((points(2 + 0.3 * i, 5), 4_000) for i in range(10)), 0.8),
     ]
@@ -81,7 +85,7 @@ def stationary() -> list[World]:
     length = 100_000
     return [
         World("Beta(2,5), 0.8", ((points(2, 5), length),), 0.8),
-        World("IMDB, 0.95", ((Apis("IMDB"), length),), 0.95),
+        World("IMDB, 0.95", ((PredictionApis("IMDB"), length),), 0.95),
         World("CIFAR-100, 99 options, 0.8", ((LabelRanks.cifar100(tuple(range(1, 100))), length),), 0.8),
         World("rides, 0.9", ((Rides(), length),), 0.9),
     ]

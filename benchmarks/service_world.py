@@ -18,9 +18,9 @@ from typing import IO, Any, Final, cast
 
 from benchmarks.service_load import Done, Job
 from suffice import warmup
-from suffice.numbers import WHOLE
+from suffice.numbers import ONE_SUCCESS
 from suffice.service.count_shards import write
-from suffice.service.history import Chart
+from suffice.service.history import History
 from suffice.service.plans import Plan
 from suffice.service.records import Shard
 from suffice.service.replica import Replica
@@ -172,7 +172,7 @@ async def _made(store: Any) -> None:
 def _live(db: sqlite3.Connection, plan: Any, count: int, now: float) -> None:
     if count > 10_000:
         warmup()
-    selector, chart, spent = plan.selector(), Chart(), 0.0
+    selector, chart, spent = plan.selector(), History(), 0.0
     known = [selector.menu.known_cost(arm) or 0.0 for arm in range(selector.menu.arms)]
     luck = random.Random(1).random
 
@@ -184,8 +184,8 @@ def _live(db: sqlite3.Connection, plan: Any, count: int, now: float) -> None:
             success = luck() < known[arm] ** 0.25
             selector.tell(decision, success)
             spent += known[arm]
-            chart.add(at, told=1, units=WHOLE * success, cost=known[arm], price=price, arm=arm)
-            yield 1, place, "", arm, price, at, 1, WHOLE * success, at, 0, place + 1
+            chart.add(at, told=1, units=ONE_SUCCESS * success, cost=known[arm], price=price, arm=arm)
+            yield 1, place, "", arm, price, at, 1, ONE_SUCCESS * success, at, 0, place + 1
 
     db.executemany(
         """INSERT INTO decisions (selector, id, grp, arm, price, asked, state, units, told, shard, seq)

@@ -13,11 +13,11 @@ import numpy as np
 from watch import Story, Watch, arguments, draw
 
 import suffice
-from suffice.lab.streams import Apis
+from suffice.lab.streams import PredictionApis
 
 # 64,727 spoken commands, which APIs understood each, and dollars per 10,000 calls in 2020 (Chen, Zaharia and Zou, FrugalML,
 # NeurIPS 2020, Apache-2.0). Assumed: a person costs three times all four APIs together.
-STREAM = Apis("COMMAND", unit="usd")
+STREAM = PredictionApis("COMMAND", unit="usd")
 MENU, TASK = STREAM.menu, STREAM.task
 TARGET, DOWN, PERSON = 0.9, "IBM", MENU.safe
 PHASES = (

@@ -9,7 +9,7 @@ import httpx
 
 from suffice.service.http.app import make_app
 from suffice.service.http.settings import Settings
-from suffice.service.selectors import Keeper
+from suffice.service.selectors import SelectorService
 from suffice.service.stores import open_store
 
 Got = TypeVar("Got")
@@ -22,7 +22,7 @@ PLAN: dict[str, Any] = {
 class Api:
     """Calls, and checks what every answer must be."""
 
-    def __init__(self, http: httpx.AsyncClient, keeper: Keeper, app: Any) -> None:
+    def __init__(self, http: httpx.AsyncClient, keeper: SelectorService, app: Any) -> None:
         self.http, self.keeper, self.app = http, keeper, app
 
     async def call(self, method: str, path: str, body: Any = None, status: int = 200, **more: Any) -> Any:
@@ -73,7 +73,7 @@ def serve(
 
     async def whole() -> Got:
         chosen = Settings(access_log=False, **settings)
-        keeper = Keeper(open_store(store), chosen.limits, clock)
+        keeper = SelectorService(open_store(store), chosen.limits, clock)
         app = make_app(keeper, chosen)
         transport = httpx.ASGITransport(app, client=("127.0.0.1", 50_000))
         async with (

@@ -5,32 +5,34 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from suffice.service.records import Reply, Row
-from suffice.service.stores.base import Changes, Shards, Whose
+from suffice.service.records import DecisionRow, Reply
+from suffice.service.stores.base import AccountKey, Changes, Shards
 
 
 @dataclass
 class Job:
     """Work that writes what it is told to, and remembers what it was shown."""
 
-    asks: set[Whose] = field(default_factory=set)
+    asks: set[AccountKey] = field(default_factory=set)
     keys: set[tuple[int, str]] = field(default_factory=set)
     tells: list[tuple[int, int]] = field(default_factory=list)
-    on_ask: Callable[[int, Mapping[Whose, Shards]], Changes] | None = None
-    on_tell: Callable[[int, Mapping[tuple[int, int], Row]], Changes] | None = None
+    on_ask: Callable[[int, Mapping[AccountKey, Shards]], Changes] | None = None
+    on_tell: Callable[[int, Mapping[tuple[int, int], DecisionRow]], Changes] | None = None
     shard: int = -1
-    found: Mapping[Whose, Shards] = field(default_factory=dict)
+    found: Mapping[AccountKey, Shards] = field(default_factory=dict)
     replies: Mapping[tuple[int, str], Reply] = field(default_factory=dict)
-    rows: Mapping[tuple[int, int], Row] = field(default_factory=dict)
+    rows: Mapping[tuple[int, int], DecisionRow] = field(default_factory=dict)
     asked: bool = False
     spared: Exception | None = None
 
-    def ask(self, shard: int, found: Mapping[Whose, Shards], replies: Mapping[tuple[int, str], Reply]) -> Changes:
+    def ask(self, shard: int, found: Mapping[AccountKey, Shards], replies: Mapping[tuple[int, str], Reply]) -> Changes:
         """Remember, and write what is to be written."""
         self.shard, self.found, self.replies = shard, found, replies
         return self.on_ask(shard, found) if self.on_ask else Changes()
 
-    def tell(self, shard: int, found: Mapping[Whose, Shards], rows: Mapping[tuple[int, int], Row]) -> Changes:
+    def tell(
+        self, shard: int, found: Mapping[AccountKey, Shards], rows: Mapping[tuple[int, int], DecisionRow]
+    ) -> Changes:
         """Remember, and write what is to be written."""
         self.shard, self.found, self.rows = shard, found, rows
         return self.on_tell(shard, rows) if self.on_tell else Changes()
@@ -40,16 +42,16 @@ class Job:
         self.spared = error
 
 
-def asked(*rows: Row, **more: Any) -> Job:
+def asked(*rows: DecisionRow, **more: Any) -> Job:
     whose = {(row.selector, "") for row in rows} | {(row.selector, row.group) for row in rows}
     return Job(asks=whose, on_ask=lambda shard, found: Changes(asked=list(rows), **more))
 
 
-def settled(*rows: Row) -> Job:
+def settled(*rows: DecisionRow) -> Job:
     return Job(
         tells=sorted((row.selector, row.id) for row in rows),
         on_tell=lambda shard, found: Changes(settled=[replace(row, by=shard) for row in rows]),
     )
 
 
-ODD = Row(1, 0, "Łódź ✓", 3, math.pi, 1.5e9 + 1e-6, due=1.5e9 + 60.25, note='{"context": {"a": "\\u0000"}}')
+ODD = DecisionRow(1, 0, "Łódź ✓", 3, math.pi, 1.5e9 + 1e-6, due=1.5e9 + 60.25, note='{"context": {"a": "\\u0000"}}')

@@ -4,7 +4,7 @@ from typing import Any
 
 from suffice import Selector
 from suffice.context.learner import ContextLearner
-from suffice.selector.compiled import Compiled
+from suffice.selector.compiled import CompiledEngine
 from suffice.selector.compiled_calls import EMPTY, IN_SLOT
 
 
@@ -30,7 +30,7 @@ def noted(selector: Selector) -> set[int]:
     engine = selector._engine
     entries = [*engine.entries(), *engine.expired_entries()]
     found = {identity for identity, entry in entries if entry.note is not None}
-    return found | set(engine._notes) if isinstance(engine, Compiled) else found
+    return found | set(engine._notes) if isinstance(engine, CompiledEngine) else found
 
 
 def unfair(selector: Selector) -> set[int]:
@@ -42,7 +42,7 @@ def unfair(selector: Selector) -> set[int]:
 def in_slots(selector: Selector) -> list[int]:
     """The decisions whose context lies in their slots."""
     engine = selector._engine
-    if not isinstance(engine, Compiled):
+    if not isinstance(engine, CompiledEngine):
         return []
     slots = engine._array("slots")
     found: list[int] = slots["id"][(slots["id"] != EMPTY) & (slots["noted"] == IN_SLOT)].tolist()

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from suffice import InvalidArgument, Menu, Selector, optimum, summarize
-from suffice.lab.streams import Points
+from suffice.lab.streams import UnitPoints
 from suffice.learning.bound_formulas import HALF_LOG, level_of, upper_of
-from suffice.learning.bounds import NAMED, Bounds, Tally, named_bounds
+from suffice.learning.bounds import NAMED, Bounds, Tally, resolve_bounds
 from suffice.promise.divergence import kl, kl_lower, kl_upper
 
 KNOWN = Menu({"a": 0.1, "b": 0.4}, safe="all", skip="none")
@@ -26,7 +26,7 @@ class TestEveryKind:
 
     def test_updating_one_by_one_equals_refreshing_all(self, name: str, menu: Menu, horizon: int | None) -> None:
         bounds = self.fed(name, menu, horizon)
-        again = named_bounds(name)
+        again = resolve_bounds(name)
         again.open(menu, horizon)
         again.refresh(self.tally, 300)
         assert (again.upper == bounds.upper).all()
@@ -44,14 +44,14 @@ class TestEveryKind:
         assert late < early
 
     def test_an_arm_never_played_could_be_anything(self, name: str, menu: Menu, horizon: int | None) -> None:
-        bounds = named_bounds(name)
+        bounds = resolve_bounds(name)
         bounds.open(menu, horizon)
         assert (bounds.upper[menu.interior] >= 1.0).all()
         assert (bounds.lower[menu.interior] <= (menu.costs if menu.costs is not None else 0.0)).all()
 
     def fed(self, name: str, menu: Menu, horizon: int | None, rounds: int = 300) -> Bounds:
         rng = np.random.default_rng(0)
-        bounds = named_bounds(name)
+        bounds = resolve_bounds(name)
         bounds.open(menu, horizon)
         assert isinstance(bounds, Bounds)
         self.tally = Tally(menu.arms)
@@ -79,7 +79,7 @@ def test_unknown_bounds_are_refused(bad: object) -> None:
 
 
 def test_hoeffding_width() -> None:
-    bounds = named_bounds("hoeffding")
+    bounds = resolve_bounds("hoeffding")
     bounds.open(TOLD, 100)
     tally = Tally(4)
     for k in range(100):
@@ -94,7 +94,7 @@ def test_an_expired_play_has_no_cost() -> None:
     tally = Tally(4)
     tally.add(1, 0.0, None)
     for name in NAMED:
-        bounds = named_bounds(name)
+        bounds = resolve_bounds(name)
         bounds.open(TOLD, 100)
         bounds.update(tally, 1, 1)
         assert bounds.lower[1] <= 0.0
@@ -176,7 +176,7 @@ def test_half_a_logarithm_underrates_seldom_and_by_little(mean: float, graded: b
 
 def test_half_a_logarithm_is_cheaper_and_keeps_the_promise() -> None:
     """Paired runs on the paper's intervals: less regret than with the union threshold, on every seed."""
-    stream = Points.named()
+    stream = UnitPoints.named()
     best = optimum(*stream.truth(), 0.8)
     for seed in range(3):
         runs = [summarize(Selector(stream.menu, 0.8, bounds=name), stream, 50_000, seed) for name in ("half-log", "kl")]

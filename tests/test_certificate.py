@@ -8,7 +8,7 @@ import pytest
 
 import suffice
 from suffice import Menu, Selector, ThresholdSelector
-from suffice.numbers import WHOLE
+from suffice.numbers import ONE_SUCCESS
 from suffice.promise.account import FREE, SAFE, Account, reserve, settle
 from suffice.promise.certificate import Certificate, percent
 from suffice.promise.rules import Promise
@@ -117,7 +117,7 @@ def test_the_failure_rate_interval_may_be_watched_continuously() -> None:
     for _ in range(200):
         account = promise.open()
         for success in rng.random(400) < 0.9:
-            record(account, WHOLE * int(success), SAFE)
+            record(account, ONE_SUCCESS * int(success), SAFE)
             certificate = Certificate.make(promise, account, 0)
             if not certificate.safe_failure_at_least <= 0.1 <= certificate.safe_failure_at_most:
                 wrong += 1
@@ -279,7 +279,7 @@ def test_the_advice_is_usable() -> None:
     promise = Promise.make(0.99)
     account = promise.open()
     for play in range(20_000):
-        record(account, WHOLE * (play != 7), SAFE)
+        record(account, ONE_SUCCESS * (play != 7), SAFE)
     text = str(Certificate.make(promise, account, 0))
     advised = float(text.split("safe_success=")[1].split()[0])
     assert 0.99 < advised < 1

@@ -97,7 +97,7 @@ def test_list(kind: str) -> None:
 
 def test_list_finds_everything() -> None:
     found = json.loads(run("list", "--json").stdout)
-    assert {row["name"] for row in found["streams"]} == set(suffice.lab.streams.found())
+    assert {row["name"] for row in found["streams"]} == set(suffice.lab.streams.available())
     settings = {row["name"]: row["settings"] for row in found["streams"]}
     assert settings["trap"] == "first=800, last=1300, cost=0.05"
     assert {"always_safe", "projected"} <= {row["name"] for row in found["rivals"]}

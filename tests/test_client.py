@@ -25,7 +25,7 @@ from fake_service import FakeService, Late, problem
 
 import suffice
 from suffice import AsyncClient, Client, Menu, Selector, SufficeWarning
-from suffice.client import UNASKED, Standing, sync
+from suffice.client import FALLBACK_ID, Overview, sync
 from suffice.client.outbox import PARCEL, Outbox, Outcome
 from suffice.client.transport import LONGEST, backoff
 from suffice.learning.memory import Window
@@ -142,7 +142,7 @@ def test_it_decides_as_the_library_does(desk: Desk) -> None:
         here.certificate().status, here.certificate().verdict,
     )  # fmt: skip
     standing = remote.standing()
-    assert isinstance(standing, Standing)
+    assert isinstance(standing, Overview)
     assert (standing.told, standing.rate, standing.cost, standing.pending) == (here.told, here.rate, here.cost, 0)
 
 
@@ -184,7 +184,7 @@ def test_one_made_elsewhere_has_options_as_json_has_them(desk: Desk) -> None:
     assert selector.ask().option == {"k": [1, 2, 3]}
     desk.service.down = True
     first = selector.ask()
-    assert (first.id, first.arm, first.option) == (UNASKED, 2, {"k": [1, 2, 3]})
+    assert (first.id, first.arm, first.option) == (FALLBACK_ID, 2, {"k": [1, 2, 3]})
     first.option["k"] = None
     assert selector.ask().option == {"k": [1, 2, 3]}
 
@@ -211,7 +211,7 @@ def test_a_key_that_may_not_look_is_enough(desk: Desk) -> None:
     assert selector.ask().option == "all"
     for status, fallback in ((403, "safe"), (401, None)):
         desk.service.trouble = [status]
-        with pytest.raises(suffice.Refused):
+        with pytest.raises(suffice.AccessDenied):
             desk.client(fallback=fallback).selector("routing")
 
 
@@ -395,8 +395,8 @@ def test_errors_of_the_service_are_not_retried(desk: Desk) -> None:
     selector = client.selector("routing", MENU, target=0.9)
     for status, kind in {
         400: suffice.ServiceProblem,
-        401: suffice.Refused,
-        403: suffice.Refused,
+        401: suffice.AccessDenied,
+        403: suffice.AccessDenied,
         409: suffice.ServiceProblem,
         413: suffice.ServiceProblem,
         422: suffice.InvalidArgument,
@@ -422,11 +422,13 @@ def test_what_answers_may_be_no_service(desk: Desk) -> None:
     selector = desk.selector()
     for content in (b"<html>", b"[]", b"{}", b'{"decision": 0}', b'{"decision": 0, "arm": 3, "option": "all"}'):
         desk.service.trouble = [httpx.Response(200, content=content) for _ in range(4)]
-        with pytest.raises(suffice.Unreachable, match="in 4 tries: url must be that of a suffice service") as caught:
+        with pytest.raises(
+            suffice.ServiceUnreachable, match="in 4 tries: url must be that of a suffice service"
+        ) as caught:
             selector.ask()
         assert caught.value.status == 200
     desk.service.trouble = [httpx.Response(307, headers={"location": "https://elsewhere/"}) for _ in range(4)]
-    with pytest.raises(suffice.Unreachable, match="redirection to https://elsewhere/"):
+    with pytest.raises(suffice.ServiceUnreachable, match="redirection to https://elsewhere/"):
         selector.ask()
     desk.service.trouble = [httpx.Response(418, content=b"<html>")]
     with pytest.raises(suffice.ServiceProblem, match="the service answered 418 I'm a Teapot"):
@@ -462,13 +464,13 @@ def test_what_is_no_answer_is_asked_again(desk: Desk, how: str) -> None:
         call()
     assert (len(desk.waits), desk.kept.told) == (15, 1)
     desk.service.trouble = [BROKEN[how]() for _ in range(4)]
-    with pytest.raises(suffice.Unreachable, match="in 4 tries"):
+    with pytest.raises(suffice.ServiceUnreachable, match="in 4 tries"):
         selector.tell(0, True)
 
 
 def test_an_unreachable_service_may_have_said_why(desk: Desk) -> None:
     desk.service.trouble = [problem(500, "the server failed to answer")]
-    with pytest.raises(suffice.Unreachable, match="in 1 try: 500, the server failed to answer") as caught:
+    with pytest.raises(suffice.ServiceUnreachable, match="in 1 try: 500, the server failed to answer") as caught:
         desk.selector(retries=0)
     assert (caught.value.status, caught.value.request_id) == (500, "abc")
 
@@ -479,7 +481,7 @@ def test_a_limit_that_is_there_to_stay_is_said_at_once(desk: Desk) -> None:
     desk.service.trouble = [problem(429, "a selector may have at most 5 groups")]
     with pytest.raises(suffice.ServiceProblem, match="at most 5 groups") as caught:
         selector.ask(group="sixth")
-    assert not isinstance(caught.value, suffice.Unreachable)
+    assert not isinstance(caught.value, suffice.ServiceUnreachable)
     assert (caught.value.status, len(desk.service.requests) - before, desk.waits) == (429, 1, [])
 
 
@@ -502,19 +504,19 @@ def test_after_the_retries_it_is_unreachable(desk: Desk) -> None:
     selector = desk.selector()
     desk.service.down = True
     with pytest.raises(
-        suffice.Unreachable, match=r"http://service.test could not be reached in 4 tries: ConnectError: .*"
+        suffice.ServiceUnreachable, match=r"http://service.test could not be reached in 4 tries: ConnectError: .*"
     ) as lost:
         selector.ask()
     assert lost.value.status is None
     assert len(desk.service.requests) == 1 + 4
     desk.service.down = False
     desk.service.trouble = [503] * 4
-    with pytest.raises(suffice.Unreachable, match="4 tries: trouble 503") as busy:
+    with pytest.raises(suffice.ServiceUnreachable, match="4 tries: trouble 503") as busy:
         selector.tell(0, True)
     assert busy.value.status == 503
     assert selector.undelivered == 0
     desk.service.down = True
-    with pytest.raises(suffice.Unreachable, match="in 1 try"):
+    with pytest.raises(suffice.ServiceUnreachable, match="in 1 try"):
         desk.client(retries=0).selector("routing", MENU, target=0.9)
 
 
@@ -529,7 +531,7 @@ def test_retry_after_is_kept(desk: Desk) -> None:
     selector.ask()
     assert max(desk.waits[2:]) <= 0.8
     desk.service.trouble = [problem(503, "busy", {"retry-after": "3600"})]
-    with pytest.raises(suffice.Unreachable, match="in 1 try"):  # nobody waits for an hour
+    with pytest.raises(suffice.ServiceUnreachable, match="in 1 try"):  # nobody waits for an hour
         selector.ask()
 
 
@@ -541,11 +543,11 @@ def test_the_safe_option_is_played_while_the_service_is_down(desk: Desk) -> None
     first = selector.ask()
     desk.service.down = True
     decision = selector.ask()
-    assert (decision.id, decision.arm, decision.option, decision.is_safe) == (UNASKED, 3, "all", True)
+    assert (decision.id, decision.arm, decision.option, decision.is_safe) == (FALLBACK_ID, 3, "all", True)
     assert len(selector.ask_many(2_500, group="Oslo")) == 2_500
     assert selector.unasked == 2_501
     selector.tell(decision, True)
-    selector.tell_many([(decision, False), (UNASKED, True)])
+    selector.tell_many([(decision, False), (FALLBACK_ID, True)])
     assert selector.undelivered == 0
     selector.tell(first, True)
     assert selector.undelivered == 1
@@ -568,7 +570,7 @@ def test_only_the_first_failing_call_waits(desk: Desk) -> None:
         selector.ask()
         selector.tell(0, True)
     assert len(desk.service.requests) == 1 + 4  # at once
-    with pytest.raises(suffice.Unreachable, match="could not be reached a moment ago"):
+    with pytest.raises(suffice.ServiceUnreachable, match="could not be reached a moment ago"):
         selector.certificate()
     desk.now += 1.0
     selector.ask()
@@ -585,10 +587,10 @@ def test_only_the_first_failing_call_waits(desk: Desk) -> None:
 def test_with_a_fallback_nobody_waits_long_for_a_busy_service(desk: Desk) -> None:
     selector = desk.selector(fallback="safe")
     desk.service.trouble = [problem(503, "busy", {"retry-after": "10"})]
-    assert selector.ask().id == UNASKED
+    assert selector.ask().id == FALLBACK_ID
     assert desk.waits == []
     desk.now += 9.0
-    assert selector.ask().id == UNASKED
+    assert selector.ask().id == FALLBACK_ID
     assert len(desk.service.requests) == 2
     desk.now += 1.0
     assert selector.ask().id == 0
@@ -598,14 +600,14 @@ def test_a_selector_can_be_had_while_the_service_is_down(desk: Desk) -> None:
     desk.service.down = True
     client = desk.client(fallback="safe")
     selector = client.selector("routing", MENU, target=0.9)
-    assert selector.ask().id == UNASKED
-    with pytest.raises(suffice.Unreachable):
+    assert selector.ask().id == FALLBACK_ID
+    with pytest.raises(suffice.ServiceUnreachable):
         client.selector("routing")  # what is safe there?
     desk.service.down, desk.now = False, desk.now + 1.0
     assert selector.ask().id == 0
     assert desk.service.paths()[-2:] == ["PUT /routing", "POST /routing/ask"]
     desk.service.down = True
-    with pytest.raises(suffice.Unreachable):
+    with pytest.raises(suffice.ServiceUnreachable):
         desk.client().selector("routing", MENU, target=0.9)
 
 
@@ -686,7 +688,7 @@ def test_kept_outcomes_stay_when_the_key_is_refused(desk: Desk) -> None:
     desk.service.down = True
     selector.tell(decision, True)
     desk.service.down, desk.now, desk.service.trouble = False, desk.now + 1.0, [401]
-    with pytest.raises(suffice.Refused):
+    with pytest.raises(suffice.AccessDenied):
         selector.ask()
     assert selector.undelivered == 1
     desk.service.trouble = [413]  # refused alone, so for good: it must not stand in the way for ever
@@ -700,7 +702,7 @@ def test_a_broken_service_never_raises_from_an_ask_and_loses_nothing(desk: Desk,
     client = desk.client(fallback="safe")
     desk.service.sick = lambda request: BROKEN[how]()
     selector = client.selector("routing", MENU, target=0.9)
-    assert selector.ask().id == UNASKED
+    assert selector.ask().id == FALLBACK_ID
     desk.service.sick, desk.now = None, desk.now + 2.0
     decisions = selector.ask_many(1_500)
     desk.service.sick = lambda request: BROKEN[how]() if request.url.path.endswith("tell") else None
@@ -709,8 +711,8 @@ def test_a_broken_service_never_raises_from_an_ask_and_loses_nothing(desk: Desk,
     selector.tell_many([(decision, True) for decision in decisions[500:]])
     for _ in range(3):
         desk.now += 2.0
-        assert selector.ask().id == UNASKED
-        with pytest.raises(suffice.Unreachable):
+        assert selector.ask().id == FALLBACK_ID
+        with pytest.raises(suffice.ServiceUnreachable):
             selector.flush()
     assert (selector.undelivered, desk.kept.told) == (1_500, 0)
     desk.service.sick, desk.now = None, desk.now + 2.0
@@ -770,7 +772,7 @@ def test_an_outcome_is_let_go_only_when_it_is_named(desk: Desk, results: Callabl
 
     desk.service.sick = sick
     selector.tell_many([(decision, True) for decision in decisions])
-    with pytest.raises(suffice.Unreachable):
+    with pytest.raises(suffice.ServiceUnreachable):
         selector.flush()
     assert selector.undelivered == 3
     desk.service.sick = None
@@ -874,7 +876,7 @@ def test_with_a_fallback_the_rest_is_safe(desk: Desk, how: str) -> None:
     selector = desk.selector(fallback="safe")
     desk.service.sick = second("ask", BROKEN[how])
     decisions = selector.ask_many(2_500)
-    assert [one.id for one in decisions] == [*range(1_000), *[UNASKED] * 1_500]
+    assert [one.id for one in decisions] == [*range(1_000), *[FALLBACK_ID] * 1_500]
     assert all(one.is_safe for one in decisions[1_000:])
     selector.tell_many([(one, True) for one in decisions])
     assert selector.undelivered == 1_000
@@ -936,7 +938,7 @@ def test_closing_delivers_or_warns(desk: Desk) -> None:
     selector = client.selector("routing")
     desk.service.down = True
     selector.tell(second, True)
-    with pytest.raises(suffice.Unreachable):
+    with pytest.raises(suffice.ServiceUnreachable):
         client.flush()
     with pytest.warns(SufficeWarning, match="1 outcomes could not be delivered and are lost"):
         client.close()
@@ -965,10 +967,10 @@ def test_the_key_is_sent_and_never_shown(desk: Desk, caplog: pytest.LogCaptureFi
     client = desk.client(key=KEY)
     selector = client.selector("routing", MENU, target=0.9)
     selector.ask()
-    with pytest.raises(suffice.Refused, match="key is not known") as caught:
+    with pytest.raises(suffice.AccessDenied, match="key is not known") as caught:
         desk.client(key="another").selector("routing")
     desk.service.down = True
-    with pytest.raises(suffice.Unreachable) as lost:
+    with pytest.raises(suffice.ServiceUnreachable) as lost:
         selector.ask()
     for shown in (repr(client), str(client), repr(selector), repr(caught.value), repr(lost.value), caplog.text):
         assert KEY not in shown
@@ -1041,7 +1043,7 @@ def test_many_threads_share_a_client() -> None:
         for step in range(60):
             decision = selector.ask()
             selector.tell(decision, True)
-            if decision.id != UNASKED:
+            if decision.id != FALLBACK_ID:
                 told.append(decision.id)
             if step == 30:
                 desk.service.down = not desk.service.down

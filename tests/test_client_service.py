@@ -15,7 +15,7 @@ import uvicorn
 
 import suffice
 from suffice import AsyncClient, Client, Menu, Selector
-from suffice.client import UNASKED
+from suffice.client import FALLBACK_ID
 from suffice.service.http.keys import new_key
 from suffice.service.http.server import Service, bind, build
 from suffice.service.http.settings import Settings
@@ -161,8 +161,8 @@ def test_errors_are_those_of_the_library(url: str) -> None:
         with pytest.raises(suffice.ServiceProblem) as gone:
             selector.ask()
         assert gone.value.status == 410
-        assert "errors" not in [one.name for one in client.standings()]
-        assert "errors" in [one.name for one in client.standings(archived=True)]
+        assert "errors" not in [one.name for one in client.list_selectors()]
+        assert "errors" in [one.name for one in client.list_selectors(archived=True)]
         client.selector("errors", MENU, target=0.9).ask()
 
 
@@ -170,11 +170,11 @@ def test_many_at_once_and_many_selectors(url: str) -> None:
     with Client(url) as client:
         for number in range(120):
             client.selector(f"many-{number:03}", MENU, target=0.9)
-        assert len([one for one in client.standings() if one.name.startswith("many-")]) == 120
-        assert len(client.standings(contains="MANY-")) == 120
-        assert [one.name for one in client.standings(contains="many-7&limit=1")] == []
+        assert len([one for one in client.list_selectors() if one.name.startswith("many-")]) == 120
+        assert len(client.list_selectors(contains="MANY-")) == 120
+        assert [one.name for one in client.list_selectors(contains="many-7&limit=1")] == []
         with pytest.raises(suffice.InvalidArgument, match="contains must be text, got 7"):
-            client.standings(contains=7)  # type: ignore[arg-type]
+            client.list_selectors(contains=7)  # type: ignore[arg-type]
         selector = client.selector("many-000")
         selector.tell_many([(one, True) for one in selector.ask_many(2_500)])
         standing = selector.standing()
@@ -217,7 +217,7 @@ def test_a_restart_loses_nothing(tmp_path: Path) -> None:
         now = [0.0]
         selector = client.selector("routing", MENU, target=0.9)
         decisions = selector.ask_many(50)
-    assert selector.ask().id == UNASKED
+    assert selector.ask().id == FALLBACK_ID
     selector.tell_many([(one, True) for one in decisions[:30]])
     for one in decisions[30:]:
         selector.tell(one, True)
@@ -272,15 +272,15 @@ def test_keys_and_what_they_may_do(tmp_path: Path) -> None:
                 assert decision.option == MENU.option(decision.arm)
                 selector.tell(decision, True)
             client.selector("routing", MENU, target=0.9).ask()  # to confirm what is there takes no more
-            with pytest.raises(suffice.Refused, match="scope manage") as caught:
+            with pytest.raises(suffice.AccessDenied, match="scope manage") as caught:
                 client.selector("other", MENU, target=0.9)
             assert caught.value.status == 403
         with Client(address, made["reader"].text) as client:
             selector = client.selector("routing")
             assert selector.certificate().told == 2
-            with pytest.raises(suffice.Refused, match="scope use"):
+            with pytest.raises(suffice.AccessDenied, match="scope use"):
                 selector.ask()
         for key in (None, "suffice_nobody", made["app"].text[:-1] + "x"):
-            with Client(address, key, fallback="safe") as client, pytest.raises(suffice.Refused) as refused:
+            with Client(address, key, fallback="safe") as client, pytest.raises(suffice.AccessDenied) as refused:
                 client.selector("routing", MENU, target=0.9)
             assert refused.value.status == 401

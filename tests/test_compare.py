@@ -36,7 +36,7 @@ from suffice.lab.report import brief
 from suffice.lab.run import compare as run_compare
 from suffice.lab.run_results import Outcome
 from suffice.lab.run_stream import open_stream, parts
-from suffice.lab.streams import Needs
+from suffice.lab.streams import RequiredThreshold
 
 Say = Callable[..., tuple[int, str, str]]
 
@@ -249,7 +249,7 @@ def test_methods_are_chosen() -> None:
 
 
 def test_a_methods_own_chance_differs_between_worlds() -> None:
-    make = methods(Needs(), 0.8, 100, ["exp3"])["exp3"]
+    make = methods(RequiredThreshold(), 0.8, 100, ["exp3"])["exp3"]
     plays = []
     for seed in (1, 1, 2):
         method = make(seed)

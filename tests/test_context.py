@@ -27,8 +27,8 @@ from suffice.context.trust import Trust
 from suffice.errors import InvalidContext
 from suffice.kernels.compiler import available
 from suffice.selector.compiled import SLOTS
-from suffice.selector.context_engine import CompiledContext
-from suffice.selector.plain import Plain
+from suffice.selector.context_engine import CompiledContextEngine
+from suffice.selector.plain import PlainEngine
 from suffice.selector.records import Decision
 
 WITH = Menu({"a": 0.1, "b": 0.4}, safe="all", skip="none")
@@ -462,7 +462,7 @@ def test_the_short_way_and_the_long_way_are_one(name: str, steps: int, late: int
     short = Selector(menu, 0.75, model="auto", seed=5)
     twins = Twins(short, closed(Selector(menu, 0.75, model="auto", seed=5)), menu, 6)
     twins.play(steps, late)
-    assert isinstance(short._engine, CompiledContext)
+    assert isinstance(short._engine, CompiledContextEngine)
     assert short._engine._made > 0
     assert short.context_report().followed > 100
     assert late == 1 or len(twins.out) > late // 8
@@ -496,8 +496,8 @@ def test_compiled_or_not_it_plays_the_same(name: str, monkeypatch: pytest.Monkey
     plain, compiled = made
     twins = Both(plain, compiled, menu, 8)
     twins.play(1500, 12)
-    assert isinstance(plain._engine, Plain)
-    assert not isinstance(compiled._engine, Plain)
+    assert isinstance(plain._engine, PlainEngine)
+    assert not isinstance(compiled._engine, PlainEngine)
     assert compiled.context_report().followed > 100
     for one, other in zip(weights(plain)[1], weights(compiled)[1], strict=True):
         assert one == pytest.approx(other, rel=1e-9, abs=1e-9)
@@ -762,7 +762,7 @@ def test_moved_to_where_there_is_no_compiler(name: str, monkeypatch: pytest.Monk
         selector.tell(decision, True, cost)
     compiling("plain", monkeypatch)
     for again in (pickle.loads(packed), Selector.from_state(state)):
-        assert isinstance(again._engine, Plain)
+        assert isinstance(again._engine, PlainEngine)
         for decision in out:
             again.tell(decision, True, cost)
         for one, other in zip(weights(selector)[1], weights(again)[1], strict=True):
@@ -953,7 +953,7 @@ def test_a_handler_in_the_middle_is_refused_or_done_whole() -> None:
             try:
                 selector.tell(out, True)
                 found.append(selector.ask(context={"x": 0.7, "task": "another"}))
-            except suffice.Reentered as error:
+            except suffice.ReentrantCall as error:
                 found.append(error)
             found.append(Selector.from_state(selector.state()))  # a look is never refused, and what is saved is whole
 
@@ -962,7 +962,7 @@ def test_a_handler_in_the_middle_is_refused_or_done_whole() -> None:
         selector.tell(decision, decision.kind > 0)
         if not found:
             break
-        refused += isinstance(found[0], suffice.Reentered)
+        refused += isinstance(found[0], suffice.ReentrantCall)
         done += isinstance(found[0], Decision)
         asked = 2 + isinstance(found[0], Decision)
         assert selector.told + selector.pending == ready.told + ready.pending + asked

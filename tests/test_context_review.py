@@ -17,7 +17,7 @@ import suffice
 from suffice import InvalidContext, Menu, Selector, StateError
 from suffice.context.models import LogisticModel, SklearnModel
 from suffice.kernels.compiler import available
-from suffice.lab.streams import Tilted
+from suffice.lab.streams import SyntheticContext
 
 MENU = Menu({"small": 0.1, "large": 0.4}, safe="a person", skip="later")
 NUMBERS = {"x": "number"}
@@ -133,7 +133,7 @@ def test_a_run_with_contexts_compiles_its_steps_by_itself() -> None:
 
 
 def test_the_context_report_says_what_is_saved() -> None:
-    stream = Tilted(tilt=3.0)
+    stream = SyntheticContext(tilt=3.0)
     looking = suffice.simulate(Selector(stream.menu, 0.9, model="auto"), stream, 20_000)
     report = looking.method.context_report()
     assert report.saved is not None

@@ -10,8 +10,8 @@ from looking import in_slots, model_of, noted, trust_of, unfair
 
 from suffice import Decision, Menu, Selector
 from suffice.kernels.compiler import available
-from suffice.lab.streams import Tilted
-from suffice.selector.compiled import SLOTS, Compiled
+from suffice.lab.streams import SyntheticContext
+from suffice.selector.compiled import SLOTS, CompiledEngine
 
 pytestmark = pytest.mark.skipif(not available(), reason="slots are for compiled code")
 
@@ -26,7 +26,7 @@ def outcome(rng: random.Random, decision: Decision) -> bool:
 
 
 def ready() -> tuple[Selector, list[Any], Menu]:
-    stream = Tilted(tilt=3.0)
+    stream = SyntheticContext(tilt=3.0)
     selector = Selector(stream.menu, 0.8, model="auto")
     selector.compile()
     latents = stream.draw(np.random.default_rng(0), 6000)
@@ -122,7 +122,7 @@ def test_contexts_move_with_their_decisions_when_the_slots_grow() -> None:
         decision = selector.ask(context=context)
         selector.tell(decision, outcome(rng, decision))
     out = [(selector.ask(context=context), context) for context in contexts[1500 : 1500 + 3 * SLOTS]]
-    assert isinstance(selector._engine, Compiled)
+    assert isinstance(selector._engine, CompiledEngine)
     assert len(selector._engine._array("slots")) == 4 * SLOTS
     assert not selector._engine._overflow
     held, before = in_slots(selector), steps(selector)

@@ -17,16 +17,16 @@ from suffice import InvalidArgument, Menu, Selector, optimum, simulate, summariz
 from suffice.best_mix import contextual_optimum
 from suffice.lab.streams import (
     TASKS,
-    Apis,
     Attack,
     ConfidentApis,
     Drift,
+    HiddenCosts,
     LabelRanks,
     Mix,
     Phases,
+    PredictionApis,
     Routing,
-    Tilted,
-    Told,
+    SyntheticContext,
 )
 from suffice.lab.streams.confidence import confidence_counts
 from suffice.lab.streams.routing_files import COUNTED
@@ -107,10 +107,10 @@ STREAMS: dict[str, tuple[Any, list[dict[str, Any]]]] = {
     **{name: (stream, confidences(stream)) for name, stream in APIS.items()},
     "routing": (Routing(), TASKS_KNOWN),
     "routing, not worse": (Routing(success="not worse"), TASKS_KNOWN),
-    "tilted": (Tilted(), tilts("")),
-    "tilted, with gaps": (Tilted(2, options=2, missing=0.3), tilts("", "level", "kind", "both")),
-    "tilted, nothing seen": (Tilted(missing=1), tilts("both")),
-    "told": (Told(ConfidentApis("IMDB"), spread=1, tie=0.8), confidences(ConfidentApis("IMDB"))),
+    "tilted": (SyntheticContext(), tilts("")),
+    "tilted, with gaps": (SyntheticContext(2, options=2, missing=0.3), tilts("", "level", "kind", "both")),
+    "tilted, nothing seen": (SyntheticContext(missing=1), tilts("both")),
+    "told": (HiddenCosts(ConfidentApis("IMDB"), spread=1, tie=0.8), confidences(ConfidentApis("IMDB"))),
 }
 
 
@@ -221,7 +221,7 @@ def test_looking_never_costs_more_than_the_safe_option(task: str, unit: str) -> 
 
 
 def test_a_contextual_method_is_asked_plainly_where_there_is_no_context() -> None:
-    stream = Apis("YELP")
+    stream = PredictionApis("YELP")
     method: Any = Looks(stream.menu, lambda context: 1)
     trace = simulate(method, stream, 10)
     assert trace.method.seen == [None] * 10
@@ -236,7 +236,7 @@ def test_a_contextual_method_is_never_run_blindly() -> None:
     stream = ConfidentApis()
     looking, blind = Ready(stream.menu, lambda context: 2), Selector(stream.menu, 0.9)
     assert simulator._world(looking, stream) is None
-    assert simulator._world(looking, Apis()) is not None or not simulator.available()  # nothing to see there
+    assert simulator._world(looking, PredictionApis()) is not None or not simulator.available()  # nothing to see there
     assert simulator._world(blind, stream) is not None or not simulator.available()
 
 
@@ -249,7 +249,7 @@ def test_summaries_and_rows_of_numbers() -> None:
 
 
 @pytest.mark.parametrize(
-    "stream", [ConfidentApis(), Routing(), Tilted(noise=1), ConfidentApis.named(shift="both", at=50)]
+    "stream", [ConfidentApis(), Routing(), SyntheticContext(noise=1), ConfidentApis.named(shift="both", at=50)]
 )
 def test_a_plain_selector_runs_compiled_and_takes_the_same_steps(stream: Any) -> None:
     class Slow:
@@ -309,10 +309,10 @@ def test_a_context_is_that_of_the_stream_the_step_is_from(join: Any, windows: bo
 def test_contexts_are_handed_on_only_where_all_have_the_same_fields() -> None:
     rows: Any = Rows()
     for one, other in (
-        (ConfidentApis(), Apis()),
+        (ConfidentApis(), PredictionApis()),
         (Ranked("a"), LabelRanks.cifar100([5, 10])),
-        (Tilted(), Tilted(noise=2)),
-        (Tilted(options=1), rows),
+        (SyntheticContext(), SyntheticContext(noise=2)),
+        (SyntheticContext(options=1), rows),
     ):
         stream = Phases((one, 5), (other, 5))
         assert not hasattr(stream, "context")
@@ -322,27 +322,27 @@ def test_contexts_are_handed_on_only_where_all_have_the_same_fields() -> None:
     assert both.context(both.draw(np.random.default_rng(0), 1)[0]).shape == (2,)
     free: Any = Mix((ConfidentApis(), 1), (Phases((ConfidentApis(), 3)), 1))
     assert hasattr(free, "look")
-    assert not hasattr(Mix((Tilted(), 1)), "look")
+    assert not hasattr(Mix((SyntheticContext(), 1)), "look")
 
 
 def test_told_and_attack_hand_on_contexts() -> None:
     apis = ConfidentApis("DIGIT")
     latents = apis.draw(np.random.default_rng(4), 20)
-    told: Any = Told(apis)
+    told: Any = HiddenCosts(apis)
     assert [told.context(latent) for latent in told.draw(np.random.default_rng(4), 20)] == [
         apis.context(latent) for latent in latents
     ]
     attack: Any = Attack(apis, plan="fail")
     assert attack.context(latents[0]) == apis.context(latents[0])
     assert attack.look(latents[0], 0) == apis.look(latents[0], 0) > 0
-    joined: Any = Mix((told, 1), (Told(apis, spread=1), 2))
+    joined: Any = Mix((told, 1), (HiddenCosts(apis, spread=1), 2))
     for latent in joined.draw(np.random.default_rng(0), 20):
         assert joined.context(latent) == apis.context(int(latent) % (256 * 8) // 8)
         assert joined.look(latent, 0) > 0
-    ranked: Any = Told(Ranked("here"))
+    ranked: Any = HiddenCosts(Ranked("here"))
     drawn = ranked.draw(np.random.default_rng(0), 5)
     assert ranked.context(drawn[0])["place"] == "here"
-    assert not hasattr(Told(LabelRanks.cifar100()), "context")
+    assert not hasattr(HiddenCosts(LabelRanks.cifar100()), "context")
 
 
 # --- confidence
@@ -360,7 +360,7 @@ def test_the_counts_are_those_of_the_apis() -> None:
 
 @pytest.mark.parametrize("task", confidence_counts())
 def test_who_does_not_look_meets_the_same_world_as_without_contexts(task: str) -> None:
-    stream, plain = ConfidentApis(task), Apis(task)
+    stream, plain = ConfidentApis(task), PredictionApis(task)
     assert stream.menu.recipe() == plain.menu.recipe()
     assert stream.truth()[0] == pytest.approx(plain.truth()[0], abs=1e-12)
     assert stream.truth()[1].tolist() == plain.truth()[1].tolist()
@@ -536,11 +536,11 @@ def test_routing_is_checked() -> None:
 
 
 def test_a_tilt_of_0_says_nothing_and_more_of_it_says_more() -> None:
-    flat = Tilted(0)
+    flat = SyntheticContext(0)
     assert np.ptp(flat.cases().success, axis=0).tolist() == [0.0] * 5
     gains = []
     for tilt in (0, 1, 2, 4):
-        stream = Tilted(tilt)
+        stream = SyntheticContext(tilt)
         plain, looking = optimum(*stream.truth(), 0.8).cost, contextual_optimum(*stream.cases(), 0.8).cost
         gains.append(1 - looking / plain)
     assert gains[0] == pytest.approx(0.0, abs=1e-9)
@@ -549,7 +549,7 @@ def test_a_tilt_of_0_says_nothing_and_more_of_it_says_more() -> None:
 
 
 def test_tilted_is_logistic_in_the_level_and_the_kind() -> None:
-    stream = Tilted(2, options=2)
+    stream = SyntheticContext(2, options=2)
     success = stream.cases().success.reshape(16, len(KINDS), 4)
     for level, kind, option in ((0, 0, 1), (5, 2, 2), (15, 1, 1)):
         z = 3 * option / 3 - 0.5 + 2 * (2 * (level + 0.5) / 16 - 1 + (-0.5, 0, 0.5)[kind])
@@ -561,8 +561,8 @@ def test_tilted_is_logistic_in_the_level_and_the_kind() -> None:
 
 
 def test_noise_has_nothing_to_do_with_success() -> None:
-    stream = Tilted(noise=3)
-    assert stream.truth()[0].tolist() == Tilted().truth()[0].tolist()
+    stream = SyntheticContext(noise=3)
+    assert stream.truth()[0].tolist() == SyntheticContext().truth()[0].tolist()
     latents = stream.draw(np.random.default_rng(0), 20_000)
     known = [stream.context(latent) for latent in latents]
     assert list(known[0]) == ["level", "kind", "noise 1", "noise 2", "noise 3"]
@@ -576,19 +576,19 @@ def test_noise_has_nothing_to_do_with_success() -> None:
 
 
 def test_as_much_is_missing_as_is_said() -> None:
-    stream = Tilted(missing=0.2, noise=1)
+    stream = SyntheticContext(missing=0.2, noise=1)
     known = [stream.context(latent) for latent in stream.draw(np.random.default_rng(0), 10_000)]
     gaps = np.array([[math.isnan(k["level"]), k["kind"] is None, math.isnan(k["noise 1"])] for k in known])
     assert gaps.mean(axis=0) == pytest.approx([0.2, 0.2, 0.0], abs=0.02)
     assert (gaps[:, 0] & gaps[:, 1]).mean() == pytest.approx(0.04, abs=0.01)
-    costs = [contextual_optimum(*Tilted(missing=share).cases(), 0.8).cost for share in (0, 0.2, 0.6, 1)]
+    costs = [contextual_optimum(*SyntheticContext(missing=share).cases(), 0.8).cost for share in (0, 0.2, 0.6, 1)]
     assert costs == sorted(costs)
-    assert costs[-1] == pytest.approx(optimum(*Tilted().truth(), 0.8).cost)
+    assert costs[-1] == pytest.approx(optimum(*SyntheticContext().truth(), 0.8).cost)
 
 
 def test_tilted_is_checked() -> None:
-    refused(lambda: Tilted(-1), "tilt must lie between 0 and 100, got -1")
-    refused(lambda: Tilted("x"), "tilt must be a number")  # type: ignore[arg-type]
-    refused(lambda: Tilted(missing=1.1), "missing must lie between 0 and 1, got 1.1")
-    refused(lambda: Tilted(options=0), "options must be at least 1, got 0")
-    refused(lambda: Tilted(noise=33), "options and noise must be at most 32, got 3 and 33")
+    refused(lambda: SyntheticContext(-1), "tilt must lie between 0 and 100, got -1")
+    refused(lambda: SyntheticContext("x"), "tilt must be a number")  # type: ignore[arg-type]
+    refused(lambda: SyntheticContext(missing=1.1), "missing must lie between 0 and 1, got 1.1")
+    refused(lambda: SyntheticContext(options=0), "options must be at least 1, got 0")
+    refused(lambda: SyntheticContext(noise=33), "options and noise must be at most 32, got 3 and 33")

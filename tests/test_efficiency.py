@@ -9,7 +9,7 @@ from suffice import Selector, summarize
 from suffice.kernels.compiler import available
 from suffice.lab.experiment import perform
 from suffice.lab.experiments.efficiency import Efficiency, world_of
-from suffice.lab.streams import Points
+from suffice.lab.streams import UnitPoints
 from suffice.lab.sweep import sweep
 from suffice.lab.verdict import REPRODUCED
 
@@ -63,7 +63,7 @@ def test_worlds_have_a_truth_and_a_target() -> None:
 @needs_compiler
 def test_structure_and_sampling_take_a_few_times_as_long() -> None:
     """CPU time per simulated step with 211 arms, interleaved, least of three: in plain KL bounds."""
-    stream = Points()
+    stream = UnitPoints()
     kinds: dict[str, dict[str, Any]] = {
         "kl": {"bounds": "kl"}, "contained": {"bounds": "contained"}, "closed": {"chooser": "optimist"}, "sampling": {},
     }  # fmt: skip

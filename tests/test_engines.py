@@ -21,8 +21,8 @@ from interrupt import InterruptAt
 import suffice
 from suffice import Decision, Menu, Selector, paper
 from suffice.kernels.compiler import OFF, available
-from suffice.selector.compiled import SLOTS, Compiled
-from suffice.selector.plain import Plain
+from suffice.selector.compiled import SLOTS, CompiledEngine
+from suffice.selector.plain import PlainEngine
 
 pytestmark = pytest.mark.skipif(not available(), reason="needs the extra fast")
 
@@ -56,11 +56,11 @@ def made(way: str, make: Callable[[], Selector]) -> Selector:
     if way == "plain":
         with without_compiler():
             selector = make()
-        assert type(selector._engine) is Plain
+        assert type(selector._engine) is PlainEngine
         return selector
     selector = make()
     selector.compile()
-    assert type(selector._engine) is Compiled
+    assert type(selector._engine) is CompiledEngine
     return selector
 
 
@@ -249,7 +249,7 @@ class Sides(RuleBasedStateMachine):
         """What was plain is compiled, and from there on this is the compiled side."""
         with without_compiler():
             twin = copy.deepcopy(self.sides[0])
-        assert type(twin._engine) is Plain
+        assert type(twin._engine) is PlainEngine
         assert twin.compile()
         self.sides[1] = twin
         for pair in self.open:
@@ -264,7 +264,7 @@ class Sides(RuleBasedStateMachine):
         if not hasattr(self, "sides"):
             return
         one, other = self.sides
-        assert (type(one._engine), type(other._engine)) == (Plain, Compiled)
+        assert (type(one._engine), type(other._engine)) == (PlainEngine, CompiledEngine)
         assert said(one) == said(other)
         assert one.pending == other.pending == len(one.state()["outstanding"])
         assert (one.told, one.cost, one.price, one.debt) == (other.told, other.cost, other.price, other.debt)
@@ -320,7 +320,7 @@ class Scene:
         selector.expire(self.expired)
         # Its slot was needed by this one, whose own is not.
         self.last = selector.ask(group="a")
-        assert way == "plain" or (isinstance(selector._engine, Compiled) and selector._engine._overflow)
+        assert way == "plain" or (isinstance(selector._engine, CompiledEngine) and selector._engine._overflow)
 
     def fill(self) -> None:
         """Have more than half of all slots taken, and the next one too."""

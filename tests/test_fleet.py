@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from interrupt import InterruptAt
 
-from suffice import Fleet, InvalidArgument, Menu, NewerState, Selector, StateError
+from suffice import Fleet, InvalidArgument, Menu, Selector, StateError, StateTooNew
 from suffice.fleet.state import COUNTS, TALLY
 from suffice.kernels import compiler as door
-from suffice.numbers import WHOLE
+from suffice.numbers import ONE_SUCCESS
 
 KNOWN = Menu({"a": 0.1, "b": 0.3, "c": 0.6}, safe="all", skip="none")
 TOLD = Menu(["a", "b", "c"], safe="all", safe_cost=2.0)
@@ -126,7 +126,7 @@ def test_broken_files(tmp_path: Path) -> None:
     with np.load(path) as file:
         parts = {name: file[name] for name in file.files}
     np.savez(path, **{**parts, "about": np.array(str(parts["about"]).replace('"version": 2', '"version": 9'))})
-    with pytest.raises(NewerState, match="upgrade suffice"):
+    with pytest.raises(StateTooNew, match="upgrade suffice"):
         Fleet.load(path)
     np.savez(path, **{**parts, "out": parts["out"][:1]})
     with pytest.raises(StateError, match="the numbers do not fit the menu"):
@@ -152,8 +152,8 @@ def test_numbers_that_contradict_each_other_are_refused(tmp_path: Path, menu: Me
     assert Fleet.load(path).pending == 1
     edits: list[tuple[str, Any, Any]] = [
         *(("counts", (0, PLACE["outcomes"]), value) for value in (2**62, 21, -1)),
-        *(("counts", (2, PLACE["successes"]), value) for value in (21 * WHOLE, -1)),
-        *(("counts", (2, PLACE["owed"]), value) for value in (21 * WHOLE, 16 * WHOLE + 1, -1)),
+        *(("counts", (2, PLACE["successes"]), value) for value in (21 * ONE_SUCCESS, -1)),
+        *(("counts", (2, PLACE["owed"]), value) for value in (21 * ONE_SUCCESS, 16 * ONE_SUCCESS + 1, -1)),
         ("counts", (2, PLACE["carried"]), 1), ("counts", (1, PLACE["outstanding"]), 3), ("counts", (1, PLACE["not_skips"]), 2),
         ("counts", (3, PLACE["shortfall"]), 2**62), ("counts", (3, PLACE["expired"]), -1),
         ("tally", (0, 1, 0), np.nan), ("tally", (0, 1, 0), 1e12), ("tally", (0, 1, 1), 1e6), ("tally", (0, 1, 1), -1.0),

@@ -29,7 +29,7 @@ import suffice
 from suffice import InvalidArgument, Menu, Selector, StateError, paper
 from suffice.kernels.compiler import available
 from suffice.learning.prices import OWN_HINT_AT
-from suffice.promise.group_certificate import Together
+from suffice.promise.group_certificate import GroupCertificate
 from suffice.selector.compiled import SLOTS
 from suffice.selector.records import Decision
 
@@ -497,7 +497,7 @@ def test_one_broken_group_is_named() -> None:
     assert "TARGET OUT OF REACH in 1 of 2 groups ('bad')" in str(total)
     assert f"The group where it is worst is 'bad'. {selector.certificate(group='bad')._advice()}" in str(total)
     assert selector.certificate(group="good").holds
-    assert isinstance(total, Together)
+    assert isinstance(total, GroupCertificate)
     assert total.groups["good"] == selector.certificate(group="good")
 
 
@@ -510,7 +510,7 @@ def test_a_success_of_the_skip_is_no_failure_of_the_safe_option() -> None:
         other = selector.ask(group="odd")
         selector.tell(other, True)
     total = selector.certificate()
-    assert isinstance(total, Together)
+    assert isinstance(total, GroupCertificate)
     assert total.groups["odd"].breach
     assert total.groups["odd"].safe_failures == 0 < total.safe_failures
     assert "That is within what safe_success declares, in each group." in str(total)
@@ -533,12 +533,12 @@ def test_decisions_without_a_group_are_one_more() -> None:
     selector = Selector(WITH, 0.7)
     selector.tell(selector.ask(group="a"), True)
     total = selector.certificate()
-    assert isinstance(total, Together)
+    assert isinstance(total, GroupCertificate)
     assert list(total.groups) == ["a"]
     selector.tell(selector.ask(), True)
     selector.tell(selector.ask(), False)
     total = selector.certificate()
-    assert isinstance(total, Together)
+    assert isinstance(total, GroupCertificate)
     assert list(total.groups) == ["", "a"]
     assert (total.told, total.groups[""].told) == (3, 2)
     assert "furthest behind is that of decisions without a group, now 0.4 behind" in str(total)

@@ -15,14 +15,14 @@ from tables import as_table
 from suffice import Menu, Selector, optimum
 from suffice.kernels.compiler import available, compiled
 from suffice.kernels.rows import to_rows
-from suffice.lab.streams import Points
+from suffice.lab.streams import UnitPoints
 from suffice.learning.arm_table import catch_up, cheapest, guard_charge, learn
 from suffice.learning.custom_learner import CustomLearner
 from suffice.learning.guard import allowance, follows
 from suffice.learning.records import Pricing, TableHead
 from suffice.learning.table_learner import TableLearner
 from suffice.learning.tables import as_arrays
-from suffice.numbers import WHOLE
+from suffice.numbers import ONE_SUCCESS
 from suffice.promise.account import FREE, Account, reserve, settle
 from suffice.promise.certificate import Certificate
 from suffice.selector.verbs import decide, is_open, lesson_of, role_of, standing
@@ -49,7 +49,7 @@ class Coins:
         return self.chances, self.costs
 
 
-STREAMS: dict[str, Any] = {"8 arms": Coins(), "211 intervals": Points()}
+STREAMS: dict[str, Any] = {"8 arms": Coins(), "211 intervals": UnitPoints()}
 
 
 def theorem(bounds: str, steps: int, count: int, cap: float, most: float, kappa: float) -> float:
@@ -526,12 +526,12 @@ def attack(
                     arm = cheapest(table, price)
         arm = decide(stands.limit, head, arm)
         plays[arm] += 1
-        units = WHOLE if luck[step] < chances[arm] else 0
+        units = ONE_SUCCESS if luck[step] < chances[arm] else 0
         role, fair = role_of(head, arm), blind or not proposed
         reserve(account, role)
         settle(account, role, account.target, units, False)
         if not fair:  # as `CustomLearner` does it: charged, but no evidence
-            head.gap += guard_charge(table, arm, units / WHOLE, costs[arm], pricing.now)
+            head.gap += guard_charge(table, arm, units / ONE_SUCCESS, costs[arm], pricing.now)
         due = learn(table, pricing, pricing, lesson_of(account, arm, units, costs[arm], True, True, fair), False)
         if due > 0:
             catch_up(table, due, arm, pricing.now)

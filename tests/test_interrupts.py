@@ -15,7 +15,7 @@ from interrupt import InterruptAt
 import suffice
 from suffice import Menu, Selector
 from suffice.kernels.compiler import available
-from suffice.selector.plain import Plain
+from suffice.selector.plain import PlainEngine
 from suffice.selector.records import Decision
 
 MENU = Menu({"a": 0.1, "b": 0.4}, safe="all", skip="none")
@@ -30,7 +30,7 @@ def fresh(way: str, monkeypatch: pytest.MonkeyPatch) -> Selector:
     monkeypatch.setenv("SUFFICE_NO_COMPILE", "1" if way == "plain" else "")
     menu = MENU if way == "plain" else LARGE
     selector = Selector(menu, 0.7, expire_after=1e9 if way == "long" else None)
-    assert isinstance(selector._engine, Plain) == (way == "plain" or not available())
+    assert isinstance(selector._engine, PlainEngine) == (way == "plain" or not available())
     return selector
 
 
@@ -251,7 +251,7 @@ class CallAt(InterruptAt):
         self.struck = True
         try:
             self.call()
-        except suffice.Reentered:
+        except suffice.ReentrantCall:
             self.refused += 1
 
 

@@ -27,8 +27,8 @@ from suffice.learning.custom_learner import CustomLearner
 from suffice.learning.envelope import lowest, update
 from suffice.learning.records import ArmRow, Lesson, Table, TableHead
 from suffice.learning.table_learner import TableLearner
-from suffice.selector.compiled import Compiled
-from suffice.selector.plain import Plain
+from suffice.selector.compiled import CompiledEngine
+from suffice.selector.plain import PlainEngine
 
 needs_compiler = pytest.mark.skipif(not available(), reason="the extra `fast` is not installed")
 
@@ -211,7 +211,7 @@ def test_compiled_uncompiled_and_objects_play_the_same_arms(menu: Menu, kind: st
         plain = Selector(menu, 0.8, horizon, bounds=kind)
     assert isinstance(plain.learner, TableLearner)
     assert plain.learner.compiled is None
-    assert isinstance(plain._engine, Plain)
+    assert isinstance(plain._engine, PlainEngine)
     contestants.append(plain)
     assert isinstance(contestants[1].learner, CustomLearner)
     rng = np.random.default_rng(0)
@@ -293,7 +293,7 @@ def test_fine_targets_stay_in_whole_numbers(target: Any, options: int) -> None:
     phi = promised(target)
     menu = Menu({i: (i + 1) / 200 for i in range(options)}, safe="all", skip="none")
     selector = Selector(menu, target)
-    assert isinstance(selector._engine, Compiled) == available()
+    assert isinstance(selector._engine, CompiledEngine) == available()
     rng = np.random.default_rng(0)
     successes = 0
     for told in range(1, 1500):
@@ -325,7 +325,7 @@ def test_a_compiled_selector_goes_on_where_there_is_no_compiler(monkeypatch: pyt
     packed = pickle.dumps(selector)
     monkeypatch.setenv("SUFFICE_NO_COMPILE", "1")
     plain = pickle.loads(packed)
-    assert isinstance(plain._engine, Plain)
+    assert isinstance(plain._engine, PlainEngine)
     for _ in range(300):
         one, other = selector.ask(), plain.ask()
         assert (one.arm, one.price) == (other.arm, other.price)

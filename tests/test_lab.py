@@ -16,16 +16,16 @@ import suffice
 from suffice import InvalidArgument, Menu
 from suffice.lab import Estimate, Experiment, Verdict, drawing, judge, statistics
 from suffice.lab import paper_methods as methods_module
-from suffice.lab.discovery import found
+from suffice.lab.discovery import available
 from suffice.lab.experiment import LEVELS, perform
 from suffice.lab.experiments.corollaries import best_of_all, grid
 from suffice.lab.reproduce import chosen, reproduce
 from suffice.lab.rivals import Projected
-from suffice.lab.streams import Points, from_file
+from suffice.lab.streams import UnitPoints, from_file
 from suffice.lab.sweep import sweep
 from suffice.lab.verdict import NOT_REPRODUCED, REPRODUCED, power
 
-EXPERIMENTS = found()
+EXPERIMENTS = available()
 SMALL = {"horizons": [300, 1000, 3000], "seeds": 4, "horizon": 1500, "phases": [[600, 300]]}
 
 
@@ -206,7 +206,7 @@ def test_intervals_cover() -> None:
 
 @pytest.mark.parametrize("step", [0.2, 0.1, 0.05])
 def test_the_optimum_of_each_grid_is_exact(step: float) -> None:
-    success, cost = Points.named(step=step).truth()
+    success, cost = UnitPoints.named(step=step).truth()
     best = suffice.optimum(success, cost, 0.8)
     ones = np.ones((1, cost.size))
     answer = linprog(cost, A_ub=-success[None, :], b_ub=[-0.8], A_eq=ones, b_eq=[1.0], bounds=(0, 1), method="highs")

@@ -19,9 +19,9 @@ import suffice
 from suffice.cli import live
 from suffice.cli.terminal import console
 from suffice.errors import SufficeError
-from suffice.lab.live.scenarios import World, all_worlds, labels, rides
-from suffice.lab.live.server import Stage
-from suffice.lab.live.simulated_user import Player
+from suffice.lab.live.scenarios import Scenario, all_scenarios, labels, rides
+from suffice.lab.live.server import LiveService
+from suffice.lab.live.simulated_user import SimulatedUser
 from suffice.selector.records import Decision
 
 SHORT = ("demo", "--live", "--first", "60", "--pace", "200", "--no-open")
@@ -30,8 +30,8 @@ SHORT = ("demo", "--live", "--first", "60", "--pace", "200", "--no-open")
 # --- worlds
 
 
-@pytest.mark.parametrize("world", all_worlds(), ids=lambda world: str(world.name))
-def test_a_world_shifts_again_and_again(world: World) -> None:
+@pytest.mark.parametrize("world", all_scenarios(), ids=lambda world: str(world.name))
+def test_a_world_shifts_again_and_again(world: Scenario) -> None:
     length = sum(phase.length for phase in world.phases)
     course = itertools.islice(world.course(np.random.default_rng(0)), 3 * length)
     words = [phase.words for phase, _ in course]
@@ -40,14 +40,14 @@ def test_a_world_shifts_again_and_again(world: World) -> None:
 
 
 def test_a_shift_makes_the_right_choice_another() -> None:
-    for world in all_worlds()[:2]:
+    for world in all_scenarios()[:2]:
         truths = [phase.stream.truth() for phase in world.phases]  # type: ignore[attr-defined]
         before, after = (suffice.optimum(success, cost, world.target).cost for success, cost in truths)
         assert after > 5 * before
 
 
 def test_at_the_usual_pace_each_world_has_shifted_within_a_minute() -> None:
-    for world in all_worlds():
+    for world in all_scenarios():
         assert max(phase.length for phase in world.phases) <= 60 * 40
 
 
@@ -57,7 +57,7 @@ def test_at_the_usual_pace_each_world_has_shifted_within_a_minute() -> None:
 class Watched:
     """A selector whose outcomes are written down."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: Scenario) -> None:
         self.now = 0.0
         self.selector = suffice.Selector(
             world.menu, world.target, expire_after=world.expire_after, clock=lambda: self.now
@@ -76,10 +76,10 @@ class Watched:
         self.selector.tell(decision, success, cost)
 
 
-@pytest.mark.parametrize("world", all_worlds(), ids=lambda world: str(world.name))
-def test_a_player_keeps_the_promise(world: World) -> None:
+@pytest.mark.parametrize("world", all_scenarios(), ids=lambda world: str(world.name))
+def test_a_player_keeps_the_promise(world: Scenario) -> None:
     watched = Watched(world)
-    player = Player(world, watched, seed=1)
+    player = SimulatedUser(world, watched, seed=1)
     for _ in range(3000):
         player.step()
     certificate = watched.selector.certificate()
@@ -92,7 +92,7 @@ def test_a_player_keeps_the_promise(world: World) -> None:
 
 def test_outcomes_are_told_at_once_where_they_are_not_late() -> None:
     watched = Watched(labels())
-    player = Player(labels(), watched, seed=1)
+    player = SimulatedUser(labels(), watched, seed=1)
     for _ in range(500):
         player.step()
     assert all(watched.told[decision.id] == step for step, decision in enumerate(watched.asked))
@@ -101,7 +101,7 @@ def test_outcomes_are_told_at_once_where_they_are_not_late() -> None:
 def test_outcomes_of_rides_are_late_overdue_or_lost() -> None:
     world = rides()
     watched = Watched(world)
-    player = Player(world, watched, seed=1)
+    player = SimulatedUser(world, watched, seed=1)
     for _ in range(4000):
         player.step()
     waits = {decision.id: watched.told[decision.id] - step
@@ -125,7 +125,7 @@ def test_a_player_plays_the_same_twice() -> None:
     found = []
     for _ in range(2):
         watched = Watched(rides())
-        player = Player(rides(), watched, seed=5)
+        player = SimulatedUser(rides(), watched, seed=5)
         for _ in range(300):
             player.step()
         found.append([decision.arm for decision in watched.asked])
@@ -136,7 +136,7 @@ def test_a_player_plays_the_same_twice() -> None:
 
 
 def test_the_stage_plays_and_ends() -> None:
-    with Stage(first=30, pace=200.0) as stage:
+    with LiveService(first=30, pace=200.0) as stage:
         stage.start()
         until = time.monotonic() + PATIENCE
         while min(look.standing.asks for look in stage.looks()) < 60:
@@ -151,7 +151,7 @@ def test_the_stage_plays_and_ends() -> None:
 
 
 def test_the_pace_is_kept() -> None:
-    with Stage(first=0, pace=20.0) as stage:
+    with LiveService(first=0, pace=20.0) as stage:
         stage.start()
         time.sleep(2.0)
         stage.stop()
@@ -160,7 +160,7 @@ def test_the_pace_is_kept() -> None:
 
 
 def test_trouble_with_the_service_is_said() -> None:
-    with Stage(first=0, pace=50.0) as stage:
+    with LiveService(first=0, pace=50.0) as stage:
         stage.start()
         os.kill(service(), signal.SIGKILL)
         with pytest.raises(suffice.ServiceProblem, match=re.escape(stage.address)):
@@ -169,15 +169,15 @@ def test_trouble_with_the_service_is_said() -> None:
 
 def test_trouble_with_a_world_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever it is: a world that has silently ended would look like one where nothing happens."""
-    monkeypatch.setattr(Player, "step", lambda _: 1 // 0)
-    with Stage(first=0, worlds=[labels()]) as stage:
+    monkeypatch.setattr(SimulatedUser, "step", lambda _: 1 // 0)
+    with LiveService(first=0, worlds=[labels()]) as stage:
         stage.start()
         with pytest.raises(ZeroDivisionError):
             look_until_trouble(stage)
 
 
 def test_a_pace_of_ages() -> None:
-    with Stage(first=3, pace=1e-15, worlds=[labels()]) as stage:
+    with LiveService(first=3, pace=1e-15, worlds=[labels()]) as stage:
         stage.start()
         until = time.monotonic() + PATIENCE
         while stage.looks()[0].standing.told < 4:
@@ -196,7 +196,7 @@ def test_ctrl_c_does_not_reach_the_service_while_it_starts(monkeypatch: pytest.M
         raise SufficeError("enough")
 
     monkeypatch.setattr("multiprocessing.process.BaseProcess.start", start)
-    with pytest.raises(KeyboardInterrupt), Stage(worlds=[labels()]) as stage:
+    with pytest.raises(KeyboardInterrupt), LiveService(worlds=[labels()]) as stage:
         stage.start()
     assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, ())
 
@@ -206,7 +206,7 @@ def test_a_port_that_is_taken_is_said_before_anything_starts() -> None:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         number = taken.getsockname()[1]
-        with pytest.raises(SufficeError, match=f"port {number} of 127.0.0.1 is taken"), Stage(port=number):
+        with pytest.raises(SufficeError, match=f"port {number} of 127.0.0.1 is taken"), LiveService(port=number):
             pass
         done = run("demo", "--live", "--port", str(number))
     assert (done.returncode, done.stdout) == (2, "")
@@ -218,7 +218,7 @@ def port(address: str) -> int:
     return int(address.rsplit(":", 1)[1])
 
 
-def look_until_trouble(stage: Stage) -> None:
+def look_until_trouble(stage: LiveService) -> None:
     until = time.monotonic() + PATIENCE
     while time.monotonic() < until:
         stage.looks()
@@ -250,7 +250,7 @@ def test_it_ends_by_itself_with_three_certificates() -> None:
     assert re.search(r"^Open http://127\.0\.0\.1:\d+$", done.stdout, re.MULTILINE)
     assert "The first 60 of each come as fast as they can." in done.stdout
     assert "\x1b" not in done.stdout
-    for world in all_worlds():
+    for world in all_scenarios():
         assert re.search(rf"^{world.name}: .* succeeded \(target 90%\), debt ", done.stdout, re.MULTILINE)
         assert f"╭─ {world.name} " in done.stdout
     assert done.stdout.count("Kept: ") == 3
@@ -261,7 +261,7 @@ def test_json_when_it_ends() -> None:
     done = run(*SHORT, "--seconds", "1.5", "--json")
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
-    assert list(found["worlds"]) == [world.name for world in all_worlds()]
+    assert list(found["worlds"]) == [world.name for world in all_scenarios()]
     assert found["address"] in done.stderr  # where to look is said beside it
     assert found["seconds"] >= 1.5
     for numbers in found["worlds"].values():
@@ -284,7 +284,7 @@ def test_signals_end_it_well(ending: signal.Signals) -> None:
         assert process.stdout is not None
         address = next(line.split()[1] for line in process.stdout if line.startswith("Open "))
         with suffice.Client(address) as client:  # anybody may look, and ask
-            assert {standing.name for standing in client.standings()} == {world.name for world in all_worlds()}
+            assert {standing.name for standing in client.list_selectors()} == {world.name for world in all_scenarios()}
         process.send_signal(ending)
         out, err = process.communicate(timeout=PATIENCE)
         assert (process.returncode, err) == (0, "")

@@ -34,7 +34,7 @@ from tables import as_table, put
 from suffice import InvalidArgument, Menu, Selector, StateError, optimum, paper, simulate, warmup
 from suffice.kernels.compiler import available
 from suffice.kernels.compiler import compiled as twin_of
-from suffice.lab.streams import Apis, LabelRanks, Phases, Points
+from suffice.lab.streams import LabelRanks, Phases, PredictionApis, UnitPoints
 from suffice.lab.streams.shapes import Beta
 from suffice.learning import forgetting
 from suffice.learning.bounds import KL, HalfLog
@@ -390,7 +390,12 @@ def forgotten(trace: Any) -> int:
 @pytest.mark.parametrize("chooser", ["auto", "optimist"])
 @pytest.mark.parametrize(
     ("stream", "target"),
-    [(Points(), 0.8), (Apis("IMDB"), 0.95), (LabelRanks.cifar100(), 0.9), (LabelRanks.cifar100(range(1, 20)), 0.8)],
+    [
+        (UnitPoints(), 0.8),
+        (PredictionApis("IMDB"), 0.95),
+        (LabelRanks.cifar100(), 0.9),
+        (LabelRanks.cifar100(range(1, 20)), 0.8),
+    ],
     ids=["points", "apis", "ranks", "many ranks"],
 )
 def test_selectors_do_not_reset_in_an_unchanging_world(stream: Any, target: float, chooser: str) -> None:
@@ -405,7 +410,7 @@ def test_selectors_do_not_reset_in_an_unchanging_world(stream: Any, target: floa
 @needs_compiler
 @pytest.mark.parametrize("chooser", ["auto", "optimist"])
 def test_selectors_do_not_reset_in_long_runs(chooser: str) -> None:
-    for stream, target in ((Points(), 0.8), (Apis("SHOP"), 0.9), (LabelRanks.cifar100(), 0.9)):
+    for stream, target in ((UnitPoints(), 0.8), (PredictionApis("SHOP"), 0.9), (LabelRanks.cifar100(), 0.9)):
         resets = 0
         for seed in range(40):
             trace = simulate(Selector(stream.menu, target, chooser=chooser, seed=seed), stream, 65_535, seed)
@@ -416,9 +421,9 @@ def test_selectors_do_not_reset_in_long_runs(chooser: str) -> None:
 # --- detection
 
 
-def outage(task: str, api: int) -> Apis:
+def outage(task: str, api: int) -> PredictionApis:
     """One API is always wrong: each pattern of right answers becomes the one without it."""
-    stream = Apis(task)
+    stream = PredictionApis(task)
     moved = np.zeros_like(stream.frequency)
     for pattern, share in enumerate(stream.frequency):
         moved[pattern & ~(1 << api)] += share
@@ -427,10 +432,10 @@ def outage(task: str, api: int) -> Apis:
 
 
 CHANGES = {
-    "points": (Phases((Points(), 6000), (Points(distribution=Beta(5, 2)), 6000)), 0.8, 6000, 1024),
+    "points": (Phases((UnitPoints(), 6000), (UnitPoints(distribution=Beta(5, 2)), 6000)), 0.8, 6000, 1024),
     "easy to hard": (Phases.named(easy=4000, hard=6000), 0.8, 4000, 96),
     "easy to hard, 0.9": (Phases.named(easy=4000, hard=6000), 0.9, 4000, 96),
-    "outage": (Phases((Apis("SHOP"), 6000), (outage("SHOP", 1), 6000)), 0.9, 6000, 3072),
+    "outage": (Phases((PredictionApis("SHOP"), 6000), (outage("SHOP", 1), 6000)), 0.9, 6000, 3072),
 }
 
 

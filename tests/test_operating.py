@@ -10,8 +10,8 @@ import pytest
 from suffice.promise.certificate import STATUSES
 from suffice.service.http.metrics import COUNTERS, GAUGES
 from suffice.service.plans import Plan
-from suffice.service.records import Outcome, Standing, Wish
-from suffice.service.selectors import Keeper
+from suffice.service.records import AskRequest, Outcome, Overview
+from suffice.service.selectors import SelectorService
 from suffice.service.stores import open_store
 
 ROOT = Path(__file__).parents[1]
@@ -53,9 +53,9 @@ def test_the_rate_of_a_stretch_is_what_the_query_says() -> None:
         "suffice_target - delta(suffice_debt[1h]) / (increase(suffice_tells_total[1h]) + increase(suffice_expiries_total[1h]))"
     )
 
-    async def stretch() -> tuple[Standing, Standing, float]:
+    async def stretch() -> tuple[Overview, Overview, float]:
         now = [1e9]
-        keeper = Keeper(open_store("memory:"), clock=lambda: now[0])
+        keeper = SelectorService(open_store("memory:"), clock=lambda: now[0])
         await keeper.start()
         plan = {
             "menu": {"kind": "options", "options": {"a": 0.1}, "safe": "b"},
@@ -67,7 +67,7 @@ def test_the_rate_of_a_stretch_is_what_the_query_says() -> None:
         for step in range(80):
             if step == 40:
                 before, won = await keeper.standing("one"), 0.0
-            (asked,) = await keeper.ask("one", Wish())
+            (asked,) = await keeper.ask("one", AskRequest())
             if step % 9 == 5:
                 continue  # never told: it expires, and counts as a failure
             won += (worked := asked.safe or step % 3 > 0)

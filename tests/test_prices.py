@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 
 from suffice import Fleet, InvalidArgument, Menu, Selector, StateError, optimum, paper, summarize
-from suffice.lab.streams import Apis, LabelRanks
+from suffice.lab.streams import LabelRanks, PredictionApis
 from suffice.learning import bounds
 from suffice.learning.choosers import Optimist
 from suffice.learning.prices import price_at
@@ -173,7 +173,7 @@ def test_a_fleet_has_the_prices_of_single_selectors(tmp_path: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("stream", "target"), [(LabelRanks.cifar100(), 0.9), (Apis("YELP"), 0.9)], ids=["ranks", "yelp"]
+    ("stream", "target"), [(LabelRanks.cifar100(), 0.9), (PredictionApis("YELP"), 0.9)], ids=["ranks", "yelp"]
 )
 def test_it_is_cheaper_than_the_straight_price(stream: Any, target: float) -> None:
     """Paired runs: shadow-priced regret at T = 100,000, means of three seeds."""

@@ -16,7 +16,7 @@ from hypothesis import given
 import suffice
 from suffice.learning.prices import price_at
 from suffice.learning.records import Pricing
-from suffice.numbers import WHOLE, exact, success_units
+from suffice.numbers import ONE_SUCCESS, as_fraction, success_units
 from suffice.promise import rules
 from suffice.promise.account import (
     FREE,
@@ -72,7 +72,7 @@ def test_the_promise_is_small() -> None:
     ],
 )  # fmt: skip
 def test_a_number_is_what_it_is_written_as(written: Any, meant: Fraction) -> None:
-    assert exact("number", written) == meant
+    assert as_fraction("number", written) == meant
 
 
 @pytest.mark.parametrize(
@@ -86,8 +86,12 @@ def test_a_target_is_rounded_up_to_a_billionth(written: Any, units: int) -> None
     """What is promised is never less than what was asked for."""
     promise = Promise.make(written)
     assert promise.target == units
-    assert Fraction(promise.target, WHOLE) >= exact("target", written) > Fraction(promise.target - 1, WHOLE)
-    assert promise.rate == units / WHOLE
+    assert (
+        Fraction(promise.target, ONE_SUCCESS)
+        >= as_fraction("target", written)
+        > Fraction(promise.target - 1, ONE_SUCCESS)
+    )
+    assert promise.rate == units / ONE_SUCCESS
 
 
 @pytest.mark.parametrize("written", [Fraction(10**17 - 1, 10**17), Fraction(10**50 - 1, 10**50), 0.9999999991])
@@ -120,27 +124,27 @@ def pricing_of(promise: Promise) -> Pricing:
 
 
 def price_of(promise: Promise, account: Account) -> float:
-    return price_at(pricing_of(promise), tracked_debt(account) / WHOLE, account.outcomes)
+    return price_at(pricing_of(promise), tracked_debt(account) / ONE_SUCCESS, account.outcomes)
 
 
 @given(numerator=st.integers(1, 99), outcomes=st.integers(1, 300))
 def test_debt_zero_is_found_exactly(numerator: int, outcomes: int) -> None:
     """At debt 0 the safe option is due, and one success more is enough to leave the limit: no off-by-rounding."""
     promise = Promise.make(numerator / 100)
-    level = told(promise, 100 * outcomes, numerator * outcomes * WHOLE)
+    level = told(promise, 100 * outcomes, numerator * outcomes * ONE_SUCCESS)
     assert debt(level) == 0
     assert limit(level) == SAFE
-    assert limit(told(promise, 100 * outcomes, (numerator * outcomes + 1) * WHOLE)) != SAFE
-    assert limit(told(promise, 100 * outcomes, (numerator * outcomes - 1) * WHOLE)) == SAFE
+    assert limit(told(promise, 100 * outcomes, (numerator * outcomes + 1) * ONE_SUCCESS)) != SAFE
+    assert limit(told(promise, 100 * outcomes, (numerator * outcomes - 1) * ONE_SUCCESS)) == SAFE
 
 
 def test_debt_is_exact_after_a_trillion_outcomes() -> None:
     promise = Promise.make(0.7)
-    account = told(promise, 10**12, (7 * 10**11) * WHOLE)
+    account = told(promise, 10**12, (7 * 10**11) * ONE_SUCCESS)
     assert limit(account) == SAFE
-    account.successes += WHOLE
+    account.successes += ONE_SUCCESS
     assert limit(account) == FREE
-    assert debt(account) == -WHOLE
+    assert debt(account) == -ONE_SUCCESS
 
 
 @given(
@@ -154,20 +158,20 @@ def test_limits_and_price_against_the_formulas(
     target: Fraction, outcomes: int, ahead: Fraction, width: float | None, safe: float
 ) -> None:
     """price = start + step·debt; safe at price >= cap, skip at price <= 0, as rational arithmetic says."""
-    target = Fraction(math.ceil(target * WHOLE), WHOLE)  # what is promised
+    target = Fraction(math.ceil(target * ONE_SUCCESS), ONE_SUCCESS)  # what is promised
     promise = Promise.make(target, max_surplus=width, start=safe * float(1 / (1 - target)))
-    units = int((target * outcomes + ahead) * WHOLE)
-    if not 0 <= units <= outcomes * WHOLE:
+    units = int((target * outcomes + ahead) * ONE_SUCCESS)
+    if not 0 <= units <= outcomes * ONE_SUCCESS:
         return
     account = told(promise, outcomes, units)
-    owed = target * outcomes - Fraction(units, WHOLE)
+    owed = target * outcomes - Fraction(units, ONE_SUCCESS)
     cap = 1 / (1 - target)
     bank = Fraction(width) if width is not None else Fraction(math.sqrt(max(1, outcomes)))
     price = Fraction(promise.start) + Fraction(promise.cap) / bank * owed
-    assert Fraction(debt(account), WHOLE) == owed
+    assert Fraction(debt(account), ONE_SUCCESS) == owed
     assert price_of(promise, account) == pytest.approx(float(price), rel=1e-9, abs=1e-9 * float(cap))
     # The limits are whole billionths of a success: one of these is so much in the price.
-    margin = cap / 10**9 + 2 * cap / bank / WHOLE
+    margin = cap / 10**9 + 2 * cap / bank / ONE_SUCCESS
     if price > cap + margin:
         assert limit(account) == SAFE
     elif price < -margin:
@@ -179,15 +183,15 @@ def test_limits_and_price_against_the_formulas(
 def test_the_limit_is_where_the_number_meant_is() -> None:
     """A step computed in floating point, 5/sqrt(900), means 1/6: at debt 30 the price is the cap 5."""
     promise = Promise.make(0.8, step=5 / math.sqrt(900), start="cheap")
-    assert limit(told(promise, 100, 50 * WHOLE)) == SAFE  # debt 30
-    assert limit(told(promise, 101, 51 * WHOLE)) == FREE  # debt 29.8
+    assert limit(told(promise, 100, 50 * ONE_SUCCESS)) == SAFE  # debt 30
+    assert limit(told(promise, 101, 51 * ONE_SUCCESS)) == FREE  # debt 29.8
 
 
 def test_counts_add_up_in_any_order() -> None:
     """State is a sum: what drives the decision does not depend on the order of outcomes."""
     promise = Promise.make(0.9)
     rng = np.random.default_rng(0)
-    outcomes = [int(x) * WHOLE for x in rng.random(500) < 0.9]
+    outcomes = [int(x) * ONE_SUCCESS for x in rng.random(500) < 0.9]
     first, second = promise.open(), promise.open()
     for units in outcomes:
         record(first, units, FREE)
@@ -201,7 +205,9 @@ def test_max_surplus_step_and_horizon_say_the_same() -> None:
     by_step = Promise.make(0.75, step=4 / 20)
     by_horizon = Promise.make(0.75, 400)
     for outcomes, successes in ((0, 0), (1, 1), (1000, 770), (1000, 760), (1000, 755)):
-        accounts = [told(promise, outcomes, successes * WHOLE) for promise in (by_max_surplus, by_step, by_horizon)]
+        accounts = [
+            told(promise, outcomes, successes * ONE_SUCCESS) for promise in (by_max_surplus, by_step, by_horizon)
+        ]
         assert len({limit(account) for account in accounts}) == 1
         prices = [
             price_of(one, account) for one, account in zip((by_max_surplus, by_step, by_horizon), accounts, strict=True)
@@ -221,12 +227,12 @@ def test_the_default_cap() -> None:
 
 @pytest.mark.parametrize("success", [True, 1, 1.0, np.True_, np.int64(1), np.float32(1), Decimal(1), Fraction(1)])
 def test_success_in_every_form(success: Any) -> None:
-    assert success_units(success) == WHOLE
+    assert success_units(success) == ONE_SUCCESS
 
 
 @given(st.floats(0, 1))
 def test_what_is_counted_never_exceeds_what_was_told(success: float) -> None:
-    wanted = Fraction(str(success)) * WHOLE
+    wanted = Fraction(str(success)) * ONE_SUCCESS
     assert wanted - 1 < success_units(success) <= wanted
 
 
@@ -266,7 +272,7 @@ def test_a_breach_shows_at_the_finest_targets() -> None:
 
 def test_a_safe_option_barely_better_than_the_target() -> None:
     account = Promise.make(Fraction(10**9 - 2, 10**9), safe_success=Fraction(10**9 - 1, 10**9)).open()
-    record(account, WHOLE, SAFE)
+    record(account, ONE_SUCCESS, SAFE)
     assert holds(account)
     assert debt_bound(account) > 0
     with pytest.raises(suffice.InvalidArgument, match="safe_success must be above the target"):
@@ -277,8 +283,8 @@ def test_forgiveness_keeps_the_tracked_debt_at_the_floor() -> None:
     promise = Promise.make(0.5, max_surplus=3, forgiving=True)
     account = promise.open()
     for _ in range(100):
-        record(account, WHOLE, FREE)
-    assert debt(account) == -50 * WHOLE
+        record(account, ONE_SUCCESS, FREE)
+    assert debt(account) == -50 * ONE_SUCCESS
     assert price_of(promise, account) == pytest.approx(0.0, abs=1e-9)
     for _ in range(6):
         assert limit(account) != SAFE
@@ -289,13 +295,13 @@ def test_forgiveness_keeps_the_tracked_debt_at_the_floor() -> None:
 def test_the_finest_target_is_no_trouble() -> None:
     account = Promise.make(Fraction(10**9 - 1, 10**9)).open()
     assert limit(account) == SAFE
-    record(account, WHOLE, SAFE)
+    record(account, ONE_SUCCESS, SAFE)
     assert limit(account) == FREE
 
 
 def test_lundberg_root_is_a_root() -> None:
     for target, fail in [(0.9, 0.05), (0.5, 0.4), (0.99, 0.001), (0.2, 0.79)]:
-        r = rules.lundberg(round(target * WHOLE), round((1.0 - fail) * WHOLE))
+        r = rules.lundberg(round(target * ONE_SUCCESS), round((1.0 - fail) * ONE_SUCCESS))
         assert r > 0
         assert fail * math.exp(r * target) + (1 - fail) * math.exp(-r * (1 - target)) == pytest.approx(1.0, abs=1e-9)
 
@@ -304,19 +310,19 @@ def test_lundberg_root_is_a_root() -> None:
     target=st.fractions(Fraction(1, 1000), Fraction(999, 1000), max_denominator=10**6),
     outcomes=st.integers(0, 10**9),
     near=st.integers(-3, 3),
-    parts=st.integers(0, WHOLE - 1),
+    parts=st.integers(0, ONE_SUCCESS - 1),
 )
 def test_behind_is_decided_in_whole_numbers(target: Fraction, outcomes: int, near: int, parts: int) -> None:
     """Also for fractional successes, within a billionth of debt 0."""
-    target = Fraction(math.ceil(target * WHOLE), WHOLE)
+    target = Fraction(math.ceil(target * ONE_SUCCESS), ONE_SUCCESS)
     wholes = int(target * outcomes) + near
     if not 0 <= wholes < outcomes:
         return
     promise = Promise.make(target)
-    account = told(promise, outcomes, wholes * WHOLE + parts)
-    exactly = target * outcomes - Fraction(account.successes, WHOLE)
+    account = told(promise, outcomes, wholes * ONE_SUCCESS + parts)
+    exactly = target * outcomes - Fraction(account.successes, ONE_SUCCESS)
     assert (limit(account) == SAFE) == (exactly >= 0)
-    assert Fraction(debt(account), WHOLE) == exactly
+    assert Fraction(debt(account), ONE_SUCCESS) == exactly
     assert price_of(promise, account) == pytest.approx(
         float(1 / (1 - target) * (1 + exactly / Fraction(math.sqrt(max(1, outcomes)))))
     )
@@ -338,6 +344,6 @@ def test_what_is_settled_leaves_no_decision_outstanding() -> None:
         reserve(account, role)
     assert (account.outstanding, account.not_skips) == (2, 2)
     for role in (SAFE, SKIP, FREE):
-        settle(account, role, account.target, WHOLE * (role == SAFE), False)
+        settle(account, role, account.target, ONE_SUCCESS * (role == SAFE), False)
     assert (account.outstanding, account.not_skips) == (0, 0)
     assert (account.most_outstanding, account.most_not_skips) == (2, 2)

@@ -44,18 +44,18 @@ from suffice.lab.rivals import (
     ScaleFreeOGD,
     ShortestInterval,
     VowpalWabbit,
-    found,
+    available,
 )
 from suffice.lab.rivals.base import COMMON, CONTEXT, FEEDBACK, NONE, PRIMARY, SUMMARY, TRUTH, own_rng
 from suffice.lab.rivals.estimates import Estimates
 from suffice.lab.rivals.exp3 import loss
 from suffice.lab.rivals.threshold_rival import Chained
-from suffice.lab.streams import Apis, Attack, Beta, LabelRanks, Needs, Phases, Points, Trap
+from suffice.lab.streams import Attack, Beta, LabelRanks, Phases, PredictionApis, RequiredThreshold, Trap, UnitPoints
 
-FOUND = found()
+FOUND = available()
 RANKS = LabelRanks.cifar100()
-POINTS = Points(Menu.intervals(step=0.125))
-NEEDS = Needs(step=0.1)
+POINTS = UnitPoints(Menu.intervals(step=0.125))
+NEEDS = RequiredThreshold(step=0.1)
 WITHOUT_WABBIT = pytest.mark.skipif(importlib.util.find_spec("vowpalwabbit") is None, reason="needs vowpalwabbit")
 KINDS = [
     pytest.param(kind, id=name, marks=WITHOUT_WABBIT if kind is VowpalWabbit else ()) for name, kind in FOUND.items()
@@ -127,7 +127,7 @@ def latents_of(stream: Any, count: int, seed: int = 0) -> list[float]:
 
 
 def test_found_is_what_is_public() -> None:
-    public = {getattr(rivals, name) for name in rivals.__all__ if name not in ("Rival", "found")}
+    public = {getattr(rivals, name) for name in rivals.__all__ if name not in ("Rival", "available")}
     assert public == set(FOUND.values())
     assert len(FOUND) == 27
     assert all(name == kind.name for name, kind in FOUND.items())
@@ -242,7 +242,7 @@ class TestEveryRival:
         with pytest.raises(InvalidArgument, match="menu must be a Menu, got 3"):
             make(kind, _Has(3))
         if issubclass(kind, Chained):
-            for menu in (POINTS.menu, Apis().menu, Menu({"a": 0.1}, safe="all")):
+            for menu in (POINTS.menu, PredictionApis().menu, Menu({"a": 0.1}, safe="all")):
                 with pytest.raises(InvalidArgument, match="menu must be a chain of options"):
                     make(kind, _Has(menu))
             wrong = Menu({"a": 0.4, "b": 0.1}, safe="all", contains="chain")
@@ -265,7 +265,7 @@ def test_on_which_menus_it_runs(kind: type[Rival]) -> None:
         "no skip": bare,
         "needs": NEEDS,
         "points": POINTS,
-        "apis": Apis("DIGIT"),
+        "apis": PredictionApis("DIGIT"),
     }
     runs = set()
     for name, plain in worlds.items():
@@ -557,7 +557,8 @@ def test_saocp(target: float, lifetime: int) -> None:
 
 def test_saocp_is_quick_after_a_shift_and_keeps_few_experts() -> None:
     stream = Phases(
-        (Needs(step=0.02, distribution=Beta(2, 20)), 2000), (Needs(step=0.02, distribution=Beta(20, 2)), 500)
+        (RequiredThreshold(step=0.02, distribution=Beta(2, 20)), 2000),
+        (RequiredThreshold(step=0.02, distribution=Beta(20, 2)), 500),
     )
     trace = simulate(SAOCP(stream.menu, 0.8), stream, 2500)
     assert trace.successes[2050:].mean() > 0.75
@@ -817,7 +818,7 @@ def test_bounds_on_both_sides() -> None:
 
 
 def test_optimistic_lp() -> None:
-    stream = Apis("DIGIT")
+    stream = PredictionApis("DIGIT")
     rival = OptimisticLP(stream.menu, 0.9, 300)
     for latent in stream.draw(np.random.default_rng(0), 300):
         upper, cost = rival._estimates.upper, rival._estimates.cost
@@ -832,7 +833,7 @@ def test_optimistic_lp() -> None:
 
 
 def test_knapsack() -> None:
-    stream = Apis("DIGIT")
+    stream = PredictionApis("DIGIT")
     trace = simulate(Knapsack(stream.menu, 0.8, 300), stream, 300)
     estimates = Estimates(stream.menu, 300)
     growth = 1 + math.sqrt(math.log(2) / 60)
@@ -849,7 +850,12 @@ def test_knapsack() -> None:
 
 @pytest.mark.parametrize("target", [0.5, 0.9, Fraction(2, 3)])
 def test_the_knapsack_keeps_its_word_at_the_horizon(target: Any) -> None:
-    worlds: list[Any] = [RANKS, Attack(RANKS, plan="fail"), Attack(RANKS, plan="hover"), Attack(Apis(), plan="fail")]
+    worlds: list[Any] = [
+        RANKS,
+        Attack(RANKS, plan="fail"),
+        Attack(RANKS, plan="hover"),
+        Attack(PredictionApis(), plan="fail"),
+    ]
     for world, horizon in itertools.product(worlds, (1, 7, 500)):
         trace = simulate(Knapsack(world.menu, target, horizon), world, horizon)
         assert Fraction(trace.successes.sum()) >= Fraction(str(target)) * horizon
@@ -862,7 +868,7 @@ def test_the_knapsack_keeps_its_word_at_the_horizon(target: Any) -> None:
 
 
 def test_conservative_ucb() -> None:
-    stream = Apis("DIGIT")
+    stream = PredictionApis("DIGIT")
     trace = simulate(ConservativeUCB(stream.menu, 0.8, 500), stream, 500)
     estimates, plays = Estimates(stream.menu, 500), [0] * 17
     costs = [stream.menu.known_cost(arm) or 0.0 for arm in range(17)]
@@ -881,7 +887,13 @@ def test_conservative_ucb() -> None:
 
 @pytest.mark.parametrize("target", [0.5, 0.9, Fraction(2, 3)])
 def test_the_sample_path_variant_is_never_behind(target: Any) -> None:
-    worlds: list[Any] = [RANKS, Apis("DIGIT"), Attack(RANKS, plan="fail"), Attack(RANKS, plan="greedy"), Trap()]
+    worlds: list[Any] = [
+        RANKS,
+        PredictionApis("DIGIT"),
+        Attack(RANKS, plan="fail"),
+        Attack(RANKS, plan="greedy"),
+        Trap(),
+    ]
     for world in worlds:
         trace = simulate(ConservativePath(world.menu, target, 2000), world, 2000)
         owed = Fraction(str(target))

@@ -22,7 +22,7 @@ from suffice.lab.rivals import AlwaysSafe
 from suffice.lab.run import compare, row
 from suffice.lab.run_results import outcome
 from suffice.lab.run_stream import open_stream, parsed
-from suffice.lab.streams import Apis, ConfidentApis, LabelRanks, Log, Needs, Trap
+from suffice.lab.streams import ConfidentApis, LabelRanks, Log, PredictionApis, RequiredThreshold, Trap
 from suffice.simulator import summarize
 
 LOG = "success:small,cost:small,success:large,cost:large\n1,0.1,1,2\n0,0.3,1,2\n0.5,0,1,2\n"
@@ -100,7 +100,7 @@ def test_a_row_says_what_simulate_says() -> None:
 
 
 def test_seeds_are_paired_and_have_intervals() -> None:
-    stream = Apis()
+    stream = PredictionApis()
     makers = methods(stream, 0.9, 1500, ["suffice", "always_safe"])
     found = compare(stream, 0.9, 1500, makers, seeds=range(4))
     ours, all_of_it = found.rows
@@ -146,7 +146,7 @@ def test_rivals_are_found() -> None:
 
 
 def test_the_threshold_controller_runs_on_needs() -> None:
-    stream = Needs()
+    stream = RequiredThreshold()
     found = compare(stream, 0.9, 2000, methods(stream, 0.9, 2000, ["threshold"]))
     assert found.rows[0].feedback == "success"
     assert found.rows[0].largest_debt <= 0.9

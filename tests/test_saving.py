@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 import suffice
-from suffice import Menu, NewerState, Selector, StateError, ThresholdSelector, paper, state_files
+from suffice import Menu, Selector, StateError, StateTooNew, ThresholdSelector, paper, state_files
 from suffice.learning.bounds import KL
 from suffice.learning.choosers import Optimist
-from suffice.numbers import WHOLE
+from suffice.numbers import ONE_SUCCESS
 
 DATA = Path(__file__).parent / "data"
 MENUS = {
@@ -197,7 +197,7 @@ def test_foreign_and_newer_files(tmp_path: Path) -> None:
         ([], StateError, "is not a state file of suffice"),
         (
             {**document, "version": 3},
-            NewerState,
+            StateTooNew,
             "was written by a later suffice (format 3, this one reads up to 2): upgrade",
         ),
         ({**document, "version": "1"}, StateError, "has no valid version"),
@@ -234,13 +234,13 @@ def test_foreign_and_newer_files(tmp_path: Path) -> None:
         ("accounts 0 counts unknown", 1),
         ("accounts 0 counts max_debt", 10**12),
         ("accounts 0 counts target", 10**8),
-        ("accounts 0 counts successes", 11 * WHOLE),
-        ("accounts 0 counts owed", 8 * WHOLE),
+        ("accounts 0 counts successes", 11 * ONE_SUCCESS),
+        ("accounts 0 counts owed", 8 * ONE_SUCCESS),
         ("accounts 0 counts owed", 10**400),
         ("accounts 0 counts carried", 1),
         ("accounts 0 counts carried", -1),
-        ("accounts 0 counts safe_shortage", 10 * WHOLE),
-        ("accounts 0 counts shortfall", 5 * WHOLE),
+        ("accounts 0 counts safe_shortage", 10 * ONE_SUCCESS),
+        ("accounts 0 counts shortfall", 5 * ONE_SUCCESS),
         ("accounts 0 counts expired", 11),
         ("accounts 0 counts outstanding", 7),
         ("accounts 0 counts not_skips", 1),
@@ -286,8 +286,8 @@ def test_foreign_and_newer_files(tmp_path: Path) -> None:
         ("promise max_surplus", "x"),
         ("promise max_surplus", -5.0),
         ("promise step", 0.0),
-        ("promise safe_success", 2 * WHOLE),
-        ("promise safe_success", WHOLE // 2),
+        ("promise safe_success", 2 * ONE_SUCCESS),
+        ("promise safe_success", ONE_SUCCESS // 2),
         ("promise forgiving", "no"),
         ("menu", {"kind": "from_recipe"}),
         ("menu", {"kind": "mystery", "safe_success": 1.0}),

@@ -18,7 +18,7 @@ from suffice.service.errors import NoSuchSelector, Overloaded, StoreDown, Stored
 from suffice.service.http import routes_write
 from suffice.service.http.schemas_request import AskBody
 from suffice.service.plans import Plan
-from suffice.service.records import Wish
+from suffice.service.records import AskRequest
 
 
 @pytest.fixture(params=["memory:", "sqlite:///"])
@@ -553,7 +553,7 @@ def test_a_keeper_that_somebody_else_started_is_left_alone() -> None:
             pass
         assert api.keeper.ready
         await api.keeper.put("router", Plan.parse(json.dumps(PLAN)))
-        assert (await api.keeper.ask("router", Wish()))[0].decision == 0
+        assert (await api.keeper.ask("router", AskRequest()))[0].decision == 0
 
     serve(do)
 

@@ -28,7 +28,7 @@ from suffice.service.http.settings import Settings
 from suffice.service.plans import Plan
 from suffice.service.plans.menus import Recipe
 from suffice.service.records import STATES
-from suffice.service.selectors import Keeper
+from suffice.service.selectors import SelectorService
 from suffice.service.stores import open_store
 from suffice.service.stores.copying import copy
 from suffice.service.stores.schema import TABLES
@@ -63,7 +63,7 @@ def alike(shown: str, said: str) -> bool:
 
 def described() -> Any:
     """The OpenAPI of a server that runs open."""
-    return make_app(Keeper(open_store("memory:")), Settings(store="memory:")).openapi()
+    return make_app(SelectorService(open_store("memory:")), Settings(store="memory:")).openapi()
 
 
 def sections(page: str) -> dict[str, str]:

@@ -17,7 +17,7 @@ from starlette.routing import Route
 
 from suffice.service.errors import StoreDown
 from suffice.service.http import logs
-from suffice.service.http.gateway import Edge, needed
+from suffice.service.http.gateway import Gateway, required_scopes
 from suffice.service.http.keys import Keyring, new_key
 from suffice.service.http.settings import Settings
 from suffice.service.records import Key
@@ -78,7 +78,7 @@ class Caller:
     def __init__(self, ready: Callable[[], bool] = lambda: True, store: Any = None, **given: Any) -> None:
         self.app = Starlette(routes=ROUTES)
         keyring = Keyring(store or FakeStore())
-        self.app.add_middleware(Edge, settings=Settings(**given), keyring=keyring, ready=ready)
+        self.app.add_middleware(Gateway, settings=Settings(**given), keyring=keyring, ready=ready)
 
     def __call__(
         self,
@@ -251,7 +251,7 @@ def test_without_a_key_nothing_but_what_is_open(method: str, path: str, scope: s
     ],
 )  # fmt: skip
 def test_what_is_not_known_to_be_open_is_closed(method: str, path: str) -> None:
-    assert needed(method, path) is not None
+    assert required_scopes(method, path) is not None
 
 
 def test_keys_and_names() -> None:

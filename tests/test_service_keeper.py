@@ -15,7 +15,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from postgres import Postgres
 
 from suffice.errors import InvalidArgument
-from suffice.numbers import WHOLE
+from suffice.numbers import ONE_SUCCESS
 from suffice.service.errors import (
     Conflict,
     Gone,
@@ -27,8 +27,8 @@ from suffice.service.errors import (
     TooMany,
 )
 from suffice.service.plans import Plan
-from suffice.service.records import AMENDED, EXPIRED, PENDING, TOLD, Asked, Limits, Outcome, Wish
-from suffice.service.selectors import Keeper
+from suffice.service.records import AMENDED, EXPIRED, PENDING, TOLD, AskRequest, IssuedDecision, Limits, Outcome
+from suffice.service.selectors import SelectorService
 from suffice.service.stores import open_store
 from suffice.service.stores.copying import copy
 
@@ -51,9 +51,11 @@ def plan(menu: dict[str, Any] = TOP_K, target: float = 0.9, **more: Any) -> Plan
     return Plan.parse(json.dumps({"menu": menu, "target": target, **more}))
 
 
-def run(url: str, do: Callable[[Keeper], Coroutine[Any, Any, Got]], clock: Clock | None = None, **limits: int) -> Got:
+def run(
+    url: str, do: Callable[[SelectorService], Coroutine[Any, Any, Got]], clock: Clock | None = None, **limits: int
+) -> Got:
     async def whole() -> Got:
-        keeper = Keeper(open_store(url), Limits(**limits), clock or Clock())
+        keeper = SelectorService(open_store(url), Limits(**limits), clock or Clock())
         await keeper.start()
         try:
             return await do(keeper)
@@ -63,13 +65,13 @@ def run(url: str, do: Callable[[Keeper], Coroutine[Any, Any, Got]], clock: Clock
     return asyncio.run(whole())
 
 
-async def one(keeper: Keeper, name: str = "a", **wish: Any) -> Asked:
-    (asked,) = await keeper.ask(name, Wish(**wish))
+async def one(keeper: SelectorService, name: str = "a", **wish: Any) -> IssuedDecision:
+    (asked,) = await keeper.ask(name, AskRequest(**wish))
     return asked
 
 
 async def tell(
-    keeper: Keeper, decision: int | None, success: float, cost: float | None = None
+    keeper: SelectorService, decision: int | None, success: float, cost: float | None = None
 ) -> tuple[int, str | None]:
     assert decision is not None
     (told,) = await keeper.tell("a", [Outcome(decision, success, cost)])
@@ -81,7 +83,7 @@ async def tell(
 
 @pytest.mark.parametrize("more", [{}, {"chooser": "optimist"}, {"max_surplus": 5, "prices": "straight"}])
 def test_it_chooses_the_arms_that_the_library_chooses(store_url: str, more: dict[str, Any]) -> None:
-    async def do(keeper: Keeper) -> None:
+    async def do(keeper: SelectorService) -> None:
         made = plan(**more)
         await keeper.put("a", made)
         twin, rng = made.selector(), random.Random(3)
@@ -102,7 +104,7 @@ def test_it_chooses_the_arms_that_the_library_chooses(store_url: str, more: dict
 
 
 def test_it_looks_as_the_library_looks(store_url: str) -> None:
-    async def do(keeper: Keeper) -> None:
+    async def do(keeper: SelectorService) -> None:
         made = plan(model="auto")
         await keeper.put("a", made)
         twin, rng = made.selector(), random.Random(3)
@@ -121,7 +123,7 @@ def test_it_looks_as_the_library_looks(store_url: str) -> None:
 
 
 def test_groups_have_promises_of_their_own(store_url: str) -> None:
-    async def do(keeper: Keeper) -> None:
+    async def do(keeper: SelectorService) -> None:
         made = plan()
         await keeper.put("a", made)
         twin, rng = made.selector(), random.Random(3)
@@ -152,9 +154,9 @@ def test_groups_have_promises_of_their_own(store_url: str) -> None:
 
 
 def test_a_retried_ask_returns_the_same_decisions(store_url: str) -> None:
-    async def do(keeper: Keeper, clock: Clock) -> None:
+    async def do(keeper: SelectorService, clock: Clock) -> None:
         await keeper.put("a", plan())
-        wish = Wish(count=3)
+        wish = AskRequest(count=3)
         first = await keeper.ask("a", wish, "key", "digest")
         assert await keeper.ask("a", wish, "key", "digest") == first
         both = await asyncio.gather(*(keeper.ask("a", wish, "new", "digest") for _ in range(5)))
@@ -176,9 +178,9 @@ def test_a_retried_ask_returns_the_same_decisions(store_url: str) -> None:
 def test_a_chart_remembers_what_was_lost_for_a_time(store_url: str) -> None:
     """Plays of the safe option that nobody told of are in the bound; told late, they leave it, but not in the past."""
 
-    async def do(keeper: Keeper, clock: Clock) -> None:
+    async def do(keeper: SelectorService, clock: Clock) -> None:
         await keeper.put("a", plan(expire_after=5.0))
-        asked = await keeper.ask("a", Wish(count=5))
+        asked = await keeper.ask("a", AskRequest(count=5))
         assert all(decision.safe for decision in asked)
         clock.now += 6.0
         await keeper.sweep()
@@ -198,7 +200,7 @@ def test_a_chart_remembers_what_was_lost_for_a_time(store_url: str) -> None:
 
 
 def test_what_is_asked_in_groups_has_the_prices_of_groups(store_url: str) -> None:
-    async def do(keeper: Keeper) -> None:
+    async def do(keeper: SelectorService) -> None:
         await keeper.put("a", plan())
         await tell(keeper, (await one(keeper, group="north")).decision, 1.0)
         assert (await keeper.standing("a")).price is None
@@ -209,7 +211,7 @@ def test_what_is_asked_in_groups_has_the_prices_of_groups(store_url: str) -> Non
 
 
 def test_what_is_not_judged_is_counted_apart(store_url: str) -> None:
-    async def do(keeper: Keeper) -> None:
+    async def do(keeper: SelectorService) -> None:
         await keeper.put("a", plan())
         asked = await one(keeper, audit=False)
         assert asked.decision is None
@@ -222,7 +224,7 @@ def test_what_is_not_judged_is_counted_apart(store_url: str) -> None:
 
 
 def test_available_limits_this_one_ask(store_url: str) -> None:
-    async def do(keeper: Keeper) -> None:
+    async def do(keeper: SelectorService) -> None:
         await keeper.put("a", plan({"kind": "intervals", "step": 0.25}, 0.5))
         for _ in range(60):
             asked = await one(keeper, available=[[0.0, 0.25]])
@@ -235,15 +237,21 @@ def test_available_limits_this_one_ask(store_url: str) -> None:
 
 
 def test_a_bad_ask_takes_no_other_down_with_it() -> None:
-    async def do(keeper: Keeper) -> None:
+    async def do(keeper: SelectorService) -> None:
         await keeper.put("a", plan(model="auto"))
         await one(keeper, contexts=[{"x": 1.0}])
-        wishes = [Wish(), Wish(contexts=[{"y": [1]}]), Wish(group="x" * 300), Wish(group="Oslo"), Wish(count=2)]
+        wishes = [
+            AskRequest(),
+            AskRequest(contexts=[{"y": [1]}]),
+            AskRequest(group="x" * 300),
+            AskRequest(group="Oslo"),
+            AskRequest(count=2),
+        ]
         got = await asyncio.gather(*(keeper.ask("a", wish) for wish in wishes), return_exceptions=True)
         kinds = [type(each).__name__ for each in got]
         assert kinds == ["list", "InvalidContext", "InvalidArgument", "list", "list"]
         assert [row.id for row in await keeper.decisions("a")] == [*range(5)]
-        many = Wish(count=3, contexts=[{"x": 1.0}, {"x": 2.0}, {"x": "three", "y": 1}])
+        many = AskRequest(count=3, contexts=[{"x": 1.0}, {"x": 2.0}, {"x": "three", "y": 1}])
         with pytest.raises(InvalidArgument):
             await keeper.ask("a", many)
         assert (await keeper.standing("a")).asks == 5  # all, or none
@@ -252,12 +260,12 @@ def test_a_bad_ask_takes_no_other_down_with_it() -> None:
 
 
 def test_at_so_many_outstanding_the_safe_option_is_handed_out(store_url: str) -> None:
-    async def do(keeper: Keeper) -> None:
+    async def do(keeper: SelectorService) -> None:
         await keeper.put("a", plan(target=0.5, max_pending=3))
         for _ in range(30):  # get ahead
             asked = await one(keeper)
             await tell(keeper, asked.decision, True)
-        asked_many = await keeper.ask("a", Wish(count=20))
+        asked_many = await keeper.ask("a", AskRequest(count=20))
         assert sum(not asked.safe for asked in asked_many) == 3
         certificate = await keeper.certificate("a")
         assert certificate.debt_at_most == pytest.approx(0.5 * 3)
@@ -266,13 +274,13 @@ def test_at_so_many_outstanding_the_safe_option_is_handed_out(store_url: str) ->
 
 
 def test_limits() -> None:
-    async def do(keeper: Keeper) -> None:
+    async def do(keeper: SelectorService) -> None:
         await keeper.put("a", plan())
         await keeper.put("b", plan())
         with pytest.raises(TooMany, match="at most 2 selectors"):
             await keeper.put("c", plan())
         with pytest.raises(InvalidArgument, match="from 1 to 5"):
-            await keeper.ask("a", Wish(count=6))
+            await keeper.ask("a", AskRequest(count=6))
         with pytest.raises(InvalidArgument, match="at most 5"):
             await keeper.tell("a", [Outcome(0, 1)] * 6)
         await one(keeper, group="x")
@@ -284,7 +292,7 @@ def test_limits() -> None:
         waiting = [asyncio.ensure_future(one(keeper)) for _ in range(30)]
         got = await asyncio.gather(*waiting, return_exceptions=True)
         assert any(isinstance(each, Overloaded) for each in got)
-        assert sum(isinstance(each, Asked) for each in got) >= 8
+        assert sum(isinstance(each, IssuedDecision) for each in got) >= 8
 
     run("memory:", do, selectors=2, list_length=5, groups=1, queue=8)
 
@@ -293,7 +301,7 @@ def test_limits() -> None:
 
 
 def test_outcomes_count_once(store_url: str) -> None:
-    async def do(keeper: Keeper) -> None:
+    async def do(keeper: SelectorService) -> None:
         await keeper.put("a", plan(PRICED))
         asked = await one(keeper)
         assert await tell(keeper, asked.decision, 1, 0.5) == (200, "counted")
@@ -311,9 +319,9 @@ def test_outcomes_count_once(store_url: str) -> None:
 
 
 def test_a_list_says_what_became_of_each(store_url: str) -> None:
-    async def do(keeper: Keeper) -> None:
+    async def do(keeper: SelectorService) -> None:
         await keeper.put("a", plan(target=0.5, max_surplus=30))
-        await keeper.ask("a", Wish(count=4))
+        await keeper.ask("a", AskRequest(count=4))
         items = [(0, 1.0), (0, 1.0), (0, 0.0), (9, 1.0), (1, 0.25), (2, -1.0), (3, 0.0), (2, 1.0)]
         told = await keeper.tell("a", [Outcome(*item) for item in items])
         assert [each.status for each in told] == [200, 200, 409, 404, 200, 422, 200, 200]
@@ -324,7 +332,7 @@ def test_a_list_says_what_became_of_each(store_url: str) -> None:
 
 
 def test_a_cost_that_must_be_told(store_url: str) -> None:
-    async def do(keeper: Keeper) -> None:
+    async def do(keeper: SelectorService) -> None:
         await keeper.put("a", plan(PRICED, 0.5))
         await tell(keeper, (await one(keeper)).decision, 1)  # the cost of the safe option is known
         for _ in range(10):
@@ -344,7 +352,7 @@ def test_a_cost_that_must_be_told(store_url: str) -> None:
 def test_what_is_overdue_counts_as_a_failure_until_it_is_told(store_url: str) -> None:
     clock = Clock()
 
-    async def do(keeper: Keeper) -> None:
+    async def do(keeper: SelectorService) -> None:
         await keeper.put("a", plan(expire_after=60))
         first, second = await one(keeper), await one(keeper)
         clock.now += 59
@@ -382,7 +390,7 @@ def test_what_is_overdue_counts_as_a_failure_until_it_is_told(store_url: str) ->
 
 
 def test_names_and_plans(store_url: str) -> None:
-    async def do(keeper: Keeper) -> None:
+    async def do(keeper: SelectorService) -> None:
         standing, made = await keeper.put("a", plan())
         assert made
         assert standing.plan["max_pending"] == 1000
@@ -392,7 +400,7 @@ def test_names_and_plans(store_url: str) -> None:
         with pytest.raises(NoSuchSelector, match="PUT"):
             await keeper.standing("b")
         with pytest.raises(NoSuchSelector):
-            await keeper.ask("b", Wish())
+            await keeper.ask("b", AskRequest())
         with pytest.raises(NoSuchSelector):
             await keeper.archive("b")
         asked = await one(keeper)
@@ -409,7 +417,7 @@ def test_names_and_plans(store_url: str) -> None:
 
 
 def test_a_plan_that_cannot_be_is_not_kept(store_url: str) -> None:
-    async def do(keeper: Keeper) -> None:
+    async def do(keeper: SelectorService) -> None:
         with pytest.raises(InvalidArgument, match="max_surplus or step"):
             await keeper.put("a", plan(max_surplus=3, step=1))
         with pytest.raises(NoSuchSelector):
@@ -421,7 +429,7 @@ def test_a_plan_that_cannot_be_is_not_kept(store_url: str) -> None:
 def test_history_adds_up(store_url: str) -> None:
     clock = Clock()
 
-    async def do(keeper: Keeper) -> None:
+    async def do(keeper: SelectorService) -> None:
         await keeper.put("a", plan(target=0.6))
         for step in range(120):
             clock.now += 10.0
@@ -448,7 +456,7 @@ def test_what_was_learned_survives_a_restart(tmp_path: Path, postgres: Postgres)
     """Stopped in good order or not: what was never saved is learned again from the log."""
     for url in (str(tmp_path / "a.db"), postgres.database()):
 
-        async def first(keeper: Keeper) -> Any:
+        async def first(keeper: SelectorService) -> Any:
             await keeper.put("a", plan(model="auto", expire_after=50))
             rng = random.Random(1)
             for step in range(150):
@@ -460,7 +468,7 @@ def test_what_was_learned_survives_a_restart(tmp_path: Path, postgres: Postgres)
             await tell(keeper, 0, 1)  # late
             return await looks(keeper)
 
-        async def looks(keeper: Keeper) -> Any:
+        async def looks(keeper: SelectorService) -> Any:
             context_report = await keeper.context_report("a")
             return (
                 await keeper.arms("a"),
@@ -473,7 +481,7 @@ def test_what_was_learned_survives_a_restart(tmp_path: Path, postgres: Postgres)
         before = run(url, first, clock)
         assert run(url, looks, clock) == before
 
-        async def forget(keeper: Keeper) -> None:
+        async def forget(keeper: SelectorService) -> None:
             store: Any = keeper.store
             await store._change("DELETE FROM snapshots")
 
@@ -488,13 +496,13 @@ def test_what_was_learned_survives_a_restart(tmp_path: Path, postgres: Postgres)
 def test_a_snapshot_that_cannot_be_read_costs_money_only(tmp_path: Path) -> None:
     url = str(tmp_path / "a.db")
 
-    async def first(keeper: Keeper) -> None:
+    async def first(keeper: SelectorService) -> None:
         await keeper.put("a", plan())
         for _ in range(5):
             await tell(keeper, (await one(keeper)).decision, True)
         await keeper.store.save(1, 10**6, '{"nonsense": true}')
 
-    async def second(keeper: Keeper) -> None:
+    async def second(keeper: SelectorService) -> None:
         assert sum(arm.plays for arm in await keeper.arms("a")) == 5  # learned again from the log
         assert (await keeper.certificate("a")).told == 5
         assert (await one(keeper)).decision == 5
@@ -507,12 +515,12 @@ def test_processes_learn_from_one_another(postgres: Postgres) -> None:
     url = postgres.database()
 
     async def whole() -> None:
-        keepers = [Keeper(open_store(url), clock=Clock()) for _ in range(3)]
+        keepers = [SelectorService(open_store(url), clock=Clock()) for _ in range(3)]
         await asyncio.gather(*(keeper.start() for keeper in keepers))
         await asyncio.gather(*(keeper.put("a", plan(target=0.7, model="auto")) for keeper in keepers))
         rng = random.Random(5)
 
-        async def client(keeper: Keeper, other: Keeper) -> None:
+        async def client(keeper: SelectorService, other: SelectorService) -> None:
             for _ in range(60):
                 asked = await one(keeper, contexts=[{"x": rng.random()}], group=rng.choice([None, "Oslo"]))
                 await asyncio.sleep(0.001)
@@ -538,7 +546,7 @@ def test_what_processes_have_learned_goes_into_a_file(postgres: Postgres, tmp_pa
     url, file = postgres.database(), str(tmp_path / "a.db")
 
     async def both() -> None:
-        keepers = [Keeper(open_store(url), clock=Clock()) for _ in range(2)]
+        keepers = [SelectorService(open_store(url), clock=Clock()) for _ in range(2)]
         await asyncio.gather(*(keeper.start() for keeper in keepers))
         await keepers[0].put("a", plan())
         for step in range(20):
@@ -548,7 +556,7 @@ def test_what_processes_have_learned_goes_into_a_file(postgres: Postgres, tmp_pa
             keeper._replicas._replicas.clear()  # nothing is saved
             await keeper.stop()
 
-    async def look(keeper: Keeper) -> None:
+    async def look(keeper: SelectorService) -> None:
         assert sum(arm.plays for arm in await keeper.arms("a")) == 20 == (await keeper.certificate("a")).told
         await tell(keeper, (await one(keeper)).decision, True)
         assert sum(arm.plays for arm in await keeper.arms("a")) == 21 == (await keeper.certificate("a")).told
@@ -559,7 +567,7 @@ def test_what_processes_have_learned_goes_into_a_file(postgres: Postgres, tmp_pa
 
 
 def test_a_store_that_fails_changes_nothing() -> None:
-    async def do(keeper: Keeper) -> None:
+    async def do(keeper: SelectorService) -> None:
         await keeper.put("a", plan())
         first = await one(keeper)
         write, store = keeper.store.transact, keeper.store
@@ -579,7 +587,7 @@ def test_a_store_that_fails_changes_nothing() -> None:
 
 
 def test_what_is_archived_while_it_is_looked_up_is_archived() -> None:
-    async def do(keeper: Keeper) -> None:
+    async def do(keeper: SelectorService) -> None:
         await keeper.put("a", plan())
         keeper._replicas.forget("a")
         read, go_on = keeper.store.selector, asyncio.Event()
@@ -590,14 +598,14 @@ def test_what_is_archived_while_it_is_looked_up_is_archived() -> None:
             return found
 
         keeper.store.selector = slow  # type: ignore[method-assign]
-        early = asyncio.create_task(keeper.ask("a", Wish()))
+        early = asyncio.create_task(keeper.ask("a", AskRequest()))
         await asyncio.sleep(0)
         keeper.store.selector = read  # type: ignore[method-assign]
         await keeper.archive("a")
         go_on.set()
         await early  # it had come before
         with pytest.raises(Gone, match="archived"):
-            await keeper.ask("a", Wish())
+            await keeper.ask("a", AskRequest())
 
     run("memory:", do)
 
@@ -605,21 +613,21 @@ def test_what_is_archived_while_it_is_looked_up_is_archived() -> None:
 def test_a_plan_that_cannot_be_read_harms_no_other(tmp_path: Path) -> None:
     clock, url = Clock(), str(tmp_path / "a.db")
 
-    async def spoil(keeper: Keeper) -> None:
+    async def spoil(keeper: SelectorService) -> None:
         for name in ("a", "b"):
             await keeper.put(name, plan(expire_after=60))
             await one(keeper, name)
         store: Any = keeper.store
         await store._change("UPDATE selectors SET plan = '{}' WHERE name = 'a'")
 
-    async def look(keeper: Keeper) -> None:
+    async def look(keeper: SelectorService) -> None:
         clock.now += 61
         assert await keeper.sweep() == 1
         assert [standing.name for standing in (await keeper.standings())[0]] == ["b"]
         assert await keeper.standings("", 1) == ([], "a")  # and hides none that comes after it
         found, more = await keeper.standings("a", 1)
         assert ([standing.name for standing in found], more) == (["b"], None)
-        for look in (keeper.standing("a"), keeper.ask("a", Wish()), keeper.certificate("a")):
+        for look in (keeper.standing("a"), keeper.ask("a", AskRequest()), keeper.certificate("a")):
             with pytest.raises(StoredPlan, match="as after a downgrade"):
                 await look
         assert (await keeper.certificate("b")).expired == 1
@@ -629,7 +637,7 @@ def test_a_plan_that_cannot_be_read_harms_no_other(tmp_path: Path) -> None:
 
 
 def test_an_ask_that_is_refused_makes_no_group() -> None:
-    async def do(keeper: Keeper) -> None:
+    async def do(keeper: SelectorService) -> None:
         await keeper.put("a", plan())
         for place in range(5):
             with pytest.raises(InvalidArgument, match="context"):
@@ -641,7 +649,7 @@ def test_an_ask_that_is_refused_makes_no_group() -> None:
 
 
 def test_a_selector_of_many_groups_is_looked_at_beside_others() -> None:
-    async def do(keeper: Keeper) -> None:
+    async def do(keeper: SelectorService) -> None:
         await keeper.put("a", plan())
         for place in range(60):
             await tell(keeper, (await one(keeper, group=f"g{place}")).decision, True)
@@ -666,7 +674,7 @@ class Storm(RuleBasedStateMachine):
         self.safe: set[int] = set()
         self.expired: set[int] = set()
         self.amended = 0
-        self.replies: dict[str, list[Asked]] = {}
+        self.replies: dict[str, list[IssuedDecision]] = {}
         self.open()
         self.do(self.keeper.put("a", plan(PRICED, 0.7, expire_after=100)))
 
@@ -674,14 +682,14 @@ class Storm(RuleBasedStateMachine):
         return self.loop.run_until_complete(work)
 
     def open(self) -> None:
-        self.keeper = Keeper(open_store(f"{self.folder.name}/a.db"), clock=self.clock)
+        self.keeper = SelectorService(open_store(f"{self.folder.name}/a.db"), clock=self.clock)
         self.do(self.keeper.start())
 
     @rule(count=st.integers(1, 4), group=st.sampled_from([None, "x", "y"]), key=st.sampled_from([None, "p", "q", "r"]))
     def ask(self, count: int, group: str | None, key: str | None) -> None:
         digest = f"{count}{group}"
         try:
-            asked = self.do(self.keeper.ask("a", Wish(count=count, group=group), key, digest))
+            asked = self.do(self.keeper.ask("a", AskRequest(count=count, group=group), key, digest))
         except Conflict:
             assert key in self.replies
             return
@@ -702,7 +710,7 @@ class Storm(RuleBasedStateMachine):
     def tell(self, data: st.DataObject, success: float, cost: float) -> None:
         ids = data.draw(st.lists(st.sampled_from([*self.outcomes, len(self.outcomes)]), min_size=1, max_size=4))
         told = self.do(self.keeper.tell("a", [Outcome(one, success, cost) for one in ids]))
-        new = (int(success * WHOLE + 1e-6), cost)
+        new = (int(success * ONE_SUCCESS + 1e-6), cost)
         for each in told:
             before = self.outcomes.get(each.decision)
             if each.decision not in self.outcomes:
@@ -736,7 +744,7 @@ class Storm(RuleBasedStateMachine):
         parts = {group: self.do(self.keeper.certificate("a", group)) for group in set(self.groups.values()) if group}
         whole = self.do(self.keeper.certificate("a"))
         assert whole.told == len(told)
-        assert round(whole.successes * WHOLE) == sum(was[0] for was in self.outcomes.values() if was is not None)
+        assert round(whole.successes * ONE_SUCCESS) == sum(was[0] for was in self.outcomes.values() if was is not None)
         assert whole.pending == len(self.outcomes) - len(told)
         assert whole.consistent
         for group, part in parts.items():
@@ -766,7 +774,7 @@ TestStorm.settings = settings(
 def test_a_plan_is_the_same_in_whatever_form() -> None:
     """The Python client sends a recipe where others write the menu by hand."""
 
-    async def do(keeper: Keeper) -> None:
+    async def do(keeper: SelectorService) -> None:
         await keeper.put("a", plan())
         recipe = {"kind": "recipe", "recipe": plan().menu().recipe()}
         assert (await keeper.put("a", plan(recipe)))[1] is False
@@ -783,7 +791,7 @@ def test_a_plan_is_the_same_in_whatever_form() -> None:
 
 
 def test_every_context_is_kept_with_its_decision(store_url: str) -> None:
-    async def do(keeper: Keeper) -> None:
+    async def do(keeper: SelectorService) -> None:
         await keeper.put("a", plan(model="auto"))
         for step in range(30):
             asked = await one(keeper, contexts=[{"x": step, "name": "é\0"}])

@@ -29,10 +29,10 @@ from suffice.service.http.docs_page import STYLE
 from suffice.service.http.gateway import CSP
 from suffice.service.http.openapi import BODIES, REPLIES, schemas
 from suffice.service.http.settings import Settings
-from suffice.service.overview import Groups, certified
+from suffice.service.overview import GroupCertificates, certified
 from suffice.service.plans import menus
 from suffice.service.records import Bin
-from suffice.service.selectors import Keeper
+from suffice.service.selectors import SelectorService
 from suffice.service.stores import open_store
 
 
@@ -136,7 +136,7 @@ def test_a_look_at_many_groups_takes_time_for_those_that_moved(monkeypatch: pyte
         assert (after["told"], after["pending"]) == (before["told"] + 2, before["pending"])
         monkeypatch.setattr(overview, "GROUPS", 10)  # more than are remembered
         assert await api.get() == after
-        again = Groups()
+        again = GroupCertificates()
         shards = await api.keeper.store.shards([1])
         promise = (await api.keeper.certificate("router")).promise
         assert await api.keeper.certificate("router") == certified(promise, 1, shards, again)
@@ -893,7 +893,7 @@ def test_the_page_under_another_path() -> None:
 
 
 def description(**settings: Any) -> dict[str, Any]:
-    return make_app(Keeper(open_store("memory:")), Settings(**settings)).openapi()
+    return make_app(SelectorService(open_store("memory:")), Settings(**settings)).openapi()
 
 
 def test_the_description_is_what_checks() -> None:

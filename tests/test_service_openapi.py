@@ -15,7 +15,7 @@ from suffice.service.http.keys import MANAGE, READ, USE, new_key
 from suffice.service.http.raw_route import NAME
 from suffice.service.http.settings import Settings
 from suffice.service.plans import EXAMPLE, Plan
-from suffice.service.selectors import Keeper
+from suffice.service.selectors import SelectorService
 from suffice.service.stores import open_store
 
 KEY = new_key("test", (USE, MANAGE, READ), time.time(), None, ())
@@ -24,7 +24,7 @@ NAMES = ("router", "top-k", "looking")
 
 def _app() -> FastAPI:
     """An app with keys, and selectors to talk about."""
-    keeper = Keeper(open_store("memory:"))
+    keeper = SelectorService(open_store("memory:"))
     app = make_app(keeper, Settings(keys="required", access_log=False))
     inner = app.router.lifespan_context
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from suffice import Menu, Selector
 from suffice.promise.certificate import STATUSES
 from suffice.service import overview
-from suffice.service.history import Chart
+from suffice.service.history import History
 from suffice.service.http.gateway import CSP
 from suffice.service.http.static_page import FOLDER, MEDIA, read
 
@@ -238,8 +238,8 @@ def unbounded(tolds: list[int]) -> list[tuple[float, float]]:
     return [(math.inf, math.inf) for _ in tolds]
 
 
-def chart(outcomes: list[tuple[float, bool]]) -> Chart:
-    found = Chart()
+def chart(outcomes: list[tuple[float, bool]]) -> History:
+    found = History()
     for at, success in outcomes:
         found.add(at, told=1, units=int(success) * 10**9, cost=0.5, price=1.0, arm=1)
     return found
@@ -298,7 +298,7 @@ def test_bins_are_sums(
     outcomes: list[tuple[float, bool, int, int, bool]], most: int, since: float | None, width: float | None
 ) -> None:
     """In any order, with gaps, late outcomes and buckets that had to be widened: as if all were counted one by one."""
-    found, began = Chart(), 1_700_000_000.0
+    found, began = History(), 1_700_000_000.0
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("suffice.service.history.MOST", 16)
         for at, success, cost, arm, late in outcomes:

@@ -19,7 +19,7 @@ from suffice.service.plans.fields import MOST_LISTED
 from suffice.service.plans.json_options import JsonMenu
 from suffice.service.plans.menus import Options
 from suffice.service.plans.untrusted_menu import Written
-from suffice.service.plans.validation_errors import faults, where_of
+from suffice.service.plans.validation_errors import read_faults, where_of
 from suffice.service.records import Limits
 
 FORMS: list[tuple[dict[str, Any], Menu]] = [
@@ -411,9 +411,9 @@ def test_faults_name_the_place_and_are_not_endless() -> None:
     assert where_of(("menu", "options", "options", 2)) == "menu.options[2]"
     assert where_of(()) == "the body"
     many = mistake({"kind": "subsets", "prices": {f"item {place}": "x" for place in range(50)}})
-    assert len(faults(many)) == 20
-    assert "got" not in faults(many)[0]["problem"]
-    assert 'got "x"' in faults(many, values=True)[0]["problem"]
+    assert len(read_faults(many)) == 20
+    assert "got" not in read_faults(many)[0]["problem"]
+    assert 'got "x"' in read_faults(many, values=True)[0]["problem"]
 
 
 def mistake(menu: dict[str, Any]) -> ValidationError:
@@ -427,7 +427,7 @@ def test_of_very_many_faults_no_list_is_made() -> None:
     fields = {f"item {place}": "x" for place in range(20_000)}
     many = mistake({"kind": "subsets", "prices": fields})
     tracemalloc.start()
-    found = faults(many, values=True)
+    found = read_faults(many, values=True)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert found == [{"where": "the body", "problem": "must have fewer faults, got 20,000"}]

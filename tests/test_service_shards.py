@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from suffice.numbers import WHOLE
+from suffice.numbers import ONE_SUCCESS
 from suffice.promise.account import (
     FREE,
     SAFE,
@@ -106,7 +106,7 @@ class World:
 
     def settle(self, process: int, seen: dict[int, Shard], one: Out, late: bool, give_up: bool) -> None:
         success = one.role == SAFE or (one.role == FREE and self.rng.random() < 0.35)
-        units = WHOLE if success else self.rng.choice([0, 0, WHOLE // 3]) if one.role == FREE else 0
+        units = ONE_SUCCESS if success else self.rng.choice([0, 0, ONE_SUCCESS // 3]) if one.role == FREE else 0
         units = 0 if give_up else units
 
         def do(account: Account) -> None:
@@ -130,8 +130,8 @@ class World:
         assert total.not_skips == sum(role != SKIP for role in roles)
         assert total.safe_lost == sum(one.expired and one.role == SAFE for one in self.out)
         assert total.most_outstanding == self.most_outstanding
-        owed = PHI * self.outcomes - Fraction(self.units, WHOLE)
-        assert Fraction(debt(total), WHOLE) == owed
+        owed = PHI * self.outcomes - Fraction(self.units, ONE_SUCCESS)
+        assert Fraction(debt(total), ONE_SUCCESS) == owed
         assert owed <= PHI * max(1, self.most_outstanding) + total.safe_lost
         assert debt(total) <= debt_bound(total)
         assert debt(total) <= debt_ceiling(total)
@@ -142,7 +142,7 @@ class World:
             assert -debt(total) <= most
         else:
             # What is tracked never sinks below the limit by more than what was told side by side.
-            assert tracked_debt(total) >= -(6 + len(self.kept)) * WHOLE
+            assert tracked_debt(total) >= -(6 + len(self.kept)) * ONE_SUCCESS
 
 
 def storm(seed: int, processes: int, forgiving: bool, steps: int = 300, shards: Any = original) -> None:
@@ -168,31 +168,36 @@ def test_the_promise_holds_over_the_sum_for_long(forgiving: bool) -> None:
 
 def test_one_shard_is_the_account_itself() -> None:
     counts = Account(
-        outcomes=5, owed=4 * WHOLE, successes=3 * WHOLE, most_outstanding=2, shortfall=WHOLE // 2, worst_shortfall=WHOLE
+        outcomes=5,
+        owed=4 * ONE_SUCCESS,
+        successes=3 * ONE_SUCCESS,
+        most_outstanding=2,
+        shortfall=ONE_SUCCESS // 2,
+        worst_shortfall=ONE_SUCCESS,
     )
-    assert original.summed(Account(), [counts]) == counts
-    assert original.visible_to(Account(), Shard(counts), {0: Shard(counts)}, 0) == counts
-    assert original.moved(counts, counts, replace(counts, outcomes=6)) == replace(counts, outcomes=6)
+    assert original.merge_accounts(Account(), [counts]) == counts
+    assert original.visible_counts(Account(), Shard(counts), {0: Shard(counts)}, 0) == counts
+    assert original.shard_delta(counts, counts, replace(counts, outcomes=6)) == replace(counts, outcomes=6)
 
 
 def test_limits_are_those_of_the_promise_and_no_shard_keeps_them() -> None:
     growing = Promise.make(PHI)
-    own = Shard(Account(outcomes=50, owed=35 * WHOLE, successes=30 * WHOLE))
-    others = Shard(Account(outcomes=50, owed=35 * WHOLE, successes=40 * WHOLE))
-    before = original.visible_to(growing.open(7), own, {0: own, 1: others}, 0)
+    own = Shard(Account(outcomes=50, owed=35 * ONE_SUCCESS, successes=30 * ONE_SUCCESS))
+    others = Shard(Account(outcomes=50, owed=35 * ONE_SUCCESS, successes=40 * ONE_SUCCESS))
+    before = original.visible_counts(growing.open(7), own, {0: own, 1: others}, 0)
     assert before.max_outstanding == 7
-    assert before.max_surplus == pytest.approx(10 * WHOLE)  # the root of all outcomes, not of its own
+    assert before.max_surplus == pytest.approx(10 * ONE_SUCCESS)  # the root of all outcomes, not of its own
     after = replace(before)
     reserve(after, FREE)
-    moved = original.moved(own.counts, before, after)
+    moved = original.shard_delta(own.counts, before, after)
     assert moved == replace(own.counts, outstanding=1, most_outstanding=1, not_skips=1, most_not_skips=1)
 
 
 def test_shortfalls_add_up_and_each_goes_on_from_its_own() -> None:
     parts = {0: Shard(Account(shortfall=10, worst_shortfall=20)), 1: Shard(Account(shortfall=5, worst_shortfall=5))}
-    total = original.total(parts).counts
+    total = original.merge_shards(parts).counts
     assert (total.shortfall, total.worst_shortfall) == (15, 25)
-    seen = original.visible_to(Account(), parts[0], parts, 0)
+    seen = original.visible_counts(Account(), parts[0], parts, 0)
     assert (seen.shortfall, seen.worst_shortfall) == (10, 20)
 
 

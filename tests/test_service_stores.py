@@ -16,9 +16,9 @@ from postgres import Postgres, running
 from suffice.errors import InvalidArgument
 from suffice.promise.account import Account
 from suffice.service.errors import Conflict, StoreDown, StoreInUse, StoreTooNew, StoreTooOld, TooMany
-from suffice.service.records import AMENDED, EXPIRED, PENDING, TOLD, Key, Reply, Row, Shard
+from suffice.service.records import AMENDED, EXPIRED, PENDING, TOLD, DecisionRow, Key, Reply, Shard
 from suffice.service.stores import open_store
-from suffice.service.stores.base import Changes, Shards, Store, Whose
+from suffice.service.stores.base import AccountKey, Changes, Shards, Store
 from suffice.service.stores.copying import copy
 from suffice.service.stores.memory import MemoryStore
 from suffice.service.stores.postgres import STARTING
@@ -127,7 +127,7 @@ class TestContract:
         run(store_url, do)
 
     def test_what_raises_leaves_nothing(self, store_url: str) -> None:
-        def fail(shard: int, rows: Mapping[tuple[int, int], Row]) -> Changes:
+        def fail(shard: int, rows: Mapping[tuple[int, int], DecisionRow]) -> Changes:
             raise ZeroDivisionError
 
         async def do(store: Store) -> None:
@@ -443,7 +443,7 @@ def test_a_database_whose_counts_had_another_shape_is_refused(postgres: Postgres
 def test_asks_of_one_selector_take_turns(postgres: Postgres) -> None:
     """Each ask sees all those before it, in whatever process: a count that is read and written back loses none."""
 
-    def one_more(shard: int, found: Mapping[Whose, Shards]) -> Changes:
+    def one_more(shard: int, found: Mapping[AccountKey, Shards]) -> Changes:
         shards = found.get((1, ""), {})
         total = sum(one.events for one in shards.values())
         row = replace(ODD, id=total, group="")
@@ -487,7 +487,7 @@ def test_what_is_asked_is_on_disk_though_nothing_was_told() -> None:
 
 
 def test_tells_that_fail_take_no_asks_with_them(postgres: Postgres) -> None:
-    def fail(shard: int, rows: Mapping[tuple[int, int], Row]) -> Changes:
+    def fail(shard: int, rows: Mapping[tuple[int, int], DecisionRow]) -> Changes:
         raise asyncpg.InterfaceError("cut")
 
     async def do() -> None:
@@ -510,7 +510,7 @@ def test_asks_are_not_acknowledged_by_a_database_that_never_had_them() -> None:
     """Committed without waiting for the disk, they may be gone when the database dies before it wrote them."""
     with running() as server:
 
-        def die(shard: int, rows: Mapping[tuple[int, int], Row]) -> Changes:
+        def die(shard: int, rows: Mapping[tuple[int, int], DecisionRow]) -> Changes:
             server.kill()
             server.start()
             return Changes(settled=[replace(row, state=TOLD, by=shard, seq=1) for row in rows.values()])
@@ -590,7 +590,7 @@ def test_a_role_that_may_not_make_a_schema_starts_where_there_is_one(postgres: P
 
 
 def test_a_decision_is_settled_by_one_process_only(postgres: Postgres) -> None:
-    def once(shard: int, rows: Mapping[tuple[int, int], Row]) -> Changes:
+    def once(shard: int, rows: Mapping[tuple[int, int], DecisionRow]) -> Changes:
         free = [row for row in rows.values() if row.state == PENDING]
         return Changes(settled=[replace(row, state=TOLD, by=shard, seq=row.id + 1) for row in free])
 

@@ -20,8 +20,8 @@ from recount import AMENDED, check, read
 from servers import Server, Wire, all_ready, servers
 
 from suffice.service.plans import Plan
-from suffice.service.records import Outcome, Wish
-from suffice.service.selectors import Keeper
+from suffice.service.records import AskRequest, Outcome
+from suffice.service.selectors import SelectorService
 from suffice.service.stores import open_store
 
 ASKING = 0x7377  # the advisory locks by which asks of a selector take turns
@@ -190,10 +190,10 @@ def test_a_decision_that_expires_and_is_told_in_one_transaction_is_amended(store
             for way in ("hashjoin", "mergejoin"):
                 name = (await fetch(store_url, "SELECT current_database()"))[0][0]
                 await fetch(store_url, f"ALTER DATABASE {name} SET enable_{way} = off")
-        keeper = Keeper(open_store(store_url))
+        keeper = SelectorService(open_store(store_url))
         await keeper.start()
         await keeper.put("hasty", Plan.parse(json.dumps({**PLANS["hasty"], "expire_after": 3600.0})))
-        ids = [one.decision for one in await keeper.ask("hasty", Wish(count=40)) if one.decision is not None]
+        ids = [one.decision for one in await keeper.ask("hasty", AskRequest(count=40)) if one.decision is not None]
         replica = await keeper._replica("hasty")
         expired, told = await asyncio.gather(  # both wait for the same transaction, in this order
             keeper._tell(replica, [(identity, 0, None) for identity in ids], expire=True),
@@ -216,7 +216,7 @@ def test_saving_in_the_middle_of_a_batch_changes_no_count(tmp_path: Path) -> Non
     url = f"sqlite:///{tmp_path / 'suffice.db'}"
 
     async def run() -> None:
-        keeper = Keeper(open_store(url))
+        keeper = SelectorService(open_store(url))
         await keeper.start()
         await keeper.put("plain", Plan.parse(json.dumps(PLANS["plain"])))
         replica, done = await keeper._replica("plain"), threading.Event()
@@ -229,7 +229,7 @@ def test_saving_in_the_middle_of_a_batch_changes_no_count(tmp_path: Path) -> Non
         saving.start()
         try:
             for _ in range(10):
-                asked = await asyncio.gather(*(keeper.ask("plain", Wish()) for _ in range(20)))
+                asked = await asyncio.gather(*(keeper.ask("plain", AskRequest()) for _ in range(20)))
                 outcomes = [Outcome(one.decision, True) for some in asked for one in some if one.decision is not None]
                 told = await asyncio.gather(*(keeper.tell("plain", [outcome]) for outcome in outcomes))
                 assert {one.result for some in told for one in some} == {"counted"}

@@ -22,11 +22,11 @@ from suffice import Menu, Selector
 from suffice.kernels.compiler import available
 from suffice.promise.account import FREE
 from suffice.selector import reentrancy
-from suffice.selector.compiled import SLOTS, Compiled
-from suffice.selector.compiled_calls import EMPTY, LEAVING
+from suffice.selector.compiled import SLOTS, CompiledEngine
+from suffice.selector.compiled_calls import EMPTY, MOVING
 from suffice.selector.controller import Controller
 from suffice.selector.entries import Entry
-from suffice.selector.plain import Plain
+from suffice.selector.plain import PlainEngine
 from suffice.selector.records import Decision
 
 pytestmark = pytest.mark.skipif(not available(), reason="needs the extra fast")
@@ -34,9 +34,9 @@ pytestmark = pytest.mark.skipif(not available(), reason="needs the extra fast")
 MENU = Menu({i: i / 100 for i in range(80)}, safe="all", skip="none")
 
 
-def engine_of(selector: Selector) -> Compiled:
+def engine_of(selector: Selector) -> CompiledEngine:
     engine = selector._engine
-    assert isinstance(engine, Compiled)
+    assert isinstance(engine, CompiledEngine)
     return engine
 
 
@@ -298,7 +298,7 @@ def test_the_cost_comes_along(monkeypatch: pytest.MonkeyPatch) -> None:
     assert pickle.loads(packed).cost == selector.cost > 0
     monkeypatch.setenv("SUFFICE_NO_COMPILE", "1")
     plain = pickle.loads(packed)
-    assert isinstance(plain._engine, Plain)
+    assert isinstance(plain._engine, PlainEngine)
     assert plain.cost == plain.state()["accounts"][0]["spent"] == selector.cost
 
 
@@ -481,7 +481,7 @@ def test_the_slot_of_one_that_is_being_moved_is_nobodys_for_the_quick_way() -> N
             with InterruptAt(line):
                 selector.ask()
         except KeyboardInterrupt:
-            struck += ids(selector)[0] <= LEAVING
+            struck += ids(selector)[0] <= MOVING
         else:
             break
         told = selector.told

@@ -20,22 +20,22 @@ from suffice.lab.rivals import QuantileACI
 from suffice.lab.streams import (
     CIFAR100,
     TASKS,
-    Apis,
     Attack,
     Beta,
     Drift,
+    HiddenCosts,
     LabelRanks,
     Log,
     Mix,
-    Needs,
     Phases,
-    Points,
+    PredictionApis,
+    RequiredThreshold,
     Rides,
     RidesGrid,
     Stream,
-    Told,
     Trap,
-    found,
+    UnitPoints,
+    available,
     from_file,
 )
 from suffice.lab.streams.discover import maker
@@ -60,36 +60,38 @@ BARE: Any = Bare()
 LOG = Log.of({"success:a": [1, 0, 0.5], "cost:a": [0.1, 0.2, 0.6], "success:b": [1, 1, 1], "cost:b": [1, 1, 1]})
 SKIP = Log.of({"success:a": [0, 1], "success:b": [1, 1]}, skip="skip", costs={"a": 0.05, "b": 1})
 STREAMS: dict[str, Stream] = {
-    **{name: maker(kind)() for name, kind in found().items()},
+    **{name: maker(kind)() for name, kind in available().items()},
     "easy ranks": LabelRanks.cifar100(most=5),
     "ranks without nothing": LabelRanks(Menu.top_k([1, 2], classes=4, skip=False), [5, 3, 1, 1]),
-    "intervals without nothing": Points(Menu.intervals(step=0.25, skip=False)),
-    "atoms": Points(Menu.intervals(step=0.25), Frozen(scipy.stats.rv_discrete(values=([0, 1], [0.3, 0.7])))),
-    "arcsine": Points(Menu.intervals(step=0.1), scipy.stats.arcsine()),
-    "crooked beta": Points(distribution=Beta(0.5, 1.5)),
-    "flat needs": Needs.flat(),
-    "dear needs": Needs(1, 20, step=1, cost=lambda threshold: 3 * threshold**2),
-    **{f"apis {task}": Apis(task) for task in TASKS},
-    "apis in dollars": Apis("digit", person=1, unit="usd"),
+    "intervals without nothing": UnitPoints(Menu.intervals(step=0.25, skip=False)),
+    "atoms": UnitPoints(Menu.intervals(step=0.25), Frozen(scipy.stats.rv_discrete(values=([0, 1], [0.3, 0.7])))),
+    "arcsine": UnitPoints(Menu.intervals(step=0.1), scipy.stats.arcsine()),
+    "crooked beta": UnitPoints(distribution=Beta(0.5, 1.5)),
+    "flat needs": RequiredThreshold.flat(),
+    "dear needs": RequiredThreshold(1, 20, step=1, cost=lambda threshold: 3 * threshold**2),
+    **{f"apis {task}": PredictionApis(task) for task in TASKS},
+    "apis in dollars": PredictionApis("digit", person=1, unit="usd"),
     "shuffled log": Log.named(order="shuffled", skip="skip"),
     "log without nothing": LOG,
-    "phases of tables": Phases((Apis("YELP"), 30), (Apis("DIGIT"), 30)),
+    "phases of tables": Phases((PredictionApis("YELP"), 30), (PredictionApis("DIGIT"), 30)),
     "phases of kinds": Phases((Trap(first=5, last=10), 20), (SKIP, 20), (BARE, 20)),
-    "mix of tables": Mix((Apis("YELP"), 1), (Apis("DIGIT"), 3), (Rides(requests=50), Fraction(1, 2))),
+    "mix of tables": Mix(
+        (PredictionApis("YELP"), 1), (PredictionApis("DIGIT"), 3), (Rides(requests=50), Fraction(1, 2))
+    ),
     "mix of kinds": Mix((SKIP, 1), (BARE, 2)),
     "mix of ranks and a mix": Mix((LabelRanks.cifar100(), 1), (Mix((LabelRanks.cifar100(least=6), 1)), 1)),
     "drift of kinds": Drift(Trap(), BARE, 50),
     "shift that ends": Phases.named(easy=40, hard=20, again=60),
-    "told ranks": Told.named(of="ranks"),
-    "told ranks without nothing": Told(LabelRanks(Menu.top_k([1, 2], classes=4, skip=False), [5, 3, 1, 1])),
-    "told apis, tied": Told(Apis("DIGIT"), spread=1, tie=0.7),
-    "told needs, tied the other way": Told(Needs(), tie=-1),
-    "told atoms": Told(Points(Menu.intervals(step=0.25), scipy.stats.bernoulli(0.3)), tie=0.5),
-    "told fine intervals": Told(Points(Menu.intervals(step=0.0125)), spread=1, tie=0.2),
-    "told bare": Told(BARE),
-    "told attack": Told(Attack(LabelRanks.cifar100(), plan="greedy")),
-    "told phases": Told(Phases((LabelRanks.cifar100(most=5), 30), (LabelRanks.cifar100(least=80), 30))),
-    "mix of told": Mix((Told(Apis("YELP")), 1), (Told(Apis("DIGIT"), spread=1), 1)),
+    "told ranks": HiddenCosts.named(of="ranks"),
+    "told ranks without nothing": HiddenCosts(LabelRanks(Menu.top_k([1, 2], classes=4, skip=False), [5, 3, 1, 1])),
+    "told apis, tied": HiddenCosts(PredictionApis("DIGIT"), spread=1, tie=0.7),
+    "told needs, tied the other way": HiddenCosts(RequiredThreshold(), tie=-1),
+    "told atoms": HiddenCosts(UnitPoints(Menu.intervals(step=0.25), scipy.stats.bernoulli(0.3)), tie=0.5),
+    "told fine intervals": HiddenCosts(UnitPoints(Menu.intervals(step=0.0125)), spread=1, tie=0.2),
+    "told bare": HiddenCosts(BARE),
+    "told attack": HiddenCosts(Attack(LabelRanks.cifar100(), plan="greedy")),
+    "told phases": HiddenCosts(Phases((LabelRanks.cifar100(most=5), 30), (LabelRanks.cifar100(least=80), 30))),
+    "mix of told": Mix((HiddenCosts(PredictionApis("YELP")), 1), (HiddenCosts(PredictionApis("DIGIT"), spread=1), 1)),
     "greedy attack": Attack(Rides(requests=50), plan="greedy", level=0.2),
     "attack on a bare stream": Attack(BARE, plan="fail"),
 }
@@ -165,7 +167,7 @@ class TestEveryStream:
         assert twin.judge(latents[0], 1, 0.5) == stream.judge(latents[0], 1, 0.5)
 
 
-@pytest.mark.parametrize("kind", found().values(), ids=found().keys())
+@pytest.mark.parametrize("kind", available().values(), ids=available().keys())
 class TestEveryName:
     def test_it_is_introduced_in_a_line(self, kind: Any) -> None:
         assert kind.name == kind.name.lower()
@@ -188,7 +190,7 @@ class TestEveryName:
 
 def test_every_stream_is_found() -> None:
     names = ["apis", "attack", "beta", "confidence", "drift", "log", "mix", "needs", "phases", "ranks", "rides"]
-    assert list(found()) == [*names, "rides-grid", "routing", "tilted", "told", "trap"]
+    assert list(available()) == [*names, "rides-grid", "routing", "tilted", "told", "trap"]
 
 
 def test_the_default_streams_need_no_scipy() -> None:
@@ -258,7 +260,7 @@ def test_files_that_are_none(tmp_path: Path) -> None:
 
 
 def test_the_papers_benchmark() -> None:
-    assert round(optimum(*Points().truth(), 0.8).cost, 5) == 0.39738
+    assert round(optimum(*UnitPoints().truth(), 0.8).cost, 5) == 0.39738
 
 
 @pytest.mark.parametrize(("a", "b"), [(1, 1), (2, 5), (7, 2), (300, 400), (2.5, 0.5), (900, 600)])
@@ -269,48 +271,52 @@ def test_beta_is_scipys(a: float, b: float) -> None:
 
 def test_a_beta_without_a_closed_form_needs_scipy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "scipy.special", None)
-    assert Points.named(a=3, b=4).truth()[0][-1] == 1.0
+    assert UnitPoints.named(a=3, b=4).truth()[0][-1] == 1.0
     refused(
-        lambda: Points.named(a=2.5).truth(), "a and b must be whole numbers with a sum of at most 1001 where SciPy is"
+        lambda: UnitPoints.named(a=2.5).truth(),
+        "a and b must be whole numbers with a sum of at most 1001 where SciPy is",
     )
     refused(
-        lambda: Points.named(a=1000).truth(), "a and b must be whole numbers with a sum of at most 1001 where SciPy is"
+        lambda: UnitPoints.named(a=1000).truth(),
+        "a and b must be whole numbers with a sum of at most 1001 where SciPy is",
     )
 
 
 def test_points_from_scipy_are_the_same_world_in_law() -> None:
-    own, frozen = (Points(distribution=d).truth() for d in (None, scipy.stats.beta(2, 5)))
+    own, frozen = (UnitPoints(distribution=d).truth() for d in (None, scipy.stats.beta(2, 5)))
     assert own[0] == pytest.approx(frozen[0], abs=1e-12)
 
 
 def test_atoms_at_the_ends_of_intervals_count_on_both_sides() -> None:
-    stream = Points(Menu.intervals(step=0.5), scipy.stats.bernoulli(0.3))
+    stream = UnitPoints(Menu.intervals(step=0.5), scipy.stats.bernoulli(0.3))
     chances = dict(zip([stream.menu.option(arm) for arm in range(4)], stream.truth()[0], strict=True))
     assert chances == pytest.approx({None: 0.0, (0.0, 0.5): 0.7, (0.5, 1.0): 0.3, (0.0, 1.0): 1.0})
 
 
 def test_half_a_million_intervals() -> None:
-    stream = Points(Menu.intervals(step=0.001))
+    stream = UnitPoints(Menu.intervals(step=0.001))
     success, cost = stream.truth()
     assert success.size == cost.size == stream.menu.arms == 500_501
     assert 0.39 < optimum(success, cost, 0.8).cost < 0.39738
 
 
 def test_points_are_checked() -> None:
-    refused(lambda: Points(Menu.top_k([1], classes=3)), "menu must be a menu of intervals, got <Menu of 3 arms")
-    refused(lambda: Points(3), "menu must be a menu of intervals, got 3")  # type: ignore[arg-type]
-    refused(lambda: Points(distribution=scipy.stats.norm()), "distribution must lie on [0, 1], got one with 0.659 of")
-    refused(lambda: Points(distribution="beta"), "distribution must be a frozen distribution with cdf and ppf")
-    refused(lambda: Points.named(a=0), "a must be above 0")
-    refused(lambda: Points.named(b="x"), "b must be a number")  # type: ignore[arg-type]
-    refused(lambda: Points.named(step=0.3), "step must divide")
+    refused(lambda: UnitPoints(Menu.top_k([1], classes=3)), "menu must be a menu of intervals, got <Menu of 3 arms")
+    refused(lambda: UnitPoints(3), "menu must be a menu of intervals, got 3")  # type: ignore[arg-type]
+    refused(
+        lambda: UnitPoints(distribution=scipy.stats.norm()), "distribution must lie on [0, 1], got one with 0.659 of"
+    )
+    refused(lambda: UnitPoints(distribution="beta"), "distribution must be a frozen distribution with cdf and ppf")
+    refused(lambda: UnitPoints.named(a=0), "a must be above 0")
+    refused(lambda: UnitPoints.named(b="x"), "b must be a number")  # type: ignore[arg-type]
+    refused(lambda: UnitPoints.named(step=0.3), "step must divide")
 
 
 # --- needs
 
 
 def test_needs_follow_the_distribution() -> None:
-    stream = Needs(10, 30, step=5)
+    stream = RequiredThreshold(10, 30, step=5)
     assert stream.menu.options == (15.0, 20.0, 25.0)
     assert stream.truth()[0][1:-1] == pytest.approx(Beta(2, 5).at_most(np.array([0.25, 0.5, 0.75])))
     assert stream.truth()[1].tolist() == [0.0, 0.25, 0.5, 0.75, 1.0]
@@ -319,7 +325,7 @@ def test_needs_follow_the_distribution() -> None:
 
 
 def test_any_threshold_can_be_judged() -> None:
-    stream = Needs(0, 10, step=1, cost=lambda threshold: threshold / 5)
+    stream = RequiredThreshold(0, 10, step=1, cost=lambda threshold: threshold / 5)
     assert stream.judge_value(4.5, 4.4) == (0.0, 4.4 / 5)
     assert stream.judge_value(4.5, 4.5) == (1.0, 0.9)
     assert stream.judge_value(0.0, 0.0) == (0.0, 0.0)
@@ -329,7 +335,7 @@ def test_any_threshold_can_be_judged() -> None:
 
 
 def test_a_controller_without_costs_drifts_up_where_needs_are_flat() -> None:
-    stream = Needs.flat(0.8, bottom=0.4, top=0.8)
+    stream = RequiredThreshold.flat(0.8, bottom=0.4, top=0.8)
     success, cost = stream.truth()
     inside = (cost >= 0.4 - 1e-9) & (cost <= 0.8 + 1e-9)
     assert success[inside] == pytest.approx(0.8)
@@ -347,19 +353,22 @@ def test_a_controller_without_costs_drifts_up_where_needs_are_flat() -> None:
 
 
 def test_needs_are_checked() -> None:
-    refused(lambda: Needs(1, 1), "low must be below high")
-    refused(lambda: Needs.flat(low=2, high=1), "low must be below high")
-    refused(lambda: Needs(step=2), "step must be at most the range")
-    refused(lambda: Needs(cost=lambda threshold: 1 - threshold), "cost must not fall, got 0.9 after 0.95")
+    refused(lambda: RequiredThreshold(1, 1), "low must be below high")
+    refused(lambda: RequiredThreshold.flat(low=2, high=1), "low must be below high")
+    refused(lambda: RequiredThreshold(step=2), "step must be at most the range")
+    refused(lambda: RequiredThreshold(cost=lambda threshold: 1 - threshold), "cost must not fall, got 0.9 after 0.95")
     refused(
-        lambda: Needs(cost=lambda threshold: threshold - 0.5), "cost must be at least 0, got -0.45 at threshold 0.05"
+        lambda: RequiredThreshold(cost=lambda threshold: threshold - 0.5),
+        "cost must be at least 0, got -0.45 at threshold 0.05",
     )
-    refused(lambda: Needs(cost=lambda threshold: math.nan), "cost must be finite")
-    refused(lambda: Needs(cost=0.5), "cost must be a function")  # type: ignore[arg-type]
-    refused(lambda: Needs.flat(bottom=0.8, top=0.4), "bottom and top must be increasing inside the range")
-    refused(lambda: Needs.flat(1.0), "share must lie strictly between 0 and 1")
-    refused(lambda: Needs.named(flat="yes"), "flat must be True or False")  # type: ignore[arg-type]
-    assert Needs.named(flat=True, low=10, high=20, step=0.5).truth()[0].tolist().count(pytest.approx(0.8)) == 9
+    refused(lambda: RequiredThreshold(cost=lambda threshold: math.nan), "cost must be finite")
+    refused(lambda: RequiredThreshold(cost=0.5), "cost must be a function")  # type: ignore[arg-type]
+    refused(lambda: RequiredThreshold.flat(bottom=0.8, top=0.4), "bottom and top must be increasing inside the range")
+    refused(lambda: RequiredThreshold.flat(1.0), "share must lie strictly between 0 and 1")
+    refused(lambda: RequiredThreshold.named(flat="yes"), "flat must be True or False")  # type: ignore[arg-type]
+    assert (
+        RequiredThreshold.named(flat=True, low=10, high=20, step=0.5).truth()[0].tolist().count(pytest.approx(0.8)) == 9
+    )
 
 
 # --- the trap
@@ -468,7 +477,7 @@ def test_the_counts_are_those_of_the_source() -> None:
 
 @pytest.mark.parametrize("task", TASKS)
 def test_a_subset_succeeds_where_one_of_its_apis_is_right(task: str) -> None:
-    stream = Apis(task, unit="usd")
+    stream = PredictionApis(task, unit="usd")
     success, cost = stream.truth()
     apis, prices, counts = TASKS[task]
     for arm in range(1, 16):
@@ -481,12 +490,12 @@ def test_a_subset_succeeds_where_one_of_its_apis_is_right(task: str) -> None:
 
 
 def test_apis_are_scaled_to_a_person() -> None:
-    dollars, scaled = Apis("IMDB", unit="usd"), Apis("IMDB")
+    dollars, scaled = PredictionApis("IMDB", unit="usd"), PredictionApis("IMDB")
     assert scaled.menu.safe_cost == 1.0
     assert scaled.truth()[1] * dollars.menu.safe_cost == pytest.approx(dollars.truth()[1])
-    refused(lambda: Apis("imagenet"), "task must be one of AFFECTNET, ")
-    refused(lambda: Apis(person=0.5), "person must be at least 1")
-    refused(lambda: Apis(unit="eur"), 'unit must be "person" or "usd", got \'eur\'')
+    refused(lambda: PredictionApis("imagenet"), "task must be one of AFFECTNET, ")
+    refused(lambda: PredictionApis(person=0.5), "person must be at least 1")
+    refused(lambda: PredictionApis(unit="eur"), 'unit must be "person" or "usd", got \'eur\'')
 
 
 # --- rides
@@ -582,21 +591,27 @@ def test_each_phase_begins_at_its_own_first_step() -> None:
 
 
 def test_tables_are_laid_one_below_the_other() -> None:
-    stream = Phases((Apis("YELP"), 10), (Apis("DIGIT"), 10))
+    stream = Phases((PredictionApis("YELP"), 10), (PredictionApis("DIGIT"), 10))
     latents = stream.draw(np.random.default_rng(0), 20)
     assert latents[:10].max() < 16 <= latents[10:].min()
-    assert (stream.table().costs[16:] == Apis("DIGIT").table().costs).all()
+    assert (stream.table().costs[16:] == PredictionApis("DIGIT").table().costs).all()
 
 
 def test_costs_that_differ_are_told() -> None:
-    one, other = Apis("YELP"), Apis("DIGIT")
-    assert Phases((one, 1), (Apis("YELP"), 1)).menu is one.menu
+    one, other = PredictionApis("YELP"), PredictionApis("DIGIT")
+    assert Phases((one, 1), (PredictionApis("YELP"), 1)).menu is one.menu
     joined = Phases((one, 1), (other, 1)).menu
     assert joined.costs is None
     assert [joined.option(arm) for arm in range(17)] == [one.menu.option(arm) for arm in range(17)]
-    assert Phases((Apis("IMDB"), 1), (Apis("SHOP"), 1)).menu.costs is not None  # other names, the same prices
-    thresholds = [Needs(cost=cost).menu for cost in (None, lambda threshold: threshold**2)]
-    assert thresholds[0].contains == Mix((Needs(), 1), (Needs(cost=lambda x: x**2), 1)).menu.contains == "chain"
+    assert (
+        Phases((PredictionApis("IMDB"), 1), (PredictionApis("SHOP"), 1)).menu.costs is not None
+    )  # other names, the same prices
+    thresholds = [RequiredThreshold(cost=cost).menu for cost in (None, lambda threshold: threshold**2)]
+    assert (
+        thresholds[0].contains
+        == Mix((RequiredThreshold(), 1), (RequiredThreshold(cost=lambda x: x**2), 1)).menu.contains
+        == "chain"
+    )
 
 
 def test_streams_that_do_not_go_together() -> None:
@@ -612,8 +627,8 @@ def test_streams_that_do_not_go_together() -> None:
     refused(lambda: Mix((ranks, 1), (Trap(), 1)), "parts must share one menu")
     refused(lambda: Drift(ranks, Trap(), 5), "first and second must share one menu")
     refused(lambda: Drift(ranks, ranks, 0), "length must be at least 1")
-    dear = Apis("YELP", unit="usd")
-    refused(lambda: Drift(Apis("YELP"), dear, 5), "first and second must share one menu")
+    dear = PredictionApis("YELP", unit="usd")
+    refused(lambda: Drift(PredictionApis("YELP"), dear, 5), "first and second must share one menu")
     without = LabelRanks(Menu.top_k([1, 2, 3, 4, 5], classes=100, skip=False))
     refused(lambda: Mix((ranks, 1), (without, 1)), "parts must share one menu")
 
@@ -636,7 +651,7 @@ def test_a_drift_does_not_depend_on_where_blocks_begin() -> None:
 
 def told(stream: Any, spread: float = 0.5, tie: float = 0.0, draws: int = 4000) -> Any:
     """Successes and costs of every arm in some steps."""
-    noisy = Told(stream, spread=spread, tie=tie)
+    noisy = HiddenCosts(stream, spread=spread, tie=tie)
     steps = noisy.draw(np.random.default_rng(7), draws)
     return noisy, np.array([[noisy.judge(step, arm, 0.0) for arm in range(noisy.menu.arms)] for step in steps])
 
@@ -656,7 +671,7 @@ def test_told_costs_are_known_costs_times_noise() -> None:
 
 
 def test_told_costs_keep_their_mean_where_there_is_little_room() -> None:
-    dear = Needs(step=0.1)
+    dear = RequiredThreshold(step=0.1)
     noisy, judged = told(dear, spread=1.0)
     costs = judged[:, :, 1]
     assert ((costs >= 0) & (costs <= 1)).all()
@@ -680,9 +695,9 @@ def test_told_costs_may_follow_success(tie: float) -> None:
     assert abs(np.corrcoef(free[:, 1, 0], free[:, 1, 1])[0, 1]) < 4 / math.sqrt(len(free))
 
 
-@pytest.mark.parametrize("stream", [LabelRanks.cifar100(), Points(), Apis(), Needs(), BARE])
+@pytest.mark.parametrize("stream", [LabelRanks.cifar100(), UnitPoints(), PredictionApis(), RequiredThreshold(), BARE])
 def test_noise_does_not_change_the_points(stream: Any) -> None:
-    own, rng, noisy = np.random.default_rng(3), np.random.default_rng(3), Told(stream)
+    own, rng, noisy = np.random.default_rng(3), np.random.default_rng(3), HiddenCosts(stream)
     for start in (0, 50):
         plain = stream.draw(own, 50, start) if stream is not BARE else stream.draw(own, 50)
         steps = noisy.draw(rng, 50, start)
@@ -699,10 +714,14 @@ def test_runs_on_told_costs_are_compiled_and_the_same() -> None:
     class Asked:
         """The same stream without its table."""
 
-        def __init__(self, stream: Told) -> None:
+        def __init__(self, stream: HiddenCosts) -> None:
             self.menu, self.draw, self.judge = stream.menu, stream.draw, stream.judge
 
-    for stream in (Told.named(), Told.named(of="ranks", tie=0.5), Told(Apis("DIGIT"), spread=1)):
+    for stream in (
+        HiddenCosts.named(),
+        HiddenCosts.named(of="ranks", tie=0.5),
+        HiddenCosts(PredictionApis("DIGIT"), spread=1),
+    ):
         assert hasattr(stream, "table")
         one, other = (simulate(Selector(stream.menu, 0.8), world, 1500) for world in (stream, Asked(stream)))
         assert (one.arms == other.arms).all()
@@ -712,7 +731,7 @@ def test_runs_on_told_costs_are_compiled_and_the_same() -> None:
 
 def test_labels_are_heard_through_the_noise() -> None:
     ranks = LabelRanks.cifar100()
-    noisy = Told(ranks)
+    noisy = HiddenCosts(ranks)
     one = simulate(QuantileACI(ranks.menu, 0.9), ranks, 500)
     other = simulate(QuantileACI(noisy.menu, 0.9), noisy, 500)
     assert (one.arms == other.arms).all()
@@ -721,7 +740,7 @@ def test_labels_are_heard_through_the_noise() -> None:
 
 
 def test_hidden_menus_can_be_saved() -> None:
-    for stream in (Told.named(), Told.named(of="ranks"), Told.named(of="apis")):
+    for stream in (HiddenCosts.named(), HiddenCosts.named(of="ranks"), HiddenCosts.named(of="apis")):
         menu = Menu.from_recipe(json.loads(json.dumps(stream.menu.recipe())))
         assert menu.costs is None
         assert menu.recipe() == stream.menu.recipe()
@@ -731,13 +750,15 @@ def test_hidden_menus_can_be_saved() -> None:
 
 
 def test_told_costs_are_checked() -> None:
-    refused(lambda: Told(Rides(requests=20)), "stream must have menu, draw and judge, and a menu that knows costs")
-    refused(lambda: Told(3), "stream must have menu, draw and judge")  # type: ignore[arg-type]
-    refused(lambda: Told(LabelRanks.cifar100(), spread=1.1), "spread must lie between 0 and 1, got 1.1")
-    refused(lambda: Told(LabelRanks.cifar100(), tie=-2), "tie must lie between -1 and 1, got -2")
-    refused(lambda: Told(BARE, tie=0.5), "tie must be 0 where the stream does not know its truth, got 0.5")
-    refused(lambda: Told.named(of="told"), "of must be one of apis, attack, beta")
-    refused(lambda: Told.named(of="rides"), "stream must have menu, draw and judge, and a menu that knows costs")
+    refused(
+        lambda: HiddenCosts(Rides(requests=20)), "stream must have menu, draw and judge, and a menu that knows costs"
+    )
+    refused(lambda: HiddenCosts(3), "stream must have menu, draw and judge")  # type: ignore[arg-type]
+    refused(lambda: HiddenCosts(LabelRanks.cifar100(), spread=1.1), "spread must lie between 0 and 1, got 1.1")
+    refused(lambda: HiddenCosts(LabelRanks.cifar100(), tie=-2), "tie must lie between -1 and 1, got -2")
+    refused(lambda: HiddenCosts(BARE, tie=0.5), "tie must be 0 where the stream does not know its truth, got 0.5")
+    refused(lambda: HiddenCosts.named(of="told"), "of must be one of apis, attack, beta")
+    refused(lambda: HiddenCosts.named(of="rides"), "stream must have menu, draw and judge, and a menu that knows costs")
 
 
 def test_an_attack_decides_by_the_price() -> None:
@@ -750,7 +771,7 @@ def test_an_attack_decides_by_the_price() -> None:
         assert stream.judge(1, 0, 0.0) == (0.0, 0.0)
         assert stream.judge(100, 5, 9.0) == (1.0, 1.0)
         assert not any(hasattr(stream, form) for form in ("windows", "table", "truth"))
-    assert Attack(Apis("YELP", unit="usd")).level == pytest.approx(20.253)
+    assert Attack(PredictionApis("YELP", unit="usd")).level == pytest.approx(20.253)
     refused(lambda: Attack(ranks, plan="kind"), "plan must be one of hover, greedy, fail, got 'kind'")
     refused(lambda: Attack.named(level="high"), "level must be a number")  # type: ignore[arg-type]
     refused(lambda: Attack(3), "stream must have menu, draw and judge, got 3")  # type: ignore[arg-type]

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import suffice
-from suffice.lab.streams import Apis, Phases, Points
+from suffice.lab.streams import Phases, PredictionApis, UnitPoints
 
 Floats = NDArray[np.float64]
 
@@ -36,7 +36,7 @@ class Hull:
 @functools.cache
 def hull() -> Hull:
     """What each subset of the four APIs would do and cost, which only the stream knows."""
-    stream = Apis("IMDB")
+    stream = PredictionApis("IMDB")
     success, cost = stream.truth()
     mixes = [suffice.optimum(success, cost, level).weights for level in np.linspace(0.02, 0.999, 400)]
     corners = sorted({int(arm) for weights in mixes for arm in np.flatnonzero(weights)})
@@ -64,7 +64,7 @@ class Envelope:
 @functools.cache
 def envelope(steps: int = 3000) -> Envelope:
     """The bounds of the optimist after so many outcomes."""
-    stream = Apis("IMDB")
+    stream = PredictionApis("IMDB")
     selector = suffice.Selector(stream.menu, TARGET, chooser="optimist")
     arms = suffice.simulate(selector, stream, steps, SEED).method.arms()
     upper, lower = np.array([arm.upper_success for arm in arms]), np.array([arm.lower_cost for arm in arms])
@@ -87,7 +87,7 @@ class Price:
 @functools.cache
 def price(steps: int = 20_000) -> Price:
     """The same stream at both kinds of prices; the same world."""
-    stream = Apis("IMDB")
+    stream = PredictionApis("IMDB")
     runs = {
         kind: suffice.simulate(suffice.Selector(stream.menu, TARGET, prices=kind), stream, steps, SEED)
         for kind in ("straight", "curve")
@@ -219,7 +219,7 @@ class Cost:
 @functools.cache
 def cost(steps: int = 100_000, seeds: int = 5) -> Cost:
     """The paper's own benchmark: points from Beta(2, 5), 211 intervals, a target of 80%."""
-    stream, target = Points(), 0.8
+    stream, target = UnitPoints(), 0.8
     methods: dict[str, Any] = {
         "suffice": suffice.Selector(stream.menu, target),
         "paper": suffice.paper(stream.menu, target, steps, step=5 / steps**0.5),

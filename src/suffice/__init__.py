@@ -12,20 +12,20 @@ if TYPE_CHECKING:
     from suffice.client import Client as Client
     from suffice.context import models as models
     from suffice.context.learner import ContextReport as ContextReport
+    from suffice.errors import AccessDenied as AccessDenied
     from suffice.errors import AlreadyTold as AlreadyTold
     from suffice.errors import ForeignDecision as ForeignDecision
     from suffice.errors import Infeasible as Infeasible
     from suffice.errors import InvalidArgument as InvalidArgument
     from suffice.errors import InvalidContext as InvalidContext
-    from suffice.errors import NewerState as NewerState
-    from suffice.errors import Reentered as Reentered
-    from suffice.errors import Refused as Refused
+    from suffice.errors import ReentrantCall as ReentrantCall
     from suffice.errors import ServiceProblem as ServiceProblem
+    from suffice.errors import ServiceUnreachable as ServiceUnreachable
     from suffice.errors import StateError as StateError
+    from suffice.errors import StateTooNew as StateTooNew
     from suffice.errors import SufficeError as SufficeError
     from suffice.errors import SufficeWarning as SufficeWarning
     from suffice.errors import UnknownDecision as UnknownDecision
-    from suffice.errors import Unreachable as Unreachable
     from suffice.fleet import Fleet as Fleet
     from suffice.menu.menu import Menu as Menu
     from suffice.precompile import warmup as warmup
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from suffice.selector.records import Decision as Decision
     from suffice.selector.selector import Selector as Selector
     from suffice.selector.threshold import ThresholdSelector as ThresholdSelector
-    from suffice.simulator import Mark as Mark
+    from suffice.simulator import Checkpoint as Checkpoint
     from suffice.simulator import Summary as Summary
     from suffice.simulator import Trace as Trace
     from suffice.simulator import replicate as replicate
@@ -55,15 +55,15 @@ _HOMES: Final = {
         "Infeasible",
         "InvalidArgument",
         "InvalidContext",
-        "NewerState",
-        "Reentered",
-        "Refused",
+        "StateTooNew",
+        "ReentrantCall",
+        "AccessDenied",
         "ServiceProblem",
         "StateError",
         "SufficeError",
         "SufficeWarning",
         "UnknownDecision",
-        "Unreachable",
+        "ServiceUnreachable",
     ),
     "fleet": ("Fleet",),
     "menu.menu": ("Menu",),
@@ -73,7 +73,7 @@ _HOMES: Final = {
     "selector.records": ("Arm", "Decision"),
     "selector.selector": ("Selector",),
     "selector.threshold": ("ThresholdSelector",),
-    "simulator": ("Mark", "Summary", "Trace", "replicate", "simulate", "summarize"),
+    "simulator": ("Checkpoint", "Summary", "Trace", "replicate", "simulate", "summarize"),
 }
 _HOME_OF: Final = {name: f"suffice.{home}" for home, names in _HOMES.items() for name in names}
 _MODULES: Final = {"models": "suffice.context.models", "lab": "suffice.lab"}

@@ -7,9 +7,9 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from suffice.errors import Infeasible, InvalidArgument, shown
+from suffice.errors import Infeasible, InvalidArgument, quoted
 from suffice.kernels.rows import Floats
-from suffice.numbers import exact
+from suffice.numbers import as_fraction
 
 CLOSE: Final = 1e-12  # a sum of successes this close to the target meets it: the sum itself is not known better
 
@@ -95,9 +95,9 @@ def _best(first: Floats, second: Floats) -> int:
 def _goal(p: Floats, target: float | Fraction) -> float:
     if not ((p >= 0.0) & (p <= 1.0)).all():
         raise InvalidArgument("success must lie between 0 and 1 for every arm")
-    goal = exact("target", target)
+    goal = as_fraction("target", target)
     if not 0 <= goal <= 1:
-        raise InvalidArgument(f"target must lie between 0 and 1, got {shown(target)}")
+        raise InvalidArgument(f"target must lie between 0 and 1, got {quoted(target)}")
     return float(goal)
 
 
@@ -105,7 +105,7 @@ def _numbers(name: str, values: Any, what: str, axes: int) -> Floats:
     try:
         array = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
-        raise InvalidArgument(f"{name} must hold {what}, got {shown(values)}") from None
+        raise InvalidArgument(f"{name} must hold {what}, got {quoted(values)}") from None
     if array.ndim != axes or array.size == 0:
         raise InvalidArgument(f"{name} must hold {what}, got an array of shape {array.shape}")
     if not np.isfinite(array).all():

@@ -50,7 +50,7 @@ class AlreadyTold(SufficeError):
     """The decision was settled before; telling twice changes nothing."""
 
 
-class Reentered(SufficeError):
+class ReentrantCall(SufficeError):
     """A signal handler or a finalizer interrupts a selector and wants to change it; nothing was changed."""
 
 
@@ -58,7 +58,7 @@ class StateError(SufficeError):
     """A saved state that cannot be read."""
 
 
-class NewerState(StateError):
+class StateTooNew(StateError):
     """A state saved by a later version of suffice."""
 
 
@@ -85,11 +85,11 @@ class ServiceProblem(SufficeError):
         self.decisions: list[Any] = []
 
 
-class Refused(ServiceProblem):
+class AccessDenied(ServiceProblem):
     """The service does not know the key, or the key may not do this."""
 
 
-class Unreachable(ServiceProblem):
+class ServiceUnreachable(ServiceProblem):
     """The service could not be reached, however often it was tried."""
 
 
@@ -97,7 +97,7 @@ class SufficeWarning(UserWarning):
     """Something to look at that did no harm."""
 
 
-def shown(value: object) -> str:
+def quoted(value: object) -> str:
     """A value as an error quotes it: never long, and never an error of its own."""
     try:
         text = repr(value)

@@ -5,9 +5,9 @@ from fractions import Fraction
 from numbers import Rational, Real
 from typing import Any, Final
 
-from suffice.errors import InvalidArgument, shown
+from suffice.errors import InvalidArgument, quoted
 
-WHOLE: Final = 1_000_000_000  # one success, in the billionths that successes are counted in
+ONE_SUCCESS: Final = 1_000_000_000  # one success, in the billionths that successes are counted in
 
 # Far beyond any use, and far enough inside the range of doubles that products and quotients of a few stay in it.
 LEAST: Final = Fraction(1, 10**100)
@@ -16,33 +16,33 @@ MOST_COST: Final = 1e100
 FINEST: Final = 10**50  # the largest denominator of a target
 
 
-def exact(name: str, value: Any) -> Fraction:
+def as_fraction(name: str, value: Any) -> Fraction:
     """The number as it is written: 0.7 is 7/10, not the double next to it.
 
     >>> exact("target", 0.7), exact("target", Fraction(2, 3))
     (Fraction(7, 10), Fraction(2, 3))
     """
     if isinstance(value, bool) or not isinstance(value, Real | Decimal):
-        raise InvalidArgument(f"{name} must be a number, got {shown(value)}")
+        raise InvalidArgument(f"{name} must be a number, got {quoted(value)}")
     if isinstance(value, Rational):
         number = Fraction(int(value.numerator), int(value.denominator))
     elif isinstance(value, Decimal) and (not value.is_finite() or abs(value.adjusted()) > 400):
-        raise InvalidArgument(f"{name} must be finite, got {shown(value)}")
+        raise InvalidArgument(f"{name} must be finite, got {quoted(value)}")
     else:
         try:
             number = Fraction(str(value))  # str of a float is the shortest text that reads back as it
         except ValueError:
-            raise InvalidArgument(f"{name} must be finite, got {shown(value)}") from None
+            raise InvalidArgument(f"{name} must be finite, got {quoted(value)}") from None
     if abs(number) > MOST:
-        raise InvalidArgument(f"{name} must be at most 1e100, got {shown(value)}")
+        raise InvalidArgument(f"{name} must be at most 1e100, got {quoted(value)}")
     return number
 
 
 def positive(name: str, value: Any) -> Fraction:
     """A number above 0, and not so far from 1 that doubles lose it."""
-    number = exact(name, value)
+    number = as_fraction(name, value)
     if number < LEAST:
-        raise InvalidArgument(f"{name} must be above 0 (at least 1e-100), got {shown(value)}")
+        raise InvalidArgument(f"{name} must be above 0 (at least 1e-100), got {quoted(value)}")
     return number
 
 
@@ -53,48 +53,48 @@ def positive_float(name: str, value: Any) -> float:
 
 def rate(name: str, value: Any) -> Fraction:
     """A share strictly between 0 and 1."""
-    number = exact(name, value)
+    number = as_fraction(name, value)
     if not 0 < number < 1:
-        raise InvalidArgument(f"{name} must lie strictly between 0 and 1, got {shown(value)}")
+        raise InvalidArgument(f"{name} must lie strictly between 0 and 1, got {quoted(value)}")
     if number.denominator > FINEST:
-        raise InvalidArgument(f"{name} must have a denominator of at most 1e50, got {shown(value)}")
+        raise InvalidArgument(f"{name} must have a denominator of at most 1e50, got {quoted(value)}")
     return number
 
 
 def best_rate(name: str, value: Any) -> Fraction:
     """A share above 0 that may be 1."""
-    number = exact(name, value)
+    number = as_fraction(name, value)
     if not 0 < number <= 1:
-        raise InvalidArgument(f"{name} must lie above 0 and be at most 1, got {shown(value)}")
+        raise InvalidArgument(f"{name} must lie above 0 and be at most 1, got {quoted(value)}")
     return number if number == 1 else rate(name, value)
 
 
 def between(name: str, value: Any, least: float, most: float) -> float:
     """A number in a range, its ends included."""
-    number = float(exact(name, value))
+    number = float(as_fraction(name, value))
     if not least <= number <= most:
-        raise InvalidArgument(f"{name} must lie between {least:g} and {most:g}, got {shown(value)}")
+        raise InvalidArgument(f"{name} must lie between {least:g} and {most:g}, got {quoted(value)}")
     return number
 
 
-def whole(name: str, value: Any, least: int = 1) -> int:
+def positive_int(name: str, value: Any, least: int = 1) -> int:
     """A whole number of at least `least`; NumPy's integers count."""
     if isinstance(value, float) and value.is_integer():
         value = int(value)  # 1e6 is how people write a million
     if isinstance(value, bool) or not isinstance(value, Rational) or value.denominator != 1:
-        raise InvalidArgument(f"{name} must be a whole number, got {shown(value)}")
+        raise InvalidArgument(f"{name} must be a whole number, got {quoted(value)}")
     number = int(value.numerator)
     if number < least:
-        raise InvalidArgument(f"{name} must be at least {least}, got {shown(value)}")
+        raise InvalidArgument(f"{name} must be at least {least}, got {quoted(value)}")
     if number > 10**18:
-        raise InvalidArgument(f"{name} must be at most 1e18, got {shown(value)}")
+        raise InvalidArgument(f"{name} must be at most 1e18, got {quoted(value)}")
     return number
 
 
 def flag(name: str, value: Any) -> bool:
     """True or False and nothing that merely looks like one."""
     if not isinstance(value, bool):
-        raise InvalidArgument(f"{name} must be True or False, got {shown(value)}")
+        raise InvalidArgument(f"{name} must be True or False, got {quoted(value)}")
     return value
 
 
@@ -107,25 +107,25 @@ def success_units(success: Any) -> int:
     kind = type(success)
     # NumPy's bool is no Real; its name is all that the standard library knows of it.
     if kind.__name__ in ("bool", "bool_") or (kind is float and success in (0.0, 1.0)):
-        return WHOLE if success else 0
+        return ONE_SUCCESS if success else 0
     if not isinstance(success, Real | Decimal):
-        raise InvalidArgument(f"success must be a bool or a number from 0 to 1, got {shown(success)}")
-    number = exact("success", success)
+        raise InvalidArgument(f"success must be a bool or a number from 0 to 1, got {quoted(success)}")
+    number = as_fraction("success", success)
     if not 0 <= number <= 1:
-        raise InvalidArgument(f"success must lie between 0 and 1, got {shown(success)}")
-    return number.numerator * WHOLE // number.denominator
+        raise InvalidArgument(f"success must lie between 0 and 1, got {quoted(success)}")
+    return number.numerator * ONE_SUCCESS // number.denominator
 
 
 def cost_told(cost: Any) -> float:
     """A cost that was told: finite and not negative."""
     if type(cost) is float and 0.0 <= cost <= MOST_COST:
         return cost
-    number = exact("cost", cost)
+    number = as_fraction("cost", cost)
     if number < 0:
-        raise InvalidArgument(f"cost must be at least 0, got {shown(cost)}")
+        raise InvalidArgument(f"cost must be at least 0, got {quoted(cost)}")
     return float(number)
 
 
 def as_number(units: int) -> float:
     """Billionths as a number of successes: an int where it is whole."""
-    return units // WHOLE if units % WHOLE == 0 else units / WHOLE
+    return units // ONE_SUCCESS if units % ONE_SUCCESS == 0 else units / ONE_SUCCESS

@@ -20,7 +20,7 @@ from suffice.errors import InvalidArgument
 from suffice.kernels.compiler import available
 from suffice.kernels.rows import Floats
 from suffice.menu.menu import Menu
-from suffice.numbers import success_units, whole
+from suffice.numbers import positive_int, success_units
 from suffice.selector.records import Decision
 from suffice.selector.world import Block, World
 
@@ -147,13 +147,13 @@ class Trace:
 
     def worst_window(self, length: int = 500) -> float:
         """The least share of successes in any window of so many steps."""
-        length = min(whole("length", length), self.successes.size)
+        length = min(positive_int("length", length), self.successes.size)
         sums = np.cumsum(np.concatenate([[0.0], self.successes]))
         return float((sums[length:] - sums[:-length]).min() / length)
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class Checkpoint:
     """Where a run stood after so many steps."""
 
     step: int
@@ -173,7 +173,7 @@ class Summary:
     largest_debt: float
     worst_window: float  # the least share of successes in any window of so many steps as was asked for
     plays: tuple[int, ...]  # per arm
-    marks: tuple[Mark, ...]
+    marks: tuple[Checkpoint, ...]
     seed: int
     method: Any = field(repr=False, compare=False)
 
@@ -235,11 +235,11 @@ def summarize(
     """
     horizon, twin = _checked(method, stream, horizon)
     target = method.target
-    wanted = np.array(sorted({whole("marks", mark) for mark in marks}), dtype=np.int64)
-    found: list[Mark] = []
+    wanted = np.array(sorted({positive_int("marks", mark) for mark in marks}), dtype=np.int64)
+    found: list[Checkpoint] = []
     successes = cost = 0.0
     largest = -np.inf
-    window = min(whole("window", window), horizon)
+    window = min(positive_int("window", window), horizon)
     worst, tail = np.inf, np.zeros(1)  # the sums of successes after each of the last `window` steps
     plays = np.zeros(stream.menu.arms, dtype=np.int64)
     for start, block in _blocks(twin, stream, horizon, seed, progress):
@@ -248,7 +248,7 @@ def summarize(
         highest = np.maximum(largest, np.maximum.accumulate(target * steps - sums))
         for mark in wanted[(wanted > start) & (wanted <= start + block.arms.size)].tolist():
             place = mark - start - 1
-            found.append(Mark(mark, float(sums[place]), float(spent[place]), float(highest[place])))
+            found.append(Checkpoint(mark, float(sums[place]), float(spent[place]), float(highest[place])))
         joined = np.concatenate([tail, sums])
         if joined.size > window:
             worst = min(worst, float((joined[window:] - joined[:-window]).min()) / window)
@@ -283,7 +283,7 @@ def replicate(
 
 
 def _checked(method: Method, stream: Stream, horizon: int) -> tuple[int, Any]:
-    horizon = whole("horizon", horizon)
+    horizon = positive_int("horizon", horizon)
     if getattr(method, "told", 0) or getattr(method, "pending", 0):
         raise InvalidArgument("method must be a fresh one, which has been asked nothing yet")
     menu = getattr(method, "menu", None)

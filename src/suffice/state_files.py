@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
 
-from suffice.errors import InvalidArgument, NewerState, StateError, SufficeError, shown
+from suffice.errors import InvalidArgument, StateError, StateTooNew, SufficeError, quoted
 
 VERSION: Final = 2  # 1 was written before the first release, and is not read
 FORMAT: Final = "suffice"
@@ -25,7 +25,7 @@ def write_bytes(path: str | os.PathLike[str], content: bytes | memoryview) -> No
     """Write a file so that a crash at any instant leaves the old one or the new one."""
     target = Path(path)
     if not target.name:
-        raise InvalidArgument(f"path must name a file, got {shown(path)}")
+        raise InvalidArgument(f"path must name a file, got {quoted(path)}")
     beside = target.with_name(f".{target.name}.{secrets.token_hex(6)}.tmp")
     try:
         with open(beside, "wb") as file:
@@ -58,9 +58,9 @@ def read_state(path: str | os.PathLike[str]) -> dict[str, Any]:
 def check_version(path: str | os.PathLike[str], version: Any) -> None:
     """Refuse a file that another version wrote."""
     if type(version) is not int or version < 1:
-        raise StateError(f"{path} has no valid version, got {shown(version)}")
+        raise StateError(f"{path} has no valid version, got {quoted(version)}")
     if version > VERSION:
-        raise NewerState(
+        raise StateTooNew(
             f"{path} was written by a later suffice (format {version}, this one reads up to {VERSION}): upgrade suffice"
         )
     if version < VERSION:
@@ -93,7 +93,7 @@ def reading(state: Any, kind: str) -> Iterator[None]:
     """Whatever is wrong with a state while a controller is built from it becomes one StateError."""
     found = state.get("kind") if isinstance(state, dict) else state
     if found != kind:
-        raise StateError(f"the state must be one of a {kind}, got {shown(found)}")
+        raise StateError(f"the state must be one of a {kind}, got {quoted(found)}")
     try:
         yield
     except SufficeError as error:

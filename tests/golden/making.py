@@ -118,13 +118,13 @@ def fleet(spec: Spec, target: float, size: int, settings: Spec) -> suffice.Fleet
 
 STREAMS: Final[dict[str, Callable[..., Any]]] = {
     "ranks": streams.LabelRanks.cifar100,
-    "needs": streams.Needs,
-    "flat": streams.Needs.flat,
-    "points": streams.Points,
-    "tilted": streams.Tilted,
+    "needs": streams.RequiredThreshold,
+    "flat": streams.RequiredThreshold.flat,
+    "points": streams.UnitPoints,
+    "tilted": streams.SyntheticContext,
     "rides": streams.Rides,
     "rides grid": streams.RidesGrid,
-    "apis": streams.Apis,
+    "apis": streams.PredictionApis,
     "confident": streams.ConfidentApis,
     "trap": streams.Trap,
 }
@@ -143,7 +143,7 @@ def stream(spec: Spec) -> Any:
     if kind == "attack":
         return streams.Attack(stream(spec["of"]), plan=spec["plan"])
     if kind == "told":
-        return streams.Told(stream(spec["of"]), spread=spec["spread"])
+        return streams.HiddenCosts(stream(spec["of"]), spread=spec["spread"])
     if "menu" in spec:
         spec["menu"] = menu(spec["menu"])
     if "shape" in spec:

@@ -12,9 +12,9 @@ from cyclopts.exceptions import CycloptsError
 
 import suffice
 from suffice.cli.commands import OPTIONS, example
-from suffice.cli.terminal import console, hushed, printable, say
+from suffice.cli.terminal import console, echo, printable, quiet
 from suffice.cli.usage_errors import sentence
-from suffice.errors import SufficeError, SufficeWarning, shown
+from suffice.errors import SufficeError, SufficeWarning, quoted
 
 START = Group("Start here", sort_key=1)
 METHODS = Group("Methods, streams and logs", sort_key=2)
@@ -70,7 +70,7 @@ def main(tokens: Sequence[str] | None = None) -> None:
         try:
             _run(words)
         except BrokenPipeError:
-            hushed()
+            quiet()
             sys.exit(UNREAD)
         except KeyboardInterrupt:
             sys.exit(STOPPED)
@@ -81,7 +81,7 @@ def main(tokens: Sequence[str] | None = None) -> None:
         except OSError as error:
             if os.environ.get(DEBUG):
                 raise
-            place = f" with {shown(error.filename)}" if error.filename else ""
+            place = f" with {quoted(error.filename)}" if error.filename else ""
             _end(f"this could not be done{place}: {error.strerror or error}")
         except Exception as error:
             if os.environ.get(DEBUG):
@@ -101,7 +101,7 @@ def _run(words: list[str]) -> None:
 
 
 def _end(said: str, code: int = MISTAKE) -> None:
-    say(said, "red")
+    echo(said, "red")
     sys.exit(code)
 
 
@@ -113,7 +113,7 @@ def _warnings() -> Iterator[None]:
 
         def show(message: Any, category: type[Warning], *rest: Any) -> None:
             if issubclass(category, SufficeWarning):
-                say(str(message), "yellow")
+                echo(str(message), "yellow")
             else:
                 before(message, category, *rest)
 

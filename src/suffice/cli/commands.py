@@ -79,17 +79,17 @@ def _indent(line: str) -> int:
 # --- what a command needs
 
 
-def lab_or_say(what: str, *packages: str) -> None:
+def require_lab(what: str, *packages: str) -> None:
     """Make sure that the packages of the extra `lab` are there before any work is done."""
     _there_or_say(what, packages, "lab")
 
 
-def service_or_say(what: str) -> None:
+def require_service(what: str) -> None:
     """Make sure that the packages of the extra `service` are there before any work is done."""
     _there_or_say(what, SERVICE, "service")
 
 
-def live_or_say(what: str) -> None:
+def require_live(what: str) -> None:
     """The same for the extra `live`: the service, and a client of it."""
     _there_or_say(what, (*SERVICE, "httpx"), "live")
 

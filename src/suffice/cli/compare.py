@@ -10,8 +10,8 @@ from typing import Annotated, Any
 from cyclopts import App, Parameter
 from rich.text import Text
 
-from suffice.cli.commands import AsJson, Flag, MaybeWhole, Whole, command, lab_or_say
-from suffice.cli.terminal import bars, console, link, stoppable, waiting, write_json
+from suffice.cli.commands import AsJson, Flag, MaybeWhole, Whole, command, require_lab
+from suffice.cli.terminal import bars, console, interruptible, link, waiting, write_json
 from suffice.lab.compare_methods import DEFAULT
 
 
@@ -79,7 +79,7 @@ def compare(
     as_json
         Print the numbers as JSON and nothing else.
     """
-    lab_or_say("compare", "joblib", "matplotlib")
+    require_lab("compare", "joblib", "matplotlib")
     from suffice.cli import compare_tables as tables
     from suffice.lab import compare as lab
     from suffice.lab.compare_files import numbers, write
@@ -93,7 +93,7 @@ def compare(
         plan = lab.plan(streams, **options)
     counts: dict[str, tuple[int, int]] = {}
     try:
-        with stoppable(), bars(where, left=True) as moving:
+        with interruptible(), bars(where, left=True) as moving:
             tasks: dict[str, Any] = {}
 
             def progress(name: str, done: int, total: int) -> None:

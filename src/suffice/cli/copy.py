@@ -6,8 +6,8 @@ from typing import Any
 from cyclopts import App
 from rich.text import Text
 
-from suffice.cli.commands import AsJson, command, service_or_say
-from suffice.cli.terminal import bars, console, stoppable, write_json
+from suffice.cli.commands import AsJson, command, require_service
+from suffice.cli.terminal import bars, console, interruptible, write_json
 
 
 def copy(source: str, target: str, /, *, as_json: AsJson = False) -> None:
@@ -25,12 +25,12 @@ def copy(source: str, target: str, /, *, as_json: AsJson = False) -> None:
     as_json
         Print how many rows of each table were copied as JSON and nothing else.
     """
-    service_or_say("copy")
+    require_service("copy")
     from suffice.service.http.logs import masked
     from suffice.service.stores.copying import copy as run
 
     where = console(as_json)
-    with stoppable(), bars(where, left=True) as moving:
+    with interruptible(), bars(where, left=True) as moving:
         tasks: dict[str, Any] = {}
 
         def progress(name: str, done: int, total: int) -> None:

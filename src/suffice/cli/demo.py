@@ -15,7 +15,7 @@ from suffice.errors import InvalidArgument
 from suffice.lab import demo as demonstration
 from suffice.lab.demo import Demo
 from suffice.lab.live import FIRST, PACE
-from suffice.numbers import whole
+from suffice.numbers import positive_int
 from suffice.promise.certificate import percent
 
 TABLE = Group("Without --live", sort_key=5)
@@ -88,9 +88,9 @@ def demo(
 
 def _table_of(target: float, easy: int, hard: int, window: int, seed: int, as_json: bool) -> None:
     where = console(as_json)
-    horizon = whole("easy", easy) + whole("hard", hard)
-    whole("window", window)
-    whole("seed", seed, 0)
+    horizon = positive_int("easy", easy) + positive_int("hard", hard)
+    positive_int("window", window)
+    positive_int("seed", seed, 0)
     names = demonstration.methods(target, horizon)
     if not as_json:
         where.print(_story(target, easy, hard))

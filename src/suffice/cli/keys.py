@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 from cyclopts import App, Parameter
 from rich.text import Text
 
-from suffice.cli.commands import OPTIONS, AsJson, command, example, service_or_say
+from suffice.cli.commands import OPTIONS, AsJson, command, example, require_service
 from suffice.cli.terminal import console, plain_table, write_json
-from suffice.errors import InvalidArgument, SufficeError, shown
+from suffice.errors import InvalidArgument, SufficeError, quoted
 
 if TYPE_CHECKING:
     from suffice.service.records import Key
@@ -52,7 +52,7 @@ def create(
     as_json
         Print JSON and nothing else.
     """
-    service_or_say("keys")
+    require_service("keys")
     from suffice.service.http.keys import NewKey, new_key
 
     def key(taken: Collection[str] = ()) -> NewKey:
@@ -81,7 +81,7 @@ def listing(*, store: Address = None, config: Config = None, as_json: AsJson = F
     as_json
         Print JSON and nothing else.
     """
-    service_or_say("keys")
+    require_service("keys")
 
     async def look(found: "Store") -> "list[Key]":
         return sorted(await found.keys(), key=lambda key: key.created)
@@ -111,7 +111,7 @@ def revoke(identity: str, /, *, store: Address = None, config: Config = None, as
     as_json
         Print JSON and nothing else.
     """
-    service_or_say("keys")
+    require_service("keys")
     form = re.fullmatch(r"(?:suffice_)?([0-9a-f]{8})(?:_.*)?", identity)
     if form is None:
         raise InvalidArgument("identity must be the id of a key, eight digits as in 1a2b3c4d")
@@ -141,7 +141,7 @@ def moment(text: str | None, now: float) -> float | None:
         found = datetime.fromisoformat(text)
     except ValueError:
         raise InvalidArgument(
-            f"expires must be a time such as 30m, 12h, 90d, 4w or 1y, or a day such as 2030-12-31, got {shown(text)}"
+            f"expires must be a time such as 30m, 12h, 90d, 4w or 1y, or a day such as 2030-12-31, got {quoted(text)}"
         ) from None
     return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
 

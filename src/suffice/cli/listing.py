@@ -43,7 +43,9 @@ def listing(what: Kind | None = None, /, *, as_json: AsJson = False) -> None:
 
 
 def _streams() -> Rows:
-    return [{"name": name, "about": about(kind), "settings": defaults(kind)} for name, kind in streams.found().items()]
+    return [
+        {"name": name, "about": about(kind), "settings": defaults(kind)} for name, kind in streams.available().items()
+    ]
 
 
 def _rivals() -> Rows:
@@ -68,7 +70,7 @@ def _named(kinds: dict[str, Any]) -> Rows:
 
 
 def _experiments() -> Rows:
-    return [{"name": name, "about": kind.title} for name, kind in experiments.found().items()]
+    return [{"name": name, "about": kind.title} for name, kind in experiments.available().items()]
 
 
 def _first_line(kind: Any) -> str:

@@ -16,21 +16,21 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from suffice.cli.commands import live_or_say
-from suffice.cli.terminal import console, fitted, plain_table, stoppable, tenths, watched, write_json
+from suffice.cli.commands import require_live
+from suffice.cli.terminal import console, fitted, interruptible, plain_table, tenths, watched, write_json
 from suffice.errors import InvalidArgument
-from suffice.numbers import positive, whole
+from suffice.numbers import positive, positive_int
 from suffice.promise.certificate import Certificate, percent
 
 if TYPE_CHECKING:
     from suffice.client import RemoteCertificate
-    from suffice.lab.live.server import Look, Stage
+    from suffice.lab.live.server import LiveService, Observation
 
 OFTEN: Final = 0.5  # seconds between looks in a terminal
 SELDOM: Final = 5.0  # … and elsewhere
 RECENT: Final = 10  # looks back that count as now
 
-Looks = Sequence["Look"]
+Looks = Sequence["Observation"]
 
 
 def live(
@@ -40,15 +40,15 @@ def live(
     positive("pace", pace)
     if seconds is not None:
         positive("seconds", seconds)
-    whole("first", first, 0)
-    whole("seed", seed, 0)
-    if whole("port", port, 0) > 65535:
+    positive_int("first", first, 0)
+    positive_int("seed", seed, 0)
+    if positive_int("port", port, 0) > 65535:
         raise InvalidArgument(f"port must be at most 65535, got {port}")
-    live_or_say("demo --live")
-    from suffice.lab.live.server import Stage
+    require_live("demo --live")
+    from suffice.lab.live.server import LiveService
 
     where = console(as_json)
-    with stoppable(), Stage(port=port, pace=pace, first=first, seed=seed) as stage:
+    with interruptible(), LiveService(port=port, pace=pace, first=first, seed=seed) as stage:
         if watched(where):  # no spinner: the service may say that it compiles, on the line below
             where.print("starting the service ...")
         stage.start()
@@ -63,7 +63,7 @@ def live(
 # --- the beginning
 
 
-def _story(stage: "Stage", pace: float, first: int) -> Group:
+def _story(stage: "LiveService", pace: float, first: int) -> Group:
     worlds = Table.grid(padding=(0, 0, 0, 2))
     for world in stage.worlds:
         worlds.add_row(Text(world.name, style="bold"), Text(world.about))
@@ -98,7 +98,7 @@ def _open(address: str, wanted: bool | None, where: Console) -> None:
 # --- meanwhile
 
 
-def _watch(stage: "Stage", where: Console, seconds: float | None) -> None:
+def _watch(stage: "LiveService", where: Console, seconds: float | None) -> None:
     if not watched(where):
         for looks in _looking(stage, seconds, SELDOM):
             for look in looks:
@@ -111,7 +111,7 @@ def _watch(stage: "Stage", where: Console, seconds: float | None) -> None:
             moving.update(Padding(fitted(_table(looks, past[0]), where), (0, 0, 1, 0)), refresh=True)
 
 
-def _looking(stage: "Stage", seconds: float | None, every: float) -> Iterator[Looks]:
+def _looking(stage: "LiveService", seconds: float | None, every: float) -> Iterator[Looks]:
     """A look now and then; the last when the time is over."""
     while seconds is None or stage.seconds < seconds:
         time.sleep(every if seconds is None else max(0.0, min(every, seconds - stage.seconds)))
@@ -145,7 +145,7 @@ def _table(looks: Looks, before: Looks) -> Table:
     return table
 
 
-def _line(look: "Look") -> Text:
+def _line(look: "Observation") -> Text:
     standing = look.standing
     rate = "nothing told yet" if standing.rate is None else f"{percent(standing.rate)} of {standing.told:,} succeeded"
     cost = _share(standing.cost, standing.told, standing.safe_cost)
@@ -162,7 +162,7 @@ def _share(cost: float, told: int, safe: float) -> str:
 # --- the end
 
 
-def _end(stage: "Stage", where: Console, as_json: bool) -> None:
+def _end(stage: "LiveService", where: Console, as_json: bool) -> None:
     looks, certificates = stage.looks(), stage.certificates()
     if as_json:
         found = zip(looks, certificates, strict=True)
@@ -177,7 +177,7 @@ def _end(stage: "Stage", where: Console, as_json: bool) -> None:
     where.print(Text("Your own: `suffice serve` (`make serve` in a checkout), and docs/service/index.md.", style="dim"))
 
 
-def _numbers(look: "Look", certificate: "RemoteCertificate") -> dict[str, Any]:
+def _numbers(look: "Observation", certificate: "RemoteCertificate") -> dict[str, Any]:
     """A certificate and the cost that goes with it."""
     said = {
         one.name: getattr(certificate, one.name) for one in fields(Certificate) if one.name not in ("promise", "counts")

@@ -10,8 +10,8 @@ from cyclopts import App, Parameter
 from rich.table import Table
 from rich.text import Text
 
-from suffice.cli.commands import AsJson, Flag, MaybeWhole, Whole, command, lab_or_say
-from suffice.cli.terminal import bars, console, folder, link, number, stoppable, write_json
+from suffice.cli.commands import AsJson, Flag, MaybeWhole, Whole, command, require_lab
+from suffice.cli.terminal import bars, console, folder, interruptible, link, number, write_json
 from suffice.errors import InvalidArgument
 from suffice.lab.verdict import NOT_REPRODUCED, REPRODUCED, Verdict
 
@@ -54,14 +54,14 @@ def reproduce(
     """
     if quick and deep:
         raise InvalidArgument("quick and deep must not be given together")
-    lab_or_say("reproduce", "joblib", "matplotlib")
+    require_lab("reproduce", "joblib", "matplotlib")
     from suffice.lab import reproduce as lab
 
     where = console(as_json)
     level = "quick" if quick else "deep" if deep else "default"
     lab.chosen(only)  # a name that there is not is an error before anything is written
     place = folder(out)
-    with stoppable(), bars(where) as moving:
+    with interruptible(), bars(where) as moving:
         tasks: dict[str, Any] = {}
 
         def progress(name: str, done: int, total: int) -> None:

@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from suffice.best_mix import Optimum
-from suffice.cli.commands import AsJson, MaybeWhole, Whole, command, lab_or_say
+from suffice.cli.commands import AsJson, MaybeWhole, Whole, command, require_lab
 from suffice.cli.tables import compared, explained
 from suffice.cli.terminal import (
     bars,
@@ -31,7 +31,7 @@ from suffice.lab.run_files import numbers, write
 from suffice.lab.run_stream import Opened, open_stream
 from suffice.lab.streams import Log
 from suffice.lab.verdict import Estimate
-from suffice.numbers import rate, whole
+from suffice.numbers import positive_int, rate
 from suffice.promise.certificate import percent
 
 WIDE, COST = 100, 5  # from here on there is room for a column that can be done without; the place of the mean cost
@@ -99,12 +99,12 @@ def run(
     """
     where = console(as_json)
     rate("target", target)
-    worlds = range(whole("seed", seed, 0), seed + whole("seeds", seeds))
+    worlds = range(positive_int("seed", seed, 0), seed + positive_int("seeds", seeds))
     if out is not None:
-        lab_or_say("--out", "matplotlib")
+        require_lab("--out", "matplotlib")
     with waiting(where, "reading ..."):
         opened = open_stream(stream, settings, safe=safe)
-    steps = opened.horizon if horizon is None else whole("horizon", horizon)
+    steps = opened.horizon if horizon is None else positive_int("horizon", horizon)
     wanted = usual(opened.stream) if methods is None else tuple(methods.split(","))
     made = makers(opened.stream, target, steps, wanted, bounds=bounds, max_surplus=max_surplus, scale=scale)
     place = None if out is None else folder(out)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_origin
 
 from cyclopts import Parameter
 
-from suffice.cli.commands import AsJson, Flag, command, service_or_say
+from suffice.cli.commands import AsJson, Flag, command, require_service
 from suffice.cli.terminal import write_json
 from suffice.errors import InvalidArgument, SufficeError
 
@@ -28,14 +28,14 @@ def __getattr__(name: str) -> Any:
     if name != "app":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     try:
-        service_or_say("serve")
+        require_service("serve")
     except SufficeError:
         return command(_serve_without, *EXAMPLES, name="serve")
     return command(_with_flags(), *EXAMPLES, name="serve")
 
 
 def _serve_without(*tokens: Annotated[str, Parameter(show=False, allow_leading_hyphen=True)]) -> None:
-    service_or_say("serve")
+    require_service("serve")
 
 
 _serve_without.__doc__ = SUMMARY
@@ -68,7 +68,7 @@ def _with_flags() -> Any:
     ]  # fmt: skip
 
     def serve(**given: Any) -> None:
-        service_or_say("serve")
+        require_service("serve")
         _run(**given)
 
     serve.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]

@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from suffice.errors import InvalidArgument, shown
+from suffice.errors import InvalidArgument, quoted
 from suffice.promise.certificate import percent
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def console(as_json: bool = False) -> Console:
     return Screen(stderr=as_json)
 
 
-def say(sentence: str, style: str) -> None:
+def echo(sentence: str, style: str) -> None:
     """One sentence on stderr, in one line however long it is."""
     Screen(stderr=True, soft_wrap=True).print(Text(f"suffice: {' '.join(sentence.split())}", style=style))
 
@@ -79,7 +79,7 @@ def stepping(shown_in: "Progress", names: Iterable[str], total: int) -> Callable
 
 
 @contextmanager
-def stoppable() -> Iterator[None]:
+def interruptible() -> Iterator[None]:
     """A request to end (SIGTERM) is taken as Ctrl-C is: work is kept, and worker processes do not stay behind."""
 
     def stop(*_: Any) -> None:
@@ -107,7 +107,7 @@ def printable() -> None:
             getattr(sys, name).reconfigure(errors="replace")
 
 
-def hushed() -> None:
+def quiet() -> None:
     """Nobody reads stdout any more: what is left in its buffer must not fail again when Python ends."""
     try:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -132,7 +132,7 @@ def folder(out: str | Path) -> Path:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InvalidArgument(
-            f"out must name a folder that can be written, got {shown(str(out))}: {error.strerror}"
+            f"out must name a folder that can be written, got {quoted(str(out))}: {error.strerror}"
         ) from error
     return path
 

@@ -7,7 +7,7 @@ from typing import Any, Literal, get_args, get_origin
 from cyclopts import exceptions as found
 from cyclopts.exceptions import CycloptsError
 
-from suffice.errors import shown
+from suffice.errors import quoted
 
 KINDS = {int: "a whole number", float: "a number", bool: "true or false"}
 
@@ -26,7 +26,7 @@ def sentence(error: CycloptsError) -> str:
         return f"{error.token.keyword} must be given once, not several times"
     if isinstance(error, found.UnusedCliTokensError):
         said = " ".join(error.unused_tokens or ())
-        return f"{_command(error)} takes nothing more, got {shown(said)}{_see(error)}"
+        return f"{_command(error)} takes nothing more, got {quoted(said)}{_see(error)}"
     return f"{str(error).rstrip('.')}{_see(error)}"
 
 
@@ -49,7 +49,7 @@ def _no_command(error: found.UnknownCommandError) -> str:
     option = word.startswith("-")
     names = [name for name in app or () if name.startswith("-") == option]
     meant = _meant(word, names)
-    said = f"there is no {'option' if option else 'command'} {shown(word)}"
+    said = f"there is no {'option' if option else 'command'} {quoted(word)}"
     said += f" of {_command(error)}" if error.command_chain else ""
     return f"{said}; did you mean {meant}?" if meant else f"{said}, only {', '.join(names)}"
 
@@ -91,4 +91,4 @@ def _not_so(error: found.CoercionError) -> str:
         must = f"one of {', '.join(names)}" + (f" (did you mean {meant}?)" if meant else "")
     else:
         must = KINDS.get(kind, "another kind of value")
-    return f"{name} must be {must}, got {shown(token.value)}"
+    return f"{name} must be {must}, got {quoted(token.value)}"

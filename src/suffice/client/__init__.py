@@ -6,16 +6,16 @@ waits before it goes on, so that nothing is ever left to be awaited.
 
 from suffice.client.asynchronous import AsyncClient
 from suffice.client.remote_selector import AsyncRemoteSelector
-from suffice.client.requests import UNASKED
-from suffice.client.responses import RemoteCertificate, Standing
+from suffice.client.requests import FALLBACK_ID
+from suffice.client.responses import Overview, RemoteCertificate
 from suffice.client.sync import Client, RemoteSelector
 
 __all__ = [
-    "UNASKED",
+    "FALLBACK_ID",
     "AsyncClient",
     "AsyncRemoteSelector",
     "Client",
+    "Overview",
     "RemoteCertificate",
     "RemoteSelector",
-    "Standing",
 ]

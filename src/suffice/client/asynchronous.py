@@ -11,11 +11,11 @@ from typing import Literal, Self, Unpack
 import httpx
 
 from suffice.client import httpx_adapter
-from suffice.client.delivery import flush, leaving
-from suffice.client.remote_selector import AsyncRemoteSelector, standings
+from suffice.client.delivery import flush, undelivered_warning
+from suffice.client.remote_selector import AsyncRemoteSelector, list_selectors
 from suffice.client.requests import Settings
-from suffice.client.responses import Standing
-from suffice.client.transport import Line
+from suffice.client.responses import Overview
+from suffice.client.transport import Transport
 from suffice.errors import ServiceProblem, SufficeWarning
 from suffice.menu.menu import Menu
 
@@ -50,7 +50,7 @@ class AsyncClient:
         self._http = httpx.AsyncClient(**httpx_adapter.options(address, key, timeout), transport=transport)
         # It does not hold this client: one that is let go of without being closed lets go of its connections at once.
         send = partial(_send, self._http)
-        self._line = Line(address, send, sleep, fallback=fallback, retries=retries, keep=keep, clock=clock)
+        self._line = Transport(address, send, sleep, fallback=fallback, retries=retries, keep=keep, clock=clock)
 
     async def selector(
         self,
@@ -65,9 +65,9 @@ class AsyncClient:
         await selector._open()
         return selector
 
-    async def standings(self, archived: bool = False, contains: str = "") -> list[Standing]:
+    async def list_selectors(self, archived: bool = False, contains: str = "") -> list[Overview]:
         """All selectors of the service; as `Client.standings`."""
-        return await standings(self._line, archived, contains)
+        return await list_selectors(self._line, archived, contains)
 
     async def flush(self) -> None:
         """Send the outcomes that are kept; as `Client.flush`."""
@@ -78,7 +78,7 @@ class AsyncClient:
         try:
             await self.flush()
         except ServiceProblem as problem:
-            warnings.warn(leaving(self._line, problem), SufficeWarning, stacklevel=2)
+            warnings.warn(undelivered_warning(self._line, problem), SufficeWarning, stacklevel=2)
         finally:
             await self._http.aclose()
 

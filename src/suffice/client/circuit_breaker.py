@@ -9,7 +9,7 @@ Clock = Callable[[], float]
 PAUSE: Final = 1.0  # seconds between a call that failed and the next that tries
 
 
-class Breaker:
+class CircuitBreaker:
     """Says how often a call may try. Safe to use from many threads.
 
     Closed, a call may try as often as it likes. Once one has failed it is open: calls fail without trying. After the pause

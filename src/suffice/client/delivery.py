@@ -10,8 +10,8 @@ from suffice.client.circuit_breaker import PAUSE
 from suffice.client.httpx_adapter import JSON, Request
 from suffice.client.outbox import Outbox, Outcome
 from suffice.client.problems import refusal
-from suffice.client.transport import Line, log
-from suffice.errors import InvalidArgument, Refused, ServiceProblem, Unreachable, shown
+from suffice.client.transport import Transport, log
+from suffice.errors import AccessDenied, InvalidArgument, ServiceProblem, ServiceUnreachable, quoted
 
 TOO_MUCH: Final = frozenset((413, 422))  # what a list that is too long, or too large, gets
 
@@ -19,12 +19,12 @@ TOO_MUCH: Final = frozenset((413, 422))  # what a list that is too long, or too 
 def path_of(name: Any) -> str:
     """Where the selector of this name is."""
     if not isinstance(name, str) or not name.strip(". "):
-        raise InvalidArgument(f'name must be text such as "routing", got {shown(name)}')
+        raise InvalidArgument(f'name must be text such as "routing", got {quoted(name)}')
     return f"/v1/selectors/{quote(name, safe='')}"
 
 
 async def send(
-    line: Line, path: str, outbox: Outbox, outcomes: Sequence[Outcome], *, force: bool = False
+    line: Transport, path: str, outbox: Outbox, outcomes: Sequence[Outcome], *, force: bool = False
 ) -> tuple[int, list[dict[str, Any]]]:
     """Tell the service the first of them, as many as it takes at once. How many they were, and the results that are errors.
 
@@ -36,7 +36,7 @@ async def send(
         content = requests.encode([outcome.body() for outcome in piece])
         request = Request("POST", f"{path}/tell", content, JSON)
         try:
-            refused = await line.call(request, partial(responses.refused, sent=piece), force=force)
+            refused = await line.call(request, partial(responses.rejections, sent=piece), force=force)
         except ServiceProblem as problem:
             if problem.status not in TOO_MUCH:
                 raise
@@ -54,7 +54,7 @@ def _alone(outcome: Outcome, problem: ServiceProblem) -> dict[str, Any]:
     return {"decision": outcome.decision} | said
 
 
-async def deliver(line: Line, name: str, outbox: Outbox, parcels: int | None = None) -> list[dict[str, Any]]:
+async def deliver(line: Transport, name: str, outbox: Outbox, parcels: int | None = None) -> list[dict[str, Any]]:
     """Send what is kept, or so many parcels of it; the results that are errors, which are logged.
 
     An outcome is let go once the service has answered for it by name, or has refused it alone. Until then it is kept,
@@ -69,7 +69,7 @@ async def deliver(line: Line, name: str, outbox: Outbox, parcels: int | None = N
                 break
             try:
                 parcel.arrived, found = await send(line, path_of(name), outbox, parcel.outcomes, force=parcels is None)
-            except (Unreachable, Refused):
+            except (ServiceUnreachable, AccessDenied):
                 raise
             except ServiceProblem as problem:
                 if parcels is None:
@@ -84,7 +84,7 @@ async def deliver(line: Line, name: str, outbox: Outbox, parcels: int | None = N
     return refused
 
 
-async def flush(line: Line, only: str | None = None) -> None:
+async def flush(line: Transport, only: str | None = None) -> None:
     """Send all that is kept, of all selectors or of one. One that fails does not keep the others from being sent."""
     refused: list[dict[str, Any]] = []
     first: ServiceProblem | None = None
@@ -102,7 +102,7 @@ async def flush(line: Line, only: str | None = None) -> None:
         raise refusal(refused, len(refused))
 
 
-def leaving(line: Line, problem: ServiceProblem) -> str:
+def undelivered_warning(line: Transport, problem: ServiceProblem) -> str:
     """What to say when a client is closed and not all could be delivered."""
     lost = sum(len(outbox) for _, outbox in line.outboxes())
     return f"{lost:,} outcomes could not be delivered and are lost: {problem}" if lost else str(problem)

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import httpx
 
 import suffice
-from suffice.errors import InvalidArgument, shown
+from suffice.errors import InvalidArgument, quoted
 from suffice.numbers import positive
 
 URL: Final = "SUFFICE_URL"
@@ -35,14 +35,14 @@ def address_of(url: str | None) -> str:
     if not given:
         raise InvalidArgument(f"url must be given, or stand in the environment as {URL}")
     if not isinstance(given, str):
-        raise InvalidArgument(f'url must be text such as "http://127.0.0.1:8470", got {shown(given)}')
+        raise InvalidArgument(f'url must be text such as "http://127.0.0.1:8470", got {quoted(given)}')
     try:
         parts = urlsplit(given.strip())
         sound = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
     except ValueError:
         sound = False
     if not sound or parts.query or parts.fragment:
-        raise InvalidArgument(f'url must be an address such as "http://127.0.0.1:8470", got {shown(given)}')
+        raise InvalidArgument(f'url must be an address such as "http://127.0.0.1:8470", got {quoted(given)}')
     if "@" in parts.netloc:  # not quoted: it is a secret
         raise InvalidArgument("url must hold no name and no password: pass the key as key")
     return f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/')}"

@@ -25,7 +25,7 @@ class Outcome(NamedTuple):
         return said if self.cost is None else said | {"cost": self.cost}
 
 
-class Parcel:
+class Chunk:
     """Some outcomes on their way, and how many of them, from the first, the service has answered for."""
 
     def __init__(self, outcomes: list[Outcome]) -> None:
@@ -63,10 +63,10 @@ class Outbox:
             return self._said and not said
 
     @contextmanager
-    def parcel(self) -> Iterator[Parcel]:
+    def parcel(self) -> Iterator[Chunk]:
         """The oldest outcomes, to be sent; those that have not arrived come back to the front."""
         with self._lock:
-            parcel = Parcel([self._kept.popleft() for _ in range(min(PARCEL, len(self._kept)))])
+            parcel = Chunk([self._kept.popleft() for _ in range(min(PARCEL, len(self._kept)))])
             self._away += len(parcel.outcomes)
         try:
             yield parcel

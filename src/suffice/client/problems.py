@@ -8,13 +8,13 @@ from typing import Any, Final, TypeVar
 import httpx
 
 from suffice.errors import (
+    AccessDenied,
     AlreadyTold,
     InvalidArgument,
-    Refused,
     ServiceProblem,
+    ServiceUnreachable,
     SufficeError,
     UnknownDecision,
-    Unreachable,
 )
 
 T = TypeVar("T")
@@ -34,7 +34,7 @@ class AlreadyToldProblem(ServiceProblem, AlreadyTold):
     """The service was told another outcome of this decision before."""
 
 
-ANSWERS: Final[dict[int, type[ServiceProblem]]] = {401: Refused, 403: Refused, 422: InvalidArgumentProblem}
+ANSWERS: Final[dict[int, type[ServiceProblem]]] = {401: AccessDenied, 403: AccessDenied, 422: InvalidArgumentProblem}
 ITEMS: Final[dict[int, type[ServiceProblem]]] = {
     404: UnknownDecisionProblem,
     409: AlreadyToldProblem,
@@ -46,7 +46,7 @@ ITEMS: Final[dict[int, type[ServiceProblem]]] = {
 STRANGE: Final = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError)
 
 
-def heard(answer: httpx.Response, read: Callable[[Any], T]) -> T:
+def raise_problem(answer: httpx.Response, read: Callable[[Any], T]) -> T:
     """What `read` makes of a good answer. A refusal is raised as what it is.
 
     Whatever no service in order says is Unreachable: a 5xx, and the page or the redirection of something that stands in its
@@ -59,7 +59,7 @@ def heard(answer: httpx.Response, read: Callable[[Any], T]) -> T:
         except SufficeError:
             raise
         except STRANGE:
-            raise Unreachable(
+            raise ServiceUnreachable(
                 "url must be that of a suffice service: what answered there is something else, or a version that is not "
                 "understood",
                 status=status,
@@ -73,7 +73,7 @@ def heard(answer: httpx.Response, read: Callable[[Any], T]) -> T:
         detail = f"url must be that of the service itself: it answered with a redirection to {where}"
     elif str(status) not in detail:
         detail = f"{status}, {detail}"
-    raise Unreachable(detail, status=status, request_id=request)
+    raise ServiceUnreachable(detail, status=status, request_id=request)
 
 
 def is_refusal(answer: httpx.Response) -> bool:

@@ -13,22 +13,22 @@ from suffice.client.delivery import deliver, flush, path_of, send
 from suffice.client.httpx_adapter import JSON, Request
 from suffice.client.outbox import PARCEL, Outcome
 from suffice.client.problems import reasons, refusal
-from suffice.client.requests import UNASKED
-from suffice.client.responses import RemoteCertificate, Standing
-from suffice.client.transport import Line
+from suffice.client.requests import FALLBACK_ID
+from suffice.client.responses import Overview, RemoteCertificate
+from suffice.client.transport import Transport
 from suffice.context.learner import ContextReport
 from suffice.context.schema import listed
 from suffice.errors import (
+    AccessDenied,
     AlreadyTold,
     InvalidArgument,
-    Refused,
     ServiceProblem,
+    ServiceUnreachable,
     SufficeWarning,
-    Unreachable,
-    shown,
+    quoted,
 )
 from suffice.menu.menu import Menu
-from suffice.numbers import whole
+from suffice.numbers import positive_int
 from suffice.promise.account import SAFE
 from suffice.selector.records import Arm, Decision
 
@@ -42,11 +42,11 @@ class AsyncRemoteSelector:
     """
 
     def __init__(
-        self, line: Line, name: str, menu: Menu | None, target: Any, horizon: Any, settings: Mapping[str, Any]
+        self, line: Transport, name: str, menu: Menu | None, target: Any, horizon: Any, settings: Mapping[str, Any]
     ) -> None:
         self._line, self._name, self._menu = line, name, menu
         self._path = path_of(name)
-        plan = planned(menu, target, horizon, settings)
+        plan = check_plan(menu, target, horizon, settings)
         self._plan = None if plan is None else requests.encode(plan)
         self._confirmed = False  # whether the service is known to have it
         self._key = f"{name} at {line.address}"  # what marks its decisions: the same in every process
@@ -87,19 +87,19 @@ class AsyncRemoteSelector:
             return
         try:
             await self._confirm()
-        except Unreachable:
+        except ServiceUnreachable:
             if not self._line.fallback:
                 raise
 
     async def _confirm(self) -> None:
         if not self._confirmed and self._plan is not None:
-            await self._line.call(Request("PUT", self._path, self._plan, JSON), responses.known)
+            await self._line.call(Request("PUT", self._path, self._plan, JSON), responses.check_selector)
         self._confirmed = True
 
     async def _find(self) -> None:
         try:
             self._menu = await self._line.call(Request("GET", self._path), lambda said: responses.menu_of(said["plan"]))
-        except Refused as refused:
+        except AccessDenied as refused:
             if refused.status != FORBIDDEN or self._line.fallback:
                 raise
             return  # a key that may ask and tell need not be one that may look
@@ -128,7 +128,7 @@ class AsyncRemoteSelector:
         Where the service cannot be reached and there is a fallback, it is the safe option, with the id UNASKED: telling
         how that one went changes nothing.
         """
-        wish = requests.wish(self._menu, available, audit, group)
+        wish = requests.ask_request(self._menu, available, audit, group)
         if context is not None:
             wish["context"] = requests.context(context)
         return (await self._wish(wish, None))[0]
@@ -147,8 +147,8 @@ class AsyncRemoteSelector:
         An error after the first thousand holds those that had come, in its attribute `decisions`. Where the service cannot
         be reached any more and there is a fallback, the rest are the safe option.
         """
-        many = whole("count", count, 0)
-        wish = requests.wish(self._menu, available, audit, group)
+        many = positive_int("count", count, 0)
+        wish = requests.ask_request(self._menu, available, audit, group)
         wishes: Iterable[tuple[dict[str, Any], int]]
         wishes = ((wish, min(PARCEL, many - start)) for start in range(0, many, PARCEL))
         if contexts is not None:
@@ -170,7 +170,7 @@ class AsyncRemoteSelector:
         try:
             await self._prepare()
             return await self._line.call(request, lambda said: self._read(said, count))
-        except Unreachable:
+        except ServiceUnreachable:
             if not self._line.fallback:
                 raise
             return [self._play_safe() for _ in range(count or 1)]
@@ -189,7 +189,7 @@ class AsyncRemoteSelector:
             arm, option = self._menu.arms - 1, self._menu.option(self._menu.arms - 1)
         else:
             arm, option = copy.deepcopy(self._safe or (0, None))
-        return Decision(UNASKED, arm, option, SAFE, 0.0, self._key)
+        return Decision(FALLBACK_ID, arm, option, SAFE, 0.0, self._key)
 
     # --- tell
 
@@ -231,7 +231,7 @@ class AsyncRemoteSelector:
                 refused += found
                 sent += length
         except ServiceProblem as problem:
-            if not (self._line.fallback and isinstance(problem, Unreachable)):
+            if not (self._line.fallback and isinstance(problem, ServiceUnreachable)):
                 problem.failed.update(reasons(refused) | {one.decision: str(problem) for one in outcomes[sent:]})
                 raise
             full = self._outbox.add(outcomes[sent:])
@@ -247,10 +247,10 @@ class AsyncRemoteSelector:
 
     # --- where things stand
 
-    async def standing(self) -> Standing:
+    async def standing(self) -> Overview:
         """Where it stands: told, rate, debt, pending, cost and the rest, all of one moment."""
         await self._prepare()
-        return await self._line.call(Request("GET", self._path), responses.standing)
+        return await self._line.call(Request("GET", self._path), responses.overview)
 
     async def certificate(self, group: str | None = None) -> RemoteCertificate:
         """What is promised, whether it is so, and if not, why and what to do: of one group, or of all there is."""
@@ -264,7 +264,7 @@ class AsyncRemoteSelector:
         `most`: only so many, those played most often first.
         """
         await self._prepare()
-        query = "" if most is None else f"?order=plays&limit={whole('most', most)}"
+        query = "" if most is None else f"?order=plays&limit={positive_int('most', most)}"
         request = Request("GET", f"{self._path}/arms{query}")
         return await self._line.call(request, lambda said: responses.arms(said, self._menu))
 
@@ -273,10 +273,10 @@ class AsyncRemoteSelector:
         await self._prepare()
         return await self._line.call(Request("GET", f"{self._path}/context-report"), responses.context_report)
 
-    async def archive(self) -> Standing:
+    async def archive(self) -> Overview:
         """Archive it: it can no longer be asked, and still be told. `Client.selector` with the same plan brings it back."""
         await self._prepare()
-        return await self._line.call(Request("DELETE", self._path), responses.standing)
+        return await self._line.call(Request("DELETE", self._path), responses.overview)
 
     async def flush(self) -> None:
         """Send the outcomes that are kept. Raises if they cannot be sent, or if some are refused."""
@@ -286,10 +286,10 @@ class AsyncRemoteSelector:
 # --- what it is made from, and what a client does for all selectors
 
 
-def planned(menu: Menu | None, target: Any, horizon: Any, settings: Mapping[str, Any]) -> dict[str, Any] | None:
+def check_plan(menu: Menu | None, target: Any, horizon: Any, settings: Mapping[str, Any]) -> dict[str, Any] | None:
     """The plan of a selector, checked; None where it is there already."""
     if menu is not None and not isinstance(menu, Menu):
-        raise InvalidArgument(f"menu must be a Menu, got {shown(menu)}")
+        raise InvalidArgument(f"menu must be a Menu, got {quoted(menu)}")
     given = {"target": target, "horizon": horizon, **settings}
     for word, value in given.items():
         for needed, there in (("menu", menu), ("target", target)):
@@ -298,9 +298,9 @@ def planned(menu: Menu | None, target: Any, horizon: Any, settings: Mapping[str,
     return None if menu is None or target is None else requests.plan(menu, target, horizon, settings)
 
 
-async def standings(line: Line, archived: bool, contains: str) -> list[Standing]:
+async def list_selectors(line: Transport, archived: bool, contains: str) -> list[Overview]:
     """All selectors of the service, or those whose names contain a text."""
-    found: list[Standing] = []
+    found: list[Overview] = []
     after = ""
     part = f"&contains={quote(_text('contains', contains), safe='')}" if contains else ""
     while True:
@@ -314,5 +314,5 @@ async def standings(line: Line, archived: bool, contains: str) -> list[Standing]
 
 def _text(word: str, value: Any, what: str = "text") -> str:
     if not isinstance(value, str):
-        raise InvalidArgument(f"{word} must be {what}, got {shown(value)}")
+        raise InvalidArgument(f"{word} must be {what}, got {quoted(value)}")
     return value

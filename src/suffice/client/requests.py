@@ -9,13 +9,13 @@ import numpy as np
 from suffice.client.outbox import PARCEL, Outcome
 from suffice.context.encode import CATEGORY
 from suffice.context.schema import kind_of, number_of, opened
-from suffice.errors import ForeignDecision, InvalidArgument, UnknownDecision, shown
+from suffice.errors import ForeignDecision, InvalidArgument, UnknownDecision, quoted
 from suffice.learning.memory import Memory, written
 from suffice.menu.menu import Menu
-from suffice.numbers import cost_told, exact, flag, success_units
+from suffice.numbers import as_fraction, cost_told, flag, success_units
 from suffice.selector.records import UNAUDITED, Decision
 
-UNASKED: Final = -2  # the id of a decision that was made without the service
+FALLBACK_ID: Final = -2  # the id of a decision that was made without the service
 LARGEST: Final = 1 << 53  # no id is larger
 ROOM: Final = 500_000  # bytes of contexts in one request
 
@@ -61,7 +61,7 @@ def plan(menu: Menu, target: Any, horizon: Any, settings: Mapping[str, Any]) -> 
         if name == "memory" and isinstance(value, Memory):
             said[name] = written(value)
         elif name in WORDS and not (value is None or isinstance(value, str)):
-            raise InvalidArgument(f"{name} must be a name where a service keeps the selector, got {shown(value)}")
+            raise InvalidArgument(f"{name} must be a name where a service keeps the selector, got {quoted(value)}")
         else:
             said[name] = value if value is None or isinstance(value, str) else number(name, value)
     return said
@@ -69,19 +69,19 @@ def plan(menu: Menu, target: Any, horizon: Any, settings: Mapping[str, Any]) -> 
 
 def number(name: str, value: Any) -> int | float:
     """A number as JSON has it."""
-    found = exact(name, value)
+    found = as_fraction(name, value)
     return int(found) if found.denominator == 1 else float(found)
 
 
 # --- ask
 
 
-def wish(menu: Menu | None, available: Any, audit: Any, group: Any) -> dict[str, Any]:
+def ask_request(menu: Menu | None, available: Any, audit: Any, group: Any) -> dict[str, Any]:
     """What all decisions of one ask have in common."""
     said: dict[str, Any] = {}
     if available is not None:
         if isinstance(available, str | bytes) or not isinstance(available, Iterable):
-            raise InvalidArgument(f"available must list options of the menu, got {shown(available)}")
+            raise InvalidArgument(f"available must list options of the menu, got {quoted(available)}")
         options = list(available)
         if menu is not None:
             options = [menu.option(menu.arm(option)) for option in options]
@@ -90,7 +90,7 @@ def wish(menu: Menu | None, available: Any, audit: Any, group: Any) -> dict[str,
         said["audit"] = False
     if group is not None:
         if not isinstance(group, str) or not group:
-            raise InvalidArgument(f"group must be a name, got {shown(group)}")
+            raise InvalidArgument(f"group must be a name, got {quoted(group)}")
         said["group"] = group
     return said
 
@@ -105,7 +105,7 @@ def as_json(option: Any) -> Any:
         return {str(name): as_json(item) for name, item in option.items()}
     if option is None or isinstance(option, str | bool | int | float):
         return option
-    raise InvalidArgument(f"options must be numbers, strings, tuples, lists or dicts to be sent, got {shown(option)}")
+    raise InvalidArgument(f"options must be numbers, strings, tuples, lists or dicts to be sent, got {quoted(option)}")
 
 
 def context(given: Any) -> dict[str, Any] | None:
@@ -145,7 +145,7 @@ def outcome(key: str, menu: Menu | None, decision: Any, success: Any, cost: Any 
     """An outcome as it is sent; None for a decision that was made unasked, which nobody counts."""
     units, spent = success_units(success), None if cost is None else cost_told(cost)
     identity = _id(key, decision)
-    if identity == UNASKED:
+    if identity == FALLBACK_ID:
         return None
     if isinstance(decision, Decision) and spent is None and menu is not None and menu.known_cost(decision.arm) is None:
         raise InvalidArgument(f"cost must be told for option {decision.option!r}: the menu does not know what it costs")
@@ -155,25 +155,25 @@ def outcome(key: str, menu: Menu | None, decision: Any, success: Any, cost: Any 
 def _id(key: str, decision: Any) -> int:
     given = decision.id if isinstance(decision, Decision) else decision
     if isinstance(given, bool) or not hasattr(given, "__index__"):
-        raise InvalidArgument(f"decision must be a Decision or its id, got {shown(decision)}")
+        raise InvalidArgument(f"decision must be a Decision or its id, got {quoted(decision)}")
     if isinstance(decision, Decision) and decision.selector != key:
         raise ForeignDecision(f"decision {decision.id} was asked of another selector")
     identity = int(given.__index__())
     if identity == UNAUDITED:
         raise InvalidArgument("decision was asked with audit=False, so its outcome is not counted")
-    if identity != UNASKED and not 0 <= identity <= LARGEST:
-        raise UnknownDecision(f"decision {shown(identity)} was never asked of this selector")
+    if identity != FALLBACK_ID and not 0 <= identity <= LARGEST:
+        raise UnknownDecision(f"decision {quoted(identity)} was never asked of this selector")
     return identity
 
 
 def listed(outcomes: Any) -> list[Sequence[Any]]:
     """Outcomes, each (decision, success) or (decision, success, cost)."""
     if not isinstance(outcomes, Iterable):
-        raise InvalidArgument(f"outcomes must be a sequence of (decision, success), got {shown(outcomes)}")
+        raise InvalidArgument(f"outcomes must be a sequence of (decision, success), got {quoted(outcomes)}")
     found = list(outcomes)
     for item in found:
         if not isinstance(item, tuple | list) or len(item) not in (2, 3):
             raise InvalidArgument(
-                f"outcomes must hold (decision, success) or (decision, success, cost), got {shown(item)}"
+                f"outcomes must hold (decision, success) or (decision, success, cost), got {quoted(item)}"
             )
     return found

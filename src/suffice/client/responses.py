@@ -8,7 +8,7 @@ from typing import Any, Final, cast
 from suffice.client.outbox import Outcome
 from suffice.client.requests import as_json
 from suffice.context.learner import ContextReport
-from suffice.errors import InvalidArgument, SufficeError, shown
+from suffice.errors import InvalidArgument, SufficeError, quoted
 from suffice.menu.menu import Menu
 from suffice.promise.account import FREE, SAFE, SKIP, Account
 from suffice.promise.certificate import Certificate, worst
@@ -17,7 +17,7 @@ from suffice.selector.records import UNAUDITED, Arm, Decision
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class Overview:
     """A selector of the service and where it stands, all of one moment."""
 
     name: str
@@ -88,7 +88,7 @@ _KEPT_THERE: Final = ("promise", "account", "text", "groups")
 _INFINITE: Final = frozenset(("ahead_at_most", "debt_at_most", "upper_success"))
 
 
-def known(said: Any) -> None:
+def check_selector(said: Any) -> None:
     """That a selector is there. Nothing is read of it, so it need not be more than an object."""
     if not isinstance(said, dict):
         raise TypeError
@@ -100,17 +100,17 @@ def _values(kind: type[Any], said: Mapping[str, Any], less: tuple[str, ...] = ()
     return {name: math.inf if value is None and name in _INFINITE else value for name, value in values.items()}
 
 
-def page(said: Any) -> tuple[list[Standing], str]:
+def page(said: Any) -> tuple[list[Overview], str]:
     """Some selectors of the service, and after which name to go on; "" for nowhere."""
     after = said["next"] or ""
     if not isinstance(after, str):
         raise TypeError
-    return [standing(one) for one in said["selectors"]], after
+    return [overview(one) for one in said["selectors"]], after
 
 
-def standing(said: Mapping[str, Any]) -> Standing:
+def overview(said: Mapping[str, Any]) -> Overview:
     """A selector of the service and where it stands."""
-    return Standing(**_values(Standing, said))
+    return Overview(**_values(Overview, said))
 
 
 def certificate(said: Mapping[str, Any]) -> RemoteCertificate:
@@ -129,7 +129,7 @@ def decision(said: Mapping[str, Any], menu: Menu | None, key: str) -> Decision:
     identity, arm, option = said["decision"], int(said["arm"]), said["option"]
     if menu is not None:
         if not 0 <= arm < menu.arms or as_json(menu.option(arm)) != option:
-            raise InvalidArgument(f"menu must be the selector's own: of that, arm {arm} is {shown(option)}")
+            raise InvalidArgument(f"menu must be the selector's own: of that, arm {arm} is {quoted(option)}")
         option = menu.option(arm)
     kind = SAFE if said["safe"] else SKIP if said["skip"] else FREE
     return Decision(
@@ -164,7 +164,7 @@ def menu_of(plan: Any) -> Menu | None:
         return None
 
 
-def refused(said: Any, sent: Sequence[Outcome]) -> list[dict[str, Any]]:
+def rejections(said: Any, sent: Sequence[Outcome]) -> list[dict[str, Any]]:
     """The results of outcomes that are errors. There has to be one of each, or none of them counts as delivered."""
     results = said["results"]
     if sorted(item["decision"] for item in results) != sorted(one.decision for one in sent):

@@ -10,11 +10,11 @@ from typing import Any, Concatenate, Literal, ParamSpec, Self, TypeVar, Unpack
 import httpx
 
 from suffice.client import httpx_adapter
-from suffice.client.delivery import flush, leaving
-from suffice.client.remote_selector import AsyncRemoteSelector, standings
+from suffice.client.delivery import flush, undelivered_warning
+from suffice.client.remote_selector import AsyncRemoteSelector, list_selectors
 from suffice.client.requests import Settings
-from suffice.client.responses import Standing
-from suffice.client.transport import Line
+from suffice.client.responses import Overview
+from suffice.client.transport import Transport
 from suffice.errors import ServiceProblem, SufficeWarning
 from suffice.menu.menu import Menu
 
@@ -81,7 +81,7 @@ class Client:
         self._http = httpx.Client(**httpx_adapter.options(address, key, timeout), transport=transport)
         # Neither holds this client: one that is let go of without being closed lets go of its connections at once.
         send, wait = partial(_send, self._http), partial(_wait, sleep)
-        self._line = Line(address, send, wait, fallback=fallback, retries=retries, keep=keep, clock=clock)
+        self._line = Transport(address, send, wait, fallback=fallback, retries=retries, keep=keep, clock=clock)
 
     def selector(
         self,
@@ -106,12 +106,12 @@ class Client:
         run(selector._open())
         return RemoteSelector(selector)
 
-    def standings(self, archived: bool = False, contains: str = "") -> list[Standing]:
+    def list_selectors(self, archived: bool = False, contains: str = "") -> list[Overview]:
         """All selectors of the service and where they stand; those that were archived only if asked for.
 
         `contains`: only those whose names contain this text, in capitals or not.
         """
-        return run(standings(self._line, archived, contains))
+        return run(list_selectors(self._line, archived, contains))
 
     def flush(self) -> None:
         """Send the outcomes that are kept, of all selectors. Raises if they cannot be sent, or if some are refused."""
@@ -122,7 +122,7 @@ class Client:
         try:
             self.flush()
         except ServiceProblem as problem:
-            warnings.warn(leaving(self._line, problem), SufficeWarning, stacklevel=2)
+            warnings.warn(undelivered_warning(self._line, problem), SufficeWarning, stacklevel=2)
         finally:
             self._http.close()
 

@@ -14,12 +14,12 @@ from typing import Any, Final, TypeVar
 
 import httpx
 
-from suffice.client.circuit_breaker import Breaker, Clock
+from suffice.client.circuit_breaker import CircuitBreaker, Clock
 from suffice.client.httpx_adapter import Request
 from suffice.client.outbox import Outbox
-from suffice.client.problems import heard
-from suffice.errors import InvalidArgument, SufficeError, Unreachable, shown
-from suffice.numbers import whole
+from suffice.client.problems import raise_problem
+from suffice.errors import InvalidArgument, ServiceUnreachable, SufficeError, quoted
+from suffice.numbers import positive_int
 
 T = TypeVar("T")
 Send = Callable[[Request], Awaitable[httpx.Response]]
@@ -33,21 +33,21 @@ PATIENCE: Final = 30.0
 log = logging.getLogger("suffice.client")
 
 
-class Line:
+class Transport:
     """What all selectors of a client share."""
 
     def __init__(
         self, address: str, send: Send, wait: Wait, *, fallback: str | None, retries: int, keep: int, clock: Clock
     ) -> None:
         if fallback not in (None, "safe"):
-            raise InvalidArgument(f'fallback must be "safe" or None, got {shown(fallback)}')
+            raise InvalidArgument(f'fallback must be "safe" or None, got {quoted(fallback)}')
         self.address = address
         self.fallback = fallback is not None
         self.clock = clock
         self._send, self._wait = send, wait
-        self._retries = whole("retries", retries, 0)
-        self._keep = whole("keep", keep, 0)
-        self._breaker = Breaker(clock)
+        self._retries = positive_int("retries", retries, 0)
+        self._keep = positive_int("keep", keep, 0)
+        self._breaker = CircuitBreaker(clock)
         self._lock = threading.Lock()
         self._outboxes: dict[str, Outbox] = {}
 
@@ -65,12 +65,12 @@ class Line:
         """What `read` makes of the service's answer. Raises Unreachable once it has been tried often enough."""
         tries = self._breaker.tries(self._retries + 1, force)
         if not tries:
-            raise Unreachable(
+            raise ServiceUnreachable(
                 f"the service at {self.address} could not be reached a moment ago, so it was not tried: {self._breaker.why}"
             )
         try:
             said = await self._try(request, read, tries)
-        except Unreachable:
+        except ServiceUnreachable:
             raise
         except SufficeError:  # a refusal is an answer, too
             self._passed()
@@ -90,8 +90,8 @@ class Line:
             try:
                 answer = await self._send(request)
                 pause = retry_after(answer)
-                return heard(answer, read)
-            except (Unreachable, httpx.RequestError) as problem:
+                return raise_problem(answer, read)
+            except (ServiceUnreachable, httpx.RequestError) as problem:
                 # Once another thread has found out that the service is down, this one need not.
                 if tried >= tries or pause > patience or self._breaker.open:
                     raise self._failed(problem, tried, pause) from None
@@ -101,11 +101,11 @@ class Line:
         if self._breaker.passed():
             log.info("the service at %s is reached again", self.address)
 
-    def _failed(self, last: Unreachable | httpx.RequestError, tried: int, pause: float) -> Unreachable:
+    def _failed(self, last: ServiceUnreachable | httpx.RequestError, tried: int, pause: float) -> ServiceUnreachable:
         if isinstance(last, httpx.RequestError):
-            last = Unreachable(f"{type(last).__name__}: {last}".rstrip(": "))
+            last = ServiceUnreachable(f"{type(last).__name__}: {last}".rstrip(": "))
         why, times = last.detail, "1 try" if tried == 1 else f"{tried} tries"
-        problem = Unreachable(
+        problem = ServiceUnreachable(
             f"the service at {self.address} could not be reached in {times}: {why}",
             status=last.status,
             detail=why,

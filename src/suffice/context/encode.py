@@ -13,7 +13,7 @@ from typing import Any
 NUMBER, CATEGORY, UNDECIDED = range(3)  # undecided: the value was missing so far
 
 
-def hat(knots: Any, start: int, count: int, value: float) -> tuple[int, float]:
+def hat_basis(knots: Any, start: int, count: int, value: float) -> tuple[int, float]:
     """The knot at or to the left of a value, by its place among the `count` from `start` on, and the next hat's share.
 
     >>> hat([0.0, 10.0, 20.0], 0, 3, 12.5), hat([0.0, 10.0, 20.0], 0, 3, 99.0)
@@ -43,7 +43,7 @@ def activate(row: Any, kinds: Any, first: Any, counts: Any, starts: Any, knots: 
             indices[used], values[used] = begin + inside, 1.0
             used += 1
         elif inside > 0:
-            place, share = hat(knots, starts[field], inside, value)
+            place, share = hat_basis(knots, starts[field], inside, value)
             indices[used], values[used] = begin + place, 1.0 - share
             used += 1
             if share > 0.0:

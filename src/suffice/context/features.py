@@ -14,11 +14,11 @@ import numpy as np
 from suffice.context.encode import CATEGORY, NUMBER, UNDECIDED, activate
 from suffice.context.schema import KINDS, MOST_CATEGORIES, NAMES, Schema
 from suffice.context.spline_knots import Change, change, knots_for, laid_out, quantiles
-from suffice.errors import InvalidArgument, StateError, shown
+from suffice.errors import InvalidArgument, StateError, quoted
 from suffice.kernels.compiler import at_hand, compiled
 from suffice.kernels.rows import Floats
 from suffice.learning.rng import MASK, WORDS, seed_state, uniform
-from suffice.numbers import flag, whole
+from suffice.numbers import flag, positive_int
 from suffice.state_files import reading
 
 FIRST: Final = 32  # knots are placed when so many contexts have been noted, and whenever that number has doubled
@@ -248,17 +248,17 @@ def _fill(features: Features, state: Mapping[str, Any]) -> None:
     names = [str(name) for name, _ in state["fields"]]
     kinds = [{**KINDS, NAMES[UNDECIDED]: UNDECIDED}[kind] for _, kind in state["fields"]]
     if len(set(names)) != len(names):
-        raise StateError(f"fields must differ, got {shown(names)}")
+        raise StateError(f"fields must differ, got {quoted(names)}")
     schema, size = features.schema, len(names)
     schema.begin(names, kinds, ordered=flag("ordered", state["ordered"]))
     for part in ("categories", "open", "knots", "missing", "unseen"):
         if not isinstance(state[part], list) or len(state[part]) != size:
-            raise StateError(f"{part} must have one entry per field, {size}, got {shown(state[part])}")
+            raise StateError(f"{part} must have one entry per field, {size}, got {quoted(state[part])}")
     schema.given = flag("given", state["given"])
     features._lay_out()
-    features.noted = whole("noted", state["noted"], 0)
-    features._missing = [whole("missing", count, 0) for count in state["missing"]]
-    features._unseen = [whole("unseen", count, 0) for count in state["unseen"]]
+    features.noted = positive_int("noted", state["noted"], 0)
+    features._missing = [positive_int("missing", count, 0) for count in state["missing"]]
+    features._unseen = [positive_int("unseen", count, 0) for count in state["unseen"]]
     for place, kind in enumerate(kinds):
         _fill_field(features, place, kind, state["categories"][place], state["open"][place], state["knots"][place])
     features._sample = [_row(row, size) for row in state["sample"]]
@@ -266,12 +266,12 @@ def _fill(features: Features, state: Mapping[str, Any]) -> None:
         raise StateError(
             f"sample must have at most {SAMPLE} rows and none that was not noted, got {len(state['sample'])}"
         )
-    features._next, features._bar = whole("next", state["next"], 0), float(state["bar"])
+    features._next, features._bar = positive_int("next", state["next"], 0), float(state["bar"])
     if not 0.0 < features._bar <= 1.0:
-        raise StateError(f"bar must be above 0 and at most 1, got {shown(state['bar'])}")
-    words = [whole("random", word, 0) for word in state["random"]]
+        raise StateError(f"bar must be above 0 and at most 1, got {quoted(state['bar'])}")
+    words = [positive_int("random", word, 0) for word in state["random"]]
     if len(words) != WORDS or max(words) > MASK or not any(words[:-1]):
-        raise StateError(f"random must be {WORDS} numbers below 2^32, the first five not all 0, got {shown(words)}")
+        raise StateError(f"random must be {WORDS} numbers below 2^32, the first five not all 0, got {quoted(words)}")
     features._random = [float(word) for word in words]
     features.frozen = schema.closed = flag("frozen", state["frozen"])
     features._lay_out()
@@ -280,23 +280,23 @@ def _fill(features: Features, state: Mapping[str, Any]) -> None:
 def _fill_field(features: Features, place: int, kind: int, categories: Any, opened: Any, knots: Any) -> None:
     name = features.schema.names[place]
     if kind != CATEGORY and (categories or opened):
-        raise StateError(f"{name!r} must have no categories, got {shown(categories)}")
+        raise StateError(f"{name!r} must have no categories, got {quoted(categories)}")
     if not all(isinstance(value, str) for value in categories) or len(set(categories)) != len(categories):
-        raise StateError(f"the categories of {name!r} must be text and differ, got {shown(categories)}")
-    if not whole("open", opened, 0) <= len(categories) <= MOST_CATEGORIES:
-        raise StateError(f"{name!r} must have at most {MOST_CATEGORIES} categories and {shown(opened)} of them open")
+        raise StateError(f"the categories of {name!r} must be text and differ, got {quoted(categories)}")
+    if not positive_int("open", opened, 0) <= len(categories) <= MOST_CATEGORIES:
+        raise StateError(f"{name!r} must have at most {MOST_CATEGORIES} categories and {quoted(opened)} of them open")
     features.schema.codes[place].update({value: code + 1.0 for code, value in enumerate(categories)})
     features._open[place] = int(opened)
     found = [float(knot) for knot in knots]
     if (kind != NUMBER and found) or len(found) == 1 or not all(math.isfinite(knot) for knot in found):
-        raise StateError(f"the knots of {name!r} must be two or more finite numbers, or none, got {shown(knots)}")
+        raise StateError(f"the knots of {name!r} must be two or more finite numbers, or none, got {quoted(knots)}")
     if any(left >= right for left, right in itertools.pairwise(found)):
-        raise StateError(f"the knots of {name!r} must increase, got {shown(knots)}")
+        raise StateError(f"the knots of {name!r} must increase, got {quoted(knots)}")
     features._knots[place] = found
 
 
 def _row(row: Any, size: int) -> Floats:
     values = np.array([math.nan if value is None else value for value in row], dtype=np.float64)
     if values.shape != (size,) or np.isinf(values).any():
-        raise StateError(f"a row of the sample must have {size} finite numbers or None, got {shown(row)}")
+        raise StateError(f"a row of the sample must have {size} finite numbers or None, got {quoted(row)}")
     return values

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from suffice.context.models import as_model
-from suffice.context.models.custom import Guest
+from suffice.context.models.custom import CustomModel
 from suffice.context.models.logistic import LogisticModel
 from suffice.context.optimism import optimism_width
 from suffice.context.trust import (
@@ -33,7 +33,7 @@ from suffice.context.trust import (
     saving,
     update_evidence,
 )
-from suffice.errors import InvalidArgument, StateError, shown
+from suffice.errors import InvalidArgument, StateError, quoted
 from suffice.kernels.rows import Mask, Rows, RowView, from_rows, to_rows
 from suffice.learning.arm_blocks import rows_of
 from suffice.learning.base import Columns, Learner, Proposal
@@ -44,12 +44,12 @@ from suffice.learning.table_learner import TableLearner, check_tally
 from suffice.learning.tables import CompiledTable
 from suffice.learning.thompson import expected
 from suffice.menu.menu import Menu
-from suffice.numbers import whole
+from suffice.numbers import positive_int
 
 log = logging.getLogger("suffice")
 
 
-class Note(NamedTuple):
+class DecisionRecord(NamedTuple):
     """What is kept of a decision until its outcome is told."""
 
     seen: Any  # the context, as the model reads it
@@ -103,7 +103,9 @@ class ContextLearner(Learner):
     def __init__(self, plain: TableLearner, model: Any, seed: int) -> None:
         self.menu, self.bounds, self.chooser, self.memory = plain.menu, plain.bounds, plain.chooser, plain.memory
         self.plain = plain
-        self.model: Any = own_copy(model, self.menu) if isinstance(model, LogisticModel) else Guest(model, self.menu)
+        self.model: Any = (
+            own_copy(model, self.menu) if isinstance(model, LogisticModel) else CustomModel(model, self.menu)
+        )
         # An array, which compiled code shares.
         self.watch = Watch(Trust(), cast("MutableSequence[float]", np.zeros(room_size(self.menu.arms))))
         seed_state(self.watch.room, 0, seed)
@@ -172,7 +174,7 @@ class ContextLearner(Learner):
         failed = not fair and arm is None  # once is enough: it need not be asked again what it expects
         if arm is None:
             arm = self.plain.propose(price, allowed).arm
-        return Proposal(arm, fair, Note(seen, None if failed else self._foretold(seen, arm), price, who))
+        return Proposal(arm, fair, DecisionRecord(seen, None if failed else self._foretold(seen, arm), price, who))
 
     def _follows(self) -> bool:
         """Whether the model's next proposal is played."""
@@ -188,7 +190,7 @@ class ContextLearner(Learner):
             return None
 
     def _foretold(self, seen: Any, arm: int) -> float | None:
-        if not isinstance(self.model, Guest) or arm not in self._interior:
+        if not isinstance(self.model, CustomModel) or arm not in self._interior:
             return None
         try:
             return float(self.model.said(seen, arm))
@@ -230,7 +232,15 @@ class ContextLearner(Learner):
             self.tally[3, arm] += cost
 
     def _update_model(
-        self, note: Note, arm: int, success: float, cost: float | None, plain: float, *, interior: bool, lost: bool
+        self,
+        note: DecisionRecord,
+        arm: int,
+        success: float,
+        cost: float | None,
+        plain: float,
+        *,
+        interior: bool,
+        lost: bool,
     ) -> None:
         """Let the model learn; and what was expected of it decides who is trusted."""
         known = self.menu.known_cost(arm) if cost is None else cost
@@ -253,7 +263,7 @@ class ContextLearner(Learner):
             except Exception:
                 self._failed("the model failed to begin anew")
 
-    def _amend(self, note: Note, arm: int, success: float) -> None:
+    def _amend(self, note: DecisionRecord, arm: int, success: float) -> None:
         """Let the model know that what it learned as a failure was none."""
         try:
             self.model.amend(note.seen, arm, success)
@@ -302,7 +312,7 @@ class ContextLearner(Learner):
 
     def restore(self, state: dict[str, Any], price: float) -> None:
         for arm, *numbers in state["tally"]:
-            self.tally[:, whole("arm", arm, 0)] = [float(number) for number in numbers]
+            self.tally[:, positive_int("arm", arm, 0)] = [float(number) for number in numbers]
         check_tally(self.columns(), self.memory, self.menu.safe_cost)
         self._restore_trust(state["trust"], state["recent"])
         self.plain.restore(state["chooser"], price)
@@ -310,7 +320,7 @@ class ContextLearner(Learner):
         if state["model"] is None:
             # It has learned nothing that it knows of, whatever it had learned when it was trusted.
             revoke(self.watch.trust)
-        self.failures = whole("failures", state["failures"], 0)
+        self.failures = positive_int("failures", state["failures"], 0)
 
     def _restore_trust(self, written: dict[str, Any], recent: Any) -> None:
         trust, room = self.watch.trust, np.array(recent, dtype=np.float64)
@@ -318,14 +328,14 @@ class ContextLearner(Learner):
         sound = room.shape == (len(self.watch.room),) and bool(np.isfinite(room).all())
         sound = sound and all(math.isfinite(value) for value in values.values()) and values["given"] in (0, 1)
         if not sound or not ((room[:WORDS] >= 0) & (room[:WORDS] <= MASK)).all():
-            raise StateError(f"trust must hold finite numbers, got {shown(written)}")
+            raise StateError(f"trust must hold finite numbers, got {quoted(written)}")
         for name, value in values.items():
             setattr(trust, name, int(value) if name == "given" else float(value))
         self.watch.room[:] = room
 
     def recipe(self) -> str | dict[str, str]:
         """How the model is written down: by name if it is ours, else by the type that must be passed again."""
-        return {"own": self.model.name} if isinstance(self.model, Guest) else str(self.model.name)
+        return {"own": self.model.name} if isinstance(self.model, CustomModel) else str(self.model.name)
 
     def note_state(self, note: Any) -> Any:
         if note is None:
@@ -337,10 +347,10 @@ class ContextLearner(Learner):
             return None
         seen, foretold, price, who = written
         if who not in (UNCOMPARED, MODEL, CONTROL) or not math.isfinite(price):
-            raise StateError(f"a note must hold a price and who played, got {shown(written)}")
+            raise StateError(f"a note must hold a price and who played, got {quoted(written)}")
         if foretold is not None and not 0.0 <= foretold <= 1.0:
-            raise StateError(f"a note must hold what was expected, from 0 to 1, got {shown(foretold)}")
-        return Note(self.model.again(seen), foretold, float(price), int(who))
+            raise StateError(f"a note must hold what was expected, from 0 to 1, got {quoted(foretold)}")
+        return DecisionRecord(self.model.again(seen), foretold, float(price), int(who))
 
 
 def own_copy(model: LogisticModel, menu: Menu) -> LogisticModel:

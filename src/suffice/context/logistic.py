@@ -34,7 +34,7 @@ def squash(odds: float) -> float:
     return 1.0 / (1.0 + math.exp(-min(max(odds, -STEEP), STEEP)))
 
 
-def along(index: Any, value: Any, count: int, weights: Any) -> float:
+def mean_term(index: Any, value: Any, count: int, weights: Any) -> float:
     """weights·x."""
     total = 0.0
     for a in range(count):
@@ -42,7 +42,7 @@ def along(index: Any, value: Any, count: int, weights: Any) -> float:
     return total
 
 
-def around(index: Any, value: Any, count: int, matrix: Any) -> float:
+def variance_term(index: Any, value: Any, count: int, matrix: Any) -> float:
     """x·matrix·x, for a symmetric matrix."""
     total = 0.0
     for a in range(count):
@@ -71,8 +71,8 @@ def odds_of(
     if slot == 0:
         return offsets[arm] + lean, wide + unknown
     return (
-        offsets[arm] + lean + along(index, value, count, means[slot]),
-        wide + around(index, value, count, covariances[slot]),
+        offsets[arm] + lean + mean_term(index, value, count, means[slot]),
+        wide + variance_term(index, value, count, covariances[slot]),
     )
 
 
@@ -86,7 +86,7 @@ def cheapest(
     time, so the arm with the least cost − price·success comes first, and of the others only those whose variance could be
     large enough: at most LARGEST times what it was beforehand. Ties go to a boundary arm, or the first.
     """
-    lean, wide = along(index, value, count, means[0]), around(index, value, count, covariances[0])
+    lean, wide = mean_term(index, value, count, means[0]), variance_term(index, value, count, covariances[0])
     unknown = beforehand(value, count, part)
     last = len(slots) - 1
     best, found = costs[last] - price * best_success, last
@@ -97,7 +97,7 @@ def cheapest(
         # Even a sure success would be too dear: nothing needs to be worked out.
         if costs[arm] - price >= best or (len(allowed) > 0 and not allowed[arm]):
             continue
-        own = along(index, value, count, means[slots[arm]]) if slots[arm] > 0 else 0.0
+        own = mean_term(index, value, count, means[slots[arm]]) if slots[arm] > 0 else 0.0
         score = costs[arm] - price * squash(offsets[arm] + lean + own)
         if score < lowest:
             lowest, leader = score, arm
@@ -107,7 +107,7 @@ def cheapest(
         if arm == last or (turn == leader) or (len(allowed) > 0 and not allowed[arm]) or costs[arm] - price > best:
             continue
         if turn >= first:
-            own = along(index, value, count, means[slots[arm]]) if slots[arm] > 0 else 0.0
+            own = mean_term(index, value, count, means[slots[arm]]) if slots[arm] > 0 else 0.0
             if costs[arm] - price * squash(offsets[arm] + lean + own + far) > best:
                 continue
         odds, variance = odds_of(index, value, count, arm, slots, offsets, means, covariances, lean, wide, unknown)
@@ -127,7 +127,7 @@ def learn(
     part: float, gain: Any, width: int,
 ) -> float:  # fmt: skip
     """Take in an outcome; what was expected of it. `gain` is room for `width` numbers, as many as there are features."""
-    lean, wide = along(index, value, count, means[0]), around(index, value, count, covariances[0])
+    lean, wide = mean_term(index, value, count, means[0]), variance_term(index, value, count, covariances[0])
     unknown = beforehand(value, count, part)
     odds, variance = odds_of(index, value, count, arm, slots, offsets, means, covariances, lean, wide, unknown)
     chance = squash(odds)
@@ -166,8 +166,8 @@ def costs_of(
     for arm in range(len(slots)):
         slot = slots[arm]
         if slot > 0:
-            spread = math.sqrt(noise[slot] * around(index, value, count, covariances[slot]))
-            out[arm] = min(max(along(index, value, count, means[slot]) - width * spread, 0.0), most)
+            spread = math.sqrt(noise[slot] * variance_term(index, value, count, covariances[slot]))
+            out[arm] = min(max(mean_term(index, value, count, means[slot]) - width * spread, 0.0), most)
 
 
 def learn_cost(
@@ -175,14 +175,14 @@ def learn_cost(
     least: float, gain: Any, width: int,
 ) -> None:  # fmt: skip
     """Take in what an arm cost: least squares, with the noise from what was not foreseen of the `told` costs so far."""
-    wide = around(index, value, count, covariances[slot])
-    miss = cost - along(index, value, count, means[slot])
+    wide = variance_term(index, value, count, covariances[slot])
+    miss = cost - mean_term(index, value, count, means[slot])
     scale = 1.0 / (1.0 + wide)
     noise[slot] = max(least, noise[slot] + (miss * miss * scale - noise[slot]) / (told + 1.0))
     move(index, value, count, means[slot], covariances[slot], gain, width, miss * scale, scale)
 
 
-def begin(slots: Any, means: Any, covariances: Any, part: float, width: int) -> None:
+def start_weights(slots: Any, means: Any, covariances: Any, part: float, width: int) -> None:
     """Forget everything: no arm has a row, and all rows are as they were beforehand."""
     for arm in range(len(slots)):
         slots[arm] = 0

@@ -15,7 +15,7 @@ from typing import Any, Final
 import numpy as np
 
 from suffice.context.encode import CATEGORY, NUMBER, UNDECIDED
-from suffice.errors import InvalidArgument, InvalidContext, shown
+from suffice.errors import InvalidArgument, InvalidContext, quoted
 from suffice.kernels.rows import Floats
 
 MOST_CATEGORIES: Final = 32
@@ -48,13 +48,13 @@ class Schema:
             if not isinstance(fields, Mapping) or not fields:
                 raise InvalidArgument(
                     f'fields must map each field to "number" or "category", such as {{"length": "number"}}, '
-                    f"got {shown(fields)}"
+                    f"got {quoted(fields)}"
                 )
             for name, kind in fields.items():
                 if not isinstance(name, str):
-                    raise InvalidArgument(f"fields must have text as names, got {shown(name)}")
+                    raise InvalidArgument(f"fields must have text as names, got {quoted(name)}")
                 if not isinstance(kind, str) or kind not in KINDS:
-                    raise InvalidArgument(f'fields[{name!r}] must be "number" or "category", got {shown(kind)}')
+                    raise InvalidArgument(f'fields[{name!r}] must be "number" or "category", got {quoted(kind)}')
             self.begin(list(fields), [KINDS[kind] for kind in fields.values()], ordered=True)
 
     def begin(self, names: list[str], kinds: list[int], *, ordered: bool) -> None:
@@ -196,7 +196,7 @@ def opened(context: Any) -> dict[str, Any] | list[Any]:
         return {str(name): value for name, value in context.to_dict().items()}
     if hasattr(context, "to_list"):
         return list(context.to_list())
-    raise InvalidContext(f"context must be a mapping of field to value, or a row of values, got {shown(context)}")
+    raise InvalidContext(f"context must be a mapping of field to value, or a row of values, got {quoted(context)}")
 
 
 def _plain(value: Any) -> Any:
@@ -230,12 +230,12 @@ def number_of(name: str, value: Any) -> float:
         return math.nan
     if isinstance(value, str):
         raise InvalidContext(
-            f"context[{name!r}] must be a number, got {shown(value)}: if it is a category, name all fields beforehand "
+            f"context[{name!r}] must be a number, got {quoted(value)}: if it is a category, name all fields beforehand "
             f"with LogisticModel(fields={{{name!r}: 'category', ...}})"
         )
     if not isinstance(value, Real | Decimal):
         raise InvalidContext(
-            f"context[{name!r}] must be a number, a bool, text or None, got {shown(value)}: leave it out, or make "
+            f"context[{name!r}] must be a number, a bool, text or None, got {quoted(value)}: leave it out, or make "
             f"numbers or text of it"
         )
     return _float(value)
@@ -256,11 +256,11 @@ def category_of(name: str, value: Any, given: bool) -> str | float:
             if given:
                 return str(value if isinstance(value, int) else int(number))
             raise InvalidContext(
-                f"context[{name!r}] must be text or a bool, as it was before, got {shown(value)}: if it is one or the "
+                f"context[{name!r}] must be text or a bool, as it was before, got {quoted(value)}: if it is one or the "
                 f"other, name all fields beforehand with LogisticModel(fields={{{name!r}: 'category', ...}})"
             )
     raise InvalidContext(
-        f"context[{name!r}] must be a category (text, a bool or a whole number), got {shown(value)}: if it is a number, "
+        f"context[{name!r}] must be a category (text, a bool or a whole number), got {quoted(value)}: if it is a number, "
         f"name all fields beforehand with LogisticModel(fields={{{name!r}: 'number', ...}})"
     )
 
@@ -278,7 +278,7 @@ def listed(contexts: Any, count: int, each: str) -> list[Any]:
     elif hasattr(contexts, "columns") and hasattr(contexts, "shape"):
         found = contexts.to_dict("records") if hasattr(contexts, "iloc") else contexts.to_dicts()
     elif isinstance(contexts, str | bytes | Mapping) or not isinstance(contexts, Iterable):
-        raise InvalidArgument(f"contexts must list one per {each}, got {shown(contexts)}")
+        raise InvalidArgument(f"contexts must list one per {each}, got {quoted(contexts)}")
     else:
         found = list(contexts)
     if len(found) != count:

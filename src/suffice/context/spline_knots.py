@@ -5,7 +5,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from suffice.context.encode import CATEGORY, hat
+from suffice.context.encode import CATEGORY, hat_basis
 from suffice.kernels.rows import Floats, Ints
 
 ENDS: Final = 0.02  # the rank of the outermost knots: a stray value must not stretch the last hat over all others
@@ -102,7 +102,7 @@ def change(before: Layout, after: Layout) -> Change:
         elif had:
             for place in range(has):
                 knot = float(after.knots[after.starts[field] + place])
-                left, share = hat(before.knots, int(before.starts[field]), had, knot)
+                left, share = hat_basis(before.knots, int(before.starts[field]), had, knot)
                 matrix[new + place, old + left] = 1.0 - share
                 if share > 0.0:
                     matrix[new + place, old + left + 1] = share

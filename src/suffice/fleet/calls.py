@@ -11,7 +11,7 @@ from suffice.learning.arm_table import REFRESH_DUE, cheapest, learn, refresh_own
 from suffice.learning.prices import clipped_price
 from suffice.learning.records import ArmRow, Pricing, Table, TableHead
 from suffice.learning.tables import NUMBER
-from suffice.numbers import WHOLE
+from suffice.numbers import ONE_SUCCESS
 from suffice.promise.account import Account, limit, reserve, settle
 from suffice.selector.verbs import decide, is_open, lesson_of, price_of, role_of
 
@@ -98,6 +98,6 @@ def refresh_fleet(address: int) -> None:
     pricings = rows_at(place.pricings, place.size, PRICING)
     for one in range(place.size):
         account, pricing = accounts[one], pricings[one]
-        debt = (account.owed - account.successes + account.forgiven) / WHOLE
+        debt = (account.owed - account.successes + account.forgiven) / ONE_SUCCESS
         pricing.now = clipped_price(pricing, debt, account.outcomes)
         refresh_own(table_of(place, one), pricing.now)

@@ -7,17 +7,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from suffice.errors import InvalidArgument, shown
+from suffice.errors import InvalidArgument, quoted
 from suffice.fleet.rows import CompiledRows, PlainRows
 from suffice.kernels.compiler import available
 from suffice.kernels.rows import Floats, Ints, from_rows
 from suffice.learning.arm_blocks import new_table
-from suffice.learning.bounds import KL, HalfLog, Hoeffding, LineBounds, named_bounds
+from suffice.learning.bounds import KL, HalfLog, Hoeffding, LineBounds, resolve_bounds
 from suffice.learning.memory import FULL
 from suffice.learning.prices import new_pricing, price_at
 from suffice.learning.records import Pricing
 from suffice.menu.menu import Menu
-from suffice.numbers import WHOLE, whole
+from suffice.numbers import ONE_SUCCESS, positive_int
 from suffice.promise.account import Account, debt, tracked_debt
 from suffice.promise.certificate import Certificate
 from suffice.promise.rules import Promise
@@ -58,27 +58,27 @@ class Fleet:
         bounds: str = "auto",
     ) -> None:
         if not isinstance(menu, Menu):
-            raise InvalidArgument(f"menu must be a Menu, got {shown(menu)}")
+            raise InvalidArgument(f"menu must be a Menu, got {quoted(menu)}")
         self._promise = Promise.make(
             target, horizon, max_surplus=max_surplus, step=step, cap=cap, start=start, safe_cost=menu.safe_cost,
             safe_success=menu.safe_success, forgiving=not menu.has_skip,
         )  # fmt: skip
-        found = named_bounds(bounds)
+        found = resolve_bounds(bounds)
         # A row has no room for what other arms say.
         if not isinstance(found, LineBounds) or type(found) not in (HalfLog, KL, Hoeffding):
             raise InvalidArgument(
-                f'bounds must be "auto", "half-log", "kl" or "hoeffding" for a fleet, got {shown(bounds)}'
+                f'bounds must be "auto", "half-log", "kl" or "hoeffding" for a fleet, got {quoted(bounds)}'
             )
         self._menu = menu
         self._bounds = found.name
-        self._horizon = None if horizon is None else whole("horizon", horizon)
+        self._horizon = None if horizon is None else positive_int("horizon", horizon)
         known = [menu.known_cost(arm) for arm in range(menu.arms)]
         self._known: Floats = np.array([np.nan if cost is None else cost for cost in known])
         made = new_table(menu, found.code, self._horizon or 0, self._promise.cap, None, FULL, 0, 0.0)
         curved = self._promise.step is None and self._promise.start == self._promise.cap
         pricing = new_pricing(self._promise, curved=curved)
         kind = CompiledRows if available() else PlainRows
-        self._rows = kind(whole("size", size), self._promise.open(), pricing, made)
+        self._rows = kind(positive_int("size", size), self._promise.open(), pricing, made)
 
     # --- ask and tell
 
@@ -122,10 +122,10 @@ class Fleet:
             return np.arange(len(self), dtype=np.int64)
         listed = np.asarray(which)
         if listed.ndim != 1 or (listed.size and listed.dtype.kind not in "iu"):
-            raise InvalidArgument(f"which must list selectors by number, got {shown(which)}")
+            raise InvalidArgument(f"which must list selectors by number, got {quoted(which)}")
         listed = listed.astype(np.int64)
         if listed.size and not (int(listed.min()) >= 0 and int(listed.max()) < len(self)):
-            raise InvalidArgument(f"which must list numbers from 0 to {len(self) - 1}, got {shown(which)}")
+            raise InvalidArgument(f"which must list numbers from 0 to {len(self) - 1}, got {quoted(which)}")
         return listed
 
     def _waiting(self, which: ArrayLike | None) -> Ints:
@@ -176,13 +176,13 @@ class Fleet:
     @property
     def debts(self) -> Floats:
         """Successes owed, per selector."""
-        return np.array([debt(account) / WHOLE for account in self._accounts()])
+        return np.array([debt(account) / ONE_SUCCESS for account in self._accounts()])
 
     @property
     def prices(self) -> Floats:
         """The price of a success, per selector."""
         pairs = zip(self._accounts(), from_rows(Pricing, self._rows.pricings), strict=True)
-        return np.array([price_at(pricing, tracked_debt(one) / WHOLE, one.outcomes) for one, pricing in pairs])
+        return np.array([price_at(pricing, tracked_debt(one) / ONE_SUCCESS, one.outcomes) for one, pricing in pairs])
 
     def _accounts(self) -> list[Account]:
         return from_rows(Account, self._rows.accounts)
@@ -225,7 +225,7 @@ def _numbers(name: str, values: Any, count: int) -> Floats:
     try:
         array = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
-        raise InvalidArgument(f"{name} must hold one number per selector listed, got {shown(values)}") from None
+        raise InvalidArgument(f"{name} must hold one number per selector listed, got {quoted(values)}") from None
     if array.shape != (count,):
         raise InvalidArgument(f"{name} must hold {count} numbers, one per selector listed, got shape {array.shape}")
     return array
@@ -236,5 +236,5 @@ def _units(successes: Any, count: int) -> Ints:
     if not ((array >= 0.0) & (array <= 1.0)).all():
         raise InvalidArgument("successes must lie between 0 and 1")
     # In billionths, rounded down; the millionth of one makes 0.0157 the number it is written as. Only 1 is a success.
-    units = np.floor(array * WHOLE + 1e-6).astype(np.int64)
-    return np.where(array < 1.0, np.minimum(units, WHOLE - 1), units)
+    units = np.floor(array * ONE_SUCCESS + 1e-6).astype(np.int64)
+    return np.where(array < 1.0, np.minimum(units, ONE_SUCCESS - 1), units)

@@ -14,7 +14,7 @@ from suffice.learning.arm_table import REFRESH_DUE, cheapest, learn, rebuild, re
 from suffice.learning.prices import clipped_price
 from suffice.learning.records import ArmRow, Pricing, Table, TableHead
 from suffice.learning.tables import CompiledTable, as_arrays
-from suffice.numbers import WHOLE
+from suffice.numbers import ONE_SUCCESS
 from suffice.promise.account import Account, limit, reserve, settle, tracked_debt
 from suffice.selector.verbs import decide, is_open, lesson_of, price_of, role_of
 
@@ -142,7 +142,7 @@ class PlainRows:
             table.head.steps, table.head.unplayed = int(steps[one]), int(unplayed[one])
             self._tables[one] = table = table._replace(arms=from_rows(ArmRow, arms[one]))
             account, pricing = self._accounts[one][0], self._pricings[one]
-            pricing.now = clipped_price(pricing, tracked_debt(account) / WHOLE, account.outcomes)
+            pricing.now = clipped_price(pricing, tracked_debt(account) / ONE_SUCCESS, account.outcomes)
             refresh_own(table, pricing.now)
 
     @property

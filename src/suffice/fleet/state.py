@@ -13,7 +13,7 @@ from suffice.fleet.fleet import Fleet
 from suffice.kernels.rows import Rows, to_rows
 from suffice.learning.arm_blocks import MOST_COUNTED
 from suffice.menu.menu import Menu
-from suffice.numbers import WHOLE
+from suffice.numbers import ONE_SUCCESS
 from suffice.promise.account import CARRIED, Account, grow, merge_of
 from suffice.promise.rules import Promise
 from suffice.selector.state import HINTS, KEPT
@@ -104,11 +104,11 @@ def check_numbers(fleet: Fleet, promise: Promise, counts: dict[str, Any], hints:
     skips = (out == 0) & fleet._menu.has_skip
     sound = [
         (hints >= 0.0) & (hints <= 1e300),  # also false where it is not a number
-        *((column >= 0) & (column <= MOST_COUNTED * WHOLE) for column in counts.values()),
+        *((column >= 0) & (column <= MOST_COUNTED * ONE_SUCCESS) for column in counts.values()),
         (told == plays.sum(axis=1)) & (told <= MOST_COUNTED),
         [owed == promise.target * int(n) for owed, n in zip(_totals(counts, "owed"), told.tolist(), strict=True)],
         (counts["shortfall"] <= counts["worst_shortfall"]) & (counts["worst_shortfall"] <= promise.target * told),
-        [won <= WHOLE * int(n) for won, n in zip(_totals(counts, "successes"), told.tolist(), strict=True)],
+        [won <= ONE_SUCCESS * int(n) for won, n in zip(_totals(counts, "successes"), told.tolist(), strict=True)],
         (plays >= 0.0) & (plays == np.floor(plays)) & (successes >= 0.0) & (successes <= plays),
         (priced >= 0.0) & (priced <= plays) & (costs >= 0.0) & (costs <= priced * fleet._menu.safe_cost * (1 + 1e-9)),
         (out >= -1) & (out <= last),

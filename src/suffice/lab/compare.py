@@ -19,7 +19,7 @@ from suffice.lab.compare_work import REFUSED, Line, Task, tasks, work
 from suffice.lab.method_specs import LOOKING, feedback_of, methods, shows
 from suffice.lab.run_results import Outcome
 from suffice.lab.sweep import blamed, checked, finished
-from suffice.numbers import rate, whole
+from suffice.numbers import positive_int, rate
 
 Progress = Callable[[str, int, int], None]  # the stream, runs done, runs in all
 SEEDS: Final = 20
@@ -71,8 +71,8 @@ def plan(
     ('suffice', 'paper-1', 'paper-5', 'paper-20', 'projected')
     """
     rate("target", target)
-    first, count, width = whole("seed", seed, 0), whole("seeds", seeds), whole("window", window)
-    steps = None if horizon is None else whole("horizon", horizon)
+    first, count, width = positive_int("seed", seed, 0), positive_int("seeds", seeds), positive_int("window", window)
+    steps = None if horizon is None else positive_int("horizon", horizon)
     names = chosen(rivals, suffice=suffice, paper=paper)
     opened = entries(streams, settings, float(target), steps, width)
     if suffice and any(shows(entry.stream) for entry in opened):

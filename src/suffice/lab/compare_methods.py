@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Final
 
-from suffice.errors import InvalidArgument, shown
+from suffice.errors import InvalidArgument, quoted
 from suffice.lab.method_specs import parts_of, rivals, scale_of
 from suffice.lab.rivals.base import NONE, SUCCESS, SUCCESS_AND_COST
 from suffice.lab.run_stream import meant
@@ -43,6 +43,6 @@ def _named(name: str) -> list[str]:
     if name.split(":")[0] == SUFFICE or name == "threshold" or scale_of(name) is not None:
         return [name]
     raise InvalidArgument(
-        f"rivals must be all, same, none, or some of {', '.join(known)}, with commas, got {shown(name)}"
+        f"rivals must be all, same, none, or some of {', '.join(known)}, with commas, got {quoted(name)}"
         f"{meant(plain, known)}"
     )

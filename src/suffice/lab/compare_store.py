@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Final
 
-from suffice.errors import InvalidArgument, SufficeError, shown
+from suffice.errors import InvalidArgument, SufficeError, quoted
 from suffice.lab.compare_work import Line
 from suffice.lab.run_results import Outcome
 
@@ -35,7 +35,7 @@ class Store:
             self.path.open("ab").close()
         except OSError as error:
             raise InvalidArgument(
-                f"out must name a folder that can be written, got {shown(str(self.path.parent))}: {error.strerror}"
+                f"out must name a folder that can be written, got {quoted(str(self.path.parent))}: {error.strerror}"
             ) from error
 
     def read(self) -> dict[Run, Outcome]:
@@ -71,7 +71,7 @@ class Store:
         found = [(text.rstrip("\n") + "\n", line) for text in texts if (line := _parsed(text)) is not None]
         if any(text.endswith("\n") for text in texts) and not found:
             raise InvalidArgument(
-                f"out must name a folder of its own, got {shown(str(self.path.parent))}: its {NAME} holds something else"
+                f"out must name a folder of its own, got {quoted(str(self.path.parent))}: its {NAME} holds something else"
             )
         yield from found
 

@@ -11,7 +11,7 @@ from suffice.errors import SufficeError, SufficeWarning
 from suffice.lab.compare_streams import Entry
 from suffice.lab.method_specs import methods
 from suffice.lab.run import benchmark
-from suffice.lab.run_results import half, outcome
+from suffice.lab.run_results import midpoint, outcome
 from suffice.lab.run_stream import open_stream
 from suffice.lab.sweep import blamed
 from suffice.simulator import summarize
@@ -38,7 +38,7 @@ def work(task: Task) -> Line:
     try:
         stream, best = _world(task["key"], task["text"], tuple(task["settings"]), target)
         method = methods(stream, target, horizon, [name])[name](seed)
-        summary = summarize(method, stream, horizon, seed, window=task["window"], marks=[half(horizon)])
+        summary = summarize(method, stream, horizon, seed, window=task["window"], marks=[midpoint(horizon)])
         found = outcome(summary, best)
     except SufficeError as error:
         return {**line, REFUSED: str(error)}

@@ -6,12 +6,12 @@ import inspect
 import pkgutil
 from pathlib import Path
 
-from suffice.errors import InvalidArgument, shown
+from suffice.errors import InvalidArgument, quoted
 from suffice.lab import experiments as package
 from suffice.lab.experiment import Experiment
 
 
-def found() -> dict[str, type[Experiment]]:
+def available() -> dict[str, type[Experiment]]:
     """All experiments of the package, by name, in the order of the report."""
     names = sorted(module.name for module in pkgutil.iter_modules(package.__path__))
     kinds: dict[str, type[Experiment]] = {}
@@ -24,10 +24,10 @@ def from_file(path: str | Path) -> dict[str, type[Experiment]]:
     """The experiments in a Python file of one's own."""
     place = Path(path)
     if not place.is_file():
-        raise InvalidArgument(f"only must name an experiment or a Python file, got {shown(str(path))}")
+        raise InvalidArgument(f"only must name an experiment or a Python file, got {quoted(str(path))}")
     spec = importlib.util.spec_from_file_location(f"suffice_experiment_{place.stem}", place)
     if spec is None or spec.loader is None:
-        raise InvalidArgument(f"only must name a Python file, got {shown(str(path))}")
+        raise InvalidArgument(f"only must name a Python file, got {quoted(str(path))}")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     kinds = _classes(module)

@@ -4,11 +4,11 @@ import inspect
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
-from suffice.errors import InvalidArgument, shown
+from suffice.errors import InvalidArgument, quoted
 from suffice.lab import rivals as package
 from suffice.lab.rivals import Projected, Rival
 from suffice.lab.rivals.base import CONTEXT, SUCCESS, SUCCESS_AND_COST
-from suffice.numbers import positive, rate, whole
+from suffice.numbers import positive, positive_int, rate
 from suffice.selector.paper import paper
 from suffice.selector.selector import Selector
 from suffice.selector.threshold import ThresholdSelector
@@ -26,7 +26,7 @@ def rivals() -> dict[str, type[Rival]]:
     >>> rivals()["projected"].feedback
     'success + cost'
     """
-    kinds = {kind.__module__.rpartition(".")[2]: kind for kind in package.found().values()}
+    kinds = {kind.__module__.rpartition(".")[2]: kind for kind in package.available().values()}
     return dict(sorted(kinds.items()))
 
 
@@ -63,7 +63,7 @@ def methods(
     """
     menu = stream.menu
     rate("target", target)
-    whole("horizon", horizon)
+    positive_int("horizon", horizon)
     known: dict[str, Make] = {
         "suffice": lambda seed: Selector(menu, target, max_surplus=max_surplus, bounds=bounds, seed=seed),
         "paper": _scaled("paper", menu, target, horizon, scale),
@@ -79,7 +79,7 @@ def methods(
         elif name.split(":")[0] == "suffice":
             known[name] = _variant(name, stream, target, max_surplus, bounds)
         elif name not in known:
-            raise InvalidArgument(f"methods must be some of {', '.join(known)}, got {shown(name)}")
+            raise InvalidArgument(f"methods must be some of {', '.join(known)}, got {quoted(name)}")
     if not wanted:
         raise InvalidArgument(f"methods must be some of {', '.join(known)}, got none")
     return {name: known[name] for name in wanted}
@@ -95,7 +95,7 @@ def parts_of(name: str) -> dict[str, Any]:
     for text in name.split(":")[1:]:
         part, equals, value = text.partition("=")
         if part not in PARTS or not equals:
-            raise InvalidArgument(f"suffice: must be followed by {', '.join(PARTS)} as part=value, got {shown(text)}")
+            raise InvalidArgument(f"suffice: must be followed by {', '.join(PARTS)} as part=value, got {quoted(text)}")
         if part in ("guard", "max_surplus", "model") and value == "none":
             parts[part] = None
         else:
@@ -107,7 +107,7 @@ def _number(part: str, text: str) -> float:
     try:
         return float(positive(part, float(text)))
     except ValueError:
-        raise InvalidArgument(f"{part} must be a number above 0, got {shown(text)}") from None
+        raise InvalidArgument(f"{part} must be a number above 0, got {quoted(text)}") from None
 
 
 def _variant(name: str, stream: Any, target: float, max_surplus: float | None, bounds: str) -> Make:
@@ -140,7 +140,7 @@ def scale_of(name: str) -> float | None:
         return float(positive(name, float(text)))
     except ValueError:
         raise InvalidArgument(
-            f"{kind} must be followed by a scale above 0, as in {kind}-5, got {shown(name)}"
+            f"{kind} must be followed by a scale above 0, as in {kind}-5, got {quoted(name)}"
         ) from None
 
 

@@ -11,15 +11,15 @@ from typing import Final
 
 import numpy as np
 
-from suffice.errors import InvalidArgument, shown
+from suffice.errors import InvalidArgument, quoted
 from suffice.lab.method_specs import methods
 from suffice.lab.replay_files import Decisions
 from suffice.lab.replay_options import options
 from suffice.lab.replay_records import ALWAYS, PAST, Answer, Choice, Floats, Place, Replay, answer, name_of
 from suffice.lab.replay_thresholds import thresholds
 from suffice.lab.run import Progress, compare
-from suffice.lab.streams import Needs
-from suffice.numbers import exact, rate
+from suffice.lab.streams import RequiredThreshold
+from suffice.numbers import as_fraction, rate
 
 __all__ = ["Answer", "Choice", "Place", "Replay", "Scores", "replay"]
 
@@ -53,7 +53,7 @@ def replay(
     given = {"low": low, "high": high, "step": step, "max_surplus": max_surplus}
     for name, value in given.items():
         if value is not None:
-            raise InvalidArgument(f"{name} must be left out unless the log has scores, got {shown(value)}")
+            raise InvalidArgument(f"{name} must be left out unless the log has scores, got {quoted(value)}")
     found = thresholds(log, goal) if log.kind == "threshold" else options(log, goal)
     if not log.untold:
         return found
@@ -64,7 +64,7 @@ def replay(
 # --- score logs: every outcome is known
 
 
-class Scores(Needs):
+class Scores(RequiredThreshold):
     """The scores of a log in their order, as needs; then again from the first."""
 
     def __init__(self, scores: Floats, low: float, high: float, step: float | Fraction) -> None:
@@ -87,7 +87,9 @@ def _scores(
 ) -> Replay:  # fmt: skip
     scores = log.columns["score"]
     bottom, top = _range(scores, low, high)
-    stream = Scores(scores, bottom, top, (exact("high", top) - exact("low", bottom)) / CELLS if step is None else step)
+    stream = Scores(
+        scores, bottom, top, (as_fraction("high", top) - as_fraction("low", bottom)) / CELLS if step is None else step
+    )
     target = float(goal)
     makers = methods(stream, target, log.rows, ["threshold", "suffice"], max_surplus=max_surplus)
     played = compare(stream, target, log.rows, makers, window=window, progress=progress)
@@ -125,11 +127,13 @@ def _scores(
 
 def _range(scores: Floats, low: float | None, high: float | None) -> tuple[float, float]:
     least, most = float(scores.min()), float(scores.max())
-    top = most if high is None else float(exact("high", high))
+    top = most if high is None else float(as_fraction("high", high))
     width = (most - least) or abs(most) or 1.0
-    bottom = (0.0 if least > 0.0 else least - 0.01 * width) if low is None else float(exact("low", low))
+    bottom = (0.0 if least > 0.0 else least - 0.01 * width) if low is None else float(as_fraction("low", low))
     if top < most:
-        raise InvalidArgument(f"high must be at least the largest score {most:g}, to always succeed, got {shown(high)}")
+        raise InvalidArgument(
+            f"high must be at least the largest score {most:g}, to always succeed, got {quoted(high)}"
+        )
     if bottom >= least:
-        raise InvalidArgument(f"low must be below the smallest score {least:g}, to never succeed, got {shown(low)}")
+        raise InvalidArgument(f"low must be below the smallest score {least:g}, to never succeed, got {quoted(low)}")
     return bottom, top

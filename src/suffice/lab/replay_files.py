@@ -13,7 +13,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from suffice.errors import InvalidArgument, shown
+from suffice.errors import InvalidArgument, quoted
 from suffice.kernels.rows import Floats
 from suffice.lab.streams.log_files import BATCH, WORDS
 
@@ -42,14 +42,14 @@ def read(path: str | os.PathLike[str], kind: str | None = None) -> Decisions:
     place = Path(path)
     reader = {".csv": _csv, ".parquet": _parquet, ".pq": _parquet}.get(place.suffix.lower())
     if reader is None:
-        raise InvalidArgument(f"log must name a .csv or .parquet file, got {shown(str(path))}")
+        raise InvalidArgument(f"log must name a .csv or .parquet file, got {quoted(str(path))}")
     try:
         return decisions(*reader(place, kind), kind=kind)
     except UnicodeDecodeError as error:
-        raise InvalidArgument(f"log must name a text file in UTF-8, got {shown(str(path))}: {error.reason}") from error
+        raise InvalidArgument(f"log must name a text file in UTF-8, got {quoted(str(path))}: {error.reason}") from error
     except OSError as error:
         why = error.strerror or str(error).splitlines()[0][:80]
-        raise InvalidArgument(f"log must name a file that can be read, got {shown(str(path))}: {why}") from error
+        raise InvalidArgument(f"log must name a file that can be read, got {quoted(str(path))}: {why}") from error
 
 
 def decisions(columns: Mapping[str, Any], names: Iterable[str] = (), *, kind: str | None = None) -> Decisions:
@@ -62,7 +62,7 @@ def decisions(columns: Mapping[str, Any], names: Iterable[str] = (), *, kind: st
     held = {name: columns[name] for name in (*NEEDED[found], *OPTIONAL[found]) if name in columns}
     sizes = {name: len(column) for name, column in held.items()}
     if len(set(sizes.values())) != 1:
-        raise InvalidArgument(f"columns must be equally long, got {shown(sizes)}")
+        raise InvalidArgument(f"columns must be equally long, got {quoted(sizes)}")
     every = next(iter(sizes.values()))
     if every == 0:
         raise InvalidArgument("log must hold at least one row, got none")
@@ -97,7 +97,7 @@ def kind_of(names: Iterable[str], kind: str | None = None) -> str:
     """Which kind of log has these columns."""
     there = list(dict.fromkeys(names))
     if kind is not None and kind not in NEEDED:
-        raise InvalidArgument(f"kind must be one of {', '.join(NEEDED)}, got {shown(kind)}")
+        raise InvalidArgument(f"kind must be one of {', '.join(NEEDED)}, got {quoted(kind)}")
     fitting = [one for one, needed in NEEDED.items() if set(needed) <= set(there)]
     if kind is not None:
         if kind in fitting:
@@ -119,7 +119,7 @@ def kind_of(names: Iterable[str], kind: str | None = None) -> str:
 
 
 def _list(names: list[str]) -> str:
-    return shown(", ".join(names)) if names else "none"
+    return quoted(", ".join(names)) if names else "none"
 
 
 def _checked(name: str, values: ArrayLike, places: Sequence[int]) -> Floats:
@@ -147,7 +147,7 @@ def _number(name: str, value: Any, row: int) -> float:
     try:
         return WORDS[text.lower()] if text.lower() in WORDS else float(text)
     except ValueError:
-        raise InvalidArgument(f"{name} must be a number, got {shown(text)} in row {row}") from None
+        raise InvalidArgument(f"{name} must be a number, got {quoted(text)} in row {row}") from None
 
 
 # --- files
@@ -158,7 +158,7 @@ def _wanted(names: list[str], kind: str | None) -> list[int]:
     wanted = (*NEEDED[found], *OPTIONAL[found])
     twice = [name for name in wanted if names.count(name) > 1]
     if twice:
-        raise InvalidArgument(f"columns must differ, got {shown(twice[0])} twice")
+        raise InvalidArgument(f"columns must differ, got {quoted(twice[0])} twice")
     return [place for place, name in enumerate(names) if name in wanted]
 
 
@@ -190,9 +190,9 @@ def _same_length(rows: list[list[str]], width: int, done: int) -> None:
 
 def _parquet(path: Path, kind: str | None) -> tuple[dict[str, Any], list[str]]:
     if not path.is_file():
-        raise InvalidArgument(f"log must name a file that can be read, got {shown(str(path))}: no such file")
+        raise InvalidArgument(f"log must name a file that can be read, got {quoted(str(path))}: no such file")
     if importlib.util.find_spec("pyarrow") is None:
-        raise InvalidArgument(f"log must name a CSV file unless pyarrow is installed, got {shown(str(path))}")
+        raise InvalidArgument(f"log must name a CSV file unless pyarrow is installed, got {quoted(str(path))}")
     parquet = importlib.import_module("pyarrow.parquet")
     broken = importlib.import_module("pyarrow").ArrowException
     try:
@@ -200,5 +200,5 @@ def _parquet(path: Path, kind: str | None) -> tuple[dict[str, Any], list[str]]:
         kept = [names[place] for place in _wanted(names, kind)]
         table = parquet.read_table(path, columns=kept)
     except broken as error:
-        raise InvalidArgument(f"log must name a Parquet file, got {shown(str(path))}: {str(error)[:80]}") from error
+        raise InvalidArgument(f"log must name a Parquet file, got {quoted(str(path))}: {str(error)[:80]}") from error
     return {name: table.column(name).to_numpy() for name in kept}, names

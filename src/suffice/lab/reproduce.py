@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from suffice.errors import InvalidArgument, SufficeError, shown
+from suffice.errors import InvalidArgument, SufficeError, quoted
 from suffice.lab import drawing, report
-from suffice.lab.discovery import found, from_file
+from suffice.lab.discovery import available, from_file
 from suffice.lab.experiment import LEVELS, Experiment, perform
 from suffice.lab.sweep import blamed, sweep
 
@@ -18,14 +18,14 @@ Progress = Callable[[str, int, int], None]  # the experiment, runs done, runs in
 
 def chosen(only: Iterable[str] = ()) -> list[Experiment]:
     """The experiments with these names or in these files; all of the package's if none is named."""
-    known, kinds = found(), {}
+    known, kinds = available(), {}
     for name in only:
         if name in known:
             kinds[name] = known[name]
         elif name.endswith(".py"):
             kinds.update(from_file(name))
         else:
-            raise InvalidArgument(f"only must be one of {', '.join(known)}, or a Python file, got {shown(name)}")
+            raise InvalidArgument(f"only must be one of {', '.join(known)}, or a Python file, got {quoted(name)}")
     return [kind() for kind in (kinds or known).values()]
 
 
@@ -44,9 +44,9 @@ def reproduce(
         progress: called as runs finish.
     """
     if level not in LEVELS:
-        raise InvalidArgument(f"level must be one of {', '.join(LEVELS)}, got {shown(level)}")
+        raise InvalidArgument(f"level must be one of {', '.join(LEVELS)}, got {quoted(level)}")
     if seeds is not None and seeds < 2:
-        raise InvalidArgument(f"seeds must be at least 2, or there is no interval, got {shown(seeds)}")
+        raise InvalidArgument(f"seeds must be at least 2, or there is no interval, got {quoted(seeds)}")
     folder = Path(out)
     folder.mkdir(parents=True, exist_ok=True)
     results, failures = [], []

@@ -8,9 +8,9 @@ from suffice.best_mix import Optimum, contextual_optimum, optimum
 from suffice.errors import Infeasible, SufficeError
 from suffice.lab import statistics
 from suffice.lab.method_specs import Make, feedback_of
-from suffice.lab.run_results import Outcome, even, half, outcome
+from suffice.lab.run_results import Outcome, even, midpoint, outcome
 from suffice.lab.verdict import Estimate
-from suffice.numbers import whole
+from suffice.numbers import positive_int
 from suffice.promise.certificate import Certificate
 from suffice.simulator import Summary, summarize
 
@@ -69,7 +69,10 @@ def compare(
     >>> [row.method for row in found.rows], found.rows[0].largest_debt <= 0.5
     (['suffice', 'paper'], True)
     """
-    horizon, window = whole("horizon", horizon), min(whole("window", window), whole("horizon", horizon))
+    horizon, window = (
+        positive_int("horizon", horizon),
+        min(positive_int("window", window), positive_int("horizon", horizon)),
+    )
     feedback, skipped, errors = {}, {}, []
     for name, make in makers.items():
         try:
@@ -80,7 +83,7 @@ def compare(
     if not feedback:
         raise errors[0]
     best, unreachable = benchmark(stream, target)
-    marks = {*even(horizon, min(MARKS, horizon)), half(horizon)}
+    marks = {*even(horizon, min(MARKS, horizon)), midpoint(horizon)}
     runs: dict[str, list[Summary]] = {}
     for name in feedback:
         try:

@@ -24,7 +24,7 @@ def even(horizon: int, count: int = 200) -> list[int]:
     return sorted({round(step) for step in np.linspace(horizon / count, horizon, count).tolist()})
 
 
-def half(horizon: int) -> int:
+def midpoint(horizon: int) -> int:
     """The step after which the second half begins: mark it, and the outcome of the run says what that half cost."""
     return max(1, horizon // 2)
 
@@ -57,7 +57,7 @@ def outcome(summary: Summary, best: Optimum | None) -> Outcome:
 
 
 def _late(summary: Summary) -> float | None:
-    middle = next((mark for mark in summary.marks if mark.step == half(summary.steps)), None)
+    middle = next((mark for mark in summary.marks if mark.step == midpoint(summary.steps)), None)
     if middle is None or middle.step == summary.steps:
         return None
     return (summary.cost - middle.cost) / (summary.steps - middle.step)
@@ -88,7 +88,7 @@ def row(summary: Summary, best: Optimum) -> dict[str, Any]:
 COLUMNS = ("rate", "cost", "regret", "priced_regret", "debt")
 
 
-def together(results: Sequence[dict[str, Any]], **label: Any) -> dict[str, Any]:
+def aggregate(results: Sequence[dict[str, Any]], **label: Any) -> dict[str, Any]:
     """One row from the runs of several seeds: means with 95% intervals, and the worst of what must not be bad."""
     found: dict[str, Any] = {
         **label,

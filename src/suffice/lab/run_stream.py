@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from suffice.errors import InvalidArgument, SufficeError, shown
-from suffice.lab.streams import Log, found, from_file
+from suffice.errors import InvalidArgument, SufficeError, quoted
+from suffice.lab.streams import Log, available, from_file
 from suffice.lab.streams.discover import maker
 from suffice.menu.menu import Menu
 
@@ -57,7 +57,7 @@ def open_stream(what: str, texts: Iterable[str] = (), *, safe: str | None = None
         ) from error
     if not isinstance(getattr(stream, "menu", None), Menu):
         raise InvalidArgument(
-            f"stream {kind.name!r} must have a menu, a suffice.Menu, got {shown(getattr(stream, 'menu', None))}"
+            f"stream {kind.name!r} must have a menu, a suffice.Menu, got {quoted(getattr(stream, 'menu', None))}"
         )
     rows = len(stream.table().costs) if isinstance(stream, Log) else HORIZON
     return Opened(what if own else kind.name, about(kind), stream, rows)
@@ -69,21 +69,21 @@ def parts(text: str) -> tuple[str, tuple[str, ...]]:
     >>> parts("ranks:ks=5,10,least=2"), parts("shop.py:shop:mondays=0.2"), parts("shop.py:shop")
     (('ranks', ('ks=5,10', 'least=2')), ('shop.py:shop', ('mondays=0.2',)), ('shop.py:shop', ()))
     """
-    found = None if Path(text).is_file() else SETTING.search(text)
-    if found is None:
+    written = None if Path(text).is_file() else SETTING.search(text)
+    if written is None:
         return text, ()
     pieces: list[str] = []
-    for piece in text[found.end() :].split(","):
+    for piece in text[written.end() :].split(","):
         if "=" in piece or not pieces:
             pieces.append(piece.strip())
         else:
             pieces[-1] += f",{piece}"
-    return text[: found.start()], tuple(pieces)
+    return text[: written.start()], tuple(pieces)
 
 
 def _kind(what: str) -> tuple[type[Any], dict[str, Any]]:
     """The class of a stream, and the settings that follow from how it was named."""
-    known = found()
+    known = available()
     if what in known:
         return known[what], {}
     if Path(what).suffix.lower() in LOGS:
@@ -94,10 +94,10 @@ def _kind(what: str) -> tuple[type[Any], dict[str, Any]]:
         if not name and len(kinds) > 1:
             raise InvalidArgument(f"stream must say which of {', '.join(kinds)}, as in {path}:{next(iter(kinds))}")
         if name and name not in kinds:
-            raise InvalidArgument(f"stream must be one of {', '.join(kinds)} in {path}.py, got {shown(name)}")
+            raise InvalidArgument(f"stream must be one of {', '.join(kinds)} in {path}.py, got {quoted(name)}")
         return kinds[name or next(iter(kinds))], {}
     raise InvalidArgument(
-        f"stream must be one of {', '.join(known)}, a .csv or .parquet log, or a .py file, got {shown(what)}"
+        f"stream must be one of {', '.join(known)}, a .csv or .parquet log, or a .py file, got {quoted(what)}"
         f"{meant(what, known)}"
     )
 
@@ -157,7 +157,7 @@ def _known(kind: type[Any], given: Mapping[str, Any]) -> None:
     for name in given:
         if name not in names:
             rule = "safe must be left out" if name == "safe" else "set must name a setting"
-            raise InvalidArgument(f"{rule}, got {shown(name)}{meant(name, names)}{_listed(kind)}")
+            raise InvalidArgument(f"{rule}, got {quoted(name)}{meant(name, names)}{_listed(kind)}")
 
 
 def settings(kind: type[Any], texts: Iterable[str]) -> dict[str, Any]:
@@ -172,7 +172,7 @@ def settings(kind: type[Any], texts: Iterable[str]) -> dict[str, Any]:
         name, equals, value = text.partition("=")
         name = name.strip().replace("-", "_")
         if not equals or not name:
-            raise InvalidArgument(f"set must be written key=value, got {shown(text)}{_listed(kind)}")
+            raise InvalidArgument(f"set must be written key=value, got {quoted(text)}{_listed(kind)}")
         outer, dot, _ = name.partition(".")
         if not dot:
             wanted = known[name].annotation if name in known else None
@@ -180,7 +180,7 @@ def settings(kind: type[Any], texts: Iterable[str]) -> dict[str, Any]:
             continue
         inside = given.setdefault(outer, {})
         if not isinstance(inside, dict):
-            raise InvalidArgument(f"set must give {outer} once, got {shown(text)}")
+            raise InvalidArgument(f"set must give {outer} once, got {quoted(text)}")
         inside[text.partition("=")[0].partition(".")[2].strip()] = parsed(value)
     return given
 

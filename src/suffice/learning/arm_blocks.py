@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from suffice.errors import StateError, shown
+from suffice.errors import StateError, quoted
 from suffice.kernels.rows import Floats, Rows, dtype_of
 from suffice.learning import forgetting, interval_closure, pooling, thompson
 from suffice.learning.arm_table import SMALL, start_epoch
@@ -18,7 +18,7 @@ from suffice.learning.memory import Memory, levels_of
 from suffice.learning.records import FULL, INTERVALS, OWN, RESET, WINDOW, ArmRow, Table, TableHead
 from suffice.learning.rng import WORDS, seed_state
 from suffice.menu.menu import Menu
-from suffice.numbers import whole
+from suffice.numbers import positive_int
 
 MOST_COUNTED: Final = 10**15  # beyond some 2^53, doubles no longer count
 
@@ -186,13 +186,16 @@ def restore_past(table: Table, state: dict[str, Any]) -> None:
         if len(state["ring"]) != wanted:
             raise StateError(f"the window must hold {wanted} outcomes, got {len(state['ring'])}")
         for place, (arm, success, cost) in enumerate(state["ring"]):
-            _restore_outcome(table, head.memory_at + 3 * place, whole("arm", arm, 0), success, cost)
+            _restore_outcome(table, head.memory_at + 3 * place, positive_int("arm", arm, 0), success, cost)
 
 
 def _counted(name: str, value: Any, least: int = 0) -> int:
-    number, most = whole(name, value, least), MOST_COUNTED // 2  # half: what goes on from there can be read again
+    number, most = (
+        positive_int(name, value, least),
+        MOST_COUNTED // 2,
+    )  # half: what goes on from there can be read again
     if number > most:
-        raise StateError(f"{name} must be at most {most}, got {shown(value)}")
+        raise StateError(f"{name} must be at most {most}, got {quoted(value)}")
     return number
 
 
@@ -201,11 +204,11 @@ def _restore_moment(table: Table, at: int, when: int, rows: Any) -> None:
     total, room = table.head.arms, table.room
     room[at] = float(when)
     for row, plays, successes in rows:
-        arm = whole("arm", row, 0)
+        arm = positive_int("arm", row, 0)
         possible = arm < total and 0.0 <= successes <= plays <= table.arms[arm].plays
         if not possible or not successes <= table.arms[arm].successes:
             raise StateError(
-                f"a moment must hold arms with plays and successes of its past, got {shown([row, plays, successes])}"
+                f"a moment must hold arms with plays and successes of its past, got {quoted([row, plays, successes])}"
             )
         room[at + 1 + arm], room[at + 1 + total + arm] = float(plays), float(successes)
 
@@ -215,5 +218,5 @@ def _restore_outcome(table: Table, at: int, arm: int, success: Any, cost: Any) -
     head, room = table.head, table.room
     possible = head.has_skip <= arm < head.arms - 1 and 0.0 <= success <= 1.0
     if not possible or not (cost is None or 0.0 <= cost <= head.safe_cost):
-        raise StateError(f"the window must hold outcomes of interior arms, got {shown([arm, success, cost])}")
+        raise StateError(f"the window must hold outcomes of interior arms, got {quoted([arm, success, cost])}")
     room[at], room[at + 1], room[at + 2] = float(arm), float(success), math.nan if cost is None else float(cost)

@@ -8,7 +8,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from suffice.errors import InvalidArgument, shown
+from suffice.errors import InvalidArgument, quoted
 from suffice.kernels.rows import Floats
 from suffice.learning import bound_formulas as formulas
 from suffice.menu.menu import Menu
@@ -16,14 +16,14 @@ from suffice.menu.menu import Menu
 __all__ = [
     "KL",
     "Bounds",
-    "Closed",
-    "Contained",
     "HalfLog",
     "Hoeffding",
+    "IntervalClosure",
     "LineBounds",
+    "Ordered",
     "Paper",
     "Tally",
-    "named_bounds",
+    "resolve_bounds",
 ]
 
 
@@ -132,7 +132,7 @@ class HalfLog(LineBounds):
     code = formulas.HALF_LOG
 
 
-class Contained(LineBounds):
+class Ordered(LineBounds):
     """Half-log bounds, each from its own plays and from those of all options that contain it.
 
     A chain, a grid, subsets, intervals: an option that succeeds whenever another does is never less likely to succeed, so
@@ -145,7 +145,7 @@ class Contained(LineBounds):
     code = formulas.CONTAINED
 
 
-class Closed(LineBounds):
+class IntervalClosure(LineBounds):
     """Contained bounds and the closure of all differences, for intervals.
 
     An interval's success is a difference of the distribution function at its ends, so that bounds on some intervals, from
@@ -191,10 +191,12 @@ class Paper(LineBounds):
         self.lower[menu.interior] = -math.inf
 
 
-NAMED: dict[str, type[LineBounds]] = {kind.name: kind for kind in (Closed, Contained, HalfLog, KL, Hoeffding, Paper)}
+NAMED: dict[str, type[LineBounds]] = {
+    kind.name: kind for kind in (IntervalClosure, Ordered, HalfLog, KL, Hoeffding, Paper)
+}
 
 
-def named_bounds(bounds: Any) -> Bounds:
+def resolve_bounds(bounds: Any) -> Bounds:
     """Bounds by name, or a user's own object as it is."""
     if isinstance(bounds, str):
         name = HalfLog.name if bounds == "auto" else bounds  # what suits any menu
@@ -207,5 +209,5 @@ def named_bounds(bounds: Any) -> Bounds:
         return own
     names = ", ".join(f'"{name}"' for name in ("auto", *NAMED))
     raise InvalidArgument(
-        f"bounds must be one of {names} or an object with open, update and refresh, got {shown(bounds)}"
+        f"bounds must be one of {names} or an object with open, update and refresh, got {quoted(bounds)}"
     )

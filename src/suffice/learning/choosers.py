@@ -8,10 +8,10 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from suffice.errors import InvalidArgument, shown
+from suffice.errors import InvalidArgument, quoted
 from suffice.learning.bounds import Bounds
 
-__all__ = ["Chooser", "Optimist", "Thompson", "named_chooser"]
+__all__ = ["Chooser", "Optimist", "Thompson", "resolve_chooser"]
 
 
 class Chooser(Protocol):
@@ -66,7 +66,7 @@ class Thompson:
 NAMED: dict[str, type[Optimist | Thompson]] = {"optimist": Optimist, "thompson": Thompson}
 
 
-def named_chooser(chooser: Any) -> Chooser | Optimist | Thompson:
+def resolve_chooser(chooser: Any) -> Chooser | Optimist | Thompson:
     """A chooser by name, or a user's own object as it is."""
     if isinstance(chooser, str) and chooser in NAMED:
         return NAMED[chooser]()
@@ -76,4 +76,4 @@ def named_chooser(chooser: Any) -> Chooser | Optimist | Thompson:
         own: Chooser = chooser
         return own
     names = ", ".join(f'"{name}"' for name in ("auto", *NAMED))
-    raise InvalidArgument(f"chooser must be one of {names} or an object with a method choose, got {shown(chooser)}")
+    raise InvalidArgument(f"chooser must be one of {names} or an object with a method choose, got {quoted(chooser)}")

@@ -7,7 +7,7 @@ import numpy as np
 from suffice.kernels.rows import Floats, Ints, Mask
 from suffice.learning.records import CHAIN, INTERVALS, LISTS, PAIRS, SPANS
 from suffice.menu.menu import Menu
-from suffice.menu.options import ByPlace, covers, key, superset
+from suffice.menu.options import PositionOrder, covers, key, superset
 
 MOST_PAIRS = 1 << 20  # of an option and one that contains it
 MOST_COMPARED = 4096  # options whose pairs are compared
@@ -119,7 +119,7 @@ def _nested(menu: Menu) -> Mask | None:
     if menu.contains is superset and len(menu.options) <= MOST_COMPARED:
         called, _ = _called(menu)
         return np.asarray((called[:, None] & ~called[None, :]) == 0, dtype=np.bool_)
-    if isinstance(menu.contains, ByPlace) and len(menu.options) <= MOST_COMPARED:
+    if isinstance(menu.contains, PositionOrder) and len(menu.options) <= MOST_COMPARED:
         places = menu.contains.places
         points = np.array([[place[key(option[name])] for name, place in places.items()] for option in menu.options])
         return np.asarray((points[:, None, :] <= points[None, :, :]).all(axis=2), dtype=np.bool_)

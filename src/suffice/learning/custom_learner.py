@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from suffice.errors import InvalidArgument, shown
+from suffice.errors import InvalidArgument, quoted
 from suffice.kernels.rows import Floats, Mask
 from suffice.learning.arm_blocks import rows_of
 from suffice.learning.base import Columns, Learner, Proposal
@@ -24,7 +24,7 @@ from suffice.learning.prices import move_price
 from suffice.learning.records import Lesson, Pricing, TableHead
 from suffice.learning.table_learner import TableLearner, check_tally, finite
 from suffice.menu.menu import Menu
-from suffice.numbers import whole
+from suffice.numbers import positive_int
 
 KAPPA: Final = 1.0  # of the guard, by measurement (docs/choosers.md)
 
@@ -82,9 +82,9 @@ class CustomLearner(Learner):
         if type(self.chooser) is Optimist or not follows(self._head):
             return Proposal(self.optimistic(price, allowed))
         proposed = self.chooser.choose(price, self._view, allowed)
-        arm = whole("arm", proposed, 0)
+        arm = positive_int("arm", proposed, 0)
         if arm >= self.menu.arms or not (allowed is None or allowed[arm]):
-            raise InvalidArgument(f"a chooser must propose an arm that may be played, got {shown(proposed)}")
+            raise InvalidArgument(f"a chooser must propose an arm that may be played, got {quoted(proposed)}")
         return Proposal(arm, fair=self._blind)
 
     @property
@@ -150,7 +150,7 @@ class CustomLearner(Learner):
     def restore(self, state: dict[str, Any], price: float) -> None:
         fill_tally(self.tally, state["tally"])
         check_tally(self.columns(), self.memory, self.menu.safe_cost)
-        self._head.steps, self._head.gap = whole("steps", state["steps"], 0), finite("gap", state["gap"])
+        self._head.steps, self._head.gap = positive_int("steps", state["steps"], 0), finite("gap", state["gap"])
         if self._inner is not None:
             self._inner.restore(state["bounds"], price)
         else:
@@ -161,9 +161,9 @@ class CustomLearner(Learner):
 def fill_tally(tally: Tally, rows: list[list[Any]]) -> None:
     """Take over a tally that was saved."""
     for row, plays, successes, priced, costs in rows:
-        arm = whole("arm", row, 0)
-        tally.plays[arm], tally.successes[arm] = whole("plays", plays, 0), successes
-        tally.priced[arm], tally.costs[arm] = whole("priced", priced, 0), costs
+        arm = positive_int("arm", row, 0)
+        tally.plays[arm], tally.successes[arm] = positive_int("plays", plays, 0), successes
+        tally.priced[arm], tally.costs[arm] = positive_int("priced", priced, 0), costs
 
 
 def make_learner(

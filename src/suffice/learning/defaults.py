@@ -3,8 +3,8 @@
 from typing import Any
 
 from suffice.kernels.compiler import available
-from suffice.learning.bounds import Bounds, Closed, Contained, HalfLog, named_bounds
-from suffice.learning.choosers import named_chooser
+from suffice.learning.bounds import Bounds, HalfLog, IntervalClosure, Ordered, resolve_bounds
+from suffice.learning.choosers import resolve_chooser
 from suffice.learning.containment import MOST_GRID, cells_of, order_of
 from suffice.learning.memory import Memory, named_memory
 from suffice.learning.records import INTERVALS
@@ -22,8 +22,8 @@ def resolve(menu: Menu, bounds: Any, chooser: Any, memory: Any) -> tuple[Bounds,
     free = isinstance(bounds, str) and bounds == "auto"
     if isinstance(chooser, str) and chooser == "auto":
         chooser = "thompson" if free and _may_sample(menu) else "optimist"
-    found = named_bounds(_best(menu) if free else bounds)
-    return found, named_chooser(chooser), named_memory(memory, "reset" if free else "full")
+    found = resolve_bounds(_best(menu) if free else bounds)
+    return found, resolve_chooser(chooser), named_memory(memory, "reset" if free else "full")
 
 
 def _best(menu: Menu) -> str:
@@ -31,7 +31,7 @@ def _best(menu: Menu) -> str:
     if order is None:
         return HalfLog.name
     most = MOST_GRID if available() else PLAIN_GRID
-    return Closed.name if order.shape == INTERVALS and order.grid <= most else Contained.name
+    return IntervalClosure.name if order.shape == INTERVALS and order.grid <= most else Ordered.name
 
 
 def _may_sample(menu: Menu) -> bool:

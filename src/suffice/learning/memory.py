@@ -8,9 +8,9 @@ forget as time goes by: good in a world that never rests, and without a theorem 
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
-from suffice.errors import InvalidArgument, shown
+from suffice.errors import InvalidArgument, quoted
 from suffice.learning import records
-from suffice.numbers import whole
+from suffice.numbers import positive_int
 
 # Outcomes between two moments of the nearest level; more for large menus, where looking takes longer.
 NEAREST: Final = 32
@@ -73,8 +73,8 @@ class Discount:
 
 
 def _span(name: str, value: Any) -> None:
-    if whole(name, value) > LONGEST:
-        raise InvalidArgument(f"{name} must be at most {LONGEST:,}, got {shown(value)}")
+    if positive_int(name, value) > LONGEST:
+        raise InvalidArgument(f"{name} must be at most {LONGEST:,}, got {quoted(value)}")
 
 
 Memory = Full | Reset | Window | Discount
@@ -97,7 +97,7 @@ def named_memory(memory: Any, automatic: str = "reset") -> Memory:
         if name in SPANS and span.strip().isdecimal() and len(span) < 100:
             return SPANS[name](int(span))
     raise InvalidArgument(
-        f'memory must be "auto", "full", "reset", "window 2000", "discount 2000", Window or Discount, got {shown(memory)}'
+        f'memory must be "auto", "full", "reset", "window 2000", "discount 2000", Window or Discount, got {quoted(memory)}'
     )
 
 

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from suffice.errors import StateError, shown
+from suffice.errors import StateError, quoted
 from suffice.kernels.compiler import at_hand, available
 from suffice.kernels.rows import Mask
 from suffice.learning.arm_blocks import (
@@ -31,7 +31,7 @@ from suffice.learning.rng import seed_state
 from suffice.learning.tables import CompiledTable, PlainTable, as_arrays
 from suffice.learning.thompson import fit, sample_own, thompson
 from suffice.menu.menu import Menu
-from suffice.numbers import whole
+from suffice.numbers import positive_int
 
 SLOW: Final = 16  # cells that take too long to sample without a compiler, if there is one
 
@@ -152,13 +152,13 @@ class TableLearner(Learner):
         table = self.table.plain()
         head = table.head
         for arm, *numbers in state["tally"]:
-            if not 0 <= whole("arm", arm, 0) < self.menu.arms:
-                raise StateError(f"an arm must be a number from 0 to {self.menu.arms - 1}, got {shown(arm)}")
+            if not 0 <= positive_int("arm", arm, 0) < self.menu.arms:
+                raise StateError(f"an arm must be a number from 0 to {self.menu.arms - 1}, got {quoted(arm)}")
             row = table.arms[arm]
             row.plays, row.successes, row.priced, row.costs = (float(number) for number in numbers)
             if not self.menu.is_boundary(arm) and row.plays:
                 head.unplayed -= 1
-        head.steps = whole("steps", state["steps"], 0)
+        head.steps = positive_int("steps", state["steps"], 0)
         if head.steps > MOST_COUNTED:
             raise StateError(f"steps must be at most {MOST_COUNTED}, got {head.steps}")
         check_tally(Columns(*(table.column(name) for name in COLUMNS)), self.memory, self.menu.safe_cost)
@@ -183,7 +183,7 @@ class TableLearner(Learner):
             raise StateError("upper must hold a number from 0 to 1 for each arm")
         for arm in range(self.menu.arms)[self.menu.interior]:
             table.arms[arm].upper = float(upper[arm])
-        table.head.refresh_after = min(whole("refresh_after", state["refresh_after"], 0), table.head.epoch_end)
+        table.head.refresh_after = min(positive_int("refresh_after", state["refresh_after"], 0), table.head.epoch_end)
 
     def _take(self, table: PlainTable) -> None:
         """Put a plain table in the place of the one there is."""
@@ -210,5 +210,5 @@ def finite(name: str, value: Any) -> float:
     """A saved number that must be finite."""
     number = float(value)
     if not math.isfinite(number):
-        raise StateError(f"{name} must be a finite number, got {shown(value)}")
+        raise StateError(f"{name} must be a finite number, got {quoted(value)}")
     return number

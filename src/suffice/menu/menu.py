@@ -12,21 +12,21 @@ from typing import Any, Final, Literal, Self
 
 import numpy as np
 
-from suffice.errors import InvalidArgument, shown
+from suffice.errors import InvalidArgument, quoted
 from suffice.kernels.rows import Floats
 from suffice.menu.options import (
-    ByPlace,
+    PositionOrder,
     check_number,
     count_cells,
     covers,
+    from_json,
     key,
-    plain,
     read_order,
-    shaped,
     superset,
+    to_json,
     write_order,
 )
-from suffice.numbers import best_rate, exact, flag, positive, whole
+from suffice.numbers import as_fraction, best_rate, flag, positive, positive_int
 
 Contains = Literal["chain"] | Callable[[Any, Any], bool]
 
@@ -96,7 +96,7 @@ class Menu:
             costs = list(options.values())
             options = list(options)
         if isinstance(options, str | bytes) or not isinstance(options, Iterable):
-            raise InvalidArgument(f"options must be a sequence or a mapping of option to cost, got {shown(options)}")
+            raise InvalidArgument(f"options must be a sequence or a mapping of option to cost, got {quoted(options)}")
         self.options: tuple[Any, ...] = tuple(options)
         if isinstance(skip, bool):
             raise InvalidArgument(f"skip must be an option of yours such as 'no answer', or be left out, got {skip!r}")
@@ -108,20 +108,22 @@ class Menu:
         self.safe_success = best_rate("safe_success", safe_success)
         self.costs: Floats | None = None if costs is None else self._known(costs)
         if contains is not None and contains != "chain" and not callable(contains):
-            raise InvalidArgument(f'contains must be "chain", a function (a, b) -> bool or None, got {shown(contains)}')
+            raise InvalidArgument(
+                f'contains must be "chain", a function (a, b) -> bool or None, got {quoted(contains)}'
+            )
         self.contains: Contains | None = contains
         self._all = (*([skip] if self.has_skip else []), *self.options, safe)
         self._arm_of: dict[Hashable, int] = {}
         for arm in range(self.arms):
             if self._arm_of.setdefault(key(self.option(arm)), arm) != arm:
-                raise InvalidArgument(f"options must differ, got {shown(self.option(arm))} twice")
+                raise InvalidArgument(f"options must differ, got {quoted(self.option(arm))} twice")
         self.kind = "options"  # which constructor made it
 
     def _known(self, costs: Any) -> Floats:
         try:
             known = np.array(costs, dtype=np.float64)
         except (TypeError, ValueError, OverflowError):
-            raise InvalidArgument(f"costs must be numbers, got {shown(costs)}") from None
+            raise InvalidArgument(f"costs must be numbers, got {quoted(costs)}") from None
         if known.shape != (len(self.options),):
             raise InvalidArgument(f"costs must hold one number per option, {len(self.options)}, got {known.shape}")
         wrong = ~((known >= 0.0) & (known <= self.safe_cost))
@@ -130,7 +132,7 @@ class Menu:
             hint = ": give safe_cost=, what the safe option costs" if known[first] > self.safe_cost else ""
             raise InvalidArgument(
                 f"costs must lie between 0 and safe_cost {self.safe_cost:g}, "
-                f"got {shown(float(known[first]))} for option {self.options[first]!r}{hint}"
+                f"got {quoted(float(known[first]))} for option {self.options[first]!r}{hint}"
             )
         known.flags.writeable = False
         return known
@@ -155,7 +157,7 @@ class Menu:
     def option(self, arm: int) -> Any:
         """The option that an arm number stands for."""
         if not 0 <= arm < self.arms:
-            raise InvalidArgument(f"arm must be a number from 0 to {self.arms - 1}, got {shown(arm)}")
+            raise InvalidArgument(f"arm must be a number from 0 to {self.arms - 1}, got {quoted(arm)}")
         option = self._all[arm]
         # Whoever is handed a dict may change it; the menu must not change with it.
         return copy.deepcopy(option) if isinstance(option, dict | list) else option
@@ -169,7 +171,7 @@ class Menu:
         try:
             return self._arm_of[key(option)]
         except (KeyError, TypeError):
-            raise InvalidArgument(f"option must be one of the menu's, got {shown(option)}") from None
+            raise InvalidArgument(f"option must be one of the menu's, got {quoted(option)}") from None
 
     def nested(self, inner: int, outer: int) -> bool:
         """Whether arm `outer` is known to succeed whenever arm `inner` does."""
@@ -184,7 +186,7 @@ class Menu:
     def known_cost(self, arm: int) -> float | None:
         """What an arm is known to cost; None if that is told."""
         if not 0 <= arm < self.arms:
-            raise InvalidArgument(f"arm must be a number from 0 to {self.arms - 1}, got {shown(arm)}")
+            raise InvalidArgument(f"arm must be a number from 0 to {self.arms - 1}, got {quoted(arm)}")
         if arm == self.arms - 1:
             return self.safe_cost
         if self.has_skip and arm == 0:
@@ -206,7 +208,7 @@ class Menu:
             return {**common, "cells": round(1.0 / self.options[0][1]) if self.options else 1}
         return {
             **common,
-            "options": [plain(self.option(arm)) for arm in range(self.arms)],
+            "options": [to_json(self.option(arm)) for arm in range(self.arms)],
             "costs": None if self.costs is None else self.costs.tolist(),
             "safe_cost": self.safe_cost,
             "contains": write_order(self.contains),
@@ -217,9 +219,9 @@ class Menu:
         """The menu that a recipe describes."""
         skip, best = flag("skip", recipe["skip"]), recipe["safe_success"]
         if recipe["kind"] == "intervals":
-            cells = whole("cells", recipe["cells"])
+            cells = positive_int("cells", recipe["cells"])
             return cls.intervals(step=Fraction(1, cells), skip=skip, safe_success=best)
-        options = [shaped(option) for option in recipe["options"]]
+        options = [from_json(option) for option in recipe["options"]]
         return cls(
             options[int(skip) : -1],
             safe=options[-1],
@@ -245,10 +247,10 @@ class Menu:
         >>> Menu.top_k([5, 10, 20, 50], classes=100).option(1)
         5
         """
-        classes = whole("classes", classes, 2)
+        classes = positive_int("classes", classes, 2)
         if isinstance(ks, str | bytes) or not isinstance(ks, Iterable):
-            raise InvalidArgument(f"ks must be whole numbers, got {shown(ks)}")
-        inner = sorted({whole("ks", k, 0) for k in ks} - {0, classes})
+            raise InvalidArgument(f"ks must be whole numbers, got {quoted(ks)}")
+        inner = sorted({positive_int("ks", k, 0) for k in ks} - {0, classes})
         if inner and inner[-1] > classes:
             raise InvalidArgument(f"ks must be at most the {classes} classes, got {inner[-1]}")
         return cls(
@@ -281,14 +283,15 @@ class Menu:
         >>> Menu.thresholds(0, 1, step=0.25).options
         (0.25, 0.5, 0.75)
         """
-        bottom, top = exact("low", low), exact("high", high)
+        bottom, top = as_fraction("low", low), as_fraction("high", high)
         if bottom >= top:
             raise InvalidArgument(
-                f"low must be below high, got {shown(low)} and {shown(high)}: where less is more permissive, negate the scale"
+                f"low must be below high, got {quoted(low)} and {quoted(high)}; "
+                "where smaller values are more permissive, negate the scale"
             )
         cells = count_cells(top - bottom, step, horizon, root=3, even=False)
         check_number(cells)
-        width = (top - bottom) / cells if step is None else exact("step", step)
+        width = (top - bottom) / cells if step is None else as_fraction("step", step)
         inner = [float(bottom + width * i) for i in range(1, cells)]
         if callable(costs):
             costs = [costs(threshold) for threshold in inner]
@@ -324,10 +327,12 @@ class Menu:
             raise InvalidArgument("grid must be given at least one axis, such as distance=[1, 5, 50]")
         for name, values in axes.items():
             if isinstance(values, str | bytes) or not isinstance(values, Iterable):
-                raise InvalidArgument(f"{name} must list its values from least to most permissive, got {shown(values)}")
+                raise InvalidArgument(
+                    f"{name} must list its values from least to most permissive, got {quoted(values)}"
+                )
             axes[name] = listed = list(values)
             if not listed or len({key(value) for value in listed}) != len(listed):
-                raise InvalidArgument(f"{name} must list at least one value and none twice, got {shown(listed)}")
+                raise InvalidArgument(f"{name} must list at least one value and none twice, got {quoted(listed)}")
         check_number(math.prod(len(values) for values in axes.values()))
         points = [dict(zip(axes, point, strict=True)) for point in itertools.product(*axes.values())]
         safe = points.pop()
@@ -340,7 +345,7 @@ class Menu:
             costs=costs,
             safe_cost=safe_cost,
             safe_success=safe_success,
-            contains=ByPlace(axes),
+            contains=PositionOrder(axes),
         )._of_kind("grid")
 
     @classmethod
@@ -393,15 +398,15 @@ class Menu:
         (('small',), ('large',), ('small', 'large'))
         """
         if not isinstance(prices, Mapping) or not prices:
-            raise InvalidArgument(f"prices must map at least one name to its price, got {shown(prices)}")
+            raise InvalidArgument(f"prices must map at least one name to its price, got {quoted(prices)}")
         if (safe is None) != (safe_cost is None):
             raise InvalidArgument("safe and safe_cost must be given together, or both left out")
         names = tuple(prices)
-        exact_prices = {name: exact(f"price of {name!r}", price) for name, price in prices.items()}
+        exact_prices = {name: as_fraction(f"price of {name!r}", price) for name, price in prices.items()}
         for name, price in exact_prices.items():
             if price < 0:
-                raise InvalidArgument(f"price of {name!r} must be at least 0, got {shown(prices[name])}")
-        most = len(names) if at_most is None else min(whole("at_most", at_most), len(names))
+                raise InvalidArgument(f"price of {name!r} must be at least 0, got {quoted(prices[name])}")
+        most = len(names) if at_most is None else min(positive_int("at_most", at_most), len(names))
         if sum(math.comb(len(names), size) for size in range(1, most + 1)) > MOST_SUBSETS:
             raise InvalidArgument(
                 f"prices must make at most {MOST_SUBSETS:,} subsets, got {len(names)} items: set at_most, "

@@ -7,13 +7,13 @@ from typing import Any, Final
 
 import numpy as np
 
-from suffice.errors import InvalidArgument, shown
-from suffice.numbers import positive, whole
+from suffice.errors import InvalidArgument, quoted
+from suffice.numbers import positive, positive_int
 
 MOST_OPTIONS: Final = 5_000_000
 
 
-class ByPlace:
+class PositionOrder:
     """Containment on a grid: at least as permissive on every axis, each listed from least to most permissive."""
 
     def __init__(self, axes: Mapping[str, Sequence[Any]]) -> None:
@@ -36,8 +36,8 @@ def write_order(contains: Any) -> Any:
     """A containment order in JSON's terms."""
     if contains is None or contains == "chain":
         return contains
-    if isinstance(contains, ByPlace):
-        return {name: [plain(value) for value in axis] for name, axis in contains.axes.items()}
+    if isinstance(contains, PositionOrder):
+        return {name: [to_json(value) for value in axis] for name, axis in contains.axes.items()}
     if contains is superset:
         return "subsets"
     if contains is covers:
@@ -48,7 +48,7 @@ def write_order(contains: Any) -> Any:
 def read_order(written: Any) -> Any:
     """The containment order that `write_order` wrote down."""
     if isinstance(written, dict):
-        return ByPlace({name: [shaped(value) for value in axis] for name, axis in written.items()})
+        return PositionOrder({name: [from_json(value) for value in axis] for name, axis in written.items()})
     if written == "subsets":
         return superset
     return covers if written == "intervals" else written
@@ -67,20 +67,20 @@ def count_cells(span: Fraction, step: Any, horizon: Any, *, root: int, even: boo
     if (step is None) == (horizon is None):
         raise InvalidArgument("give step or horizon, one of them")
     if horizon is not None:
-        steps = whole("horizon", horizon)
+        steps = positive_int("horizon", horizon)
         cells: int = max(1, round(float(steps) ** (1.0 / root)) - 1)
         while cells**root < steps:
             cells += 1
         return cells
     width = positive("step", step)
     if width > span:
-        raise InvalidArgument(f"step must be at most the range {float(span):g}, got {shown(step)}")
+        raise InvalidArgument(f"step must be at most the range {float(span):g}, got {quoted(step)}")
     cells = round(span / width)
     # 1/3 as a float divides 1 as far as anyone can write it down.
     if abs(cells * width - span) <= span / 10**9:
         return cells
     if even:
-        raise InvalidArgument(f"step must divide the range {float(span):g} evenly, got {shown(step)}")
+        raise InvalidArgument(f"step must divide the range {float(span):g} evenly, got {quoted(step)}")
     return math.ceil(span / width)
 
 
@@ -93,11 +93,11 @@ def key(option: Any) -> Hashable:
     try:
         hash(option)
     except TypeError:
-        raise InvalidArgument(f"options must be hashable, or dicts or lists of such, got {shown(option)}") from None
+        raise InvalidArgument(f"options must be hashable, or dicts or lists of such, got {quoted(option)}") from None
     return (isinstance(option, bool), option)
 
 
-def plain(value: Any) -> Any:
+def to_json(value: Any) -> Any:
     """An option, or a context, in JSON's terms. What JSON has no form for is marked, so that it comes back as it was."""
     if isinstance(value, np.generic):
         value = value.item()
@@ -106,34 +106,34 @@ def plain(value: Any) -> Any:
     if isinstance(value, float):
         return value if math.isfinite(value) else {"float": str(value)}
     if isinstance(value, tuple):
-        return {"tuple": [plain(part) for part in value]}
+        return {"tuple": [to_json(part) for part in value]}
     if isinstance(value, list):
-        return [plain(part) for part in value]
+        return [to_json(part) for part in value]
     if isinstance(value, dict) and all(isinstance(name, str) for name in value):
-        return {"dict": {name: plain(part) for name, part in value.items()}}
+        return {"dict": {name: to_json(part) for name, part in value.items()}}
     if isinstance(value, dict):
-        return {"mapping": [[plain(name), plain(part)] for name, part in value.items()]}
+        return {"mapping": [[to_json(name), to_json(part)] for name, part in value.items()]}
     if isinstance(value, np.ndarray) and value.dtype.kind in "fiub":
-        return {"array": [value.dtype.str, list(value.shape), plain(value.ravel().tolist())]}
-    raise InvalidArgument(f"options must be numbers, strings, tuples, lists or dicts to be saved, got {shown(value)}")
+        return {"array": [value.dtype.str, list(value.shape), to_json(value.ravel().tolist())]}
+    raise InvalidArgument(f"options must be numbers, strings, tuples, lists or dicts to be saved, got {quoted(value)}")
 
 
-def shaped(written: Any) -> Any:
+def from_json(written: Any) -> Any:
     """What `plain` wrote down."""
     if isinstance(written, list):
-        return [shaped(part) for part in written]
+        return [from_json(part) for part in written]
     if not isinstance(written, dict):
         return written
     ((mark, parts),) = written.items()
     if mark == "array":
         dtype, shape, values = parts
-        return np.array(shaped(values), dtype=np.dtype(dtype)).reshape(shape)
+        return np.array(from_json(values), dtype=np.dtype(dtype)).reshape(shape)
     return MARKED[mark](parts)
 
 
 MARKED: Final[dict[str, Callable[[Any], Any]]] = {
     "float": float,
-    "tuple": lambda parts: tuple(map(shaped, parts)),
-    "dict": lambda parts: {name: shaped(part) for name, part in parts.items()},
-    "mapping": lambda parts: {shaped(name): shaped(part) for name, part in parts},
+    "tuple": lambda parts: tuple(map(from_json, parts)),
+    "dict": lambda parts: {name: from_json(part) for name, part in parts.items()},
+    "mapping": lambda parts: {from_json(name): from_json(part) for name, part in parts},
 }

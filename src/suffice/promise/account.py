@@ -17,7 +17,7 @@ import math
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Final
 
-from suffice.numbers import WHOLE
+from suffice.numbers import ONE_SUCCESS
 
 SKIP: Final = -1
 FREE: Final = 0
@@ -186,7 +186,7 @@ def fold(account: Account) -> None:
 def _count_safe(account: Account, target: int, units: int) -> None:
     """Count what the safe option did, and its shortfall: the worst sum of target − success over its most recent plays."""
     account.safe_plays += 1
-    account.safe_shortage += WHOLE - units
+    account.safe_shortage += ONE_SUCCESS - units
     if units < target:
         account.safe_failures += 1
     account.shortfall = max(0, account.shortfall + target - units)
@@ -229,7 +229,7 @@ def base_bound(account: Account) -> int:
     Limits stand one billionth below the number that was meant, which the debt must not reach when a decision is asked.
     """
     late = account.target * max(account.most_outstanding - 1, 0)
-    return account.max_debt + 1 + late + WHOLE * account.safe_lost
+    return account.max_debt + 1 + late + ONE_SUCCESS * account.safe_lost
 
 
 def debt_bound(account: Account) -> int:
@@ -272,10 +272,10 @@ def window_bound(account: Account, length: int) -> int:
 
 
 def _banked(account: Account) -> int:
-    bottom = account.max_surplus + WHOLE * account.amended
+    bottom = account.max_surplus + ONE_SUCCESS * account.amended
     if account.forgives:
         return bottom
-    late = (WHOLE - account.target) * (max(account.most_not_skips, 1) + account.forced)
+    late = (ONE_SUCCESS - account.target) * (max(account.most_not_skips, 1) + account.forced)
     return bottom + late + account.skip_successes
 
 

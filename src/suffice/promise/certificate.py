@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from suffice.numbers import WHOLE, as_number, whole
+from suffice.numbers import ONE_SUCCESS, as_number, positive_int
 from suffice.promise.account import (
     CONFIDENCE,
     Account,
@@ -73,12 +73,12 @@ class Certificate:
             target=promise.rate,
             told=account.outcomes,
             successes=as_number(successes),
-            rate=successes / WHOLE / account.outcomes if account.outcomes else None,
-            debt=owed / WHOLE,
+            rate=successes / ONE_SUCCESS / account.outcomes if account.outcomes else None,
+            debt=owed / ONE_SUCCESS,
             debt_at_most=behind,
             ahead_at_most=ahead,
             pending=pending,
-            forgiven=forgiven / WHOLE,
+            forgiven=forgiven / ONE_SUCCESS,
             expired=account.expired,
             amended=account.amended,
             unaudited=account.unaudited,
@@ -87,11 +87,11 @@ class Certificate:
             safe_lost=account.safe_lost,
             safe_failure_at_least=least,
             safe_failure_at_most=most,
-            skip_successes=account.skip_successes / WHOLE,
+            skip_successes=account.skip_successes / ONE_SUCCESS,
             breaches=account.violations,
             holds=holds,
             breach=failed or account.skip_successes > 0,
-            feasible=least <= (WHOLE - promise.target) / WHOLE,
+            feasible=least <= (ONE_SUCCESS - promise.target) / ONE_SUCCESS,
             consistent=owed <= debt_ceiling(account),
             promise=promise,
             account=account,
@@ -138,7 +138,7 @@ class Certificate:
 
     def window(self, length: int) -> float:
         """The most failures beyond the allowed ones that any window of so many outcomes can hold."""
-        return window_bound(self.account, whole("length", length)) / WHOLE
+        return window_bound(self.account, positive_int("length", length)) / ONE_SUCCESS
 
     def everyone(self) -> tuple[float, float] | None:
         """About 95% sure: the success rate of all decisions, those that were not audited included.
@@ -159,7 +159,7 @@ class Certificate:
     def _lines(self) -> list[str]:
         if not self.consistent:
             return [
-                f"BUG: the debt is {self.debt:.4g}, above {debt_ceiling(self.account) / WHOLE:.4g}, which no behaviour "
+                f"BUG: the debt is {self.debt:.4g}, above {debt_ceiling(self.account) / ONE_SUCCESS:.4g}, which no behaviour "
                 "of the options can explain.",
                 "Please report it with the saved state; until then play the safe option.",
             ]
@@ -184,7 +184,7 @@ class Certificate:
 
     def _bounds(self) -> list[str]:
         where = "level" if self.debt == 0 else f"{abs(self.debt):.4g} {'behind' if self.debt > 0 else 'ahead'}"
-        sure = "" if self.promise.safe_success == WHOLE else f" ({percent(CONFIDENCE)} sure)"
+        sure = "" if self.promise.safe_success == ONE_SUCCESS else f" ({percent(CONFIDENCE)} sure)"
         limit = "" if math.isinf(self.ahead_at_most) else f", never ahead by more than {self.ahead_at_most:.4g}"
         never = "Promised: never" if self.breaches else "Never"
         lines = [f"{never} behind by more than {self.debt_at_most:.4g}{sure}{limit}; now {where}."]
@@ -254,12 +254,12 @@ class Certificate:
 def _bounds_of(account: Account) -> tuple[float, float]:
     """The most successes owed, and the most by which they may run ahead."""
     ahead = surplus_bound(account)
-    return debt_bound(account) / WHOLE, math.inf if ahead is None else ahead / WHOLE
+    return debt_bound(account) / ONE_SUCCESS, math.inf if ahead is None else ahead / ONE_SUCCESS
 
 
 def _failed(promise: Promise, failures: int, least: float, holds: bool) -> bool:
     """Where failures are declared, a debt beyond its 99% bound is as much evidence as the rate of failures itself."""
-    allowed = (WHOLE - promise.safe_success) / WHOLE
+    allowed = (ONE_SUCCESS - promise.safe_success) / ONE_SUCCESS
     return failures > 0 if allowed == 0.0 else least > allowed or not holds
 
 
@@ -273,7 +273,7 @@ def failure_rate(account: Account) -> tuple[float, float]:
     plays = account.safe_plays
     if plays == 0:
         return 0.0, 1.0
-    rate = account.safe_shortage / WHOLE / plays
+    rate = account.safe_shortage / ONE_SUCCESS / plays
     level = math.log((plays + 1) / (1.0 - CONFIDENCE)) / plays
     return max(0.0, kl_lower(rate, level)), kl_upper(rate, level)
 

@@ -16,7 +16,7 @@ LARGEST: Final = tuple(name for name, how in merge_of.items() if how == MAX and 
 
 
 @dataclass(frozen=True, slots=True)
-class Together(Certificate):
+class GroupCertificate(Certificate):
     """What holds of all groups: every number is the sum over them, and it `holds` if it holds of each.
 
     A window of all outcomes is made of one window per group, so what is said of one is their sum. The certificates of the
@@ -39,7 +39,7 @@ class Together(Certificate):
         return min(self.target * length, sum(part.window(length) for part in self.groups.values()))
 
     def _standing(self) -> str:
-        said = super(Together, self)._standing()
+        said = super(GroupCertificate, self)._standing()
         if self.rate is None:
             return said
         status = self.status  # of a group: what others have banked says nothing of it
@@ -72,7 +72,7 @@ class Together(Certificate):
         if not wrong:
             return "That is within what safe_success declares, in each group."
         if len(self.groups) == 1:
-            return super(Together, self)._advice()
+            return super(GroupCertificate, self)._advice()
         name = max(wrong, key=lambda name: (not wrong[name].feasible, wrong[name].safe_failure_at_least))
         return f"The group where it is worst is {_called(name)}. {wrong[name]._advice()}"
 
@@ -81,7 +81,7 @@ def _called(name: str) -> str:
     return repr(name) if name else "that of decisions without a group"
 
 
-def of_all(own: Certificate, parts: Mapping[str, Certificate]) -> Together:
+def combine(own: Certificate, parts: Mapping[str, Certificate]) -> GroupCertificate:
     """The certificate of all groups and, if there were any, of the decisions without one: of one menu and one target."""
     groups = {"": own, **parts} if own.told or own.pending or own.unaudited else dict(parts)
     some = list(groups.values())
@@ -95,7 +95,7 @@ def of_all(own: Certificate, parts: Mapping[str, Certificate]) -> Together:
             "unaudited", "safe_plays", "safe_failures", "safe_lost", "skip_successes", "breaches",
         )
     }  # fmt: skip
-    return Together(
+    return GroupCertificate(
         target=first.target,
         rate=summed["successes"] / summed["told"] if summed["told"] else None,
         safe_failure_at_least=least,

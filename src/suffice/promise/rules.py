@@ -5,11 +5,11 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
-from suffice.errors import InvalidArgument, shown
-from suffice.numbers import WHOLE, best_rate, exact, flag, positive_float, rate, whole
+from suffice.errors import InvalidArgument, quoted
+from suffice.numbers import ONE_SUCCESS, as_fraction, best_rate, flag, positive_float, positive_int, rate
 from suffice.promise.account import SNAP, UNLIMITED, Account, grow
 
-MOST: Final = UNLIMITED / WHOLE
+MOST: Final = UNLIMITED / ONE_SUCCESS
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class Promise:
         share, best = target_units(target), _best_units(safe_success)
         if best <= share:
             raise InvalidArgument(
-                f"safe_success must be above the target {shown(target)}, got {best / WHOLE}: "
+                f"safe_success must be above the target {quoted(target)}, got {best / ONE_SUCCESS}: "
                 "no way of choosing can succeed more often than the best option"
             )
         if max_surplus is not None and step is not None:
@@ -59,13 +59,13 @@ class Promise:
         if cap is not None:
             ceiling = positive_float("cap", cap)
         else:
-            ceiling = positive_float("safe_cost", safe_cost) * WHOLE / (best - share)
+            ceiling = positive_float("safe_cost", safe_cost) * ONE_SUCCESS / (best - share)
         if max_surplus is not None:
             fixed: float | None = positive_float("max_surplus", max_surplus)
         elif step is not None:
             fixed = ceiling / positive_float("step", step)
         else:
-            fixed = None if horizon is None else math.sqrt(whole("horizon", horizon))
+            fixed = None if horizon is None else math.sqrt(positive_int("horizon", horizon))
         return Promise(
             target=share,
             cap=ceiling,
@@ -79,7 +79,7 @@ class Promise:
     @property
     def rate(self) -> float:
         """The target as a share."""
-        return self.target / WHOLE
+        return self.target / ONE_SUCCESS
 
     def state(self) -> dict[str, Any]:
         """The rules in JSON's terms."""
@@ -89,12 +89,12 @@ class Promise:
     def from_state(state: dict[str, Any]) -> "Promise":
         """The rules that `state` wrote down, checked like those that a user writes."""
         return Promise.make(
-            whole("target", state["target"]) / WHOLE,
+            positive_int("target", state["target"]) / ONE_SUCCESS,
             max_surplus=state["max_surplus"] if state["step"] is None else None,
             step=state["step"],
             cap=state["cap"],
             start=float(state["start"]),
-            safe_success=whole("safe_success", state["safe_success"]) / WHOLE,
+            safe_success=positive_int("safe_success", state["safe_success"]) / ONE_SUCCESS,
             forgiving=state["forgiving"],
         )
 
@@ -108,15 +108,18 @@ class Promise:
             forgives=int(self.forgiving),
         )
         if self.max_surplus is None:
-            account.debt_growth, account.surplus_growth = round((1.0 - safe) * WHOLE), round(safe * WHOLE)
+            account.debt_growth, account.surplus_growth = (
+                round((1.0 - safe) * ONE_SUCCESS),
+                round(safe * ONE_SUCCESS),
+            )
             grow(account)
         else:
-            width = min(self.max_surplus, MOST) * SNAP * WHOLE
+            width = min(self.max_surplus, MOST) * SNAP * ONE_SUCCESS
             account.max_debt += math.ceil((1.0 - safe) * width)
             # Rounded down: where surplus is forgiven the price stays above 0, and of equal costs the best option is played.
             account.max_surplus = math.floor(safe * width)
-        if self.safe_success < WHOLE:
-            account.allowance = math.ceil(WHOLE / lundberg(self.target, self.safe_success))
+        if self.safe_success < ONE_SUCCESS:
+            account.allowance = math.ceil(ONE_SUCCESS / lundberg(self.target, self.safe_success))
         return account
 
 
@@ -134,15 +137,15 @@ def _float_units(target: float) -> int:
 
 def _units(target: Any) -> int:
     share = rate("target", target)
-    units = -(-share.numerator * WHOLE // share.denominator)
-    if units == WHOLE:
-        raise InvalidArgument(f"target must be at most 0.999999999, got {shown(target)}")
+    units = -(-share.numerator * ONE_SUCCESS // share.denominator)
+    if units == ONE_SUCCESS:
+        raise InvalidArgument(f"target must be at most 0.999999999, got {quoted(target)}")
     return units
 
 
 def _best_units(safe_success: Any) -> int:
     """The success of the safe option in billionths, rounded down."""
-    return WHOLE if safe_success == 1 else int(best_rate("safe_success", safe_success) * WHOLE)
+    return ONE_SUCCESS if safe_success == 1 else int(best_rate("safe_success", safe_success) * ONE_SUCCESS)
 
 
 def _start(start: Any, cap: float) -> float:
@@ -150,18 +153,22 @@ def _start(start: Any, cap: float) -> float:
         if start in ("safe", "cheap"):
             return cap if start == "safe" else 0.0
         raise InvalidArgument(
-            f'start must be "safe", "cheap" or a number from 0 to the cap {cap:g}, got {shown(start)}'
+            f'start must be "safe", "cheap" or a number from 0 to the cap {cap:g}, got {quoted(start)}'
         )
-    value = float(exact("start", start))
+    value = float(as_fraction("start", start))
     if not 0.0 <= value <= cap:
-        raise InvalidArgument(f"start must lie between 0 and the cap {cap:g}, got {shown(start)}")
+        raise InvalidArgument(f"start must lie between 0 and the cap {cap:g}, got {quoted(start)}")
     return value
 
 
 @functools.cache
 def lundberg(target: int, safe_success: int) -> float:
     """The r > 0 at which fail·exp(r·target) + (1 − fail)·exp(−r·(1 − target)) = 1, from below, by bisection."""
-    up, down, failing = target / WHOLE, (WHOLE - target) / WHOLE, (WHOLE - safe_success) / WHOLE
+    up, down, failing = (
+        target / ONE_SUCCESS,
+        (ONE_SUCCESS - target) / ONE_SUCCESS,
+        (ONE_SUCCESS - safe_success) / ONE_SUCCESS,
+    )
 
     def above(r: float) -> bool:
         # 1 − (1 − fail)·exp(−r·down), without cancellation

@@ -15,7 +15,7 @@ from suffice.learning.tables import CompiledTable
 from suffice.learning.thompson import fit
 from suffice.promise.account import Account
 from suffice.selector import compiled_calls as calls
-from suffice.selector.compiled_calls import DUE, ELSEWHERE, EMPTY, LEAVING, TOLD, Header, Slot
+from suffice.selector.compiled_calls import DUE, ELSEWHERE, EMPTY, MOVING, TOLD, Header, Slot
 from suffice.selector.entries import REMEMBERED, Entry
 from suffice.selector.plain import DECLINED
 from suffice.selector.verbs import Standing, lesson_of
@@ -24,7 +24,7 @@ SLOTS: Final = 64  # to begin with
 ROWS: Final = 4
 
 
-class Compiled:
+class CompiledEngine:
     """Accounts, prices and slots as arrays; see `engines`."""
 
     def __init__(self, learner: Learner, table: CompiledTable) -> None:
@@ -44,7 +44,7 @@ class Compiled:
         """Find the machine code and the places of the arrays."""
         self.address = address_of(self._header)
         self._header["table"] = self.table.address
-        self.ask_quickly, self.tell_quickly = native(calls.ask_at), native(calls.tell_at)
+        self.ask_quickly, self.tell_quickly = native(calls.try_ask), native(calls.try_tell)
         note_ready()
 
     def attach(self, lock: threading.RLock, failed: Callable[[int, Exception], None]) -> None:
@@ -164,7 +164,7 @@ class Compiled:
 
     def _slotted(self, identity: int) -> Entry | None:
         slot = Slot(*self._array("slots")[identity & int(self._header["mask"][0])].item())
-        if slot.id not in (identity, LEAVING - identity):
+        if slot.id not in (identity, MOVING - identity):
             return None
         return self._entry_of(slot, identity)
 
@@ -196,7 +196,7 @@ class Compiled:
         slots = self._array("slots")
         found = dict(self._overflow)
         for slot in from_rows(Slot, slots[slots["id"] != EMPTY]):
-            identity = slot.id if slot.id >= 0 else LEAVING - slot.id
+            identity = slot.id if slot.id >= 0 else MOVING - slot.id
             found.setdefault(identity, self._entry_of(slot, identity))
         found.pop(int(self._header["settled"][0]), None)
         return sorted(found.items())
@@ -225,7 +225,7 @@ class Compiled:
         before = now - self.expire_after
         slots = self._array("slots")
         late = slots["id"][(slots["id"] != EMPTY) & (slots["asked_at"] < before)].tolist()
-        late = [one if one >= 0 else LEAVING - one for one in late]
+        late = [one if one >= 0 else MOVING - one for one in late]
         late += [one for one, entry in self._overflow.items() if entry.asked_at < before]
         return sorted(one for one in {*late} if self.entry(one) is not None)
 
@@ -268,9 +268,9 @@ class Compiled:
     def _move_out(self, slots: Rows, place: int) -> None:
         """Have the decision in a slot wait elsewhere."""
         slot = Slot(*slots[place].item())
-        identity = slot.id if slot.id >= 0 else LEAVING - slot.id
+        identity = slot.id if slot.id >= 0 else MOVING - slot.id
         # A tell that comes between takes the slot for somebody else's.
-        slots["id"][place] = LEAVING - identity
+        slots["id"][place] = MOVING - identity
         if identity != int(self._header["settled"][0]):
             self._overflow[identity] = self._entry_of(slot, identity)
         slots["id"][place] = EMPTY
@@ -279,7 +279,7 @@ class Compiled:
         """Have the quick way decline a decision: only the careful way looks where else it is written down."""
         slots, place = self._array("slots"), identity & int(self._header["mask"][0])
         if slots["id"][place] == identity:
-            slots["id"][place] = LEAVING - identity
+            slots["id"][place] = MOVING - identity
 
     def count_unaudited(self, row: int) -> None:
         """Note a decision that will not be judged."""

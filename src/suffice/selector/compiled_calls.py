@@ -59,7 +59,7 @@ class Slot:
 
 HEADER, ACCOUNT, PRICING, SLOT = dtype_of(Header), dtype_of(Account), dtype_of(Pricing), dtype_of(Slot)
 EMPTY: Final = -1
-LEAVING: Final = -2  # less the id: the decision is being moved elsewhere
+MOVING: Final = -2  # less the id: the decision is being moved elsewhere
 IN_SLOT, ELSEWHERE = 1, 2
 DECLINED, TOLD = 0, 1  # what `tell_at` answers; above: told, and something is due
 DUE: Final = 4  # what is due is what it is above TOLD, modulo this; the rest is the arm
@@ -89,7 +89,7 @@ def slot_at(header: Header, identity: int) -> Slot:
     return found
 
 
-def ask_at(address: int, row: int, now: float) -> tuple[int, int, float]:
+def try_ask(address: int, row: int, now: float) -> tuple[int, int, float]:
     """Decide, and note the decision as outstanding: its id, its arm and the price.
 
     The id is EMPTY if it cannot be done this way, and FIT_FIRST if the cells must be fitted before.
@@ -131,7 +131,7 @@ def is_unusual(header: Header, slot: Slot, identity: int) -> bool:
     return header.locked != 0 or not waits or slot.counted == 0
 
 
-def tell_at(address: int, identity: int, units: int, cost: float) -> int:
+def try_tell(address: int, identity: int, units: int, cost: float) -> int:
     """Settle a decision that waits in its slot, and learn from it; NaN is a cost that nobody told.
 
     DECLINED if it cannot be done this way; else TOLD, or more than that if something is due.
@@ -174,7 +174,7 @@ def settle_at(
     """Count an outcome, or an expiry; the decision leaves its slot, if it waits in one."""
     header, account, _, _ = parts_at(address, row)
     slot = slot_at(header, identity)
-    if slot.id == identity or slot.id == LEAVING - identity:
+    if slot.id == identity or slot.id == MOVING - identity:
         slot.id = EMPTY
     header.settled, header.lost = identity, int(expired)
     if counted:
@@ -207,7 +207,7 @@ def move_slots_at(address: int, slots: int, mask: int, features: int) -> None:
     moved = rows_at(features, (mask + 1) * fields, NUMBER)
     for place in range(header.mask + 1):
         if old[place].id != EMPTY:
-            identity = old[place].id if old[place].id >= 0 else LEAVING - old[place].id
+            identity = old[place].id if old[place].id >= 0 else MOVING - old[place].id
             there = identity & mask
             new[there] = old[place]
             for field in range(fields):

@@ -13,11 +13,11 @@ from suffice.context.encode import activate
 from suffice.context.logistic import (
     EVERY_ARM,
     NOISE,
-    begin,
     begin_costs,
     cheapest,
     costs_of,
     learn_cost,
+    start_weights,
 )
 from suffice.context.logistic import learn as learn_success
 from suffice.context.optimism import optimism_width
@@ -39,7 +39,7 @@ from suffice.learning.guard import allowance
 from suffice.learning.rng import WORDS
 from suffice.learning.tables import NUMBER, table_at
 from suffice.learning.thompson import expected
-from suffice.numbers import WHOLE
+from suffice.numbers import ONE_SUCCESS
 from suffice.promise.account import fold, limit, settle
 from suffice.selector.compiled_calls import (
     DECLINED,
@@ -247,7 +247,7 @@ def tell_context_at(address: int, identity: int, units: int, cost: float, contex
     pricing.spent += spent
     settle(account, slot.role, slot.target, units, False)
     fold(account)
-    success, paid, fair = units / WHOLE, pricing.now, slot.fair != 0
+    success, paid, fair = units / ONE_SUCCESS, pricing.now, slot.fair != 0
     watch = watch_at(place)
     if not fair:
         watch.trust.gap += guard_charge(table, arm, success, spent, paid)
@@ -292,7 +292,7 @@ def update_model(
     )  # fmt: skip
     if not update_evidence(watch, arm, success, foretold, plain):
         return False
-    begin(model.arm_rows, model.means, model.covariances, place.part, width)
+    start_weights(model.arm_rows, model.means, model.covariances, place.part, width)
     begin_costs(model.cost_means, model.cost_covariances, model.noise, told, safe_cost, place.part, width)
     reset(watch)
     return True

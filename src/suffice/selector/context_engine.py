@@ -6,20 +6,20 @@ from typing import Any
 
 import numpy as np
 
-from suffice.context.learner import ContextLearner, Note
+from suffice.context.learner import ContextLearner, DecisionRecord
 from suffice.context.models.logistic import LogisticModel
 from suffice.kernels.compiler import native
 from suffice.kernels.rows import address_of, to_rows
 from suffice.learning.arm_table import FIT_FIRST
 from suffice.learning.tables import CompiledTable
 from suffice.selector import context_calls as calls
-from suffice.selector.compiled import Compiled
+from suffice.selector.compiled import CompiledEngine
 from suffice.selector.compiled_calls import IN_SLOT, Slot
 from suffice.selector.context_calls import NO_ROOM, NOT_READY, ContextPlace
 from suffice.selector.plain import DECLINED
 
 
-class CompiledContext(Compiled):
+class CompiledContextEngine(CompiledEngine):
     """As `Compiled`; asks with a context of a model of ours are one call of compiled code, once its fields are known."""
 
     learner: ContextLearner
@@ -113,7 +113,7 @@ class CompiledContext(Compiled):
             return super()._note_of(slot, identity)
         fields, mask = int(self._header["fields"][0]), int(self._header["mask"][0])
         first = (identity & mask) * fields
-        return Note(self._array("features")[first : first + fields].copy(), None, slot.paid, slot.who)
+        return DecisionRecord(self._array("features")[first : first + fields].copy(), None, slot.paid, slot.who)
 
     # --- copies
 

@@ -16,18 +16,18 @@ from collections.abc import Callable, Iterable
 from numbers import Real
 from typing import Any, ClassVar
 
-from suffice.errors import AlreadyTold, InvalidArgument, SufficeWarning, UnknownDecision, shown
+from suffice.errors import AlreadyTold, InvalidArgument, SufficeWarning, UnknownDecision, quoted
 from suffice.learning.base import Learner, Proposal
 from suffice.learning.prices import new_pricing
 from suffice.learning.records import Pricing
-from suffice.numbers import WHOLE, as_number, cost_told, flag, positive, success_units, whole
+from suffice.numbers import ONE_SUCCESS, as_number, cost_told, flag, positive, positive_int, success_units
 from suffice.promise.account import CARRIED, Account
 from suffice.promise.certificate import Certificate
 from suffice.promise.rules import Promise
 from suffice.selector.engines import Engine
 from suffice.selector.entries import REMEMBERED, Entry
 from suffice.selector.identity import Identity
-from suffice.selector.plain import Plain
+from suffice.selector.plain import PlainEngine
 from suffice.selector.records import UNAUDITED, Decision
 from suffice.selector.reentrancy import Careful, guard
 from suffice.selector.state import account_state, check_accounts, entries_from, entry_rows, restore_accounts
@@ -54,10 +54,10 @@ class Controller(ABC):
         self, promise: Promise, *, max_pending: int | None, expire_after: float | None, clock: Callable[[], float]
     ) -> None:
         self._promise = promise
-        self._max_pending = None if max_pending is None else whole("max_pending", max_pending)
+        self._max_pending = None if max_pending is None else positive_int("max_pending", max_pending)
         self._expire_after = None if expire_after is None else float(positive("expire_after", expire_after))
         if not callable(clock):
-            raise InvalidArgument(f"clock must be a function that returns seconds, got {shown(clock)}")
+            raise InvalidArgument(f"clock must be a function that returns seconds, got {quoted(clock)}")
         self._clock = clock
         self._identity = Identity()
         self._groups: dict[str, int] = {}  # the row of each group's account
@@ -83,7 +83,7 @@ class Controller(ABC):
 
     def _new_engine(self) -> Engine:
         """An engine for the learner there is."""
-        return Plain(self._learner, self.lock, self._note_failure)
+        return PlainEngine(self._learner, self.lock, self._note_failure)
 
     @abstractmethod
     def _option(self, arm: int, price: float) -> Any:
@@ -92,7 +92,7 @@ class Controller(ABC):
     def allowed(self, available: Any) -> Any:
         """Check `available` and put it in the form that a learner takes."""
         if available is not None:
-            raise InvalidArgument(f"available must be left out for a {type(self).__name__}, got {shown(available)}")
+            raise InvalidArgument(f"available must be left out for a {type(self).__name__}, got {quoted(available)}")
 
     def check_cost(self, arm: int, cost: float | None) -> None:
         """Refuse an outcome whose cost is needed and missing."""
@@ -162,7 +162,7 @@ class Controller(ABC):
 
     def ask_many(self, count: int, *, available: Iterable[Any] | None = None, audit: bool = True) -> list[Decision]:
         """So many decisions at once, as if asked one after the other before any outcome came."""
-        count = whole("count", count, 0)
+        count = positive_int("count", count, 0)
         allowed = self.allowed(available)
         flag("audit", audit)
         now = self._now()
@@ -176,7 +176,7 @@ class Controller(ABC):
         if type(now) is float and -math.inf < now < math.inf:
             return now
         if isinstance(now, bool) or not isinstance(now, Real) or not math.isfinite(now):
-            raise InvalidArgument(f"clock must return seconds, got {shown(now)}")
+            raise InvalidArgument(f"clock must return seconds, got {quoted(now)}")
         return float(now)
 
     def _ask_carefully(self, row: int, allowed: Any, audit: bool, now: float) -> Decision:
@@ -244,7 +244,7 @@ class Controller(ABC):
     def tell_many(self, outcomes: Iterable[tuple[Any, ...]]) -> None:
         """Tell many outcomes, each (decision, success) or (decision, success, cost): all, or none if one is bad."""
         if not isinstance(outcomes, Iterable):
-            raise InvalidArgument(f"outcomes must be a sequence of (decision, success), got {shown(outcomes)}")
+            raise InvalidArgument(f"outcomes must be a sequence of (decision, success), got {quoted(outcomes)}")
         checked = [_outcome(item) for item in outcomes]
         with self.lock, self._changing:
             found, seen = [], set()
@@ -271,7 +271,7 @@ class Controller(ABC):
         if 0 <= identity < engine.next_id:
             late = " or given up too long ago to amend" if engine.sum_of("expired") > REMEMBERED else ""
             raise AlreadyTold(f"decision {identity} was settled before{late}; telling it again changes nothing")
-        raise UnknownDecision(f"decision {shown(identity)} was never asked of this selector")
+        raise UnknownDecision(f"decision {quoted(identity)} was never asked of this selector")
 
     def _settle(self, identity: int, entry: Entry, units: int, cost: float | None, *, late: bool) -> None:
         if late:
@@ -349,7 +349,7 @@ class Controller(ABC):
         """Successes owed: target·told − successes; negative when ahead. Of all groups together."""
         with self.lock:
             carried = self._engine.sum_of("forgiven_carried") * CARRIED
-            return (self._engine.sum_of("owed") - self._engine.sum_of("successes") - carried) / WHOLE
+            return (self._engine.sum_of("owed") - self._engine.sum_of("successes") - carried) / ONE_SUCCESS
 
     @property
     def told(self) -> int:
@@ -373,7 +373,7 @@ class Controller(ABC):
         """The share of outcomes that succeeded; None before the first."""
         with self.lock:
             told, units = self.told, self._units()
-        return units / WHOLE / told if told else None
+        return units / ONE_SUCCESS / told if told else None
 
     def _units(self) -> int:
         """Successes, in billionths."""
@@ -445,7 +445,7 @@ class Controller(ABC):
     def _restore(self, state: dict[str, Any]) -> None:
         engine, learner, target = self._engine, self._learner, self._promise.target
         self._identity = Identity.from_state(state["keys"])
-        engine.next_id = whole("next_id", state["next_id"], 0)
+        engine.next_id = positive_int("next_id", state["next_id"], 0)
         fresh = [self.new_pricing(one["name"] or "") for one in state["accounts"]]
         restore_accounts(self._promise, engine, state, fresh)
         learner.restore(state["learner"], engine.pricing(0).now)
@@ -492,6 +492,8 @@ class Controller(ABC):
 
 def _outcome(item: Any) -> tuple[Any, int, float | None]:
     if not isinstance(item, tuple | list) or len(item) not in (2, 3):
-        raise InvalidArgument(f"outcomes must hold (decision, success) or (decision, success, cost), got {shown(item)}")
+        raise InvalidArgument(
+            f"outcomes must hold (decision, success) or (decision, success, cost), got {quoted(item)}"
+        )
     cost = item[2] if len(item) == 3 else None
     return item[0], success_units(item[1]), None if cost is None else cost_told(cost)

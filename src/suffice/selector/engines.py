@@ -5,7 +5,7 @@ all. They decline what is not usual; then the selector goes the careful way, und
 these changes what it changes at once, so that an interrupt between any two lines leaves nothing half done.
 """
 
-from suffice.selector.compiled import Compiled
-from suffice.selector.plain import Plain
+from suffice.selector.compiled import CompiledEngine
+from suffice.selector.plain import PlainEngine
 
-Engine = Plain | Compiled
+Engine = PlainEngine | CompiledEngine

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from suffice.numbers import WHOLE, as_number
+from suffice.numbers import ONE_SUCCESS, as_number
 from suffice.promise.account import Account, debt, totals
 from suffice.promise.certificate import Certificate
 
@@ -35,7 +35,7 @@ class GroupView:
     @property
     def debt(self) -> float:
         """Successes owed in the group; negative when ahead."""
-        return debt(self._account) / WHOLE
+        return debt(self._account) / ONE_SUCCESS
 
     @property
     def told(self) -> int:
@@ -52,7 +52,7 @@ class GroupView:
     def rate(self) -> float | None:
         """The share of outcomes that succeeded; None before the first."""
         account = self._account
-        return totals(account)[1] / WHOLE / account.outcomes if account.outcomes else None
+        return totals(account)[1] / ONE_SUCCESS / account.outcomes if account.outcomes else None
 
     @property
     def pending(self) -> int:

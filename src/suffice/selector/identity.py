@@ -3,7 +3,7 @@
 import secrets
 from typing import Any, Final
 
-from suffice.errors import ForeignDecision, InvalidArgument, shown
+from suffice.errors import ForeignDecision, InvalidArgument, quoted
 from suffice.selector.records import UNAUDITED, Decision
 
 LONGEST_NAME: Final = 200  # characters of a group's name
@@ -52,7 +52,7 @@ class Identity:
 def check_group(group: Any) -> None:
     """Raise if this is no name of a group."""
     if not isinstance(group, str) or not 0 < len(group) <= LONGEST_NAME:
-        raise InvalidArgument(f"group must be a name of 1 to {LONGEST_NAME} characters, got {shown(group)}")
+        raise InvalidArgument(f"group must be a name of 1 to {LONGEST_NAME} characters, got {quoted(group)}")
 
 
 def _number(decision: Any) -> int:
@@ -61,4 +61,4 @@ def _number(decision: Any) -> int:
             raise TypeError
         return int(decision.__index__())
     except (AttributeError, TypeError):
-        raise InvalidArgument(f"decision must be a Decision or its id, got {shown(decision)}") from None
+        raise InvalidArgument(f"decision must be a Decision or its id, got {quoted(decision)}") from None

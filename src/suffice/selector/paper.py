@@ -2,9 +2,9 @@
 
 from fractions import Fraction
 
-from suffice.errors import InvalidArgument, shown
+from suffice.errors import InvalidArgument, quoted
 from suffice.menu.menu import Menu
-from suffice.numbers import whole
+from suffice.numbers import positive_int
 from suffice.selector.selector import Selector
 
 
@@ -19,12 +19,12 @@ def paper(menu: Menu, target: float | Fraction, horizon: int, step: float | None
     [5, 10, 0]
     """
     if not isinstance(menu, Menu):
-        raise InvalidArgument(f"menu must be a Menu, got {shown(menu)}")
+        raise InvalidArgument(f"menu must be a Menu, got {quoted(menu)}")
     if not menu.has_skip:
         raise InvalidArgument("menu must have a skip option: the paper's algorithm plays it at a price of 0 or less")
     if horizon is None:
         raise InvalidArgument("horizon must be given: the paper's algorithm knows how many steps there will be")
-    moves = step if step is not None else 1.0 / float(whole("horizon", horizon)) ** 0.5
+    moves = step if step is not None else 1.0 / float(positive_int("horizon", horizon)) ** 0.5
     selector = Selector(menu, target, horizon, step=moves, start="cheap", bounds="paper", chooser="optimist")
     selector.begin_first_round()
     return selector

@@ -40,7 +40,7 @@ class Change(NamedTuple):
     entry: Entry
 
 
-class Plain:
+class PlainEngine:
     """Accounts, prices and entries as objects; see `engines`."""
 
     address = 0  # of a header, which only compiled code has

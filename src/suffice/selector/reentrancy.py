@@ -6,7 +6,7 @@ import threading
 import weakref
 from typing import TYPE_CHECKING, Any
 
-from suffice.errors import Reentered
+from suffice.errors import ReentrantCall
 from suffice.kernels import compiler
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ class Careful:
 
     def __enter__(self) -> None:
         if not self._reads and self._controller.nested():
-            raise Reentered(
+            raise ReentrantCall(
                 "ask and tell must not be called from a signal handler or a finalizer that interrupts the same selector"
             )
         self._controller.close_quick_ways()

@@ -11,7 +11,7 @@ from suffice.learning.arm_table import DONE, FIT_FIRST, PAST_DUE, cheapest, lear
 from suffice.learning.prices import price_at
 from suffice.learning.records import Lesson
 from suffice.learning.tables import table_at
-from suffice.numbers import WHOLE
+from suffice.numbers import ONE_SUCCESS
 from suffice.promise.account import FREE, SAFE, SKIP, fold, limit, reserve, settle
 from suffice.selector.compiled_calls import DUE, TOLD, parts_at
 from suffice.selector.verbs import decide, is_open, lesson_of, price_of, role_of
@@ -24,7 +24,7 @@ def judged(latent: float, arm: int, low: Any, high: Any, units: Any) -> int:
     """What an arm does in a step, in billionths of a success."""
     if len(units) > 0:
         return int(units[int(latent), arm])
-    return WHOLE if low[arm] <= latent <= high[arm] else 0
+    return ONE_SUCCESS if low[arm] <= latent <= high[arm] else 0
 
 
 def charge_of(latent: float, arm: int, costs: Any, charges: Any) -> float:
@@ -67,7 +67,7 @@ def play(
             fold(account)
         due = learn(table, main, pricing, lesson_of(account, arm, success, cost, not opens, True, True), False)
         played[step] = arm
-        succeeded[step] = success / WHOLE
+        succeeded[step] = success / ONE_SUCCESS
         spent[step] = cost
         prices[step] = price
         step += 1
@@ -97,11 +97,13 @@ def play_projected(
         success = judged(latents[step], arm, low, high, units)
         cost = charge_of(latents[step], arm, costs, charges)
         if not opens:
-            price = min(max(price + step_size * (target - success / WHOLE), 0.0), cap)
+            price = min(max(price + step_size * (target - success / ONE_SUCCESS), 0.0), cap)
             table.head.steps += 1
-        due = learn_arm(table, Lesson(arm, success / WHOLE, cost, NO_DEBT, 0, not opens, True, True), price, price)
+        due = learn_arm(
+            table, Lesson(arm, success / ONE_SUCCESS, cost, NO_DEBT, 0, not opens, True, True), price, price
+        )
         played[step] = arm
-        succeeded[step] = success / WHOLE
+        succeeded[step] = success / ONE_SUCCESS
         spent[step] = cost
         step += 1
         if due != DONE:
@@ -116,7 +118,7 @@ def play_threshold(
     """A run of the scalar controller where a step succeeds at thresholds from its latent on, and cost is linear."""
     account, pricing = accounts[0], pricings[0]
     for step in range(len(latents)):
-        price = price_at(pricing, (account.owed - account.successes + account.forgiven) / WHOLE, account.outcomes)
+        price = price_at(pricing, (account.owed - account.successes + account.forgiven) / ONE_SUCCESS, account.outcomes)
         prices[step] = price
         now = limit(account)
         if now == SAFE:
@@ -127,7 +129,7 @@ def play_threshold(
             arm, role, value = MIDDLE_ARM, FREE, min(max(bottom + price, inside_low), inside_high)
         reserve(account, role)
         success = 1 if latents[step] <= value else 0
-        settle(account, role, account.target, WHOLE * success, False)
+        settle(account, role, account.target, ONE_SUCCESS * success, False)
         fold(account)
         played[step] = arm
         succeeded[step] = success

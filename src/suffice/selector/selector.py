@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from suffice.context.learner import ContextLearner, ContextReport, make_context_learner
 from suffice.context.schema import listed
-from suffice.errors import InvalidArgument, StateError, shown
+from suffice.errors import InvalidArgument, StateError, quoted
 from suffice.kernels.compiler import available, compiled
 from suffice.learning.arm_table import FIT_FIRST
 from suffice.learning.bounds import NAMED as NAMED_BOUNDS
@@ -29,21 +29,21 @@ from suffice.learning.custom_learner import KAPPA, make_learner
 from suffice.learning.memory import Memory, written
 from suffice.learning.table_learner import TableLearner
 from suffice.menu.menu import Menu
-from suffice.numbers import WHOLE, flag, positive_float, success_units, whole
+from suffice.numbers import ONE_SUCCESS, flag, positive_float, positive_int, success_units
 from suffice.promise.account import Account
 from suffice.promise.certificate import Certificate
-from suffice.promise.group_certificate import of_all
+from suffice.promise.group_certificate import combine
 from suffice.promise.rules import Promise
-from suffice.selector.compiled import Compiled
+from suffice.selector.compiled import CompiledEngine
 from suffice.selector.compiled_calls import TOLD
-from suffice.selector.context_engine import CompiledContext
+from suffice.selector.context_engine import CompiledContextEngine
 from suffice.selector.controller import Controller
 from suffice.selector.engines import Engine
 from suffice.selector.entries import Entry
 from suffice.selector.groups import GroupView
 from suffice.selector.identity import LONGEST_NAME, check_group
 from suffice.selector.own_parts import again, name_of, same_menu
-from suffice.selector.plain import Plain
+from suffice.selector.plain import PlainEngine
 from suffice.selector.records import Arm, Decision
 from suffice.selector.runs import play
 from suffice.selector.world import Block, World
@@ -117,15 +117,15 @@ class Selector(Controller):
         clock: Callable[[], float] = time.time,
     ) -> None:
         if not isinstance(menu, Menu):
-            raise InvalidArgument(f"menu must be a Menu, got {shown(menu)}")
+            raise InvalidArgument(f"menu must be a Menu, got {quoted(menu)}")
         promise = Promise.make(
             target, horizon, max_surplus=max_surplus, step=step, cap=cap, start=start, safe_cost=menu.safe_cost,
             safe_success=menu.safe_success, forgiving=not menu.has_skip,
         )  # fmt: skip
         super().__init__(promise, max_pending=max_pending, expire_after=expire_after, clock=clock)
         self._menu = menu
-        self._horizon = None if horizon is None else whole("horizon", horizon)
-        self._seed = whole("seed", seed, 0) & 0xFFFFFFFF
+        self._horizon = None if horizon is None else positive_int("horizon", horizon)
+        self._seed = positive_int("seed", seed, 0) & 0xFFFFFFFF
         self._guard = math.inf if guard is None else positive_float("guard", guard)
         self._learner = make_learner(
             menu, bounds, chooser, memory, self._horizon, promise.cap, seed=self._seed, kappa=self._guard
@@ -143,7 +143,7 @@ class Selector(Controller):
         """What the quick ways need at hand."""
         super()._set_up()
         if (
-            isinstance(self._engine, Compiled) and not available()
+            isinstance(self._engine, CompiledEngine) and not available()
         ):  # a copy may have been made where there is a compiler
             self._use_engine(self._plain_engine())
         menu, engine = self._menu, self._engine
@@ -161,9 +161,9 @@ class Selector(Controller):
     def _new_engine(self) -> Engine:
         learner = self._learner
         if isinstance(learner, TableLearner) and learner.compiled is not None:
-            return Compiled(learner, learner.compiled)
+            return CompiledEngine(learner, learner.compiled)
         if isinstance(learner, ContextLearner) and learner.compiled is not None:
-            return CompiledContext(learner, learner.compiled)
+            return CompiledContextEngine(learner, learner.compiled)
         return super()._new_engine()
 
     def _plain_engine(self) -> Engine:
@@ -186,17 +186,17 @@ class Selector(Controller):
     def compile(self) -> bool:
         """Move to compiled code, for a run that is worth it. Whether there is any for this selector."""
         with self.lock, self._changing:
-            if isinstance(self._engine, Plain):
+            if isinstance(self._engine, PlainEngine):
                 self._learner.compile()
                 engine = self._new_engine()
-                if not isinstance(engine, Plain):
+                if not isinstance(engine, PlainEngine):
                     self._use_engine(engine)
             if self._address != self._engine.address:  # or an interrupt came between when it was compiled before
                 self._set_up()
-        return isinstance(self._engine, Compiled)
+        return isinstance(self._engine, CompiledEngine)
 
     def open_quick_ways(self) -> None:
-        plain = isinstance(self._engine, Plain)
+        plain = isinstance(self._engine, PlainEngine)
         usual = self._first_unplayed >= self._menu.arms - 1
         if usual and (plain or _one_at_a_time()):
             super().open_quick_ways()
@@ -260,7 +260,7 @@ class Selector(Controller):
             plays, successes, priced, costs, upper, lower = self._learner.columns()
             told = max(1, int(plays.sum()))
             every = range(self._menu.arms)
-            chosen = every if most is None else np.argsort(-plays, kind="stable")[: whole("most", most)].tolist()
+            chosen = every if most is None else np.argsort(-plays, kind="stable")[: positive_int("most", most)].tolist()
             return [
                 Arm(
                     arm=arm,
@@ -281,7 +281,7 @@ class Selector(Controller):
 
     def reseed(self, seed: int) -> None:
         """Begin the chooser's own randomness anew."""
-        self._seed = whole("seed", seed, 0) & 0xFFFFFFFF
+        self._seed = positive_int("seed", seed, 0) & 0xFFFFFFFF
         with self.lock, self._changing:
             self._learner.reseed(self._seed)
 
@@ -351,7 +351,7 @@ class Selector(Controller):
         contexts: Iterable[Any] | None = None, group: str | None = None,
     ) -> list[Decision]:  # fmt: skip
         """So many decisions at once, as if asked one after the other before any outcome came; a context for each, if any."""
-        many = whole("count", count, 0)
+        many = positive_int("count", count, 0)
         row, allowed, now = 0 if group is None else self._row_of(group), self.allowed(available), self._now()
         flag("audit", audit)
         if self.contextual or contexts is not None:
@@ -378,7 +378,7 @@ class Selector(Controller):
         if available is None:
             return None
         if isinstance(available, str | bytes) or not isinstance(available, Iterable):
-            raise InvalidArgument(f"available must list options of the menu, got {shown(available)}")
+            raise InvalidArgument(f"available must list options of the menu, got {quoted(available)}")
         allowed = np.zeros(self._menu.arms, dtype=np.bool_)
         allowed[-1] = True
         if self._menu.has_skip:
@@ -412,7 +412,7 @@ class Selector(Controller):
         """
         if type(decision) is Decision and decision.selector == self._identity.key:
             # The quick way again, for our own decision; a cost that needs a second look goes the careful way.
-            units = WHOLE if success is True else 0 if success is False else success_units(success)
+            units = ONE_SUCCESS if success is True else 0 if success is False else success_units(success)
             if cost is None or (type(cost) is float and cost == cost):
                 try:
                     done = self._tell_quickly(self._address, decision.id, units, NAN if cost is None else cost)
@@ -459,7 +459,7 @@ class Selector(Controller):
     def certificate(self, group: str | None = None) -> Certificate:
         """What is promised, whether it is so, and if not, why and what to do: of one group, or of all there is."""
         if group is not None and (not isinstance(group, str) or group not in self._groups):
-            raise InvalidArgument(f"group must be one that has been asked for, got {shown(group)}")
+            raise InvalidArgument(f"group must be one that has been asked for, got {quoted(group)}")
         with self.lock, self._reading:
             self._expire_if_alone()
             pending, groups = self._pending_by_row(), dict(self._groups)  # another thread may add one later
@@ -469,7 +469,7 @@ class Selector(Controller):
             ]
         if group is not None or not groups:
             return certificates[0]
-        return of_all(certificates[0], {name: certificates[row] for name, row in groups.items()})
+        return combine(certificates[0], {name: certificates[row] for name, row in groups.items()})
 
     def account_of(self, row: int) -> Account:
         """A copy of one account: 0 is that of decisions without a group."""
@@ -595,12 +595,12 @@ class Selector(Controller):
         names = [one["name"] for one in state["accounts"]]
         groups = names[1:]
         if names[0] is not None or len({*groups}) != len(groups):
-            raise StateError(f"each group must have a name of its own, got {shown(groups)}")
+            raise StateError(f"each group must have a name of its own, got {quoted(groups)}")
         for row, name in enumerate(groups, 1):
             if not isinstance(name, str) or not 0 < len(name) <= LONGEST_NAME:
-                raise StateError(f"a group must have a name of 1 to {LONGEST_NAME} characters, got {shown(name)}")
+                raise StateError(f"a group must have a name of 1 to {LONGEST_NAME} characters, got {quoted(name)}")
             self._groups[name] = row
-        self._first_unplayed = whole("first_unplayed", state["first_unplayed"], 0)
+        self._first_unplayed = positive_int("first_unplayed", state["first_unplayed"], 0)
         super()._restore(state)
         self._set_up()
 
@@ -620,7 +620,7 @@ def _prices(prices: Any, promise: Promise) -> str:
     if prices == "auto":
         return "curve" if may_curve else "straight"
     if prices not in ("curve", "straight"):
-        raise InvalidArgument(f'prices must be "auto", "curve" or "straight", got {shown(prices)}')
+        raise InvalidArgument(f'prices must be "auto", "curve" or "straight", got {quoted(prices)}')
     if prices == "curve" and not may_curve:
         raise InvalidArgument('prices must be "straight" where a step is given or the start is not "safe"')
     return str(prices)

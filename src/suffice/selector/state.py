@@ -4,11 +4,11 @@ import math
 from collections.abc import Iterable
 from typing import Any, Final
 
-from suffice.errors import StateError, shown
+from suffice.errors import StateError, quoted
 from suffice.learning.base import Learner
 from suffice.learning.prices import clipped_price
 from suffice.learning.records import Pricing, TableHead
-from suffice.numbers import WHOLE, cost_told, flag, whole
+from suffice.numbers import ONE_SUCCESS, cost_told, flag, positive_int
 from suffice.promise.account import SAFE, SKIP, Account, grow, merge_of, totals, tracked_debt
 from suffice.promise.rules import Promise
 from suffice.selector.engines import Engine
@@ -36,9 +36,9 @@ def account_from(promise: Promise, state: dict[str, Any], max_pending: int | Non
     account = promise.open(max_pending)
     for name, value in state["counts"].items():
         if name not in COUNTED or type(value) is not int:
-            raise StateError(f"counts must be whole numbers, got {name} = {shown(value)}")
-        if not 0 <= value <= MOST_COUNTED * (WHOLE if name in UNITS else 1):
-            raise StateError(f"{name} must be a number of at least 0 and not astronomical, got {shown(value)}")
+            raise StateError(f"counts must be whole numbers, got {name} = {quoted(value)}")
+        if not 0 <= value <= MOST_COUNTED * (ONE_SUCCESS if name in UNITS else 1):
+            raise StateError(f"{name} must be a number of at least 0 and not astronomical, got {quoted(value)}")
         setattr(account, name, value)
     missing = COUNTED - set(state["counts"])
     if missing:
@@ -56,11 +56,11 @@ def pricing_from(fresh: Pricing, state: dict[str, Any], account: Account) -> Pri
     """The prices that `account_state` wrote down."""
     hints = [float(value) for value in state["hints"]]
     if len(hints) != len(HINTS) or not all(0.0 <= value <= 1e300 for value in hints):
-        raise StateError(f"the hint must hold {len(HINTS)} numbers of at least 0, got {shown(state['hints'])}")
+        raise StateError(f"the hint must hold {len(HINTS)} numbers of at least 0, got {quoted(state['hints'])}")
     for name, value in zip(HINTS, hints, strict=True):
         setattr(fresh, name, value)
     fresh.spent = cost_told(state["spent"])
-    fresh.now = clipped_price(fresh, tracked_debt(account) / WHOLE, account.outcomes)
+    fresh.now = clipped_price(fresh, tracked_debt(account) / ONE_SUCCESS, account.outcomes)
     return fresh
 
 
@@ -89,9 +89,9 @@ def check_accounts(
         roles = [entry.role for _, entry in waiting if entry.row == row and entry.counted]
         sound &= (
             owed == promise.target * account.outcomes
-            and successes <= account.outcomes * WHOLE
+            and successes <= account.outcomes * ONE_SUCCESS
             and account.shortfall <= account.worst_shortfall <= owed
-            and account.safe_shortage <= account.safe_plays * WHOLE
+            and account.safe_shortage <= account.safe_plays * ONE_SUCCESS
             and account.expired <= account.outcomes
             and account.outstanding == sum(role != SAFE for role in roles) <= account.most_outstanding
             and account.not_skips == sum(role != SKIP for role in roles) <= account.most_not_skips
@@ -115,17 +115,17 @@ def entries_from(
     rows: list[list[Any]], head: TableHead, learner: Learner, target: int, accounts: int
 ) -> list[tuple[int, Entry]]:
     """The decisions that `entry_rows` wrote down."""
-    return [(whole("id", row[0], 0), _entry(row[1:], head, learner, target, accounts)) for row in rows]
+    return [(positive_int("id", row[0], 0), _entry(row[1:], head, learner, target, accounts)) for row in rows]
 
 
 def _entry(row: list[Any], head: TableHead, learner: Learner, target: int, accounts: int) -> Entry:
     place, arm, asked_at, counted, fair, note = row
     if type(arm) is not int or not 0 <= arm < head.arms:
-        raise StateError(f"an arm must be a whole number from 0 to {head.arms - 1}, got {shown(arm)}")
+        raise StateError(f"an arm must be a whole number from 0 to {head.arms - 1}, got {quoted(arm)}")
     if type(place) is not int or not 0 <= place < accounts:
-        raise StateError(f"a decision must belong to one of {accounts} accounts, got {shown(place)}")
+        raise StateError(f"a decision must belong to one of {accounts} accounts, got {quoted(place)}")
     if not math.isfinite(asked_at):
-        raise StateError(f"the time of an ask must be finite, got {shown(asked_at)}")
+        raise StateError(f"the time of an ask must be finite, got {quoted(asked_at)}")
     return Entry(
         place, arm, role_of(head, arm), target, float(asked_at), flag("counted", counted), flag("fair", fair),
         learner.note_from(note),

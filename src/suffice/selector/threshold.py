@@ -7,13 +7,13 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
-from suffice.errors import InvalidArgument, shown
+from suffice.errors import InvalidArgument, quoted
 from suffice.kernels.compiler import compiled
 from suffice.kernels.rows import Mask, from_rows, to_rows
 from suffice.learning.base import Columns, Learner, Proposal
 from suffice.learning.prices import clipped_price
 from suffice.learning.records import Lesson, Pricing, TableHead
-from suffice.numbers import exact, flag
+from suffice.numbers import as_fraction, flag
 from suffice.promise.account import SKIP, Account
 from suffice.promise.rules import Promise
 from suffice.selector.controller import Controller
@@ -25,7 +25,7 @@ from suffice.state_files import read_state, reading
 LOW, MIDDLE, HIGH = 0, 1, 2  # the arms: the ends, and all that lies between
 
 
-class Between(Learner):
+class ThresholdLearner(Learner):
     """What there is to learn of a range: nothing. Between the limits the number itself is played."""
 
     def __init__(self, low_fails: bool) -> None:
@@ -99,15 +99,16 @@ class ThresholdSelector(Controller):
         expire_after: float | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        bottom, top = exact("low", low), exact("high", high)
+        bottom, top = as_fraction("low", low), as_fraction("high", high)
         if bottom >= top:
             raise InvalidArgument(
-                f"low must be below high, got {shown(low)} and {shown(high)}: where less is more permissive, negate the scale"
+                f"low must be below high, got {quoted(low)} and {quoted(high)}; "
+                "where smaller values are more permissive, negate the scale"
             )
         if not isinstance(start, str):
-            place = exact("start", start)
+            place = as_fraction("start", start)
             if not bottom <= place <= top:
-                raise InvalidArgument(f"start must lie between low {low!r} and high {high!r}, got {shown(start)}")
+                raise InvalidArgument(f"start must lie between low {low!r} and high {high!r}, got {quoted(start)}")
             start = float(place - bottom)
         # The range takes the place of the cap, and the height above low that of the price (theory 9).
         promise = Promise.make(
@@ -116,7 +117,7 @@ class ThresholdSelector(Controller):
         )  # fmt: skip
         super().__init__(promise, max_pending=max_pending, expire_after=expire_after, clock=clock)
         self._low, self._high = float(bottom), float(top)
-        self._learner = Between(low_fails)
+        self._learner = ThresholdLearner(low_fails)
         self._begin()
 
     @property

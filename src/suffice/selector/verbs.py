@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from suffice.learning.prices import borrow_hint, price_at
 from suffice.learning.records import Lesson, Pricing, TableHead
-from suffice.numbers import WHOLE
+from suffice.numbers import ONE_SUCCESS
 from suffice.promise.account import FREE, SAFE, SKIP, Account, limit
 
 
@@ -28,7 +28,7 @@ def price_of(account: Account, pricing: Pricing, main: Pricing, grouped: bool) -
     """The price that an account now pays for one success. Changes nothing but a hint that is taken over from all groups."""
     if grouped:
         borrow_hint(pricing, main)
-    return price_at(pricing, (account.owed - account.successes + account.forgiven) / WHOLE, account.outcomes)
+    return price_at(pricing, (account.owed - account.successes + account.forgiven) / ONE_SUCCESS, account.outcomes)
 
 
 def is_open(now: int, head: TableHead) -> bool:
@@ -54,5 +54,5 @@ def role_of(head: TableHead, arm: int) -> int:
 
 def lesson_of(account: Account, arm: int, units: int, cost: float, counted: bool, fresh: bool, fair: bool) -> Lesson:
     """What an outcome teaches that the account has just settled."""
-    debt = (account.owed - account.successes + account.forgiven) / WHOLE
-    return Lesson(arm, units / WHOLE, cost, debt, account.outcomes, counted, fresh, fair)
+    debt = (account.owed - account.successes + account.forgiven) / ONE_SUCCESS
+    return Lesson(arm, units / ONE_SUCCESS, cost, debt, account.outcomes, counted, fresh, fair)

@@ -13,12 +13,22 @@ from typing import Any, Final
 
 from suffice.errors import SufficeError, UnknownDecision
 from suffice.kernels.rows import copy_of
-from suffice.numbers import WHOLE
+from suffice.numbers import ONE_SUCCESS
 from suffice.promise.account import SAFE, SKIP, Account, amend, settle
 from suffice.service.errors import Conflict, Gone, status_of
-from suffice.service.records import AMENDED, EXPIRED, PENDING, TOLD, Asked, Reply, Row, Told, Wish
+from suffice.service.records import (
+    AMENDED,
+    EXPIRED,
+    PENDING,
+    TOLD,
+    AskRequest,
+    DecisionRow,
+    IssuedDecision,
+    Reply,
+    TellResult,
+)
 from suffice.service.replica import AccountSession, Replica
-from suffice.service.stores.base import Changes, Shards, Whose
+from suffice.service.stores.base import AccountKey, Changes, Shards
 
 log = logging.getLogger("suffice.service")
 
@@ -27,30 +37,30 @@ KEPT: Final = 24 * 3600.0  # seconds that the answer to an ask with an idempoten
 
 
 @dataclass(slots=True, eq=False)
-class Ask:
+class QueuedAsk:
     """A request for decisions."""
 
     replica: Replica
-    wish: Wish
+    wish: AskRequest
     allowed: Any
     key: str | None
     digest: str
     size: int  # how many decisions it is about
-    done: asyncio.Future[list[Asked]]
-    result: list[Asked] | None = None
+    done: asyncio.Future[list[IssuedDecision]]
+    result: list[IssuedDecision] | None = None
     error: Exception | None = None
 
 
 @dataclass(slots=True, eq=False)
-class Tell:
+class QueuedTell:
     """Outcomes, checked: (decision, units, cost); or, with `expire`, decisions to be given up."""
 
     replica: Replica
     outcomes: list[tuple[int, int, float | None]]
     size: int
-    done: asyncio.Future[list[Told]]
+    done: asyncio.Future[list[TellResult]]
     expire: bool = False
-    result: list[Told] | None = None
+    result: list[TellResult] | None = None
     error: Exception | None = None
 
 
@@ -58,23 +68,23 @@ class Tell:
 class Batch:
     """A batch of requests, as stores take it."""
 
-    requests: Sequence[Ask | Tell]
+    requests: Sequence[QueuedAsk | QueuedTell]
     now: float
-    asks: set[Whose] = field(default_factory=set)
+    asks: set[AccountKey] = field(default_factory=set)
     keys: set[tuple[int, str]] = field(default_factory=set)
     tells: list[tuple[int, int]] = field(default_factory=list)
-    settled: list[tuple[Replica, Row]] = field(default_factory=list)
+    settled: list[tuple[Replica, DecisionRow]] = field(default_factory=list)
     replicas: set[Replica] = field(default_factory=set)
     behind: set[int] = field(default_factory=set)  # selectors of which other processes know more
     asked: bool = False
-    _sessions: dict[Whose, AccountSession] = field(default_factory=dict)
+    _sessions: dict[AccountKey, AccountSession] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         told: set[tuple[int, int]] = set()
         for request in self.requests:
             number = request.replica.number
             self.replicas.add(request.replica)
-            if isinstance(request, Tell):
+            if isinstance(request, QueuedTell):
                 told.update((number, decision) for decision, _, _ in request.outcomes)
                 continue
             self.asks.add((number, ""))
@@ -85,13 +95,13 @@ class Batch:
 
     # --- asks
 
-    def ask(self, shard: int, found: Mapping[Whose, Shards], replies: Mapping[tuple[int, str], Reply]) -> Changes:
+    def ask(self, shard: int, found: Mapping[AccountKey, Shards], replies: Mapping[tuple[int, str], Reply]) -> Changes:
         """Decide the asks."""
         changes, known = Changes(), dict(replies)
         with self._held():
             self._sessions = {}
             for request in self.requests:
-                if isinstance(request, Ask):
+                if isinstance(request, QueuedAsk):
                     self._answer(request, shard, found, known, changes)
             self._close(changes)
         return changes
@@ -105,9 +115,9 @@ class Batch:
 
     def _answer(
         self,
-        request: Ask,
+        request: QueuedAsk,
         shard: int,
-        found: Mapping[Whose, Shards],
+        found: Mapping[AccountKey, Shards],
         known: dict[tuple[int, str], Reply],
         changes: Changes,
     ) -> None:
@@ -135,7 +145,9 @@ class Batch:
             del changes.asked[before:]
             _failed(request, error)
 
-    def _decide(self, request: Ask, account: Account, identity: int, rows: list[Row]) -> list[Asked]:
+    def _decide(
+        self, request: QueuedAsk, account: Account, identity: int, rows: list[DecisionRow]
+    ) -> list[IssuedDecision]:
         replica, wish = request.replica, request.wish
         after, result = replica.plan.expire_after, []
         due = None if after is None else self.now + after
@@ -143,13 +155,13 @@ class Batch:
             choice, note = replica.decide(account, wish, request.allowed, context)
             arm, role, price = choice.arm, choice.role, choice.price
             if wish.audit:
-                rows.append(Row(replica.number, identity, wish.group or "", arm, price, self.now, due, note))
+                rows.append(DecisionRow(replica.number, identity, wish.group or "", arm, price, self.now, due, note))
             asked = identity if wish.audit else None
-            result.append(Asked(asked, arm, replica.option(arm), price, role == SAFE, role == SKIP))
+            result.append(IssuedDecision(asked, arm, replica.option(arm), price, role == SAFE, role == SKIP))
             identity += 1
         return result
 
-    def _session(self, replica: Replica, group: str, shard: int, found: Mapping[Whose, Shards]) -> AccountSession:
+    def _session(self, replica: Replica, group: str, shard: int, found: Mapping[AccountKey, Shards]) -> AccountSession:
         whose = (replica.number, group)
         session = self._sessions.get(whose)
         if session is None:
@@ -169,13 +181,15 @@ class Batch:
 
     # --- tells
 
-    def tell(self, shard: int, found: Mapping[Whose, Shards], rows: Mapping[tuple[int, int], Row]) -> Changes:
+    def tell(
+        self, shard: int, found: Mapping[AccountKey, Shards], rows: Mapping[tuple[int, int], DecisionRow]
+    ) -> Changes:
         """Settle the tells."""
         changes, now = Changes(), dict(rows)
         with self._held():
             self._sessions, self.settled = {}, []
             for request in self.requests:
-                if isinstance(request, Tell):
+                if isinstance(request, QueuedTell):
                     self._settle_all(request, shard, found, now, changes)
             self._close(changes)
         # A decision that expires and is amended in one go is written once, as it is in the end: PostgreSQL would take either.
@@ -184,10 +198,10 @@ class Batch:
 
     def _settle_all(
         self,
-        request: Tell,
+        request: QueuedTell,
         shard: int,
-        found: Mapping[Whose, Shards],
-        rows: dict[tuple[int, int], Row],
+        found: Mapping[AccountKey, Shards],
+        rows: dict[tuple[int, int], DecisionRow],
         changes: Changes,
     ) -> None:
         request.error, results = None, []
@@ -196,16 +210,16 @@ class Batch:
             try:
                 results.append(self._settle(request, row, decision, units, cost, shard, found, rows, changes))
             except SufficeError as error:
-                results.append(Told(decision, status_of(error), detail=str(error)))
+                results.append(TellResult(decision, status_of(error), detail=str(error)))
             except Exception as error:
                 _failed(request, error)
                 return
         request.result = results
 
     def _settle(
-        self, request: Tell, row: Row | None, decision: int, units: int, cost: float | None, shard: int,
-        found: Mapping[Whose, Shards], rows: dict[tuple[int, int], Row], changes: Changes,
-    ) -> Told:  # fmt: skip
+        self, request: QueuedTell, row: DecisionRow | None, decision: int, units: int, cost: float | None, shard: int,
+        found: Mapping[AccountKey, Shards], rows: dict[tuple[int, int], DecisionRow], changes: Changes,
+    ) -> TellResult:  # fmt: skip
         replica = request.replica
         if row is None:
             raise _missing(replica, decision, found.get((replica.number, ""), {}))
@@ -216,7 +230,7 @@ class Batch:
         main = self._session(replica, "", shard, found)
         own = self._session(replica, row.group, shard, found) if row.group else main
         late = row.state == EXPIRED
-        new = Row(
+        new = DecisionRow(
             row.selector, row.id, row.group, row.arm, row.price, row.asked, row.due, row.note,
             state=EXPIRED if request.expire else AMENDED if late else TOLD, units=units, cost=cost, told=self.now,
             by=shard, seq=main.events + 1, gave_by=row.by if late else None, gave_seq=row.seq if late else None,
@@ -233,7 +247,7 @@ class Batch:
         rows[(row.selector, row.id)] = new
         changes.settled.append(new)
         self.settled.append((replica, new))
-        return Told(decision, 200, "amended" if late else "expired" if request.expire else "counted")
+        return TellResult(decision, 200, "amended" if late else "expired" if request.expire else "counted")
 
     # --- afterwards
 
@@ -246,7 +260,7 @@ class Batch:
                 request.done.set_exception(request.error)
             else:
                 request.done.set_result(request.result)  # type: ignore[arg-type]
-                if isinstance(request, Ask) and request.wish.group and request.wish.audit:
+                if isinstance(request, QueuedAsk) and request.wish.group and request.wish.audit:
                     request.replica.groups.add(request.wish.group)
         for place, (replica, row) in enumerate(self.settled, 1):
             with replica.lock:
@@ -261,7 +275,7 @@ class Batch:
         """The tells could not be written; the asks were."""
         self.settled = []
         for request in self.requests:
-            if isinstance(request, Tell):
+            if isinstance(request, QueuedTell):
                 request.error = error
 
     def fail(self, error: Exception) -> None:
@@ -271,7 +285,7 @@ class Batch:
                 request.done.set_exception(error)
 
 
-def _failed(request: Ask | Tell, error: Exception) -> None:
+def _failed(request: QueuedAsk | QueuedTell, error: Exception) -> None:
     if not isinstance(error, SufficeError):
         log.exception("selector %s: a request failed", request.replica.name)
     request.error = error
@@ -283,18 +297,18 @@ def _missing(replica: Replica, decision: int, shards: Shards) -> SufficeError:
     return UnknownDecision(f"decision {decision} was never asked of selector {replica.name!r}")
 
 
-def _told_before(request: Tell, row: Row, units: int, cost: float | None) -> Told:
+def _told_before(request: QueuedTell, row: DecisionRow, units: int, cost: float | None) -> TellResult:
     if request.expire or (row.units == units and row.cost == cost):
-        return Told(row.id, 200, "unchanged")
-    said = f"success {(row.units or 0) / WHOLE:g}" + ("" if row.cost is None else f" and cost {row.cost:g}")
+        return TellResult(row.id, 200, "unchanged")
+    said = f"success {(row.units or 0) / ONE_SUCCESS:g}" + ("" if row.cost is None else f" and cost {row.cost:g}")
     raise Conflict(f"decision {row.id} was told {said} before; a different outcome changes nothing")
 
 
-def _text(result: list[Asked]) -> str:
+def _text(result: list[IssuedDecision]) -> str:
     return json.dumps([one._asdict() for one in result])
 
 
-def _again(reply: Reply, request: Ask) -> list[Asked]:
+def _again(reply: Reply, request: QueuedAsk) -> list[IssuedDecision]:
     if reply.digest != request.digest:
         raise Conflict(f"idempotency key {reply.key!r} was used before with another body; use a new key for a new ask")
-    return [Asked(**one) for one in json.loads(reply.text)]
+    return [IssuedDecision(**one) for one in json.loads(reply.text)]

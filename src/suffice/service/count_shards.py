@@ -22,21 +22,21 @@ COUNTS: Final = (*ADDED, *LARGEST, *RUNNING)
 _counts: Final = attrgetter("counts")
 
 
-def summed(rules: Account, parts: Iterable[Account]) -> Account:
+def merge_accounts(rules: Account, parts: Iterable[Account]) -> Account:
     """The counts of all, under the rules of an account that was told nothing, which it becomes."""
     grow(add_counts(rules, parts, (*ADDED, *RUNNING), LARGEST))
     return rules
 
 
-def visible_to(rules: Account, own: Shard, shards: Shards, number: int) -> Account:
+def visible_counts(rules: Account, own: Shard, shards: Shards, number: int) -> Account:
     """What the process with this shard counts on: the sum of all, but its own running maxima. The rules become it."""
-    found = summed(rules, map(_counts, {**shards, number: own}.values()))
+    found = merge_accounts(rules, map(_counts, {**shards, number: own}.values()))
     for name in RUNNING:
         setattr(found, name, getattr(own.counts, name))
     return found
 
 
-def moved(own: Account, before: Account, after: Account) -> Account:
+def shard_delta(own: Account, before: Account, after: Account) -> Account:
     """What the own counts become when the sum seen moved from `before` to `after`."""
     result = Account()
     for name in ADDED:
@@ -48,10 +48,10 @@ def moved(own: Account, before: Account, after: Account) -> Account:
     return result
 
 
-def total(shards: Shards, rules: Account | None = None) -> Shard:
+def merge_shards(shards: Shards, rules: Account | None = None) -> Shard:
     """All of it; with the limits of these rules, if there are any."""
     return Shard(
-        counts=summed(rules or Account(), map(_counts, shards.values())),
+        counts=merge_accounts(rules or Account(), map(_counts, shards.values())),
         asked=sum(shard.asked for shard in shards.values()),
         cost=sum(shard.cost for shard in shards.values()),
         events=sum(shard.events for shard in shards.values()),

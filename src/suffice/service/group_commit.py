@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Final
 
-from suffice.service.batch import Ask, Batch, Tell
+from suffice.service.batch import Batch, QueuedAsk, QueuedTell
 from suffice.service.errors import Overloaded, ServiceError, StoreDown
 from suffice.service.stores.base import Store
 
@@ -16,15 +16,15 @@ LARGEST: Final = 4096  # decisions of one transaction, if it is not one request
 WIDEST: Final = 256  # selectors of one transaction
 
 
-class Writer:
+class GroupCommitter:
     """Takes requests and has the store do them, batch by batch."""
 
     def __init__(self, store: Store, most: int, clock: Callable[[], float], after: Callable[[Batch], None]) -> None:
         self._store, self._most, self._clock, self._after = store, most, clock, after
-        self._queue: deque[Ask | Tell] = deque()
+        self._queue: deque[QueuedAsk | QueuedTell] = deque()
         self._task: asyncio.Task[None] | None = None
 
-    def put(self, request: Ask | Tell) -> None:
+    def put(self, request: QueuedAsk | QueuedTell) -> None:
         """Queue a request; its future has the answer once it is on disk."""
         if len(self._queue) >= self._most:
             raise Overloaded(f"{len(self._queue):,} requests are waiting, which is as many as may; try again shortly")
@@ -61,8 +61,8 @@ class Writer:
             log.exception("a transaction was written, but what follows failed")
             batch.fail(StoreDown("it was written, but answering failed; ask for it again with the same key"))
 
-    def _take(self) -> list[Ask | Tell]:
-        taken: list[Ask | Tell] = []
+    def _take(self) -> list[QueuedAsk | QueuedTell]:
+        taken: list[QueuedAsk | QueuedTell] = []
         size = 0
         selectors: set[int] = set()
         while self._queue and (not taken or size + self._queue[0].size <= LARGEST) and len(selectors) < WIDEST:

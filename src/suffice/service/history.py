@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from suffice.numbers import WHOLE
+from suffice.numbers import ONE_SUCCESS
 from suffice.service.records import Bin
 
 Bounds = Callable[[list[int]], list[tuple[float, float]]]
@@ -48,7 +48,7 @@ class Bucket:
             self.play(arm, count)
 
 
-class Chart:
+class History:
     """Buckets by time."""
 
     def __init__(self) -> None:
@@ -111,9 +111,9 @@ class Chart:
             start = (first + place * every) * self.width
             result.append(
                 Bin(
-                    start=start, end=start + every * self.width, told=bucket.told, successes=bucket.units / WHOLE,
-                    cost=bucket.cost, debt=target * told - units / WHOLE, price=bucket.price, arms=dict(bucket.arms),
-                    total=told, total_successes=units / WHOLE, total_cost=cost,
+                    start=start, end=start + every * self.width, told=bucket.told, successes=bucket.units / ONE_SUCCESS,
+                    cost=bucket.cost, debt=target * told - units / ONE_SUCCESS, price=bucket.price, arms=dict(bucket.arms),
+                    total=told, total_successes=units / ONE_SUCCESS, total_cost=cost,
                     debt_at_most=behind + lost, ahead_at_most=ahead,
                 )
             )  # fmt: skip
@@ -132,9 +132,9 @@ class Chart:
         }
 
     @staticmethod
-    def from_state(state: dict[str, Any]) -> "Chart":
+    def from_state(state: dict[str, Any]) -> "History":
         """The chart that `state` wrote down."""
-        chart = Chart()
+        chart = History()
         chart.width = float(state["width"])
         for place, told, units, cost, price, arms, lost in state["buckets"]:
             chart.buckets[int(place)] = Bucket(told, units, cost, price, {int(arm): int(n) for arm, n in arms}, lost)

@@ -28,7 +28,7 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class AskRequest:
     """What is asked for: one decision, or `count` of them."""
 
     count: int | None = None
@@ -38,7 +38,7 @@ class Wish:
     group: str | None = None
 
 
-class Asked(NamedTuple):
+class IssuedDecision(NamedTuple):
     """A decision as it is handed out; `decision` is None where it will not be judged.
 
     A tuple underneath, as the library's own: there are many of them.
@@ -60,7 +60,7 @@ class Outcome(NamedTuple):
     cost: float | None = None
 
 
-class Told(NamedTuple):
+class TellResult(NamedTuple):
     """What became of an outcome: counted, unchanged (the same was told before), amended (it had expired), or why not."""
 
     decision: int
@@ -70,7 +70,7 @@ class Told(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class Overview:
     """A selector and where it stands."""
 
     name: str
@@ -111,7 +111,7 @@ class Bin:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class SelectorRow:
     """A selector in a store: its number there, and the plan it was made from."""
 
     number: int
@@ -122,7 +122,7 @@ class Kept:
 
 
 @dataclass(slots=True)
-class Row:
+class DecisionRow:
     """A decision in a store.
 
     `by` and `seq` say which shard settled it, and as which of its events; `gave_by`, `gave_seq` and `gave_at`, the same of

@@ -9,17 +9,17 @@ import logging
 import threading
 from typing import Any, Final, NamedTuple
 
-from suffice.context.learner import ContextLearner, Note
+from suffice.context.learner import ContextLearner, DecisionRecord
 from suffice.errors import SufficeError
 from suffice.kernels.rows import copy_of
 from suffice.promise.account import SAFE, Account, reserve
 from suffice.promise.rules import Promise
 from suffice.selector.detached import Choice, Detached
 from suffice.selector.selector import Selector
-from suffice.service.count_shards import moved, visible_to
-from suffice.service.history import Chart
+from suffice.service.count_shards import shard_delta, visible_counts
+from suffice.service.history import History
 from suffice.service.plans import Plan, arm_of, option_json
-from suffice.service.records import AMENDED, EXPIRED, Row, Shard, Wish
+from suffice.service.records import AMENDED, EXPIRED, AskRequest, DecisionRow, Shard
 from suffice.service.stores.base import Shards
 
 log = logging.getLogger("suffice.service")
@@ -27,7 +27,7 @@ log = logging.getLogger("suffice.service")
 PRICED: Final = 4096  # options whose JSON is kept at hand
 
 
-class Outline(NamedTuple):
+class PlanSummary(NamedTuple):
     """What is known of a selector without anything that was learned."""
 
     promise: Promise
@@ -37,10 +37,10 @@ class Outline(NamedTuple):
     safe_cost: float
 
     @staticmethod
-    def of(plan: Plan, selector: Selector | None = None) -> "Outline":
+    def of(plan: Plan, selector: Selector | None = None) -> "PlanSummary":
         """The outline of a plan, or of a selector that was made from it."""
         made = selector or plan.selector()
-        return Outline(made.promise, made.bounds, made.chooser, plan.model, made.menu.safe_cost)
+        return PlanSummary(made.promise, made.bounds, made.chooser, plan.model, made.menu.safe_cost)
 
 
 class Replica:
@@ -54,7 +54,7 @@ class Replica:
         self.promise: Promise = self.selector.promise
         self.rules = self.selector.new_account()  # of accounts that were told nothing
         self.lock = threading.RLock()
-        self.chart = Chart()
+        self.chart = History()
         self.groups: set[str] = set()  # that decisions were asked for
         self.seen: dict[int, int] = {}  # by shard: the last event learned from
         self.saved = 0  # events learned from when it was saved last
@@ -81,7 +81,7 @@ class Replica:
         """The arms that may be played, as the selector wants them."""
         return self.selector.allowed([self.menu.option(arm_of(self.menu, option)) for option in available])
 
-    def decide(self, account: Account, wish: Wish, allowed: Any, context: Any) -> tuple[Choice, str | None]:
+    def decide(self, account: Account, wish: AskRequest, allowed: Any, context: Any) -> tuple[Choice, str | None]:
         """A choice, counted as outstanding, and the note that its outcome will need."""
         choice, written = self.detached.decide(account, wish.group or "", allowed, context), None
         if not wish.audit:
@@ -100,14 +100,14 @@ class Replica:
         """The price now paid for one success."""
         return self.detached.standing(account, group).price
 
-    def spent(self, row: Row) -> float:
+    def spent(self, row: DecisionRow) -> float:
         """What settling this decision adds to the cost: a known cost was booked when it expired."""
         known = self.menu.known_cost(row.arm) or 0.0
         return (known if row.cost is None else row.cost) - (known if row.state == AMENDED else 0.0)
 
     # --- learning
 
-    def learn(self, row: Row, *, again: bool = False) -> None:
+    def learn(self, row: DecisionRow, *, again: bool = False) -> None:
         """Take in a decision that was settled, once: the events of each shard come in order.
 
         `again`: from the log, so that its context is news too.
@@ -121,7 +121,7 @@ class Replica:
         except Exception:  # it is written and counted, and whoever told it hears so
             log.exception("selector %s: learning from decision %d failed", self.name, row.id)
 
-    def _learn(self, row: Row, again: bool) -> None:
+    def _learn(self, row: DecisionRow, again: bool) -> None:
         late, units = row.state == AMENDED, row.units or 0
         self.chart.add(
             row.told or row.asked, told=int(not late), units=units, cost=self.spent(row), price=row.price,
@@ -137,12 +137,12 @@ class Replica:
         )
         self._log_warning()
 
-    def _lost(self, row: Row) -> int:
+    def _lost(self, row: DecisionRow) -> int:
         """What a row changes in the count of safe plays whose outcome nobody told."""
         change = {EXPIRED: 1, AMENDED: -1}.get(row.state, 0)
         return change if self.menu.kind_of(row.arm) == SAFE else 0
 
-    def _note_of(self, learner: ContextLearner, written: dict[str, Any], again: bool) -> Note | None:
+    def _note_of(self, learner: ContextLearner, written: dict[str, Any], again: bool) -> DecisionRecord | None:
         try:
             seen = learner.model.read(written["context"])
         except SufficeError:  # it was of another shape in the process that was asked
@@ -151,7 +151,7 @@ class Replica:
             learner.model.note(seen)
         if "who" not in written:
             return None
-        return Note(seen, written["said"], written["price"], written["who"])
+        return DecisionRecord(seen, written["said"], written["price"], written["who"])
 
     def _log_warning(self) -> None:
         if self.selector.warning and not self._warned:
@@ -172,7 +172,7 @@ class Replica:
             found = json.loads(text)
             replica = Replica(number, name, plan)
             replica.detached.restore(found["learned"])
-            replica.chart = Chart.from_state(found["chart"])
+            replica.chart = History.from_state(found["chart"])
             replica.seen = {int(shard): int(seq) for shard, seq in found["seen"]}
         except (SufficeError, ValueError, KeyError, TypeError, AttributeError, IndexError, ArithmeticError) as error:
             log.warning("selector %s: what was learned cannot be read, so it is learned anew (%s)", name, error)
@@ -189,7 +189,7 @@ class AccountSession:
     def __init__(self, replica: Replica, number: int, shards: Shards) -> None:
         self.replica = replica
         self.own = own = shards.get(number) or Shard()
-        self._before = visible_to(copy_of(replica.rules), own, shards, number)
+        self._before = visible_counts(copy_of(replica.rules), own, shards, number)
         self.account = copy_of(self._before)
         self._asked_before = 0
         for shard in shards.values():
@@ -198,5 +198,5 @@ class AccountSession:
 
     def shard(self) -> Shard:
         """What the own shard becomes."""
-        counts = moved(self.own.counts, self._before, self.account)
+        counts = shard_delta(self.own.counts, self._before, self.account)
         return Shard(counts, self.own.asked + self.asked - self._asked_before, self.cost, self.events)

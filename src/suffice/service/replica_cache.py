@@ -10,8 +10,8 @@ from typing import Final
 from suffice.errors import SufficeError
 from suffice.service.errors import NoSuchSelector, StoredPlan
 from suffice.service.plans import Plan
-from suffice.service.records import Kept
-from suffice.service.replica import Outline, Replica
+from suffice.service.records import SelectorRow
+from suffice.service.replica import PlanSummary, Replica
 from suffice.service.stores.base import Store
 
 log = logging.getLogger("suffice.service")
@@ -33,17 +33,17 @@ class ReplicaCache:
     def __init__(self, store: Store, clock: Callable[[], float]) -> None:
         self._store, self._clock = store, clock
         self._replicas: dict[int, Replica] = {}
-        self._kept: dict[str, tuple[Kept, float]] = {}
+        self._kept: dict[str, tuple[SelectorRow, float]] = {}
         self._changes = 0  # of selectors, made by this process
         self._names: dict[int, str] = {}
-        self._outlines: dict[int, Outline] = {}
+        self._outlines: dict[int, PlanSummary] = {}
         self._loading: dict[int, asyncio.Lock] = {}
         self._following: dict[int, asyncio.Lock] = {}
         self._followed: dict[int, float] = {}
 
     # --- names
 
-    async def kept(self, name: str) -> Kept:
+    async def kept(self, name: str) -> SelectorRow:
         """The selector of this name, as the store has it or had it just now."""
         now = asyncio.get_running_loop().time()
         found = self._kept.get(name)
@@ -66,28 +66,28 @@ class ReplicaCache:
 
     # --- replicas
 
-    def at_hand(self, kept: Kept) -> Replica | None:
+    def at_hand(self, kept: SelectorRow) -> Replica | None:
         """The replica, if it is loaded."""
         replica = self._replicas.get(kept.number)
         if replica is not None:
             replica.used_at = self._clock()
         return replica
 
-    async def outline(self, kept: Kept) -> Outline:
+    async def outline(self, kept: SelectorRow) -> PlanSummary:
         """What is known of a selector though nothing that was learned is loaded."""
         found = self._outlines.get(kept.number)
         if found is None:
             replica = self._replicas.get(kept.number)
             if replica is not None:
-                found = Outline.of(replica.plan, replica.selector)
+                found = PlanSummary.of(replica.plan, replica.selector)
             elif len(kept.plan) < SHORT:
-                found = Outline.of(read_plan(kept))
+                found = PlanSummary.of(read_plan(kept))
             else:  # it may take a while
-                found = await asyncio.to_thread(lambda: Outline.of(read_plan(kept)))
+                found = await asyncio.to_thread(lambda: PlanSummary.of(read_plan(kept)))
             self._outlines[kept.number] = found
         return found
 
-    async def of(self, kept: Kept) -> Replica:
+    async def of(self, kept: SelectorRow) -> Replica:
         """The replica of a selector, made from what was saved and what happened since."""
         replica = self.at_hand(kept)
         if replica is not None:
@@ -102,7 +102,7 @@ class ReplicaCache:
         replica.used_at = self._clock()
         return replica
 
-    async def _load(self, kept: Kept) -> Replica:
+    async def _load(self, kept: SelectorRow) -> Replica:
         text = await self._store.snapshot(kept.number)
 
         def make() -> Replica:
@@ -199,7 +199,7 @@ class ReplicaCache:
         replica.saved, replica.saved_at, replica.saved_in = learned, self._clock(), time.monotonic() - began
 
 
-def read_plan(kept: Kept) -> Plan:
+def read_plan(kept: SelectorRow) -> Plan:
     """The plan that a selector was made from."""
     try:
         return Plan.parse(kept.plan)

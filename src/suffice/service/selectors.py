@@ -10,20 +10,30 @@ from collections.abc import Callable, Coroutine, Iterable, Sequence
 from typing import Any, Final
 
 from suffice.context.learner import ContextReport
-from suffice.errors import InvalidArgument, SufficeError, shown
+from suffice.errors import InvalidArgument, SufficeError, quoted
 from suffice.numbers import cost_told, success_units
 from suffice.precompile import warmup
 from suffice.promise.certificate import Certificate
 from suffice.selector.records import Arm
-from suffice.service.batch import KEPT, Ask, Batch, Tell
+from suffice.service.batch import KEPT, Batch, QueuedAsk, QueuedTell
 from suffice.service.errors import Conflict, Gone, NoSuchSelector, NotAllowed, StoredPlan, TooMany, status_of
-from suffice.service.group_commit import Writer
-from suffice.service.overview import Stood, certified
+from suffice.service.group_commit import GroupCommitter
+from suffice.service.overview import OverviewCache, certified
 from suffice.service.plans import Plan
-from suffice.service.records import Asked, Bin, Kept, Limits, Outcome, Row, Standing, Told, Wish
+from suffice.service.records import (
+    AskRequest,
+    Bin,
+    DecisionRow,
+    IssuedDecision,
+    Limits,
+    Outcome,
+    Overview,
+    SelectorRow,
+    TellResult,
+)
 from suffice.service.replica import Replica
 from suffice.service.replica_cache import ReplicaCache, read_plan
-from suffice.service.stores.base import Shards, Store, Whose
+from suffice.service.stores.base import AccountKey, Shards, Store
 
 log = logging.getLogger("suffice.service")
 
@@ -37,7 +47,7 @@ WITHIN: Final = re.compile("[A-Za-z0-9._-]*")  # what may stand in names, and it
 MANY: Final = 50  # groups, beyond which a certificate is made beside the others' requests
 
 
-class Keeper:
+class SelectorService:
     """Keeps selectors in a store. One per server process."""
 
     def __init__(self, store: Store, limits: Limits | None = None, clock: Callable[[], float] | None = None) -> None:
@@ -46,10 +56,10 @@ class Keeper:
         self.clock: Callable[[], float] = clock or (lambda: time.time() + store.ahead)
         self.ready = False
         self._replicas = ReplicaCache(store, self.clock)
-        self._writer = Writer(store, self.limits.queue, self.clock, self._after)
+        self._writer = GroupCommitter(store, self.limits.queue, self.clock, self._after)
         self._tasks: set[asyncio.Task[Any]] = set()
         self._unreadable: set[int] = set()  # selectors whose plans cannot be read
-        self._stood = Stood()
+        self._stood = OverviewCache()
 
     # --- from start to stop
 
@@ -129,7 +139,7 @@ class Keeper:
 
     # --- selectors
 
-    async def put(self, name: str, plan: Plan, *, confirm: bool = False) -> tuple[Standing, bool]:
+    async def put(self, name: str, plan: Plan, *, confirm: bool = False) -> tuple[Overview, bool]:
         """The selector of this name, made if there is none: then True. Conflict if it has another plan.
 
         `confirm`: only see that it is there and has this plan.
@@ -152,7 +162,7 @@ class Keeper:
         self._replicas.forget(name)
         return await self.standing(name), made
 
-    async def archive(self, name: str) -> Standing:
+    async def archive(self, name: str) -> Overview:
         """Archive a selector: it answers no more asks, and still takes outcomes."""
         kept = await self.store.selector(name)
         if kept is None:
@@ -162,7 +172,7 @@ class Keeper:
         self._replicas.forget(name)
         return await self.standing(name)
 
-    async def standing(self, name: str) -> Standing:
+    async def standing(self, name: str) -> Overview:
         """A selector and where it stands."""
         kept = await self._replicas.kept(name)
         await self._replicas.of(kept)  # only what is loaded knows the price
@@ -170,7 +180,7 @@ class Keeper:
 
     async def standings(
         self, after: str = "", limit: int = 100, archived: bool = False, contains: str = ""
-    ) -> tuple[list[Standing], str | None]:
+    ) -> tuple[list[Overview], str | None]:
         """Selectors by name, and where they stand; and the name after which there are more, None if there are none.
 
         `contains`: those whose names contain a text, in capitals or not.
@@ -182,8 +192,8 @@ class Keeper:
         more = found[limit - 1].name if len(found) > limit else None
         return await self._stand(found[:limit], many=True), more
 
-    async def _stand(self, some: Sequence[Kept], *, many: bool = False) -> list[Standing]:
-        own: dict[int, dict[Whose, Shards]] = {kept.number: {} for kept in some}
+    async def _stand(self, some: Sequence[SelectorRow], *, many: bool = False) -> list[Overview]:
+        own: dict[int, dict[AccountKey, Shards]] = {kept.number: {} for kept in some}
         for whose, found in (await self.store.shards(list(own))).items():
             own[whose[0]][whose] = found
         result, began = [], time.perf_counter()
@@ -214,7 +224,7 @@ class Keeper:
 
     # --- ask and tell
 
-    async def ask(self, name: str, wish: Wish, key: str | None = None, digest: str = "") -> list[Asked]:
+    async def ask(self, name: str, wish: AskRequest, key: str | None = None, digest: str = "") -> list[IssuedDecision]:
         """Decisions, on disk."""
         kept = await self._replicas.kept(name)
         if kept.archived is not None:
@@ -235,18 +245,18 @@ class Keeper:
             raise TooMany(f"a selector may have at most {self.limits.groups:,} groups, and {name!r} has them")
         allowed = None if wish.available is None else replica.allowed(wish.available)
         done = asyncio.get_running_loop().create_future()
-        request = Ask(replica, wish, allowed, key, digest, wish.count or 1, done)
+        request = QueuedAsk(replica, wish, allowed, key, digest, wish.count or 1, done)
         self._writer.put(request)
         return await request.done
 
-    async def tell(self, name: str, outcomes: Sequence[Outcome]) -> list[Told]:
+    async def tell(self, name: str, outcomes: Sequence[Outcome]) -> list[TellResult]:
         """What became of each outcome, on disk."""
         replica = await self._replica(name)
         if len(outcomes) > self.limits.list_length:
             raise InvalidArgument(
                 f"outcomes must be at most {self.limits.list_length:,} at once, got {len(outcomes):,}"
             )
-        results: list[Told | None] = [None] * len(outcomes)
+        results: list[TellResult | None] = [None] * len(outcomes)
         good: list[tuple[int, int, float | None]] = []
         places = []
         for place, outcome in enumerate(outcomes):
@@ -254,7 +264,7 @@ class Keeper:
                 units = success_units(outcome.success)
                 cost = None if outcome.cost is None else cost_told(outcome.cost)
             except SufficeError as error:
-                results[place] = Told(outcome.decision, status_of(error), detail=str(error))
+                results[place] = TellResult(outcome.decision, status_of(error), detail=str(error))
                 continue
             good.append((outcome.decision, units, cost))
             places.append(place)
@@ -265,8 +275,8 @@ class Keeper:
 
     async def _tell(
         self, replica: Replica, outcomes: list[tuple[int, int, float | None]], expire: bool = False
-    ) -> list[Told]:
-        request = Tell(replica, outcomes, len(outcomes), asyncio.get_running_loop().create_future(), expire)
+    ) -> list[TellResult]:
+        request = QueuedTell(replica, outcomes, len(outcomes), asyncio.get_running_loop().create_future(), expire)
         self._writer.put(request)
         return await request.done
 
@@ -313,11 +323,11 @@ class Keeper:
         replica = await self._replica(name)
         return {arm: replica.option(arm) for arm in arms}
 
-    async def decisions(self, name: str, after: int = -1, limit: int = 1000) -> list[Row]:
+    async def decisions(self, name: str, after: int = -1, limit: int = 1000) -> list[DecisionRow]:
         """Decisions with a larger id, in order."""
         return await self.store.rows((await self._replicas.kept(name)).number, after, limit)
 
-    async def recent(self, name: str, limit: int = 100) -> list[Row]:
+    async def recent(self, name: str, limit: int = 100) -> list[DecisionRow]:
         """The decisions asked last, the newest first."""
         return await self.store.recent((await self._replicas.kept(name)).number, limit)
 
@@ -331,4 +341,4 @@ class Keeper:
 def _check_text(what: str, text: str) -> None:
     """Refuse what a database cannot hold."""
     if "\0" in text or (not text.isascii() and text.encode(errors="ignore").decode() != text):
-        raise InvalidArgument(f"{what} must be text without NUL characters and lone surrogates, got {shown(text)}")
+        raise InvalidArgument(f"{what} must be text without NUL characters and lone surrogates, got {quoted(text)}")

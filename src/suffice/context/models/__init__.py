@@ -7,7 +7,7 @@ from suffice.context.models.function import FunctionModel
 from suffice.context.models.logistic import LogisticModel
 from suffice.context.models.river import RiverModel, is_river
 from suffice.context.models.sklearn import SklearnModel, is_sklearn
-from suffice.errors import InvalidArgument, shown
+from suffice.errors import InvalidArgument, quoted
 
 __all__ = ["FunctionModel", "LogisticModel", "Model", "RiverModel", "SklearnModel", "as_model"]
 
@@ -32,5 +32,5 @@ def as_model(thing: Any) -> Model:
             return FunctionModel(thing)
     raise InvalidArgument(
         f'model must be "auto", an object with predict and update, a scikit-learn classifier with partial_fit, a River '
-        f"classifier, or a function from a context to probabilities, got {shown(thing)}"
+        f"classifier, or a function from a context to probabilities, got {quoted(thing)}"
     )

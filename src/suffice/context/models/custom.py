@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from suffice.context.models.base import Model
-from suffice.errors import InvalidArgument, StateError, shown
+from suffice.errors import InvalidArgument, StateError, quoted
 from suffice.kernels.rows import Floats, Mask
 from suffice.menu.menu import Menu
-from suffice.menu.options import plain, shaped
+from suffice.menu.options import from_json, to_json
 
 
-class Guest:
+class CustomModel:
     """Asks a model of anybody's for an arm, and hands outcomes on to it."""
 
     def __init__(self, model: Model, menu: Menu) -> None:
@@ -52,7 +52,7 @@ class Guest:
         column = np.asarray(values, dtype=np.float64)
         if column.shape != (self._menu.arms,):
             raise InvalidArgument(
-                f"a model must predict a {name} for each of {self._menu.arms} arms, got {shown(values)}"
+                f"a model must predict a {name} for each of {self._menu.arms} arms, got {quoted(values)}"
             )
         return column
 
@@ -134,10 +134,10 @@ class Guest:
     def written(self, context: Any) -> Any:
         """A context in JSON's terms; None if it has no such form: then its outcome will not reach the model."""
         try:
-            return plain(context)
+            return to_json(context)
         except (InvalidArgument, RecursionError):
             return None
 
     def again(self, written: Any) -> Any:
         """A context that was written down."""
-        return shaped(written)
+        return from_json(written)

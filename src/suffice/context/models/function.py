@@ -7,13 +7,13 @@ from typing import Any, Final
 
 import numpy as np
 
-from suffice.context.models.probability_adapter import Adapter
-from suffice.errors import InvalidArgument, shown
+from suffice.context.models.probability_adapter import ProbabilityAdapter
+from suffice.errors import InvalidArgument, quoted
 
 REMEMBERED: Final = 1024  # contexts whose outcome is awaited
 
 
-class FunctionModel(Adapter):
+class FunctionModel(ProbabilityAdapter):
     """A function from a context to probabilities of success. It learns nothing but how honest they are.
 
     Args:
@@ -32,7 +32,7 @@ class FunctionModel(Adapter):
     def __init__(self, function: Callable[[Any], Any], *, calibrate: bool = True) -> None:
         super().__init__(calibrate=calibrate)
         if not callable(function):
-            raise InvalidArgument(f"function must be callable with a context, got {shown(function)}")
+            raise InvalidArgument(f"function must be callable with a context, got {quoted(function)}")
         self.function = function
         # What was given for which context object: a function may take long, and need not be called again for its outcome.
         self._given: OrderedDict[int, tuple[Any, list[float]]] = OrderedDict()
@@ -64,7 +64,7 @@ class FunctionModel(Adapter):
             if not isinstance(listed, list) or len(listed) not in (count, menu.arms):
                 raise InvalidArgument(
                     f"function must give {count} probabilities, one per interior option, or {menu.arms}, one per arm, "
-                    f"got {shown(answer)}"
+                    f"got {quoted(answer)}"
                 )
             given[slice(None) if len(listed) == menu.arms else menu.interior] = listed
         return [_checked(probability) for probability in given[menu.interior]]
@@ -76,5 +76,5 @@ def _checked(probability: Any) -> float:
     except (TypeError, ValueError):
         number = math.inf
     if number < 0.0 or number > 1.0:
-        raise InvalidArgument(f"function must give probabilities from 0 to 1, got {shown(probability)}")
+        raise InvalidArgument(f"function must give probabilities from 0 to 1, got {quoted(probability)}")
     return number

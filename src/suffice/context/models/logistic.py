@@ -191,7 +191,7 @@ class LogisticModel:
                 )
             )  # fmt: skip
         odds, variance = self._odds(count)
-        upper = _squash(odds + width * np.sqrt(variance))
+        upper = _sigmoid(odds + width * np.sqrt(variance))
         upper[-1], upper[: int(menu.has_skip)] = self._best, 0.0
         scores = costs - price * upper
         if allowed is not None:
@@ -215,7 +215,7 @@ class LogisticModel:
                 )
             )  # fmt: skip
         odds, variance = self._odds(count)
-        chance = float(_squash(odds[arm]))
+        chance = float(_sigmoid(odds[arm]))
         curve = chance * (1.0 - chance)
         scale = 1.0 / (1.0 + curve * float(variance[arm]))
         self._move(count, slot, scale * (success - chance), curve * scale)
@@ -225,7 +225,7 @@ class LogisticModel:
         """Take back a failure that was none: the step that a success would have made further, and nothing more certain."""
         count, slot = self._active(row), self._slot(arm)
         odds, variance = self._odds(count)
-        chance = float(_squash(odds[arm]))
+        chance = float(_sigmoid(odds[arm]))
         scale = 1.0 / (1.0 + chance * (1.0 - chance) * float(variance[arm]))
         self._move(count, slot, scale * success, 0.0)
 
@@ -321,7 +321,7 @@ class LogisticModel:
     def upper(self, context: Any, width: float) -> Floats:
         """So many deviations up, on the scale of log-odds."""
         odds, variance = self._odds(self._active(self.read(context)))
-        return np.asarray(_squash(odds + width * np.sqrt(variance)))
+        return np.asarray(_sigmoid(odds + width * np.sqrt(variance)))
 
     def update(self, context: Any, arm: int, success: float, cost: float | None) -> None:
         """Take in an outcome."""
@@ -378,5 +378,5 @@ def _each(matrix: Floats, rows: Floats) -> Floats:
     return np.asarray((matrix @ rows[:, :, None])[:, :, 0])
 
 
-def _squash(odds: Any) -> Any:
+def _sigmoid(odds: Any) -> Any:
     return 1.0 / (1.0 + np.exp(-np.clip(odds, -kernel.STEEP, kernel.STEEP)))

@@ -13,7 +13,7 @@ from suffice.menu.menu import Menu
 from suffice.numbers import flag
 
 
-class Adapter:
+class ProbabilityAdapter:
     """A model whose interior arms each have a probability of success from somewhere else, or none yet.
 
     A kind of it says where from: `probability(context, place)` and `learn(context, place, success)`, where the place of an

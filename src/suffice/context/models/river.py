@@ -4,16 +4,16 @@ import copy
 import math
 from typing import Any, Final
 
-from suffice.context.models.probability_adapter import Adapter
+from suffice.context.models.probability_adapter import ProbabilityAdapter
 from suffice.context.schema import Schema
-from suffice.errors import InvalidArgument, shown
+from suffice.errors import InvalidArgument, quoted
 from suffice.menu.menu import Menu
 from suffice.numbers import flag
 
 FURTHEST: Final = 1e100
 
 
-class RiverModel(Adapter):
+class RiverModel(ProbabilityAdapter):
     """A River classifier, copied for each interior arm, what it has learned before included.
 
     It is given the fields of the context by name, without those that are missing; numbers as floats. A category such as
@@ -28,7 +28,7 @@ class RiverModel(Adapter):
     def __init__(self, model: Any, *, text: bool = False, calibrate: bool = True) -> None:
         super().__init__(calibrate=calibrate)
         if isinstance(model, type) or not is_river(model):
-            raise InvalidArgument(f"model must have learn_one and predict_proba_one, got {shown(model)}")
+            raise InvalidArgument(f"model must have learn_one and predict_proba_one, got {quoted(model)}")
         self.model, self.text = model, flag("text", text)
         self.schema = Schema()
 

@@ -7,17 +7,17 @@ import numpy as np
 
 from suffice.context.features import Features
 from suffice.context.models.calibration import logistic
-from suffice.context.models.probability_adapter import Adapter
-from suffice.errors import InvalidArgument, shown
+from suffice.context.models.probability_adapter import ProbabilityAdapter
+from suffice.errors import InvalidArgument, quoted
 from suffice.kernels.rows import Floats
 from suffice.menu.menu import Menu
-from suffice.numbers import whole
+from suffice.numbers import positive_int
 
 FITS: Final = (32, 64, 128, 256)  # outcomes after which the features are laid out anew; after the last they stay
 CLASSES: Final = np.array([False, True])
 
 
-class SklearnModel(Adapter):
+class SklearnModel(ProbabilityAdapter):
     """A scikit-learn classifier with `partial_fit`, cloned for each interior arm.
 
     A classifier cannot follow when features change their meaning, and features find their knots and categories as
@@ -39,11 +39,11 @@ class SklearnModel(Adapter):
         super().__init__(calibrate=calibrate)
         if isinstance(classifier, type) or not is_sklearn(classifier):
             raise InvalidArgument(
-                f"classifier must have partial_fit, and predict_proba or decision_function, got {shown(classifier)}"
+                f"classifier must have partial_fit, and predict_proba or decision_function, got {quoted(classifier)}"
             )
         if features is not None and not isinstance(features, Features):
-            raise InvalidArgument(f"features must be Features or left out, got {shown(features)}")
-        self.classifier, self.batch = classifier, whole("batch", batch)
+            raise InvalidArgument(f"features must be Features or left out, got {quoted(features)}")
+        self.classifier, self.batch = classifier, positive_int("batch", batch)
         self.features = Features() if features is None else features
 
     def open(self, menu: Menu) -> None:

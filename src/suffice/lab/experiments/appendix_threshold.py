@@ -8,7 +8,7 @@ import numpy as np
 
 from suffice.lab import run_results, statistics
 from suffice.lab.experiment import Canvas, Experiment, Numbers, Settings, Task
-from suffice.lab.streams import Needs
+from suffice.lab.streams import RequiredThreshold
 from suffice.lab.verdict import Estimate, Verdict, judge
 from suffice.selector.threshold import ThresholdSelector
 from suffice.simulator import blocks, simulate
@@ -120,11 +120,11 @@ class Threshold(Experiment):
         panel.legend(fontsize=8)
 
 
-def world_of(name: str, target: float) -> tuple[Needs, float]:
+def world_of(name: str, target: float) -> tuple[RequiredThreshold, float]:
     """The stream and the cost of its best fixed threshold: the smallest that succeeds often enough."""
     if name == "flat":
-        return Needs.flat(target, bottom=0.4, top=0.8), 0.4
-    stream = Needs()
+        return RequiredThreshold.flat(target, bottom=0.4, top=0.8), 0.4
+    stream = RequiredThreshold()
     low, high = 0.0, 1.0
     for _ in range(60):
         middle = 0.5 * (low + high)
@@ -135,7 +135,7 @@ def world_of(name: str, target: float) -> tuple[Needs, float]:
 def identity_error(target: float, horizon: int = 20_000) -> float:
     """How far the threshold strays from start + step·(target·N − S), worked out in fractions step by step."""
     step, phi = Fraction(1, 128), Fraction(str(target))
-    trace = simulate(ThresholdSelector(target, 0, 1, step=float(step), start=0.25), Needs(), horizon)
+    trace = simulate(ThresholdSelector(target, 0, 1, step=float(step), start=0.25), RequiredThreshold(), horizon)
     place, worst = Fraction(1, 4), 0.0
     for price, success in zip(trace.prices.tolist(), trace.successes.tolist(), strict=True):
         worst = max(worst, abs(price - float(place)))

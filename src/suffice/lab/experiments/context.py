@@ -63,7 +63,7 @@ class Context(Experiment):
         name, world, horizon = task["task"], task["world"], task["horizon"]
         stream, target = world_of(name, world, horizon), TARGETS[name]
         method = methods(stream, target, horizon, [task["method"]])[task["method"]](task["seed"])
-        middle, early = run_results.half(horizon), min(EARLY, horizon)
+        middle, early = run_results.midpoint(horizon), min(EARLY, horizon)
         summary = summarize(method, stream, horizon, task["seed"], marks={*course(horizon), middle, early})
         at = {mark.step: mark for mark in summary.marks}
         found = asdict(run_results.outcome(summary, None)) | {
@@ -145,7 +145,7 @@ def there() -> tuple[str, ...]:
 def world_of(name: str, world: str, horizon: int) -> Any:
     """The stream of a task: as recorded, with contexts shuffled, or with a shift at half time."""
     if world in SHIFTS:
-        return ConfidentApis.named(task=name, shift=world, at=run_results.half(horizon))
+        return ConfidentApis.named(task=name, shift=world, at=run_results.midpoint(horizon))
     return ConfidentApis(name, shuffled=world == SHUFFLED)
 
 

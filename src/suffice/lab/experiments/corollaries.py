@@ -10,7 +10,7 @@ from suffice.best_mix import Optimum, optimum
 from suffice.lab import run_results, statistics
 from suffice.lab.experiment import Canvas, Experiment, Numbers, Settings, Task
 from suffice.lab.paper_methods import make
-from suffice.lab.streams import Needs, Points
+from suffice.lab.streams import RequiredThreshold, UnitPoints
 from suffice.lab.streams.shapes import Beta
 from suffice.lab.verdict import OURS, Estimate, Verdict, judge
 from suffice.menu.menu import Menu
@@ -63,7 +63,7 @@ class Corollaries(Experiment):
                 for horizon in settings["horizons"]:
                     some = run_results.pick(results, setting=setting, method=method, horizon=horizon)
                     rows.append(
-                        run_results.together(
+                        run_results.aggregate(
                             some, setting=setting, method=method, horizon=horizon, arms=some[0]["arms"]
                         )
                     )
@@ -122,8 +122,8 @@ class Corollaries(Experiment):
 def grid(setting: str, horizon: int) -> Any:
     """The stream with the grid that the corollary prescribes for this horizon."""
     if setting == "intervals":
-        return Points(Menu.intervals(step=1.0 / round(horizon**0.25)))
-    return Needs(step=1.0 / round(horizon ** (1.0 / 3.0)))
+        return UnitPoints(Menu.intervals(step=1.0 / round(horizon**0.25)))
+    return RequiredThreshold(step=1.0 / round(horizon ** (1.0 / 3.0)))
 
 
 @functools.cache

@@ -8,7 +8,7 @@ import numpy as np
 from suffice.best_mix import Optimum, optimum
 from suffice.lab import run_results, statistics
 from suffice.lab.experiment import Canvas, Experiment, Numbers, Settings, Task
-from suffice.lab.streams import Apis, LabelRanks, Needs, Phases, Points, Rides, Told
+from suffice.lab.streams import HiddenCosts, LabelRanks, Phases, PredictionApis, RequiredThreshold, Rides, UnitPoints
 from suffice.lab.streams.apis import TASKS
 from suffice.lab.verdict import OURS, Estimate, Verdict, judge, power
 from suffice.selector.paper import paper
@@ -90,7 +90,7 @@ class Efficiency(Experiment):
                 pairs.append((priced["suffice"], priced[best]))
             for method, found in some.items():
                 share = statistics.ratio(priced[method], priced[best])
-                row = run_results.together(found, world=world, horizon=horizon, method=method)
+                row = run_results.aggregate(found, world=world, horizon=horizon, method=method)
                 row |= {
                     "yardstick": method == best,
                     "share": share.value,
@@ -173,12 +173,12 @@ def world_of(name: str) -> tuple[Any, float, Optimum]:
     kind = name.split(",")[0]
     stream: Any
     if kind in TASKS:
-        stream = Apis(kind)
+        stream = PredictionApis(kind)
     elif kind == "labels":
         stream = LabelRanks.cifar100(tuple(range(1, 100)))
     else:
-        stream = {"intervals": Points, "rides": Rides, "needs": Needs}[kind]()
-    stream = Told(stream) if "told" in name else stream
+        stream = {"intervals": UnitPoints, "rides": Rides, "needs": RequiredThreshold}[kind]()
+    stream = HiddenCosts(stream) if "told" in name else stream
     success, cost = stream.truth()
     return stream, target, optimum(success, cost, target)
 

@@ -9,7 +9,7 @@ from suffice.best_mix import optimum
 from suffice.lab import run_results, statistics
 from suffice.lab.experiment import Canvas, Experiment, Numbers, Settings, Task
 from suffice.lab.paper_methods import make
-from suffice.lab.streams import Points
+from suffice.lab.streams import UnitPoints
 from suffice.lab.verdict import TINY, Estimate, Verdict, judge
 
 SOURCE = "Empirical Study, Interval Selection, Figure 1"
@@ -44,7 +44,7 @@ class Intervals(Experiment):
 
     @staticmethod
     def work(task: Task) -> Numbers:
-        stream = Points.named(step=task["grid"])
+        stream = UnitPoints.named(step=task["grid"])
         best = optimum(*stream.truth(), task["target"])
         method = make(task["method"], stream.menu, task["target"], task["horizon"], task["scale"] or 1)
         marks = run_results.geometric(task["horizon"]) if task["marked"] else ()
@@ -52,7 +52,7 @@ class Intervals(Experiment):
         return {**found, "method": task["method"], "scale": task["scale"]}
 
     def collect(self, settings: Settings, results: Sequence[Numbers]) -> Numbers:
-        stream = Points.named(step=settings["grid"])
+        stream = UnitPoints.named(step=settings["grid"])
         best = optimum(*stream.truth(), settings["target"])
         last, horizons = max(settings["horizons"]), settings["horizons"]
         labels = [("paper", scale) for scale in settings["scales"]] + [("suffice", 0)]
@@ -62,7 +62,7 @@ class Intervals(Experiment):
             table = []
             for horizon in horizons:
                 some = run_results.pick(results, method=method, scale=scale, horizon=horizon)
-                rows.append(run_results.together(some, method=method, scale=scale, horizon=horizon))
+                rows.append(run_results.aggregate(some, method=method, scale=scale, horizon=horizon))
                 table.append([one["regret"] for one in some])
                 if method == "paper":
                     step = scale / horizon**0.5

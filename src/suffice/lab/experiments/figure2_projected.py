@@ -7,7 +7,7 @@ from suffice.best_mix import optimum
 from suffice.lab import run_results, statistics
 from suffice.lab.experiment import Canvas, Experiment, Numbers, Settings, Task
 from suffice.lab.paper_methods import make
-from suffice.lab.streams import Points
+from suffice.lab.streams import UnitPoints
 from suffice.lab.verdict import TINY, Estimate, Verdict, judge
 
 SOURCE = "Empirical Study, Interval Selection, Figure 2"
@@ -39,7 +39,7 @@ class ProjectedIntervals(Experiment):
 
     @staticmethod
     def work(task: Task) -> Numbers:
-        stream = Points.named(step=task["grid"])
+        stream = UnitPoints.named(step=task["grid"])
         best = optimum(*stream.truth(), task["target"])
         method = make(task["method"], stream.menu, task["target"], task["horizon"], task["scale"])
         marks = run_results.even(task["horizon"])
@@ -49,13 +49,13 @@ class ProjectedIntervals(Experiment):
         }
 
     def collect(self, settings: Settings, results: Sequence[Numbers]) -> Numbers:
-        best = optimum(*Points.named(step=settings["grid"]).truth(), settings["target"])
+        best = optimum(*UnitPoints.named(step=settings["grid"]).truth(), settings["target"])
         last = max(settings["horizons"])
         rows, curves, gaps = [], {}, {}
         for method in settings["methods"]:
             for horizon in settings["horizons"]:
                 some = run_results.pick(results, method=method, horizon=horizon)
-                rows.append(run_results.together(some, method=method, scale=settings["scale"], horizon=horizon))
+                rows.append(run_results.aggregate(some, method=method, scale=settings["scale"], horizon=horizon))
             curves[method] = run_results.curve(
                 run_results.pick(results, method=method, horizon=last), settings["target"], best.cost
             )

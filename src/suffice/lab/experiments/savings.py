@@ -9,7 +9,7 @@ from suffice.best_mix import Optimum, optimum
 from suffice.lab import run_results, statistics
 from suffice.lab.experiment import Canvas, Experiment, Numbers, Settings, Task
 from suffice.lab.paper_methods import make
-from suffice.lab.streams import Apis, Phases, Rides, RidesGrid
+from suffice.lab.streams import Phases, PredictionApis, Rides, RidesGrid
 from suffice.lab.streams.apis import TASKS
 from suffice.lab.verdict import OURS, Estimate, Verdict, judge
 
@@ -58,7 +58,7 @@ class Savings(Experiment):
             _, best, fixed = world_of(world, settings["target"], settings["horizon"])
             for method in settings["methods"]:
                 some = run_results.pick(results, world=world, method=method)
-                row = run_results.together(some, world=world, method=method, optimum=best.cost, best_fixed=fixed)
+                row = run_results.aggregate(some, world=world, method=method, optimum=best.cost, best_fixed=fixed)
                 more = statistics.mean([one["cost"] - fixed for one in some])
                 row |= {"above_fixed": more.value, "above_fixed_low": more.low, "above_fixed_high": more.high}
                 rows.append(row)
@@ -117,14 +117,14 @@ def world_of(name: str, target: float, horizon: int) -> tuple[Any, Optimum, floa
     """The stream, its best fixed mix, and the cost of its best fixed option, over the whole run."""
     stream: Any
     if "→" in name:
-        halves = [Apis(part) for part in name.split("→")]
+        halves = [PredictionApis(part) for part in name.split("→")]
         stream = Phases((halves[0], horizon // 2), (halves[1], horizon - horizon // 2))
         # Over the whole run each option has the mean of both halves: the target is held in all, not in each half.
         truths = [half.truth() for half in halves]
         success, cost = ((one + other) / 2 for one, other in zip(*truths, strict=True))
         return stream, optimum(success, cost, target), best_fixed(success, cost, target)
     made: Any = {"rides": Rides, "rides-grid": RidesGrid}.get(name)
-    stream = Apis(name) if made is None else made()
+    stream = PredictionApis(name) if made is None else made()
     success, cost = stream.truth()
     return stream, optimum(success, cost, target), best_fixed(success, cost, target)
 

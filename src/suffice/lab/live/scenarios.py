@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from suffice.lab.streams import LabelRanks, Phases, Rides
-from suffice.lab.streams.apis import Apis
+from suffice.lab.streams.apis import PredictionApis
 from suffice.lab.streams.base import Stream
 from suffice.menu.menu import Menu
 
@@ -24,7 +24,7 @@ class Phase:
 
 
 @dataclass(frozen=True)
-class World:
+class Scenario:
     """What is to be chosen, how often it must work, and how the world goes.
 
     `late` says after how many further decisions an outcome is told, at least and at most; `overdue`, the share of outcomes
@@ -59,22 +59,22 @@ class World:
                     yield phase, next(latents)
 
 
-def speech() -> World:
+def speech() -> Scenario:
     """Which speech APIs to call: spoken digits, first those that all APIs hear well, then those that most do not."""
-    return World(
+    return Scenario(
         "speech-apis",
         "which of four speech APIs to call, or a person (FrugalML)",
         target=0.9,
         phases=(
-            Phase("AudioMNIST: the cheapest API hears it", Apis("AUDIOMNIST"), 1500),
-            Phase("DIGIT: noisy, only the dear ones do", Apis("DIGIT"), 900),
+            Phase("AudioMNIST: the cheapest API hears it", PredictionApis("AUDIOMNIST"), 1500),
+            Phase("DIGIT: noisy, only the dear ones do", PredictionApis("DIGIT"), 900),
         ),
     )
 
 
-def labels() -> World:
+def labels() -> Scenario:
     """How many labels to show: the paper's shift, from images that are easy to ones where only showing all 100 works."""
-    return World(
+    return Scenario(
         "image-labels",
         "how many of 100 labels to show (CIFAR-100, the paper's shift)",
         target=0.9,
@@ -85,13 +85,13 @@ def labels() -> World:
     )
 
 
-def rides() -> World:
+def rides() -> Scenario:
     """How many drivers to ask: outcomes are late, some come after they were given up, and some never do.
 
     The dedicated car, which is the safe option, reports by itself: what it did is never lost.
     """
     stream = Rides()
-    return World(
+    return Scenario(
         "rides",
         "how many drivers to ask: until their chances to accept sum to the option; outcomes come late, or never (simulated)",
         target=0.9,
@@ -105,6 +105,6 @@ def rides() -> World:
     )
 
 
-def all_worlds() -> list[World]:
+def all_scenarios() -> list[Scenario]:
     """All three, fresh."""
     return [speech(), labels(), rides()]

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from multiprocessing.context import SpawnProcess
 from typing import Final, Self
 
-from suffice.client import Client, RemoteCertificate, RemoteSelector, Standing
+from suffice.client import Client, Overview, RemoteCertificate, RemoteSelector
 from suffice.errors import SufficeError
 from suffice.lab.live import FIRST, PACE
-from suffice.lab.live.scenarios import World, all_worlds
-from suffice.lab.live.simulated_user import Player
+from suffice.lab.live.scenarios import Scenario, all_scenarios
+from suffice.lab.live.simulated_user import SimulatedUser
 from suffice.service.http.server import address_of, bind
 from suffice.service.http.settings import Settings
 from suffice.service.http.workers import uninterrupted, work
@@ -27,15 +27,15 @@ SLOWEST: Final = 1e6  # seconds between two decisions: no lock can be waited for
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class Observation:
     """A world as it is now, and where its selector stands."""
 
-    world: World
+    world: Scenario
     words: str  # of the phase that it is in
-    standing: Standing
+    standing: Overview
 
 
-class Stage:
+class LiveService:
     """The service and its worlds: `with Stage(...) as stage` takes the port, `stage.start()` begins, and the end ends all.
 
     Args:
@@ -53,16 +53,16 @@ class Stage:
         pace: float = PACE,
         first: int = FIRST,
         seed: int = 0,
-        worlds: Sequence[World] | None = None,
+        worlds: Sequence[Scenario] | None = None,
     ) -> None:
-        self.worlds = all_worlds() if worlds is None else list(worlds)
+        self.worlds = all_scenarios() if worlds is None else list(worlds)
         self._settings = Settings(store="memory:", port=port, access_log=False, log_level="error")
         self._pace, self._first, self._seed = pace, first, seed
         self._closing = ExitStack()
         self._stopped = threading.Event()
         self._trouble: Exception | None = None
         self._selectors: list[RemoteSelector] = []
-        self._players: list[Player] = []
+        self._players: list[SimulatedUser] = []
         self._threads: list[threading.Thread] = []
 
     def __enter__(self) -> Self:
@@ -82,7 +82,7 @@ class Stage:
         for place, world in enumerate(self.worlds):
             selector = client.selector(world.name, world.menu, world.target, expire_after=world.expire_after)
             self._selectors.append(selector)
-            self._players.append(Player(world, selector, self._seed + place))
+            self._players.append(SimulatedUser(world, selector, self._seed + place))
         self._began = time.monotonic()
         for player in self._players:
             self._threads.append(threading.Thread(target=self._play, args=(player,), daemon=True))
@@ -93,12 +93,12 @@ class Stage:
         """For how long it has been playing."""
         return time.monotonic() - self._began
 
-    def looks(self) -> list[Look]:
+    def looks(self) -> list[Observation]:
         """Where everything stands. Raises what went wrong, if something did."""
         if self._trouble is not None:
             raise self._trouble
         return [
-            Look(player.world, player.phase.words, selector.standing())
+            Observation(player.world, player.phase.words, selector.standing())
             for player, selector in zip(self._players, self._selectors, strict=True)
         ]
 
@@ -112,7 +112,7 @@ class Stage:
         for thread in self._threads:
             thread.join(STOPPING)
 
-    def _play(self, player: Player) -> None:
+    def _play(self, player: SimulatedUser) -> None:
         try:
             due = time.monotonic()
             while not self._stopped.wait(max(0.0, due - time.monotonic())):

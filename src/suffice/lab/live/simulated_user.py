@@ -5,11 +5,11 @@ from typing import Protocol
 
 import numpy as np
 
-from suffice.lab.live.scenarios import Phase, World
+from suffice.lab.live.scenarios import Phase, Scenario
 from suffice.selector.records import Decision
 
 
-class Asked(Protocol):
+class AskTell(Protocol):
     """A selector, here or in a service: what a player needs of it."""
 
     def ask(self) -> Decision:
@@ -19,10 +19,10 @@ class Asked(Protocol):
         """How it went."""
 
 
-class Player:
+class SimulatedUser:
     """Plays a world through a selector, one decision a step."""
 
-    def __init__(self, world: World, selector: Asked, seed: int) -> None:
+    def __init__(self, world: Scenario, selector: AskTell, seed: int) -> None:
         self.world, self.selector = world, selector
         self.steps, self.lost = 0, 0
         self.phase: Phase = world.phases[0]

@@ -14,7 +14,7 @@ from suffice.lab.rivals.conformal_pid import ConformalPID
 from suffice.lab.rivals.conservative import ConservativeUCB
 from suffice.lab.rivals.conservative_path import ConservativePath
 from suffice.lab.rivals.decaying_aci import DecayingACI
-from suffice.lab.rivals.discover import found
+from suffice.lab.rivals.discover import available
 from suffice.lab.rivals.dt_aci import DtACI
 from suffice.lab.rivals.epsilon_greedy import EpsilonGreedy
 from suffice.lab.rivals.exp3 import Exp3P
@@ -62,5 +62,5 @@ __all__ = [
     "ShortestInterval",
     "SquareCB",
     "VowpalWabbit",
-    "found",
+    "available",
 ]

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from suffice.lab.rivals.base import NONE, PRIMARY, Rival
-from suffice.numbers import WHOLE
+from suffice.numbers import ONE_SUCCESS
 from suffice.selector.world import Block, World
 
 
@@ -37,9 +37,9 @@ class AlwaysSafe(Rival):
             rows = latents.astype(np.int64)
             units, block.costs[:] = world.units[rows, last], world.charges[rows, last]
         else:
-            units = WHOLE * ((world.low[last] <= latents) & (latents <= world.high[last]))
+            units = ONE_SUCCESS * ((world.low[last] <= latents) & (latents <= world.high[last]))
             block.costs[:] = world.costs[last]
-        block.arms[:], block.successes[:] = last, units / WHOLE
+        block.arms[:], block.successes[:] = last, units / ONE_SUCCESS
         self.told += latents.size
         self._issued += latents.size
         self._units += int(units.sum())

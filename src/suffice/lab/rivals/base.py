@@ -12,9 +12,9 @@ from typing import Any, ClassVar, Final
 
 import numpy as np
 
-from suffice.errors import AlreadyTold, InvalidArgument, UnknownDecision, shown
+from suffice.errors import AlreadyTold, InvalidArgument, UnknownDecision, quoted
 from suffice.menu.menu import Menu
-from suffice.numbers import WHOLE, as_number, cost_told, exact, success_units, whole
+from suffice.numbers import ONE_SUCCESS, as_fraction, as_number, cost_told, positive_int, success_units
 from suffice.promise.rules import Promise
 from suffice.selector.identity import Identity
 from suffice.selector.records import Decision
@@ -56,10 +56,10 @@ class Rival(ABC):
 
     def __init__(self, menu: Menu, target: Any) -> None:
         if not isinstance(menu, Menu):
-            raise InvalidArgument(f"menu must be a Menu, got {shown(menu)}")
+            raise InvalidArgument(f"menu must be a Menu, got {quoted(menu)}")
         # Serves to check the target and for its cap; nothing that a rival plays depends on a promise.
         self._promise = Promise.make(target, safe_cost=menu.safe_cost, safe_success=menu.safe_success)
-        self._owed_share = Fraction(self._promise.target, WHOLE)  # the target
+        self._owed_share = Fraction(self._promise.target, ONE_SUCCESS)  # the target
         self._failure_share = float(1 - self._owed_share)  # the share of failures that it allows
         self._identity = Identity()
         # What is outstanding: its arm, whether it counts, its note and its context.
@@ -120,7 +120,7 @@ class Rival(ABC):
         except (TypeError, ValueError):
             label = math.nan
         if not math.isfinite(label):
-            raise InvalidArgument(f"latent must be a finite number on the scale of the options, got {shown(latent)}")
+            raise InvalidArgument(f"latent must be a finite number on the scale of the options, got {quoted(latent)}")
         self._heard = label
 
     def tell(self, decision: Decision | int, success: float, cost: float | None = None) -> None:
@@ -131,7 +131,7 @@ class Rival(ABC):
         spent = self.menu.known_cost(arm) if cost is None else cost_told(cost)
         if spent is None:
             raise InvalidArgument(f"cost must be told for option {self.menu.option(arm)!r}")
-        hears = self.hears(units / WHOLE)
+        hears = self.hears(units / ONE_SUCCESS)
         if hears and self._heard is None:
             raise InvalidArgument(
                 f"latent must be heard before it is told: {self.name!r} sees {self.feedback}; call hear(latent) first"
@@ -143,7 +143,7 @@ class Rival(ABC):
         self.cost += spent
         self._note, self._context = note, context
         self._heard = self._heard if hears else None
-        self._learn(arm, units / WHOLE, min(spent, self.menu.safe_cost), counted=counted)
+        self._learn(arm, units / ONE_SUCCESS, min(spent, self.menu.safe_cost), counted=counted)
         self._heard = None
 
     def _find(self, decision: Decision | int) -> int:
@@ -153,7 +153,7 @@ class Rival(ABC):
             return identity
         if 0 <= identity < self._issued:
             raise AlreadyTold(f"decision {identity} was settled before; telling it again changes nothing")
-        raise UnknownDecision(f"decision {shown(identity)} was never asked of this method")
+        raise UnknownDecision(f"decision {quoted(identity)} was never asked of this method")
 
     @property
     def target(self) -> float:
@@ -162,7 +162,7 @@ class Rival(ABC):
     @property
     def debt(self) -> float:
         """Successes owed: target·told − successes."""
-        return (self._promise.target * self.told - self._units) / WHOLE
+        return (self._promise.target * self.told - self._units) / ONE_SUCCESS
 
     @property
     def successes(self) -> float:
@@ -179,14 +179,14 @@ def own_rng(seed: Any) -> np.random.Generator:
     >>> own_rng(0).random() == np.random.default_rng(0).random()
     False
     """
-    return np.random.default_rng([SALT, whole("seed", seed, 0)])
+    return np.random.default_rng([SALT, positive_int("seed", seed, 0)])
 
 
 def above_zero(name: str, value: Any) -> float:
     """A number above 0 that a user gave."""
-    number = float(exact(name, value))
+    number = float(as_fraction(name, value))
     if number <= 0.0:
-        raise InvalidArgument(f"{name} must be above 0, got {shown(value)}")
+        raise InvalidArgument(f"{name} must be above 0, got {quoted(value)}")
     return number
 
 

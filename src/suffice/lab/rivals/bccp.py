@@ -4,7 +4,7 @@ from typing import Final
 
 import numpy as np
 
-from suffice.errors import InvalidArgument, shown
+from suffice.errors import InvalidArgument, quoted
 from suffice.lab.rivals.base import LABEL, PRIMARY, Target, own_rng
 from suffice.lab.rivals.threshold_rival import Chained
 from suffice.lab.rivals.weights import draw, normal
@@ -45,7 +45,7 @@ class BCCP(Chained):
     def __init__(self, menu: Menu, target: Target, *, seed: int = 0) -> None:
         super().__init__(menu, target)
         if menu.kind != "top_k":
-            raise InvalidArgument(f"menu must be a top_k menu, got {shown(menu)}")
+            raise InvalidArgument(f"menu must be a top_k menu, got {quoted(menu)}")
         labels = int(menu.safe)
         likely = 1.0 / np.arange(1, labels + 1)
         self.pulls = 0.5 / labels + 0.5 * likely / likely.sum()

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from suffice.errors import Infeasible, InvalidArgument, shown
+from suffice.errors import Infeasible, InvalidArgument, quoted
 from suffice.lab.rivals.base import PRIMARY, TRUTH, Rival, Target
 from suffice.lab.rivals.weights import Floats
 from suffice.menu.menu import Menu
@@ -49,7 +49,7 @@ class BestFixed(Rival):
 def truth_of(menu: Menu, stream: Any) -> tuple[Floats, Floats]:
     """The success probability and mean cost of every arm, from a stream that knows them."""
     if not callable(getattr(stream, "truth", None)):
-        raise InvalidArgument(f"stream must have truth(), as one of independent steps has, got {shown(stream)}")
+        raise InvalidArgument(f"stream must have truth(), as one of independent steps has, got {quoted(stream)}")
     success, cost = (np.asarray(part, dtype=np.float64) for part in stream.truth())
     if success.shape != (menu.arms,):
         raise InvalidArgument(f"stream must have the menu's {menu.arms} arms, got {success.size}")

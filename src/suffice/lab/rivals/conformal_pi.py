@@ -2,11 +2,11 @@
 
 import math
 
-from suffice.errors import InvalidArgument, shown
+from suffice.errors import InvalidArgument, quoted
 from suffice.lab.rivals.base import Target, above_zero
 from suffice.lab.rivals.scalar_aci import ScalarACI
 from suffice.menu.menu import Menu
-from suffice.numbers import exact
+from suffice.numbers import as_fraction
 
 
 class ConformalPI(ScalarACI):
@@ -46,9 +46,9 @@ class ConformalPI(ScalarACI):
         start: float | None = None,
     ) -> None:
         super().__init__(menu, target, step=step, start=start)
-        self._gain = float(exact("gain", gain)) * self.width
+        self._gain = float(as_fraction("gain", gain)) * self.width
         if self._gain < 0.0:
-            raise InvalidArgument(f"gain must be at least 0, got {shown(gain)}")
+            raise InvalidArgument(f"gain must be at least 0, got {quoted(gain)}")
         self._saturation = above_zero("saturation", saturation)
 
     @property

@@ -4,11 +4,11 @@ import math
 from collections import deque
 from collections.abc import Callable
 
-from suffice.errors import InvalidArgument, shown
+from suffice.errors import InvalidArgument, quoted
 from suffice.lab.rivals.base import LABEL, Target
 from suffice.lab.rivals.conformal_pi import ConformalPI
 from suffice.menu.menu import Menu
-from suffice.numbers import whole
+from suffice.numbers import positive_int
 
 
 def smooth(forecast: float, score: float) -> float:
@@ -63,10 +63,10 @@ class ConformalPID(ConformalPI):
         self._need_numbers()
         if not callable(forecast):
             raise InvalidArgument(
-                f"forecast must be a function of the last forecast and the score, got {shown(forecast)}"
+                f"forecast must be a function of the last forecast and the score, got {quoted(forecast)}"
             )
         self._forecasts = forecast
-        self._recent: deque[float] = deque(maxlen=whole("window", window))
+        self._recent: deque[float] = deque(maxlen=positive_int("window", window))
         self._tracked = 0.0  # P
         self.forecast = self._first
 
@@ -80,5 +80,5 @@ class ConformalPID(ConformalPI):
         self._recent.append(needed)
         forecast = float(self._forecasts(self.forecast, needed))
         if not math.isfinite(forecast):
-            raise InvalidArgument(f"forecast must be finite, got {shown(forecast)} after a score of {needed:g}")
+            raise InvalidArgument(f"forecast must be finite, got {quoted(forecast)} after a score of {needed:g}")
         self.forecast = forecast

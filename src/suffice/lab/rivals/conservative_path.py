@@ -3,7 +3,7 @@
 from fractions import Fraction
 
 from suffice.lab.rivals.conservative import ConservativeUCB
-from suffice.numbers import WHOLE
+from suffice.numbers import ONE_SUCCESS
 
 
 class ConservativePath(ConservativeUCB):
@@ -28,4 +28,4 @@ class ConservativePath(ConservativeUCB):
     guarantee = "debt at most 0 on every path where the safe option succeeds"
 
     def _safe(self, arm: int) -> bool:
-        return Fraction(self._units, WHOLE) >= self._owed_share * (self.told + self.pending + 1)
+        return Fraction(self._units, ONE_SUCCESS) >= self._owed_share * (self.told + self.pending + 1)

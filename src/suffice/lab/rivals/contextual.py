@@ -8,7 +8,7 @@ from suffice.lab.rivals.prices import Price, told
 from suffice.lab.rivals.regression import Regression
 from suffice.lab.rivals.weights import Floats
 from suffice.menu.menu import Menu
-from suffice.numbers import whole
+from suffice.numbers import positive_int
 
 
 class Contextual(Rival):
@@ -26,7 +26,7 @@ class Contextual(Rival):
         seed: int,
     ) -> None:  # fmt: skip
         super().__init__(menu, target)
-        step = step_of(step, whole("horizon", horizon))
+        step = step_of(step, positive_int("horizon", horizon))
         self._price = Price(told(price, menu, self._promise, stream), self._promise, step=step)
         self._regression = Regression(menu)
         self._rng = own_rng(seed)

@@ -4,7 +4,7 @@ from suffice.lab.rivals.base import Rival
 from suffice.lab.streams.discover import by_name, classes_of
 
 
-def found() -> dict[str, type[Rival]]:
+def available() -> dict[str, type[Rival]]:
     """Every rival of this package by its name.
 
     >>> found()["scalar ACI"].feedback

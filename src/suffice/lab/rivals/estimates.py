@@ -10,7 +10,7 @@ from suffice.lab.rivals.weights import Floats
 from suffice.learning.bound_formulas import KL, level_of, lower_of, upper_of
 from suffice.learning.bounds import Tally
 from suffice.menu.menu import Menu
-from suffice.numbers import whole
+from suffice.numbers import positive_int
 
 
 class Estimates:
@@ -52,7 +52,7 @@ class Estimating(Rival):
 
     def __init__(self, menu: Menu, target: Target, horizon: int) -> None:
         super().__init__(menu, target)
-        self._horizon = whole("horizon", horizon)
+        self._horizon = positive_int("horizon", horizon)
         self._estimates = Estimates(menu, self._horizon)
 
     def _learn(self, arm: int, success: float, cost: float, *, counted: bool) -> None:

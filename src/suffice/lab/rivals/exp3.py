@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from suffice.errors import InvalidArgument, shown
+from suffice.errors import InvalidArgument, quoted
 from suffice.lab.rivals.base import SUCCESS, SUMMARY, Rival, Target, own_rng
 from suffice.lab.rivals.weights import Floats, draw, mixed
 from suffice.menu.menu import Menu
-from suffice.numbers import between, whole
+from suffice.numbers import between, positive_int
 
 
 class Exp3P(Rival):
@@ -56,7 +56,7 @@ class Exp3P(Rival):
         self, menu: Menu, target: Target, horizon: int, *, penalty: float | None = None, seed: int = 0
     ) -> None:
         super().__init__(menu, target)
-        horizon = whole("horizon", horizon)
+        horizon = positive_int("horizon", horizon)
         self._penalties = penalty_of(penalty, horizon) * sizes(menu)
         self._logs = np.zeros(menu.arms)
         self._rng = own_rng(seed)
@@ -99,4 +99,4 @@ def sizes(menu: Menu) -> Floats:
         return np.array([menu.known_cost(arm) for arm in range(menu.arms)], dtype=np.float64) / menu.safe_cost
     if menu.contains == "chain":
         return np.linspace(0.0, 1.0, menu.arms)
-    raise InvalidArgument(f"menu must know its costs or be a chain, for options to have sizes, got {shown(menu)}")
+    raise InvalidArgument(f"menu must know its costs or be a chain, for options to have sizes, got {quoted(menu)}")

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from suffice.errors import InvalidArgument, shown
+from suffice.errors import InvalidArgument, quoted
 from suffice.lab.rivals.base import SUCCESS, SUMMARY, Target, above_zero
 from suffice.lab.rivals.threshold_rival import Chained
 from suffice.lab.rivals.weights import Floats
@@ -56,7 +56,7 @@ class GroupACI(Chained):
     ) -> None:
         super().__init__(menu, target)
         if not callable(groups):
-            raise InvalidArgument(f"groups must be a function of the step's number, got {shown(groups)}")
+            raise InvalidArgument(f"groups must be a function of the step's number, got {quoted(groups)}")
         self._groups = groups
         self._step = above_zero("step", step) * self.width
         self._first = self._start(start)
@@ -66,7 +66,7 @@ class GroupACI(Chained):
     def _belongs(self, step: int) -> Floats:
         shares = np.atleast_1d(np.asarray(self._groups(step), dtype=np.float64))
         if shares.ndim != 1 or not ((shares >= 0.0) & (shares <= 1.0)).all():
-            raise InvalidArgument(f"groups must give numbers from 0 to 1, one per group, got {shown(shares.tolist())}")
+            raise InvalidArgument(f"groups must give numbers from 0 to 1, one per group, got {quoted(shares.tolist())}")
         if hasattr(self, "parts") and shares.size != self.parts.size:
             raise InvalidArgument(f"groups must give {self.parts.size} numbers in every step, got {shares.size}")
         return shares

@@ -9,7 +9,7 @@ from suffice.lab.rivals.base import Target
 from suffice.lab.rivals.estimates import Estimating
 from suffice.lab.rivals.weights import Floats
 from suffice.menu.menu import Menu
-from suffice.numbers import WHOLE
+from suffice.numbers import ONE_SUCCESS
 
 
 class Knapsack(Estimating):
@@ -54,7 +54,7 @@ class Knapsack(Estimating):
     @property
     def left(self) -> Fraction:
         """Failures that may still happen, those that are pending not counted."""
-        return self._budget - self.told + Fraction(self._units, WHOLE)
+        return self._budget - self.told + Fraction(self._units, ONE_SUCCESS)
 
     def ratios(self) -> Floats:
         """The saving per resource of every arm, up to a common factor."""

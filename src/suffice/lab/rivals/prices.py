@@ -3,10 +3,10 @@
 from typing import Any, Final
 
 from suffice.best_mix import optimum
-from suffice.errors import InvalidArgument, shown
+from suffice.errors import InvalidArgument, quoted
 from suffice.lab.rivals.best_fixed import truth_of
 from suffice.menu.menu import Menu
-from suffice.numbers import exact
+from suffice.numbers import as_fraction
 from suffice.promise.rules import Promise
 
 TRACKED: Final = "tracked"
@@ -39,10 +39,10 @@ class Price:
 def fixed(price: Any, allowed: str) -> float:
     """A price that a user gave as a number."""
     if isinstance(price, str) or price is None:
-        raise InvalidArgument(f"price must be {allowed}, got {shown(price)}")
-    number = float(exact("price", price))
+        raise InvalidArgument(f"price must be {allowed}, got {quoted(price)}")
+    number = float(as_fraction("price", price))
     if number < 0.0:
-        raise InvalidArgument(f"price must be at least 0, got {shown(price)}")
+        raise InvalidArgument(f"price must be at least 0, got {quoted(price)}")
     return number
 
 

@@ -10,7 +10,7 @@ from suffice.learning.choosers import Optimist
 from suffice.learning.records import Lesson
 from suffice.learning.table_learner import TableLearner
 from suffice.menu.menu import Menu
-from suffice.numbers import success_units, whole
+from suffice.numbers import positive_int, success_units
 from suffice.selector.compiled_calls import DUE, TOLD
 from suffice.selector.runs import NO_DEBT, play_projected
 from suffice.selector.world import Block, World
@@ -38,7 +38,7 @@ class Projected(Rival):
         super().__init__(menu, target)
         if not menu.has_skip:
             raise InvalidArgument("menu must have a skip option")
-        horizon = whole("horizon", horizon)
+        horizon = positive_int("horizon", horizon)
         self._step = step_of(step, horizon)
         self._cap = self._promise.cap if cap is None else float(cap)
         self._price = 0.0

@@ -1,10 +1,10 @@
 """Adaptive conformal inference: a quantile of the past scores, at a level that is moved by the outcomes."""
 
-from suffice.errors import InvalidArgument, shown
+from suffice.errors import InvalidArgument, quoted
 from suffice.lab.rivals.base import PRIMARY, Target, above_zero
 from suffice.lab.rivals.scores import Scored
 from suffice.menu.menu import Menu
-from suffice.numbers import exact
+from suffice.numbers import as_fraction
 
 
 class QuantileACI(Scored):
@@ -40,9 +40,9 @@ class QuantileACI(Scored):
     def __init__(self, menu: Menu, target: Target, *, step: float = 0.005, momentum: float = 0.0) -> None:
         super().__init__(menu, target)
         self._step = above_zero("step", step)
-        self._momentum = float(exact("momentum", momentum))
+        self._momentum = float(as_fraction("momentum", momentum))
         if not 0.0 <= self._momentum < 1.0:
-            raise InvalidArgument(f"momentum must be at least 0 and below 1, got {shown(momentum)}")
+            raise InvalidArgument(f"momentum must be at least 0 and below 1, got {quoted(momentum)}")
         self._failures = self._weights = self._owed = 0.0
 
     @property

@@ -8,7 +8,7 @@ from suffice.lab.rivals.base import LABEL, PRIMARY, Target
 from suffice.lab.rivals.threshold_rival import Chained
 from suffice.lab.rivals.weights import Floats
 from suffice.menu.menu import Menu
-from suffice.numbers import whole
+from suffice.numbers import positive_int
 
 
 class SAOCP(Chained):
@@ -47,7 +47,7 @@ class SAOCP(Chained):
     def __init__(self, menu: Menu, target: Target, *, lifetime: int = 8) -> None:
         super().__init__(menu, target)
         self._need_numbers()
-        self._lifetime = whole("lifetime", lifetime)
+        self._lifetime = positive_int("lifetime", lifetime)
         self.born = np.zeros(0, dtype=np.int64)
         self.thresholds = np.zeros(0)
         self._squares = np.zeros(0)  # of each expert's slopes

@@ -4,10 +4,10 @@ import math
 
 import numpy as np
 
-from suffice.errors import InvalidArgument, shown
+from suffice.errors import InvalidArgument, quoted
 from suffice.lab.rivals.base import LABEL, Rival, Target
 from suffice.menu.menu import Menu
-from suffice.numbers import whole
+from suffice.numbers import positive_int
 
 
 class ShortestInterval(Rival):
@@ -38,8 +38,8 @@ class ShortestInterval(Rival):
     def __init__(self, menu: Menu, target: Target, horizon: int) -> None:
         super().__init__(menu, target)
         if menu.kind != "intervals":
-            raise InvalidArgument(f"menu must be a menu of intervals, got {shown(menu)}")
-        self._log = math.log(whole("horizon", horizon))
+            raise InvalidArgument(f"menu must be a menu of intervals, got {quoted(menu)}")
+        self._log = math.log(positive_int("horizon", horizon))
         ends = np.array([*menu.options, menu.safe], dtype=np.float64)
         self._low, self._high = ends[:, 0], ends[:, 1]
         self._held = np.zeros(len(ends), dtype=np.int64)

@@ -6,7 +6,7 @@ import math
 from suffice.lab.rivals.base import LABEL_WHEN_COVERED, SUMMARY, Target
 from suffice.lab.rivals.threshold_rival import Chained
 from suffice.menu.menu import Menu
-from suffice.numbers import whole
+from suffice.numbers import positive_int
 
 
 class SPS(Chained):
@@ -41,7 +41,7 @@ class SPS(Chained):
     def __init__(self, menu: Menu, target: Target, horizon: int) -> None:
         super().__init__(menu, target)
         self._need_numbers()
-        self._log = math.log(2.0 * float(whole("horizon", horizon)) ** 2)
+        self._log = math.log(2.0 * float(positive_int("horizon", horizon)) ** 2)
         self._recorded: list[float] = []
         self.threshold = self.high
 

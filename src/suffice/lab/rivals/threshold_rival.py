@@ -9,7 +9,7 @@ import itertools
 from numbers import Real
 from typing import Any
 
-from suffice.errors import InvalidArgument, shown
+from suffice.errors import InvalidArgument, quoted
 from suffice.lab.rivals.base import Rival
 from suffice.menu.menu import Menu
 from suffice.numbers import between
@@ -26,7 +26,7 @@ class Chained(Rival):
     def __init__(self, menu: Menu, target: Any) -> None:
         super().__init__(menu, target)
         if menu.contains != "chain" or menu.arms < 2:
-            raise InvalidArgument(f"menu must be a chain of options, such as top_k or thresholds, got {shown(menu)}")
+            raise InvalidArgument(f"menu must be a chain of options, such as top_k or thresholds, got {quoted(menu)}")
         if menu.costs is not None and any(a > b for a, b in itertools.pairwise(menu.costs)):
             raise InvalidArgument(f"menu must be a chain whose costs do not fall, got {menu.costs.tolist()}")
         options = [menu.option(arm) for arm in range(menu.arms)]
@@ -59,4 +59,6 @@ class Chained(Rival):
     def _need_numbers(self) -> None:
         """Refuse a menu on which a label has no place."""
         if not self._numbers:
-            raise InvalidArgument(f"menu must have growing numbers for options, as labels have, got {shown(self.menu)}")
+            raise InvalidArgument(
+                f"menu must have growing numbers for options, as labels have, got {quoted(self.menu)}"
+            )

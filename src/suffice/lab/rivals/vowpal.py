@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from suffice.context.schema import Schema
-from suffice.errors import InvalidArgument, SufficeError, shown
+from suffice.errors import InvalidArgument, SufficeError, quoted
 from suffice.lab.rivals.base import CONTEXT, PRIMARY, Rival, Target, own_rng
 from suffice.lab.rivals.prices import SHADOW, fixed, told
 from suffice.lab.rivals.weights import Floats, draw
@@ -51,7 +51,7 @@ class VowpalWabbit(Rival):
     ) -> None:  # fmt: skip
         super().__init__(menu, target)
         if not isinstance(options, str):
-            raise InvalidArgument(f"options must be text, got {shown(options)}")
+            raise InvalidArgument(f"options must be text, got {quoted(options)}")
         self._price = fixed(told(price, menu, self._promise, stream), f'"{SHADOW}" or a number')
         self._options = options
         self._schema = Schema()

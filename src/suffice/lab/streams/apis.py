@@ -5,11 +5,11 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from suffice.errors import InvalidArgument, shown
+from suffice.errors import InvalidArgument, quoted
 from suffice.lab.streams.base import Table
 from suffice.lab.streams.compiled_forms import ByFrequency, table_of
 from suffice.menu.menu import Menu
-from suffice.numbers import exact
+from suffice.numbers import as_fraction
 
 
 class Task(NamedTuple):
@@ -49,7 +49,7 @@ TASKS: Final[dict[str, Task]] = {
 }  # fmt: skip
 
 
-class Apis(ByFrequency):
+class PredictionApis(ByFrequency):
     """Which of four APIs to call. It works where at least one of them is right; a person always is.
 
     Args:
@@ -71,12 +71,12 @@ class Apis(ByFrequency):
 
     def __init__(self, task: str = "YELP", *, person: float = 3.0, unit: str = "person") -> None:
         if not isinstance(task, str) or task.upper() not in TASKS:
-            raise InvalidArgument(f"task must be one of {', '.join(TASKS)}, got {shown(task)}")
+            raise InvalidArgument(f"task must be one of {', '.join(TASKS)}, got {quoted(task)}")
         if unit not in ("person", "usd"):
-            raise InvalidArgument(f'unit must be "person" or "usd", got {shown(unit)}')
-        times = exact("person", person)
+            raise InvalidArgument(f'unit must be "person" or "usd", got {quoted(unit)}')
+        times = as_fraction("person", person)
         if times < 1:
-            raise InvalidArgument(f"person must be at least 1, the price of all APIs together, got {shown(person)}")
+            raise InvalidArgument(f"person must be at least 1, the price of all APIs together, got {quoted(person)}")
         self.task = TASKS[task.upper()]
         prices = {api: Fraction(price) for api, price in zip(self.task.apis, self.task.prices, strict=True)}
         top = times * sum(prices.values())

@@ -4,10 +4,10 @@ from typing import Any
 
 import numpy as np
 
-from suffice.errors import InvalidArgument, shown
+from suffice.errors import InvalidArgument, quoted
 from suffice.lab.streams.base import Stream, drawn
 from suffice.lab.streams.ranks import LabelRanks
-from suffice.numbers import exact
+from suffice.numbers import as_fraction
 
 PLANS = ("hover", "greedy", "fail")
 
@@ -42,11 +42,11 @@ class Attack:
 
     def __init__(self, stream: Stream, *, level: float | None = None, plan: str = "hover") -> None:
         if not all(hasattr(stream, part) for part in ("menu", "draw", "judge")):
-            raise InvalidArgument(f"stream must have menu, draw and judge, got {shown(stream)}")
+            raise InvalidArgument(f"stream must have menu, draw and judge, got {quoted(stream)}")
         if plan not in PLANS:
-            raise InvalidArgument(f"plan must be one of {', '.join(PLANS)}, got {shown(plan)}")
+            raise InvalidArgument(f"plan must be one of {', '.join(PLANS)}, got {quoted(plan)}")
         self.stream, self.menu, self.plan = stream, stream.menu, plan
-        self.level = self.menu.safe_cost if level is None else float(exact("level", level))
+        self.level = self.menu.safe_cost if level is None else float(as_fraction("level", level))
         for part in ("context", "look"):
             if hasattr(stream, part):
                 setattr(self, part, getattr(stream, part))

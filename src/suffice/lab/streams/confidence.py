@@ -8,12 +8,12 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from suffice.errors import InvalidArgument, shown
-from suffice.lab.streams.apis import TASKS, Apis
+from suffice.errors import InvalidArgument, quoted
+from suffice.lab.streams.apis import TASKS, PredictionApis
 from suffice.lab.streams.base import Cases, Floats, Table
 from suffice.lab.streams.compiled_forms import ByTable, sure
 from suffice.lab.streams.joined import Phases
-from suffice.numbers import flag, whole
+from suffice.numbers import flag, positive_int
 
 BINS: Final = 16  # of the confidence, equally wide
 PATTERNS: Final = 16  # of right answers of four APIs
@@ -61,8 +61,8 @@ class ConfidentApis(ByTable):
         recorded = confidence_counts()
         if not isinstance(task, str) or task.upper() not in recorded:
             why = ", for which no confidences were recorded" if str(task).upper() in TASKS else ""
-            raise InvalidArgument(f"task must be one of {', '.join(recorded)}, got {shown(task)}{why}")
-        apis = Apis(task, person=person, unit=unit)
+            raise InvalidArgument(f"task must be one of {', '.join(recorded)}, got {quoted(task)}{why}")
+        apis = PredictionApis(task, person=person, unit=unit)
         self.task, self.menu = apis.task, apis.menu
         counts = recorded[task.upper()]
         joint = counts / counts.sum()
@@ -94,8 +94,8 @@ class ConfidentApis(ByTable):
     ) -> "ConfidentApis | Phases":
         """The APIs of one task; `shift` is what is mirrored from step `at` on: none, contexts, outcomes or both."""
         if shift not in CHANGES:
-            raise InvalidArgument(f"shift must be one of {', '.join(CHANGES)}, got {shown(shift)}")
-        length = whole("at", at)
+            raise InvalidArgument(f"shift must be one of {', '.join(CHANGES)}, got {quoted(shift)}")
+        length = positive_int("at", at)
         before = cls(task, person=person, unit=unit, shuffled=shuffled)
         if shift == "none":
             return before
@@ -129,7 +129,7 @@ class ConfidentApis(ByTable):
 def _turned(joint: Floats, what: str) -> Floats:
     """The joint frequencies with one of the `CHANGES`, among the confidences that occur."""
     if what not in CHANGES:
-        raise InvalidArgument(f"mirrored must be one of {', '.join(CHANGES)}, got {shown(what)}")
+        raise InvalidArgument(f"mirrored must be one of {', '.join(CHANGES)}, got {quoted(what)}")
     there = np.flatnonzero(joint.sum(axis=1))
     weights = joint[there].sum(axis=1)
     outcomes = joint[there] / weights[:, None]

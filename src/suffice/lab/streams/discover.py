@@ -10,12 +10,12 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from suffice.errors import InvalidArgument, shown
+from suffice.errors import InvalidArgument, quoted
 
 NEEDED = ("draw", "judge")
 
 
-def found() -> dict[str, type[Any]]:
+def available() -> dict[str, type[Any]]:
     """Every stream of this package by its name.
 
     >>> found()["trap"](first=10, last=20).menu.arms
@@ -37,11 +37,11 @@ def classes_of(package: str) -> list[type[Any]]:
 
 def by_name(what: str, kinds: Iterable[type[Any]], where: str = "") -> dict[str, type[Any]]:
     """Classes by their names, of which no two may be the same."""
-    found: dict[str, type[Any]] = {}
+    kinds_by_name: dict[str, type[Any]] = {}
     for kind in kinds:
-        if found.setdefault(kind.name, kind) is not kind:
+        if kinds_by_name.setdefault(kind.name, kind) is not kind:
             raise InvalidArgument(f"name must be one {what}'s alone, got {kind.name!r} twice{where}")
-    return found
+    return kinds_by_name
 
 
 def from_file(path: str | os.PathLike[str]) -> dict[str, type[Any]]:
@@ -66,17 +66,17 @@ def from_file(path: str | os.PathLike[str]) -> dict[str, type[Any]]:
     ['coins']
     """
     if not isinstance(path, str | os.PathLike) or Path(path).suffix != ".py" or not Path(path).is_file():
-        raise InvalidArgument(f"path must name a Python file, got {shown(path)}")
+        raise InvalidArgument(f"path must name a Python file, got {quoted(path)}")
     kinds = _named(_run(Path(path)))
     for kind in kinds:
         missing = [method for method in NEEDED if not callable(getattr(kind, method, None))]
         if missing:
             raise InvalidArgument(
-                f"class {kind.__name__} must have {', '.join(missing)}, got none in {shown(str(path))}"
+                f"class {kind.__name__} must have {', '.join(missing)}, got none in {quoted(str(path))}"
             )
     if not kinds:
-        raise InvalidArgument(f"path must hold a class with a `name`, a text, got {shown(str(path))} without")
-    return by_name("stream", kinds, f" in {shown(str(path))}")
+        raise InvalidArgument(f"path must hold a class with a `name`, a text, got {quoted(str(path))} without")
+    return by_name("stream", kinds, f" in {quoted(str(path))}")
 
 
 def _named(module: ModuleType) -> list[type[Any]]:
@@ -94,7 +94,7 @@ def _run(path: Path) -> ModuleType:
     name = f"suffice_file_{path.stem}"
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
-        raise InvalidArgument(f"path must name a Python file, got {shown(str(path))}")
+        raise InvalidArgument(f"path must name a Python file, got {quoted(str(path))}")
     module = importlib.util.module_from_spec(spec)
     before = sys.modules.get(name)
     sys.modules[name] = module  # dataclasses and pickle look a class's module up there
@@ -106,5 +106,5 @@ def _run(path: Path) -> ModuleType:
         else:
             sys.modules[name] = before
         why = f"{type(error).__name__}: {error}".splitlines()[0][:100]
-        raise InvalidArgument(f"path must name a file that runs, got {shown(str(path))}: {why}") from error
+        raise InvalidArgument(f"path must name a file that runs, got {quoted(str(path))}: {why}") from error
     return module

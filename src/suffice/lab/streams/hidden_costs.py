@@ -8,10 +8,10 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from suffice.errors import InvalidArgument, shown
+from suffice.errors import InvalidArgument, quoted
 from suffice.lab.streams.base import Cases, Floats, Stream, Table, drawn
 from suffice.lab.streams.compiled_forms import known_costs
-from suffice.lab.streams.discover import found, maker
+from suffice.lab.streams.discover import available, maker
 from suffice.menu.menu import Menu
 from suffice.numbers import between
 
@@ -53,7 +53,7 @@ class Steps:
         return np.array(self.places, dtype=dtype)
 
 
-class Told:
+class HiddenCosts:
     """A stream whose menu knows no costs: what was played is told to have cost its known cost, give or take.
 
     An arm of cost c is told c + spread·min(c, safe_cost − c)·noise, with one noise of mean 0 between −1 and 1 per step:
@@ -83,12 +83,12 @@ class Told:
     def __init__(self, stream: Stream, *, spread: float = 0.5, tie: float = 0.0) -> None:
         if not all(hasattr(stream, part) for part in ("menu", "draw", "judge")) or stream.menu.costs is None:
             raise InvalidArgument(
-                f"stream must have menu, draw and judge, and a menu that knows costs, got {shown(stream)}"
+                f"stream must have menu, draw and judge, and a menu that knows costs, got {quoted(stream)}"
             )
         self.stream, self.menu = stream, hidden(stream.menu)
         self.spread, self.tie = between("spread", spread, 0.0, 1.0), between("tie", tie, -1.0, 1.0)
         if self.tie and not hasattr(stream, "truth"):
-            raise InvalidArgument(f"tie must be 0 where the stream does not know its truth, got {shown(tie)}")
+            raise InvalidArgument(f"tie must be 0 where the stream does not know its truth, got {quoted(tie)}")
         self._costs = known_costs(stream.menu)
         self._room = self.spread * np.minimum(self._costs, self.menu.safe_cost - self._costs)
         self._mean = stream.truth()[0] if hasattr(stream, "truth") else np.zeros(self._costs.size)
@@ -106,11 +106,11 @@ class Told:
                 setattr(self, part, getattr(self, f"_{part}"))
 
     @classmethod
-    def named(cls, *, of: str = "beta", spread: float = 0.5, tie: float = 0.0) -> "Told":
+    def named(cls, *, of: str = "beta", spread: float = 0.5, tie: float = 0.0) -> "HiddenCosts":
         """Another stream by its name, with its usual settings."""
-        streams = {name: kind for name, kind in found().items() if kind is not cls}
+        streams = {name: kind for name, kind in available().items() if kind is not cls}
         if of not in streams:
-            raise InvalidArgument(f"of must be one of {', '.join(streams)}, got {shown(of)}")
+            raise InvalidArgument(f"of must be one of {', '.join(streams)}, got {quoted(of)}")
         return cls(maker(streams[of])(), spread=spread, tie=tie)
 
     def draw(self, rng: np.random.Generator, count: int, start: int = 0) -> Steps:

@@ -7,15 +7,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from suffice.errors import InvalidArgument, shown
+from suffice.errors import InvalidArgument, quoted
 from suffice.lab.streams.base import Floats, Stream, Table, Windows, drawn
 from suffice.lab.streams.compiled_forms import shares
 from suffice.lab.streams.ranks import LabelRanks
 from suffice.menu.menu import Menu
-from suffice.numbers import positive, whole
+from suffice.numbers import positive, positive_int
 
 
-class Joined:
+class CombinedStream:
     """What phases, mixes and drifts have in common.
 
     The streams may be of any kinds as long as their menus have equally many arms and the same safe_cost. Where menus
@@ -29,7 +29,7 @@ class Joined:
     def __init__(self, what: str, streams: Sequence[Stream]) -> None:
         for stream in streams:
             if not all(hasattr(stream, part) for part in ("menu", "draw", "judge")):
-                raise InvalidArgument(f"{what} must be streams, with menu, draw and judge, got {shown(stream)}")
+                raise InvalidArgument(f"{what} must be streams, with menu, draw and judge, got {quoted(stream)}")
         self.streams = tuple(streams)
         self.menu = common_menu(what, [stream.menu for stream in streams])
         alike = same_fields(self.streams)
@@ -99,7 +99,7 @@ def streams_of(what: str, beside: str, pairs: Sequence[tuple[Stream, Any]]) -> l
         raise InvalidArgument(f"{what} must hold at least one (stream, {beside})")
     for pair in pairs:
         if not isinstance(pair, tuple) or len(pair) != 2:
-            raise InvalidArgument(f"{what} must be pairs (stream, {beside}), got {shown(pair)}")
+            raise InvalidArgument(f"{what} must be pairs (stream, {beside}), got {quoted(pair)}")
     return [stream for stream, _ in pairs]
 
 
@@ -158,7 +158,7 @@ class Phase(NamedTuple):
     cost: Floats
 
 
-class Phases(Joined):
+class Phases(CombinedStream):
     """Each (stream, length) in turn, from its own first step; the last goes on for as long as it is asked.
 
     See `Joined` for which streams go together. There is no one truth; `truths()` gives that of each phase, where all
@@ -178,7 +178,7 @@ class Phases(Joined):
 
     def __init__(self, *phases: tuple[Stream, int]) -> None:
         super().__init__("phases", streams_of("phases", "length", phases))
-        self.ends = np.cumsum([whole("length", length) for _, length in phases])
+        self.ends = np.cumsum([positive_int("length", length) for _, length in phases])
         if all(hasattr(stream, "truth") for stream in self.streams):
             self.truths = self._truths
 
@@ -189,7 +189,7 @@ class Phases(Joined):
         The shift ends where `again` is above 0: so many easy ones follow the hard ones.
         """
         simple, difficult = LabelRanks.cifar100(most=5), LabelRanks.cifar100(least=80)
-        back = [(simple, again)] if whole("again", again, 0) else []
+        back = [(simple, again)] if positive_int("again", again, 0) else []
         return cls((simple, easy), (difficult, hard), *back)
 
     def draw(self, rng: np.random.Generator, count: int, start: int = 0) -> Any:
@@ -211,7 +211,7 @@ class Phases(Joined):
 # --- Mixes: each step comes from one of several streams, at random.
 
 
-class Mix(Joined):
+class Mix(CombinedStream):
     """Each step from one of the streams, picked with a probability in proportion to its weight.
 
     See `Joined` for which streams go together. All streams move on with every step, picked or not. There are no `cases()`:
@@ -261,7 +261,7 @@ def pick(picked: Any, drawn: list[Any]) -> Any:
 # --- Drifts: one stream turns into another, little by little.
 
 
-class Drift(Joined):
+class Drift(CombinedStream):
     """A step t comes from the second stream with probability t/length, and from `length` on always.
 
     See `Joined` for which streams go together.
@@ -278,7 +278,7 @@ class Drift(Joined):
 
     def __init__(self, first: Stream, second: Stream, length: int) -> None:
         super().__init__("first and second", [first, second])
-        self.length = whole("length", length)
+        self.length = positive_int("length", length)
 
     @classmethod
     def named(cls, *, length: int = 10_000) -> "Drift":

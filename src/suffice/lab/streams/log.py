@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from suffice.errors import InvalidArgument, SufficeWarning, shown
+from suffice.errors import InvalidArgument, SufficeWarning, quoted
 from suffice.lab.streams.base import Floats, Table, with_settings_of
 from suffice.lab.streams.compiled_forms import ByTable
 from suffice.lab.streams.log_files import read_columns
@@ -57,7 +57,7 @@ class Log(ByTable):
         if table.costs.shape != table.successes.shape:
             raise InvalidArgument(f"costs must have the shape {table.successes.shape}, got {table.costs.shape}")
         if order not in ORDERS:
-            raise InvalidArgument(f'order must be "recorded" or "shuffled", got {shown(order)}')
+            raise InvalidArgument(f'order must be "recorded" or "shuffled", got {quoted(order)}')
         self.menu, self.order = menu, order
         self._table = table
         for arm in range(menu.arms):

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from suffice.errors import InvalidArgument, shown
+from suffice.errors import InvalidArgument, quoted
 from suffice.lab.streams.base import Floats
 
 PREFIXES: Final = ("success:", "cost:")
@@ -21,18 +21,20 @@ WORDS: Final = {"true": 1.0, "yes": 1.0, "false": 0.0, "no": 0.0}
 def read_columns(path: str | os.PathLike[str]) -> dict[str, Floats]:
     """The columns `success:OPTION` and `cost:OPTION` of a file, in their order. Other columns are left alone."""
     if not isinstance(path, str | os.PathLike):
-        raise InvalidArgument(f"path must name a .csv or .parquet file, got {shown(path)}")
+        raise InvalidArgument(f"path must name a .csv or .parquet file, got {quoted(path)}")
     readers = {".csv": _csv, ".parquet": _parquet, ".pq": _parquet}
     reader = readers.get(Path(path).suffix.lower())
     if reader is None:
-        raise InvalidArgument(f"path must name a .csv or .parquet file, got {shown(str(path))}")
+        raise InvalidArgument(f"path must name a .csv or .parquet file, got {quoted(str(path))}")
     try:
         return reader(Path(path))
     except UnicodeDecodeError as error:
-        raise InvalidArgument(f"path must name a text file in UTF-8, got {shown(str(path))}: {error.reason}") from error
+        raise InvalidArgument(
+            f"path must name a text file in UTF-8, got {quoted(str(path))}: {error.reason}"
+        ) from error
     except OSError as error:
         why = error.strerror or str(error).splitlines()[0][:80]
-        raise InvalidArgument(f"path must name a file that can be read, got {shown(str(path))}: {why}") from error
+        raise InvalidArgument(f"path must name a file that can be read, got {quoted(str(path))}: {why}") from error
 
 
 def wanted(names: list[str]) -> list[int]:
@@ -40,12 +42,12 @@ def wanted(names: list[str]) -> list[int]:
     places = [place for place, name in enumerate(names) if name.startswith(PREFIXES)]
     if not any(names[place].startswith("success:") for place in places):
         raise InvalidArgument(
-            f"columns must include success:OPTION, one per option, got {shown(', '.join(names)) if names else 'none'}"
+            f"columns must include success:OPTION, one per option, got {quoted(', '.join(names)) if names else 'none'}"
         )
     kept = [names[place] for place in places]
     twice = [name for name in kept if kept.count(name) > 1]
     if twice:
-        raise InvalidArgument(f"columns must differ, got {shown(twice[0])} twice")
+        raise InvalidArgument(f"columns must differ, got {quoted(twice[0])} twice")
     return places
 
 
@@ -88,7 +90,7 @@ def _number(row: list[str], names: list[str], place: int, number: int) -> float:
     try:
         return WORDS[text.lower()] if text.lower() in WORDS else float(text)
     except ValueError:
-        raise InvalidArgument(f"{names[place]} must be a number, got {shown(text)} in row {number}") from None
+        raise InvalidArgument(f"{names[place]} must be a number, got {quoted(text)} in row {number}") from None
 
 
 # --- Parquet
@@ -96,7 +98,7 @@ def _number(row: list[str], names: list[str], place: int, number: int) -> float:
 
 def _parquet(path: Path) -> dict[str, Floats]:
     if not path.is_file():
-        raise InvalidArgument(f"path must name a file that can be read, got {shown(str(path))}: no such file")
+        raise InvalidArgument(f"path must name a file that can be read, got {quoted(str(path))}: no such file")
     columns = _by_pyarrow(path) if _installed("pyarrow") else _by_pandas(path)
     return {name: _floats(name, values) for name, values in columns.items()}
 
@@ -113,13 +115,13 @@ def _by_pyarrow(path: Path) -> dict[str, Any]:
         kept = [names[place] for place in wanted(names)]
         table = parquet.read_table(path, columns=kept)
     except broken as error:
-        raise InvalidArgument(f"path must name a Parquet file, got {shown(str(path))}: {str(error)[:80]}") from error
+        raise InvalidArgument(f"path must name a Parquet file, got {quoted(str(path))}: {str(error)[:80]}") from error
     return {name: table.column(name).to_numpy() for name in kept}
 
 
 def _by_pandas(path: Path) -> dict[str, Any]:
     if not _installed("pandas"):
-        raise InvalidArgument(f"path must name a CSV file unless pyarrow is installed, got {shown(str(path))}")
+        raise InvalidArgument(f"path must name a CSV file unless pyarrow is installed, got {quoted(str(path))}")
     pandas = importlib.import_module("pandas")
     try:
         frame = pandas.read_parquet(path)

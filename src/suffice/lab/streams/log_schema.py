@@ -6,10 +6,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from suffice.errors import InvalidArgument, shown
+from suffice.errors import InvalidArgument, quoted
 from suffice.lab.streams.base import Floats
 from suffice.lab.streams.log_files import wanted
-from suffice.numbers import exact
+from suffice.numbers import as_fraction
 
 
 class Record(NamedTuple):
@@ -41,15 +41,15 @@ def arrange(
     options = [name.removeprefix("success:") for name in held if name.startswith("success:")]
     last = options[-1] if safe is None else safe
     if last not in options:
-        raise InvalidArgument(f"safe must be one of {shown(', '.join(options))}, got {shown(safe)}")
+        raise InvalidArgument(f"safe must be one of {quoted(', '.join(options))}, got {quoted(safe)}")
     if skip == last:
-        raise InvalidArgument(f"skip must be another option than the safe one, got {shown(skip)}")
+        raise InvalidArgument(f"skip must be another option than the safe one, got {quoted(skip)}")
     arms = [*(option for option in options if option not in (last, skip)), last]
     _check_names(held, arms, skip, costs)
     if safe_cost is not None and last not in costs and f"cost:{last}" not in held:
         costs = {**costs, last: safe_cost}
     spent = [_cost(held, option, costs, rows) for option in arms]
-    top = float(spent[-1].max()) if safe_cost is None else float(exact("safe_cost", safe_cost))
+    top = float(spent[-1].max()) if safe_cost is None else float(as_fraction("safe_cost", safe_cost))
     successes = [held[f"success:{option}"] for option in arms]
     for place, option in enumerate(arms):
         check(f"success:{option}", successes[place], 1.0)
@@ -61,7 +61,7 @@ def _column(name: str, values: Any) -> Floats:
     try:
         column = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
-        raise InvalidArgument(f"{name} must hold one number per row, got {shown(values)}") from None
+        raise InvalidArgument(f"{name} must hold one number per row, got {quoted(values)}") from None
     if column.ndim != 1:
         raise InvalidArgument(f"{name} must hold one number per row, got shape {column.shape}")
     return column
@@ -70,7 +70,7 @@ def _column(name: str, values: Any) -> Floats:
 def _rows(held: Mapping[str, Floats]) -> int:
     sizes = {column.size for column in held.values()}
     if len(sizes) != 1:
-        raise InvalidArgument(f"columns must be equally long, got {shown({k: c.size for k, c in held.items()})}")
+        raise InvalidArgument(f"columns must be equally long, got {quoted({k: c.size for k, c in held.items()})}")
     rows = sizes.pop()
     if rows == 0:
         raise InvalidArgument("columns must hold at least one row, got none")
@@ -80,15 +80,15 @@ def _rows(held: Mapping[str, Floats]) -> int:
 def _check_names(held: Mapping[str, Floats], arms: list[str], skip: str | None, costs: Mapping[str, float]) -> None:
     """Refuse costs of options that there are not, and a skip that costs something or succeeds."""
     if not isinstance(costs, Mapping):
-        raise InvalidArgument(f"costs must map options to their costs, got {shown(costs)}")
-    there = shown(", ".join(held))
+        raise InvalidArgument(f"costs must map options to their costs, got {quoted(costs)}")
+    there = quoted(", ".join(held))
     for name in held:
         option = name.removeprefix("cost:")
         if name.startswith("cost:") and option != skip and option not in arms:
             raise InvalidArgument(f"columns must include success:{option}, got {there}")
     for option in costs:
         if option not in arms:
-            raise InvalidArgument(f"costs must name options, got {shown(option)}, which has no column in {there}")
+            raise InvalidArgument(f"costs must name options, got {quoted(option)}, which has no column in {there}")
     if skip is not None:
         for name in (f"success:{skip}", f"cost:{skip}"):
             check(name, held.get(name, np.zeros(1)), 0.0, "0, since this is the skip option")
@@ -100,9 +100,9 @@ def _cost(held: Mapping[str, Floats], option: str, costs: Mapping[str, float], r
     if (column is None) == (option not in costs):
         rule = "include" if column is None else "leave out"
         raise InvalidArgument(
-            f"columns must {rule} cost:{option}, or costs must name {option!r}, not both, got {shown(', '.join(held))}"
+            f"columns must {rule} cost:{option}, or costs must name {option!r}, not both, got {quoted(', '.join(held))}"
         )
-    return np.full(rows, float(exact(f"cost of {option!r}", costs[option]))) if column is None else column
+    return np.full(rows, float(as_fraction(f"cost of {option!r}", costs[option]))) if column is None else column
 
 
 def check(name: str, values: Floats, top: float, rule: str | None = None) -> None:

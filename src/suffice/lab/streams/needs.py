@@ -6,15 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from suffice.errors import InvalidArgument, shown
+from suffice.errors import InvalidArgument, quoted
 from suffice.lab.streams.base import Floats, Windows
 from suffice.lab.streams.compiled_forms import ByWindows, shares
 from suffice.lab.streams.shapes import Beta, Gap, Shape, shape_of
 from suffice.menu.menu import Menu
-from suffice.numbers import exact, flag
+from suffice.numbers import as_fraction, flag
 
 
-class Needs(ByWindows):
+class RequiredThreshold(ByWindows):
     """Independent needs between `low`, which never suffices, and `high`, which always does.
 
     Args:
@@ -42,9 +42,9 @@ class Needs(ByWindows):
         distribution: Shape | Any = None,
         cost: Callable[[float], float] | None = None,
     ) -> None:
-        self.low, self.high = float(exact("low", low)), float(exact("high", high))
+        self.low, self.high = float(as_fraction("low", low)), float(as_fraction("high", high))
         if cost is not None and not callable(cost):
-            raise InvalidArgument(f"cost must be a function of the threshold, got {shown(cost)}")
+            raise InvalidArgument(f"cost must be a function of the threshold, got {quoted(cost)}")
         self.cost = self._even if cost is None else cost
         self.linear = cost is None  # then a threshold's run on it is compiled
         self.shape = Beta() if distribution is None else shape_of(distribution)
@@ -70,11 +70,11 @@ class Needs(ByWindows):
         high: float = 1.0,
         step: float = 0.05,
         flat: bool = False,
-    ) -> "Needs":
+    ) -> "RequiredThreshold":
         """Beta(a, b) needs; or with `flat` the counterexample, which leaves a and b aside."""
         if flag("flat", flat):
-            width = exact("high", high) - exact("low", low)
-            bottom, top = (float(exact("low", low) + width * Fraction(share, 10)) for share in (4, 8))
+            width = as_fraction("high", high) - as_fraction("low", low)
+            bottom, top = (float(as_fraction("low", low) + width * Fraction(share, 10)) for share in (4, 8))
             return cls.flat(bottom=bottom, top=top, low=low, high=high, step=step)
         return cls(low, high, step, distribution=Beta(a, b))
 
@@ -88,7 +88,7 @@ class Needs(ByWindows):
         low: float = 0.0,
         high: float = 1.0,
         step: float = 0.05,
-    ) -> "Needs":
+    ) -> "RequiredThreshold":
         """The paper's counterexample to a controller that sees no costs: no need lies between `bottom` and `top`.
 
         All thresholds there succeed exactly as often as `target` asks, so that outcomes do not push the threshold
@@ -98,11 +98,12 @@ class Needs(ByWindows):
         >>> success.round(6).tolist(), cost.round(6).tolist()
         ([0.0, 0.4, 0.8, 0.8, 0.8, 1.0], [0.0, 0.2, 0.4, 0.6, 0.8, 1.0])
         """
-        start, end = exact("low", low), exact("high", high)
+        start, end = as_fraction("low", low), as_fraction("high", high)
         if start >= end:
-            raise InvalidArgument(f"low must be below high, got {shown(low)} and {shown(high)}")
+            raise InvalidArgument(f"low must be below high, got {quoted(low)} and {quoted(high)}")
         inner = [
-            float((exact(name, value) - start) / (end - start)) for name, value in (("bottom", bottom), ("top", top))
+            float((as_fraction(name, value) - start) / (end - start))
+            for name, value in (("bottom", bottom), ("top", top))
         ]
         return cls(low, high, step, distribution=Gap(target, *inner))
 
@@ -127,7 +128,7 @@ class Needs(ByWindows):
         return (threshold - self.low) / (self.high - self.low)
 
     def _checked(self, threshold: float) -> float:
-        number = exact("cost", self.cost(threshold))
+        number = as_fraction("cost", self.cost(threshold))
         if number < 0:
             raise InvalidArgument(f"cost must be at least 0, got {float(number):g} at threshold {threshold:g}")
         return float(number)

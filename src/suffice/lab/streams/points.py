@@ -4,14 +4,14 @@ from typing import Any
 
 import numpy as np
 
-from suffice.errors import InvalidArgument, shown
+from suffice.errors import InvalidArgument, quoted
 from suffice.lab.streams.base import Floats, Windows
 from suffice.lab.streams.compiled_forms import ByWindows, shares
 from suffice.lab.streams.shapes import Beta, Shape, shape_of
 from suffice.menu.menu import Menu
 
 
-class Points(ByWindows):
+class UnitPoints(ByWindows):
     """Independent points from one distribution. All that is seen of a point is whether the interval held it.
 
     Args:
@@ -31,7 +31,7 @@ class Points(ByWindows):
     def __init__(self, menu: Menu | None = None, distribution: Shape | Any = None) -> None:
         self.menu = Menu.intervals(step=0.05) if menu is None else menu
         if not isinstance(self.menu, Menu) or self.menu.kind != "intervals" or self.menu.costs is None:
-            raise InvalidArgument(f"menu must be a menu of intervals, got {shown(menu)}")
+            raise InvalidArgument(f"menu must be a menu of intervals, got {quoted(menu)}")
         self.shape = Beta() if distribution is None else shape_of(distribution)
         ends = np.array([*self.menu.options, self.menu.safe], dtype=np.float64)
         low, high = ends[:, 0], ends[:, 1]
@@ -41,7 +41,7 @@ class Points(ByWindows):
         self._windows = Windows(np.ascontiguousarray(low), np.ascontiguousarray(high), costs)
 
     @classmethod
-    def named(cls, *, a: float = 2.0, b: float = 5.0, step: float = 0.05) -> "Points":
+    def named(cls, *, a: float = 2.0, b: float = 5.0, step: float = 0.05) -> "UnitPoints":
         """Beta(a, b) points and intervals on a grid of this step."""
         return cls(Menu.intervals(step=step), Beta(a, b))
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from suffice.errors import InvalidArgument, shown
+from suffice.errors import InvalidArgument, quoted
 
 Ranks = NDArray[np.int64]
 
@@ -17,20 +17,20 @@ Ranks = NDArray[np.int64]
 def read_ranks(path: str | os.PathLike[str]) -> tuple[Ranks, int | None]:
     """The ranks in a file, and the number of classes where the file tells."""
     if not isinstance(path, str | os.PathLike):
-        raise InvalidArgument(f"path must name an .npz, .npy or .csv file, got {shown(path)}")
+        raise InvalidArgument(f"path must name an .npz, .npy or .csv file, got {quoted(path)}")
     readers = {".npz": _npz, ".npy": _npy, ".csv": _csv}
     reader = readers.get(Path(path).suffix.lower())
     if reader is None:
-        raise InvalidArgument(f"path must name an .npz, .npy or .csv file, got {shown(str(path))}")
+        raise InvalidArgument(f"path must name an .npz, .npy or .csv file, got {quoted(str(path))}")
     try:
         return reader(Path(path))
     except InvalidArgument:
         raise
     except OSError as error:
         reason = error.strerror or str(error)
-        raise InvalidArgument(f"path must name a file that can be read, got {shown(str(path))}: {reason}") from error
+        raise InvalidArgument(f"path must name a file that can be read, got {quoted(str(path))}: {reason}") from error
     except (ValueError, EOFError, zipfile.BadZipFile, csv.Error) as error:
-        raise InvalidArgument(f"path must name a file of ranks, got {shown(str(path))}: {str(error)[:80]}") from error
+        raise InvalidArgument(f"path must name a file of ranks, got {quoted(str(path))}: {str(error)[:80]}") from error
 
 
 def ranks_of(probs: Any, labels: Any) -> Ranks:
@@ -79,7 +79,7 @@ def _csv(path: Path) -> tuple[Ranks, None]:
     if rows and not _is_number(rows[0][0]):
         header = [cell.strip() for cell in rows.pop(0)]
         if "rank" not in header:
-            raise InvalidArgument(f"path must have a column `rank`, got {shown(', '.join(header))}")
+            raise InvalidArgument(f"path must have a column `rank`, got {quoted(', '.join(header))}")
         column = header.index("rank")
     elif rows and len(rows[0]) > 1:
         raise InvalidArgument(
@@ -89,7 +89,7 @@ def _csv(path: Path) -> tuple[Ranks, None]:
     for place, row in enumerate(rows):
         if column >= len(row) or not _is_number(row[column]):
             raise InvalidArgument(
-                f"rank must be a whole number, got {shown(row[column : column + 1])} in row {place + 1}"
+                f"rank must be a whole number, got {quoted(row[column : column + 1])} in row {place + 1}"
             )
         ranks[place] = float(row[column])
     return _whole(ranks), None

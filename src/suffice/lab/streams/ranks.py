@@ -6,12 +6,12 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from suffice.errors import InvalidArgument, shown
+from suffice.errors import InvalidArgument, quoted
 from suffice.lab.streams.base import Floats, Table, Windows
 from suffice.lab.streams.compiled_forms import ByWindows, sure
 from suffice.lab.streams.rank_files import read_ranks
 from suffice.menu.menu import Menu
-from suffice.numbers import whole
+from suffice.numbers import positive_int
 
 # How many of the 10,000 CIFAR-100 test images have their true label at rank 1, 2, ..., 100 under a pretrained VGG16.
 # Classifier outputs: dblalock/bolt at e7726a4 (MPL-2.0). Images: A. Krizhevsky, Learning multiple layers of features
@@ -42,12 +42,14 @@ class LabelRanks(ByWindows):
         if counts.ndim != 1 or not np.isfinite(counts).all() or (counts < 0).any():
             raise InvalidArgument("histogram must hold one count of at least 0 per rank")
         if menu.safe != counts.size:
-            raise InvalidArgument(f"menu must be a top_k menu of {counts.size} classes, got {shown(menu)}")
+            raise InvalidArgument(f"menu must be a top_k menu of {counts.size} classes, got {quoted(menu)}")
         ranks = np.arange(1, counts.size + 1)
-        first, last = whole("least", least), counts.size if most is None else whole("most", most)
+        first, last = positive_int("least", least), counts.size if most is None else positive_int("most", most)
         counts[(ranks < first) | (ranks > last)] = 0.0
         if counts.sum() == 0:
-            raise InvalidArgument(f"least and most must leave a rank that occurs, got {shown(least)} and {shown(most)}")
+            raise InvalidArgument(
+                f"least and most must leave a rank that occurs, got {quoted(least)} and {quoted(most)}"
+            )
         self.menu = menu
         self.frequency = counts / counts.sum()
         self.shown = np.array([menu.option(arm) for arm in range(menu.arms)])
@@ -82,9 +84,9 @@ class LabelRanks(ByWindows):
         ranks, columns = read_ranks(path)
         if classes is None and columns is None:
             raise InvalidArgument(
-                f"classes must be given, for there are no probs to count them by in {shown(str(path))}"
+                f"classes must be given, for there are no probs to count them by in {quoted(str(path))}"
             )
-        number = whole("classes", columns if classes is None else classes, 2)
+        number = positive_int("classes", columns if classes is None else classes, 2)
         if columns is not None and columns != number:
             raise InvalidArgument(f"classes must be the {columns} columns of probs, got {number}")
         if ranks.max() > number:
@@ -108,7 +110,7 @@ class LabelRanks(ByWindows):
         if path is not None:
             return cls.load(path, ks, classes=classes, least=least, most=most)
         if classes not in (None, len(CIFAR100)):
-            raise InvalidArgument(f"classes must be {len(CIFAR100)} where no path is given, got {shown(classes)}")
+            raise InvalidArgument(f"classes must be {len(CIFAR100)} where no path is given, got {quoted(classes)}")
         return cls.cifar100(KS if ks is None else ks, least=least, most=most)
 
     def draw(self, rng: np.random.Generator, count: int, start: int = 0) -> NDArray[np.int64]:

@@ -6,11 +6,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from suffice.errors import InvalidArgument, shown
+from suffice.errors import InvalidArgument, quoted
 from suffice.lab.streams.base import Floats, Table
 from suffice.lab.streams.compiled_forms import ByTable, with_ends
 from suffice.menu.menu import Menu
-from suffice.numbers import whole
+from suffice.numbers import positive_int
 
 FEWEST, MOST = 20, 40  # drivers within reach of a request
 REACH = 6.0  # kilometres
@@ -31,8 +31,8 @@ class Pool(NamedTuple):
     @staticmethod
     def simulated(requests: int = 2000, seed: int = 1) -> "Pool":
         """Drivers spread evenly over a disc; the nearer and the better rated, the likelier they accept."""
-        shape = (whole("requests", requests), MOST)
-        rng = np.random.default_rng(whole("seed", seed, 0))
+        shape = (positive_int("requests", requests), MOST)
+        rng = np.random.default_rng(positive_int("seed", seed, 0))
         there = np.arange(MOST) < rng.integers(FEWEST, MOST + 1, size=shape[0])[:, None]
         distance = REACH * np.sqrt(rng.random(shape))
         rating = 5.0 - 2.0 * rng.beta(2.0, 3.0, shape)
@@ -85,7 +85,7 @@ class Rides(_Requests):
     def __init__(self, high: float = 4.0, step: float = 0.25, *, requests: int = 2000, seed: int = 1) -> None:
         self.menu = Menu.thresholds(0, high, step=step)
         if not self.menu.options:
-            raise InvalidArgument(f"step must be below high, got {shown(step)} and {shown(high)}")
+            raise InvalidArgument(f"step must be below high, got {quoted(step)} and {quoted(high)}")
         pool = Pool.simulated(requests, seed)
         before = np.cumsum(pool.score, axis=1) - pool.score  # what the drivers ahead of each sum to
         self._fill([pool.probe(pool.there & (before < threshold)) for threshold in self.menu.options])
@@ -137,8 +137,8 @@ def _ordered(name: str, values: Any, direction: int) -> list[float]:
     try:
         axis = np.array(values, dtype=np.float64)
     except (TypeError, ValueError):
-        raise InvalidArgument(f"{name} must be numbers, got {shown(values)}") from None
+        raise InvalidArgument(f"{name} must be numbers, got {quoted(values)}") from None
     if axis.ndim != 1 or axis.size == 0 or not np.isfinite(axis).all() or (np.diff(axis) * direction <= 0).any():
         way = "rise" if direction > 0 else "fall"
-        raise InvalidArgument(f"{name} must be finite numbers that {way}, got {shown(values)}")
+        raise InvalidArgument(f"{name} must be finite numbers that {way}, got {quoted(values)}")
     return [float(value) for value in axis]

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from suffice.errors import InvalidArgument, shown
+from suffice.errors import InvalidArgument, quoted
 from suffice.lab.streams.base import Cases, Floats, Table, with_settings_of
 from suffice.lab.streams.compiled_forms import ByFrequency, sure, table_of
 from suffice.lab.streams.routing_files import COUNTED, Queries, read_queries
 from suffice.menu.menu import Menu
-from suffice.numbers import exact, flag, positive, whole
+from suffice.numbers import as_fraction, flag, positive, positive_int
 
 SUCCESSES = ("right", "not worse")
 
@@ -58,16 +58,16 @@ class Routing(ByFrequency):
         subject: bool = False,
     ) -> None:
         if success not in SUCCESSES:
-            raise InvalidArgument(f'success must be "right" or "not worse", got {shown(success)}')
+            raise InvalidArgument(f'success must be "right" or "not worse", got {quoted(success)}')
         prices = positive("mixtral", mixtral), positive("gpt4", gpt4)
         if prices[0] > prices[1]:
-            raise InvalidArgument(f"mixtral must be at most gpt4, got {shown(mixtral)} and {shown(gpt4)}")
-        times = exact("person", person)
+            raise InvalidArgument(f"mixtral must be at most gpt4, got {quoted(mixtral)} and {quoted(gpt4)}")
+        times = as_fraction("person", person)
         if times < 1:
-            raise InvalidArgument(f"person must be at least 1, the price of both models, got {shown(person)}")
+            raise InvalidArgument(f"person must be at least 1, the price of both models, got {quoted(person)}")
         self.queries = COUNTED if queries is None else queries
         if not isinstance(self.queries, Queries):
-            raise InvalidArgument(f"queries must be Queries, as read by Routing.load, got {shown(queries)}")
+            raise InvalidArgument(f"queries must be Queries, as read by Routing.load, got {quoted(queries)}")
         self.menu = _menu(success, *prices, times)
         self._table = self._judged(success)
         self.frequency = self.queries.counts / self.queries.counts.sum()
@@ -124,7 +124,7 @@ def _menu(success: str, mixtral: Fraction, gpt4: Fraction, person: Fraction) -> 
 def _contexts(queries: Queries, lengths: int | None, subject: bool) -> list[dict[str, Any]]:
     """What is known of each kind of query."""
     fields: dict[str, Any] = {"task": queries.task}
-    values = None if lengths is None else whole("lengths", lengths)
+    values = None if lengths is None else positive_int("lengths", lengths)
     if queries.length is not None:
         fields["length"] = (queries.length if values is None else _rounded(queries.length, values)).tolist()
     if flag("subject", subject):

@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from suffice.errors import InvalidArgument, shown
+from suffice.errors import InvalidArgument, quoted
 from suffice.lab.streams.base import Floats
 
 COLUMNS: Final = ("task", "weak_ok", "strong_ok", "prompt_chars")
@@ -44,16 +44,18 @@ def read_queries(path: str | os.PathLike[str]) -> Queries:
     `task` is gsm8k or mmlu/SUBJECT.
     """
     if not isinstance(path, str | os.PathLike) or not Path(path).name.lower().endswith((".csv", ".csv.gz")):
-        raise InvalidArgument(f"path must name a .csv or .csv.gz file, got {shown(path)}")
+        raise InvalidArgument(f"path must name a .csv or .csv.gz file, got {quoted(path)}")
     try:
         opened: Any = gzip.open if Path(path).suffix.lower() == ".gz" else open
         with opened(path, "rt", encoding="utf-8", newline="") as file:
             return _queries(csv.DictReader(file))
     except UnicodeDecodeError as error:
-        raise InvalidArgument(f"path must name a text file in UTF-8, got {shown(str(path))}: {error.reason}") from error
+        raise InvalidArgument(
+            f"path must name a text file in UTF-8, got {quoted(str(path))}: {error.reason}"
+        ) from error
     except (OSError, EOFError, csv.Error, zlib.error) as error:
         why = getattr(error, "strerror", None) or str(error).splitlines()[0][:80]
-        raise InvalidArgument(f"path must name a file that can be read, got {shown(str(path))}: {why}") from error
+        raise InvalidArgument(f"path must name a file that can be read, got {quoted(str(path))}: {why}") from error
 
 
 def _queries(rows: "csv.DictReader[str]") -> Queries:
@@ -61,7 +63,7 @@ def _queries(rows: "csv.DictReader[str]") -> Queries:
     if missing:
         raise InvalidArgument(
             f"columns must include {', '.join(COLUMNS)}, got a file without {', '.join(missing)}: "
-            f"{shown(', '.join(rows.fieldnames or ()))}"
+            f"{quoted(', '.join(rows.fieldnames or ()))}"
         )
     cells = [[row[name] or "" for name in COLUMNS] for row in rows]
     if not cells:
@@ -79,11 +81,11 @@ def _queries(rows: "csv.DictReader[str]") -> Queries:
 
 def _word(name: str, text: str, row: int) -> bool:
     if text.strip().lower() not in WORDS:
-        raise InvalidArgument(f"{name} must be True or False, got {shown(text)} in row {row}")
+        raise InvalidArgument(f"{name} must be True or False, got {quoted(text)} in row {row}")
     return WORDS[text.strip().lower()]
 
 
 def _length(text: str, row: int) -> float:
     if not text.strip().isdecimal():
-        raise InvalidArgument(f"prompt_chars must be a whole number, got {shown(text)} in row {row}")
+        raise InvalidArgument(f"prompt_chars must be a whole number, got {quoted(text)} in row {row}")
     return float(text)

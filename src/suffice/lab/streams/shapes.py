@@ -6,9 +6,9 @@ from typing import Any, Final, Protocol
 
 import numpy as np
 
-from suffice.errors import InvalidArgument, shown
+from suffice.errors import InvalidArgument, quoted
 from suffice.lab.streams.base import Floats
-from suffice.numbers import exact, positive, rate
+from suffice.numbers import as_fraction, positive, rate
 
 MOST_TERMS: Final = 1000  # beyond it the binomial coefficients of the closed form leave the range of doubles
 
@@ -79,7 +79,7 @@ class Frozen:
         if not (callable(getattr(distribution, "cdf", None)) and callable(getattr(distribution, "ppf", None))):
             raise InvalidArgument(
                 f"distribution must be a frozen distribution with cdf and ppf, such as scipy.stats.beta(2, 5), "
-                f"got {shown(distribution)}"
+                f"got {quoted(distribution)}"
             )
         self.distribution = distribution
         outside = 1.0 - float(self.at_most(np.array([1.0]))[0] - self.below(np.array([0.0]))[0])
@@ -108,7 +108,7 @@ class Gap:
 
     def __init__(self, share: float | Fraction, bottom: float, top: float) -> None:
         self.share = float(rate("share", share))
-        self.bottom, self.top = float(exact("bottom", bottom)), float(exact("top", top))
+        self.bottom, self.top = float(as_fraction("bottom", bottom)), float(as_fraction("top", top))
         if not 0.0 < self.bottom < self.top < 1.0:
             raise InvalidArgument(f"bottom and top must be increasing inside the range, got {bottom!r} and {top!r}")
 

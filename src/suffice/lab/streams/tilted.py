@@ -6,11 +6,11 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from suffice.errors import InvalidArgument, shown
+from suffice.errors import InvalidArgument, quoted
 from suffice.lab.streams.base import Cases, Floats, Table
 from suffice.lab.streams.compiled_forms import ByTable, known_costs, shares, table_of, with_ends
 from suffice.menu.menu import Menu
-from suffice.numbers import between, whole
+from suffice.numbers import between, positive_int
 
 LEVELS: Final = 16  # values of the number that matters
 KINDS: Final = ("a", "b", "c")  # values of the category that matters
@@ -19,7 +19,7 @@ NOISES: Final = 64  # values of each number that does not matter
 MOST: Final = 32  # options, and numbers that do not matter
 
 
-class Tilted(ByTable):
+class SyntheticContext(ByTable):
     """A chain of options, each dearer and likelier to succeed, with a known truth in every context.
 
     Option i of n succeeds with probability 1/(1 + e^−z), z = 3i/(n + 1) − 1/2 + tilt·(2·level − 1 + pull), at a cost of
@@ -48,9 +48,11 @@ class Tilted(ByTable):
 
     def __init__(self, tilt: float = 3.0, *, options: int = 3, noise: int = 0, missing: float = 0.0) -> None:
         self.tilt, self.missing = between("tilt", tilt, 0.0, 100.0), between("missing", missing, 0.0, 1.0)
-        count, self.noise = whole("options", options), whole("noise", noise, 0)
+        count, self.noise = positive_int("options", options), positive_int("noise", noise, 0)
         if max(count, self.noise) > MOST:
-            raise InvalidArgument(f"options and noise must be at most {MOST}, got {shown(options)} and {shown(noise)}")
+            raise InvalidArgument(
+                f"options and noise must be at most {MOST}, got {quoted(options)} and {quoted(noise)}"
+            )
         places = np.arange(1, count + 1) / (count + 1)
         self.menu = Menu(
             [f"option {place}" for place in range(1, count + 1)],

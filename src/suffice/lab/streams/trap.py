@@ -3,11 +3,11 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from suffice.errors import InvalidArgument, shown
+from suffice.errors import InvalidArgument, quoted
 from suffice.lab.streams.base import Table, Windows
 from suffice.lab.streams.compiled_forms import ByWindows
 from suffice.menu.menu import Menu
-from suffice.numbers import whole
+from suffice.numbers import positive_int
 
 
 class Trap(ByWindows):
@@ -21,9 +21,9 @@ class Trap(ByWindows):
     about = "a cheap option that always works, until for a while it does not (the paper's)"
 
     def __init__(self, first: int = 800, last: int = 1300, cost: float = 0.05) -> None:
-        self.first, self.last = whole("first", first, 0), whole("last", last, 0)
+        self.first, self.last = positive_int("first", first, 0), positive_int("last", last, 0)
         if self.first > self.last:
-            raise InvalidArgument(f"first must be at most last, got {shown(first)} and {shown(last)}")
+            raise InvalidArgument(f"first must be at most last, got {quoted(first)} and {quoted(last)}")
         self.menu = Menu({"trap": cost}, safe="safe", skip="skip")
         self.cost = float(cost)
         # The latent is 1 where the trap works; the skip never does, the safe option always.

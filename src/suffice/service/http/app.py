@@ -18,9 +18,9 @@ from suffice.service.http.raw_route import LET_IN, outcomes
 from suffice.service.http.routes_read import looks
 from suffice.service.http.routes_write import BARE, selectors
 from suffice.service.http.schemas_write import Health
-from suffice.service.http.serializers import answer
+from suffice.service.http.serializers import json_response
 from suffice.service.http.settings import Settings
-from suffice.service.selectors import Keeper
+from suffice.service.selectors import SelectorService
 
 SAID: Final = """Choose just enough: hold a success rate at the least cost when all you ever see is whether it worked.
 
@@ -34,7 +34,7 @@ TAGS: Final = [
 ]
 
 
-def make_app(keeper: Keeper, settings: Settings) -> FastAPI:
+def make_app(keeper: SelectorService, settings: Settings) -> FastAPI:
     """The app around a keeper, which it starts and stops unless somebody else does."""
 
     @asynccontextmanager
@@ -72,16 +72,16 @@ def make_app(keeper: Keeper, settings: Settings) -> FastAPI:
     _add_own(app, keeper, settings)
     problems.install(app)
     app.openapi = lambda: openapi(app, locked=not settings.open)  # type: ignore[method-assign]
-    gateway.protect(app, keeper, settings)
+    gateway.install(app, keeper, settings)
     return app
 
 
-def _add_own(app: FastAPI, keeper: Keeper, settings: Settings) -> None:
+def _add_own(app: FastAPI, keeper: SelectorService, settings: Settings) -> None:
     """The routes of the server itself."""
 
     async def healthz() -> Response:
         """Whether the process answers at all."""
-        return answer({"status": "ok"})
+        return json_response({"status": "ok"})
 
     async def readyz() -> Response:
         """Whether it is warmed up and reaches its store: 503 until then."""
@@ -92,7 +92,7 @@ def _add_own(app: FastAPI, keeper: Keeper, settings: Settings) -> None:
         except ServiceError as error:
             events.warning("the store cannot be reached", extra={"error": str(error)})
             raise StoreDown(gateway.STORE) from None  # whoever asks need have no key
-        return answer({"status": "ok"})
+        return json_response({"status": "ok"})
 
     for path, endpoint, said in (("/healthz", healthz, "Is it alive?"), ("/readyz", readyz, "Is it ready?")):
         found = outcomes(said="It is.", model=Health)
@@ -110,7 +110,7 @@ def _add_own(app: FastAPI, keeper: Keeper, settings: Settings) -> None:
         _lead_to_docs(app)
 
 
-def _add_metrics(app: FastAPI, keeper: Keeper, settings: Settings) -> None:
+def _add_metrics(app: FastAPI, keeper: SelectorService, settings: Settings) -> None:
     measured = metrics.Metrics(keeper, settings.max_measured)
 
     async def show() -> Response:
@@ -124,7 +124,7 @@ def _add_metrics(app: FastAPI, keeper: Keeper, settings: Settings) -> None:
 
 def _add_docs(app: FastAPI) -> None:
     async def description() -> Response:
-        return answer(app.openapi())
+        return json_response(app.openapi())
 
     made: list[str] = []
 

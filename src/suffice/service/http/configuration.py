@@ -13,10 +13,10 @@ from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_settings import EnvSettingsSource
 
-from suffice.errors import InvalidArgument, shown
+from suffice.errors import InvalidArgument, quoted
 from suffice.service.http.logs import masked
 from suffice.service.http.settings import PREFIX, Settings
-from suffice.service.plans.validation_errors import faults
+from suffice.service.plans.validation_errors import read_faults
 
 FILE: Final = "suffice.toml"
 
@@ -61,7 +61,7 @@ def _file(path: Path, *, wanted: bool) -> dict[str, Any]:
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
         raise InvalidArgument(
-            f"config must name a TOML file that can be read, got {shown(str(path))}: {reason}"
+            f"config must name a TOML file that can be read, got {quoted(str(path))}: {reason}"
         ) from None
 
 
@@ -82,7 +82,7 @@ _SAID: Final = {
 
 
 def _sentence(error: ValidationError, values: Mapping[str, Any], origins: Mapping[str, str]) -> str:
-    fault, kind = faults(error)[0], error.errors()[0]["type"]
+    fault, kind = read_faults(error)[0], error.errors()[0]["type"]
     name, problem = fault["where"], _SAID.get(kind, fault["problem"])
     top = re.split(r"[.\[]", name)[0]
     if top not in values:
@@ -92,7 +92,7 @@ def _sentence(error: ValidationError, values: Mapping[str, Any], origins: Mappin
         near = difflib.get_close_matches(top, Settings.model_fields, 1)
         said += f", did you mean {near[0]}?" if near else ""
     elif ", got " not in said:
-        said += f", got {shown(masked(values[top]) if isinstance(values[top], str) else values[top])}"
+        said += f", got {quoted(masked(values[top]) if isinstance(values[top], str) else values[top])}"
     return f"{said} ({origins[top]})"
 
 

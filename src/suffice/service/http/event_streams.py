@@ -15,7 +15,7 @@ from starlette.types import Receive, Scope, Send
 from suffice.errors import SufficeError
 from suffice.service.errors import Overloaded
 from suffice.service.http.serializers import listed, written
-from suffice.service.records import Standing
+from suffice.service.records import Overview
 
 Check = Callable[[], Awaitable[Any]]
 
@@ -24,7 +24,7 @@ REST: Final = 10.0  # times as long as a look took: so looks in turn take less t
 BEAT: Final = 15.0  # seconds after which something is said in any case, so that nobody between takes the line for dead
 
 
-class Seen(NamedTuple):
+class Snapshot(NamedTuple):
     """Where a selector stood, as it is sent."""
 
     told: int
@@ -32,13 +32,13 @@ class Seen(NamedTuple):
 
 
 @dataclass(slots=True, eq=False)
-class Look:
+class Poll:
     """A look at a selector, for all who wait for it: one who goes away does not stop it."""
 
     began: float = math.inf  # until it begins
-    task: "asyncio.Future[Seen]" = field(init=False)
+    task: "asyncio.Future[Snapshot]" = field(init=False)
 
-    def start(self, see: Coroutine[Any, Any, Seen]) -> None:
+    def start(self, see: Coroutine[Any, Any, Snapshot]) -> None:
         """Begin, or wait to. A failure is taken note of, for nobody may be left to hear of it."""
         self.task = asyncio.ensure_future(see)
         self.task.add_done_callback(lambda task: task.cancelled() or task.exception())
@@ -57,12 +57,12 @@ class Streams:
     ten times as long as it took, but together no longer than 15 seconds until each selector had its turn.
     """
 
-    def __init__(self, look: Callable[[str], Awaitable[Standing]], most: int) -> None:
+    def __init__(self, look: Callable[[str], Awaitable[Overview]], most: int) -> None:
         self._look, self._most = look, most
         self.closing = asyncio.Event()  # the server ends
         self._listeners: Counter[str] = Counter()  # by the selector that they listen to
-        self._firsts: dict[str, Look] = {}  # for those who connect, until they are done
-        self._looks: dict[str, Look] = {}  # for those who listen, the last of each selector
+        self._firsts: dict[str, Poll] = {}  # for those who connect, until they are done
+        self._looks: dict[str, Poll] = {}  # for those who listen, the last of each selector
         self._turn, self._rested = asyncio.Lock(), 0.0  # when the next may begin
 
     @property
@@ -85,16 +85,16 @@ class Streams:
             if look is not None and look.began == math.inf:
                 look.task.cancel()  # else those who come and go would fill the queue
 
-    async def seen(self, name: str) -> Seen:
+    async def seen(self, name: str) -> Snapshot:
         """Where a selector stands now. Those who come while it is looked at share the next look, which begins after it."""
         look = self._firsts.get(name)
         if look is None or look.began < math.inf:  # one that began before may have missed what was told since
-            before, look = look, Look()
+            before, look = look, Poll()
             self._firsts[name] = look
             look.start(self._first(name, look, before))
         return await asyncio.shield(look.task)
 
-    async def _first(self, name: str, look: Look, before: Look | None) -> Seen:
+    async def _first(self, name: str, look: Poll, before: Poll | None) -> Snapshot:
         try:
             if before is not None:
                 await asyncio.wait([before.task])
@@ -103,15 +103,15 @@ class Streams:
             if self._firsts.get(name) is look:
                 del self._firsts[name]
 
-    async def seen_lately(self, name: str, no_older: float) -> Seen:
+    async def seen_lately(self, name: str, no_older: float) -> Snapshot:
         """Where a selector stood no longer ago than this, or stands when its turn comes."""
         look = self._looks.get(name)
         if look is None or not look.good(no_older):
-            look = self._looks[name] = Look()
+            look = self._looks[name] = Poll()
             look.start(self._in_turn(name, look))
         return await asyncio.shield(look.task)
 
-    async def _in_turn(self, name: str, look: Look) -> Seen:
+    async def _in_turn(self, name: str, look: Poll) -> Snapshot:
         async with self._turn:
             await asyncio.sleep(self._rested - time.monotonic())
             try:
@@ -120,17 +120,17 @@ class Streams:
                 now = time.monotonic()
                 self._rested = now + min(REST * (now - look.began), BEAT / max(1, len(self._listeners)))
 
-    async def _see(self, name: str, look: Look) -> Seen:
+    async def _see(self, name: str, look: Poll) -> Snapshot:
         look.began = time.monotonic()
         standing = await self._look(name)
-        return Seen(standing.certificate.told, written(listed(standing)))
+        return Snapshot(standing.certificate.told, written(listed(standing)))
 
-    async def _next(self, name: str, every: float) -> Seen:
+    async def _next(self, name: str, every: float) -> Snapshot:
         await asyncio.sleep(every)
         return await self.seen_lately(name, every / 2)
 
     async def events(
-        self, name: str, every: float, first: Seen, check: Check | None = None
+        self, name: str, every: float, first: Snapshot, check: Check | None = None
     ) -> AsyncGenerator[bytes, None]:
         """The standing at once, and again whenever it has changed, at most so often; `check` raises once it is to end."""
         said, beat = b"", time.monotonic()

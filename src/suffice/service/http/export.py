@@ -11,8 +11,8 @@ import pydantic_core
 
 from suffice.menu.menu import Menu
 from suffice.service.http.serializers import row
-from suffice.service.records import STATES, Row
-from suffice.service.selectors import Keeper
+from suffice.service.records import STATES, DecisionRow
+from suffice.service.selectors import SelectorService
 
 PAGE: Final = 5_000
 COLUMNS: Final = (
@@ -23,7 +23,9 @@ EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")  # what spreadsheets take for a formula at the beginning of a text
 
 
-async def lines(keeper: Keeper, name: str, menu: Menu, first: list[Row], state: str | None) -> AsyncIterator[bytes]:
+async def lines(
+    keeper: SelectorService, name: str, menu: Menu, first: list[DecisionRow], state: str | None
+) -> AsyncIterator[bytes]:
     """The header, and then page after page; `first` is the first page."""
     yield (",".join(COLUMNS) + "\r\n").encode()
     page = first
@@ -35,7 +37,7 @@ async def lines(keeper: Keeper, name: str, menu: Menu, first: list[Row], state: 
         page = await keeper.decisions(name, last, PAGE) if len(page) == PAGE else []
 
 
-def _text(rows: list[Row], menu: Menu) -> bytes:
+def _text(rows: list[DecisionRow], menu: Menu) -> bytes:
     out = io.StringIO(newline="")
     writer = csv.writer(out)
     for one in rows:

@@ -24,7 +24,7 @@ from suffice.service.http.settings import Settings
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
-    from suffice.service.selectors import Keeper
+    from suffice.service.selectors import SelectorService
 
 Headers = dict[bytes, bytes]
 
@@ -58,14 +58,14 @@ _IDENTITY: Final = re.compile(rb"[A-Za-z0-9._-]{1,64}")
 _JSON: Final = re.compile(rb"application/([a-z0-9.-]+\+)?json\s*(;.*)?", re.IGNORECASE)
 
 
-def protect(app: "FastAPI", keeper: "Keeper", settings: Settings) -> None:
+def install(app: "FastAPI", keeper: "SelectorService", settings: Settings) -> None:
     """Put the edge around an app: last, so that it is outside of everything else."""
     keyring = app.state.keyring = Keyring(keeper.store, keeper.clock)
-    app.add_middleware(Edge, settings=settings, keyring=keyring, ready=lambda: keeper.ready)
+    app.add_middleware(Gateway, settings=settings, keyring=keyring, ready=lambda: keeper.ready)
 
 
 @lru_cache(4096)
-def needed(method: str, path: str) -> tuple[str, ...]:
+def required_scopes(method: str, path: str) -> tuple[str, ...]:
     """The scopes of which a request needs one; none where no key is asked for. What is not known to be open is closed.
 
     Who may use a selector may also confirm that it is there, by PUT of its plan: making it is another matter (`routes`).
@@ -82,7 +82,7 @@ def needed(method: str, path: str) -> tuple[str, ...]:
     return (MANAGE, USE) if method == "PUT" else (MANAGE,)
 
 
-class Edge:
+class Gateway:
     """Lets requests in to an app, or says why not; logs them; dresses every answer."""
 
     def __init__(
@@ -120,7 +120,7 @@ class Edge:
 
         try:
             await self._pass(scope, path, headers, receive, answer)
-        except request_body.Left:
+        except request_body.ClientDisconnected:
             status = 499  # as nginx calls it: the client went away
         except Exception:
             logs.events.exception("failed", extra={"method": scope["method"], "path": _logged(scope)})
@@ -160,7 +160,7 @@ class Edge:
             return refusal
         if scope["method"] == "OPTIONS" and b"access-control-request-method" in headers and self.settings.cors_origins:
             return self._preflight(headers)
-        scopes = needed(scope["method"], path)
+        scopes = required_scopes(scope["method"], path)
         if scopes:
             try:
                 if not self._open:

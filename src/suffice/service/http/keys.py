@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
-from suffice.errors import InvalidArgument, shown
+from suffice.errors import InvalidArgument, quoted
 from suffice.service.errors import ServiceError
 from suffice.service.records import Key
 
@@ -82,11 +82,11 @@ def hashed(secret: str) -> str:
 def new_key(name: str, scopes: Collection[str], now: float, expires: float | None, taken: Collection[str]) -> NewKey:
     """Make a key whose id is not taken."""
     if not _NAME.fullmatch(name):
-        raise InvalidArgument(f"name must have 1 to 100 printable characters, got {shown(name)}")
+        raise InvalidArgument(f"name must have 1 to 100 printable characters, got {quoted(name)}")
     known = tuple(scope for scope in SCOPES if scope in scopes)
     if not known or len(known) < len(set(scopes)):
         choices = ", ".join(f"{scope} ({said})" for scope, said in SCOPES.items())
-        raise InvalidArgument(f"scope must be one or more of {choices}, got {shown(' '.join(scopes))}")
+        raise InvalidArgument(f"scope must be one or more of {choices}, got {quoted(' '.join(scopes))}")
     if expires is not None and expires <= now:
         raise InvalidArgument("expires must lie in the future")
     identity = secrets.token_hex(4)

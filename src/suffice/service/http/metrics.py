@@ -10,8 +10,8 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.registry import Collector
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from suffice.service.records import Standing
-from suffice.service.selectors import Keeper
+from suffice.service.records import Overview
+from suffice.service.selectors import SelectorService
 
 MEDIA: Final = "text/plain; version=0.0.4; charset=utf-8"
 PAGE: Final = 200
@@ -23,7 +23,7 @@ class Standings(Collector):
     """Where selectors stand, as they were looked up just before."""
 
     def __init__(self) -> None:
-        self.found: list[Standing] = []
+        self.found: list[Overview] = []
         self.all = True  # whether none was left out
 
     def describe(self) -> Iterable[Metric]:
@@ -85,7 +85,7 @@ COUNTERS: Final[tuple[tuple[str, str, Any], ...]] = (
 class Metrics:
     """The metrics of one app, in a registry of their own."""
 
-    def __init__(self, keeper: Keeper, most: int) -> None:
+    def __init__(self, keeper: SelectorService, most: int) -> None:
         self._keeper, self._most = keeper, most
         self.registry = CollectorRegistry()
         self._standings = Standings()
@@ -118,7 +118,7 @@ class Metrics:
         return await asyncio.shield(self._making)  # one who goes away does not stop the others
 
     async def _made(self) -> bytes:
-        found: list[Standing] = []
+        found: list[Overview] = []
         after: str | None = ""
         while after is not None and len(found) <= self._most:
             page, after = await self._keeper.standings(after, PAGE)

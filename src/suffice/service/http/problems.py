@@ -16,7 +16,7 @@ from starlette.routing import Match
 from suffice.errors import SufficeError
 from suffice.service.errors import ServiceError, status_of
 from suffice.service.http.logs import events, request_id
-from suffice.service.plans.validation_errors import faults, sentence
+from suffice.service.plans.validation_errors import read_faults, sentence
 
 MEDIA: Final = "application/problem+json"
 TITLES: Final = {413: "Content Too Large", 422: "Unprocessable Content"}  # in the words of RFC 9110, in any Python
@@ -32,7 +32,7 @@ def problem(
     return Response(pydantic_core.to_json(body), status, headers, MEDIA)
 
 
-def said(status: int, text: str) -> Response:
+def problem_for(status: int, text: str) -> Response:
     """What the library or the service said, as a problem."""
     line = " ".join(text.split())
     if status == 422:
@@ -49,7 +49,7 @@ def install(app: FastAPI) -> None:
             raise error  # not one that is meant for the client: it goes to the log
         if status == 500:
             events.error("failed", extra={"error": str(error)})
-        return said(status, str(error))
+        return problem_for(status, str(error))
 
     async def invalid(_: Request, error: Exception) -> Response:
         if isinstance(error, RequestValidationError):
@@ -78,7 +78,7 @@ def install(app: FastAPI) -> None:
 
 def refused(errors: ValidationError | Sequence[Any]) -> Response:
     """422, with one sentence and every place where something was wrong."""
-    found = faults(errors, values=True)
+    found = read_faults(errors, values=True)
     return problem(422, sentence(found), errors=found)
 
 

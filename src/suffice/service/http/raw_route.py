@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from suffice.errors import InvalidArgument, shown
+from suffice.errors import InvalidArgument, quoted
 from suffice.service.http.problems import MEDIA
 from suffice.service.http.schemas_write import Problem
 
@@ -45,7 +45,7 @@ LET_IN: Final = (401, 403, 421, 503)  # whoever asks for anything
 WITH_BODY: Final = (400, 408, 413, 415)
 
 
-class Bare(APIRoute):
+class RawRoute(APIRoute):
     """A route whose handler takes the request and gives the answer, and nobody stands between."""
 
     def __init__(self, path: str, endpoint: Callable[..., Any], **more: Any) -> None:
@@ -59,7 +59,7 @@ class Bare(APIRoute):
         self.app = app
 
 
-def only_known(request: Request) -> None:
+def reject_unknown_query(request: Request) -> None:
     """Refuse parameters that the route does not have: a misspelt one would be ignored without a word."""
     if not request.scope["query_string"]:
         return
@@ -67,18 +67,18 @@ def only_known(request: Request) -> None:
     strange = next((name for name in request.query_params if name not in known), None)
     if strange is not None:
         raise InvalidArgument(
-            f"the parameter {shown(strange)} is not known here, only {', '.join(sorted(known)) or 'none'}"
+            f"the parameter {quoted(strange)} is not known here, only {', '.join(sorted(known)) or 'none'}"
         )
 
 
 def name_of(request: Request) -> str:
     """The selector's name in the path."""
     if request.scope["query_string"]:
-        only_known(request)
+        reject_unknown_query(request)
     name: str = request.path_params["name"]
     if NAME.fullmatch(name) is None:
         raise InvalidArgument(
-            f"name must be 1 to 64 of a-z, 0-9, dot, dash and underscore, and begin with a letter or digit, got {shown(name)}"
+            f"name must be 1 to 64 of a-z, 0-9, dot, dash and underscore, and begin with a letter or digit, got {quoted(name)}"
         )
     return name
 

@@ -17,7 +17,7 @@ class TooSlow(Exception):
     """It was not here in time."""
 
 
-class Left(Exception):
+class ClientDisconnected(Exception):
     """The client went away before it had sent all."""
 
 
@@ -51,7 +51,7 @@ async def discard(receive: Receive) -> bool:
                 size += len(message.get("body", b""))
                 if not message.get("more_body", False):
                     return True
-    except (TimeoutError, Left):
+    except (TimeoutError, ClientDisconnected):
         pass
     return False
 
@@ -73,5 +73,5 @@ def given(receive: Receive, body: bytes) -> Receive:
 async def _next(receive: Receive) -> Message:
     message = await receive()
     if message["type"] == "http.disconnect":
-        raise Left
+        raise ClientDisconnected
     return message

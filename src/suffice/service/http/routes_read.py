@@ -7,16 +7,16 @@ from typing import Annotated, Any, Final, Literal
 from fastapi import APIRouter, Depends, Query, Request, Response
 from starlette.responses import StreamingResponse
 
-from suffice.promise.group_certificate import Together
+from suffice.promise.group_certificate import GroupCertificate
 from suffice.service.history import OTHERS
 from suffice.service.http import serializers
 from suffice.service.http.event_streams import EventStream, Streams
 from suffice.service.http.export import PAGE, lines
 from suffice.service.http.keys import READ, Keyring
-from suffice.service.http.raw_route import Named, only_known, outcomes
+from suffice.service.http.raw_route import Named, outcomes, reject_unknown_query
 from suffice.service.http.routes_write import keeper_of
 from suffice.service.http.schemas_read import ArmsReply, CertificateReply, ContextReportReply, HistoryReply, RowsReply
-from suffice.service.http.schemas_write import Known
+from suffice.service.http.schemas_write import SelectorReply
 from suffice.service.plans.fields import MOST_WHOLE, Name
 from suffice.service.selectors import MANY
 
@@ -29,12 +29,12 @@ EVENT: Final[dict[str, Any]] = {
         "data": {
             "type": "string",
             "contentMediaType": "application/json",
-            "contentSchema": {"$ref": f"#/components/schemas/{Known.__name__}"},
+            "contentSchema": {"$ref": f"#/components/schemas/{SelectorReply.__name__}"},
         },
     },
 }
 
-looks = APIRouter(prefix="/v1/selectors/{name}", tags=["look"], dependencies=[Depends(only_known)])
+looks = APIRouter(prefix="/v1/selectors/{name}", tags=["look"], dependencies=[Depends(reject_unknown_query)])
 
 
 @looks.get(
@@ -54,9 +54,9 @@ async def certificate(
 ) -> Response:
     """What was promised, whether it is so, and if not, which assumption broke and what to do."""
     found = await keeper_of(request).certificate(name, group)
-    if isinstance(found, Together) and len(found.groups) > MANY:  # others need not wait for it
-        return await asyncio.to_thread(lambda: serializers.answer(serializers.certificate(found, groups)))
-    return serializers.answer(serializers.certificate(found, groups))
+    if isinstance(found, GroupCertificate) and len(found.groups) > MANY:  # others need not wait for it
+        return await asyncio.to_thread(lambda: serializers.json_response(serializers.certificate(found, groups)))
+    return serializers.json_response(serializers.certificate(found, groups))
 
 
 @looks.get(
@@ -78,7 +78,7 @@ async def arms(
     total = (await keeper.plan(name)).menu().arms
     most = min(limit or total, total)
     found = await keeper.arms(name, most if order == "plays" else None)
-    return serializers.answer({"arms": [serializers.arm(one) for one in found[:most]], "total": total})
+    return serializers.json_response({"arms": [serializers.arm(one) for one in found[:most]], "total": total})
 
 
 @looks.get(
@@ -89,7 +89,7 @@ async def arms(
 )
 async def context_report(request: Request, name: Named) -> Response:
     """What is made of contexts: whether the model is followed, how it did, what was missing. 422 where there is no model."""
-    return serializers.answer(serializers.context_report(await keeper_of(request).context_report(name)))
+    return serializers.json_response(serializers.context_report(await keeper_of(request).context_report(name)))
 
 
 @looks.get(
@@ -120,7 +120,7 @@ async def history(
     found, finest = await keeper.history(name, bins, -math.inf if since is None else since, width)
     named = {arm for one in found for arm in one.arms} - {OTHERS}
     options = await keeper.options(name, sorted(named))
-    return serializers.answer({
+    return serializers.json_response({
         "bins": [serializers.stretch(one) for one in found],
         "options": {str(arm): option for arm, option in options.items()},
         "width": found[0].end - found[0].start if found else None,
@@ -149,7 +149,7 @@ async def decisions(
     found = await (keeper.recent(name, limit) if after is None else keeper.decisions(name, after, limit + 1))
     more = after is not None and len(found) > limit
     page = [serializers.row(one, menu) for one in found[:limit]]
-    return serializers.answer({"decisions": page, "next": page[-1]["decision"] if more else None})
+    return serializers.json_response({"decisions": page, "next": page[-1]["decision"] if more else None})
 
 
 @looks.get(

@@ -8,22 +8,38 @@ from typing import Annotated, Any, Final, TypeVar, cast
 from fastapi import APIRouter, Depends, Query, Request, Response
 from pydantic import BaseModel, ValidationError
 
-from suffice.errors import InvalidArgument, shown
+from suffice.errors import InvalidArgument, quoted
 from suffice.service.http import serializers
 from suffice.service.http.keys import MANAGE
-from suffice.service.http.problems import said
-from suffice.service.http.raw_route import NAMED, PATTERN, WITH_BODY, Bare, Named, name_of, only_known, outcomes
+from suffice.service.http.problems import problem_for
+from suffice.service.http.raw_route import (
+    NAMED,
+    PATTERN,
+    WITH_BODY,
+    Named,
+    RawRoute,
+    name_of,
+    outcomes,
+    reject_unknown_query,
+)
 from suffice.service.http.schemas_request import TELL_MANY, AskBody, OutcomeBody, OutcomesBody
-from suffice.service.http.schemas_write import DecisionReply, DecisionsReply, Known, KnownPage, ResultsReply, ToldReply
+from suffice.service.http.schemas_write import (
+    DecisionReply,
+    DecisionsReply,
+    ResultsReply,
+    SelectorPage,
+    SelectorReply,
+    ToldReply,
+)
 from suffice.service.plans import Plan
 from suffice.service.plans.validation_errors import MOST_ERRORS
-from suffice.service.records import Key, Wish
-from suffice.service.selectors import Keeper
+from suffice.service.records import AskRequest, Key
+from suffice.service.selectors import SelectorService
 
 Read = TypeVar("Read")
 
 LARGE: Final = 1 << 16  # bytes of a body that is read in a thread, so that others need not wait for it
-ONE: Final = Wish()
+ONE: Final = AskRequest()
 KEY: Final = re.compile("[!-~]{1,200}")
 KEYED: Final[dict[str, Any]] = {
     "name": "Idempotency-Key", "in": "header", "required": False,
@@ -33,9 +49,9 @@ KEYED: Final[dict[str, Any]] = {
 }  # fmt: skip
 
 
-def keeper_of(request: Request) -> Keeper:
+def keeper_of(request: Request) -> SelectorService:
     """Who keeps the selectors of this app."""
-    return cast(Keeper, request.app.state.keeper)
+    return cast(SelectorService, request.app.state.keeper)
 
 
 async def body_of(request: Request, read: Callable[[bytes], Read]) -> Read:
@@ -50,19 +66,19 @@ async def body_of(request: Request, read: Callable[[bytes], Read]) -> Read:
 async def ask(request: Request) -> Response:
     name, key = name_of(request), request.headers.get("idempotency-key")
     if key is not None and KEY.fullmatch(key) is None:
-        raise InvalidArgument(f"Idempotency-Key must be 1 to 200 visible ASCII characters, got {shown(key)}")
+        raise InvalidArgument(f"Idempotency-Key must be 1 to 200 visible ASCII characters, got {quoted(key)}")
     wish, digest = await body_of(request, _asked if key is None else _asked_with_key)
     found = await keeper_of(request).ask(name, wish, key, digest)
     if wish.count is None:
-        return serializers.answer(serializers.asked(found[0]))
-    return serializers.answer({"decisions": [serializers.asked(one) for one in found]})
+        return serializers.json_response(serializers.asked(found[0]))
+    return serializers.json_response({"decisions": [serializers.asked(one) for one in found]})
 
 
-def _asked(body: bytes) -> tuple[Wish, str]:
+def _asked(body: bytes) -> tuple[AskRequest, str]:
     return (AskBody.model_validate_json(body).wish() if body else ONE), ""
 
 
-def _asked_with_key(body: bytes) -> tuple[Wish, str]:
+def _asked_with_key(body: bytes) -> tuple[AskRequest, str]:
     """The same, and what tells it from others."""
     asked = AskBody.model_validate_json(body or b"{}")
     return asked.wish(), asked.digest()
@@ -74,10 +90,10 @@ async def tell(request: Request) -> Response:
     if isinstance(told, OutcomeBody):
         result = (await keeper_of(request).tell(name, [told.outcome()]))[0]
         if result.status != 200:
-            return said(result.status, result.detail or "it was not counted")
-        return serializers.answer({"decision": result.decision, "result": result.result})
+            return problem_for(result.status, result.detail or "it was not counted")
+        return serializers.json_response({"decision": result.decision, "result": result.result})
     results = await keeper_of(request).tell(name, [one.outcome() for one in told]) if told else []
-    return serializers.answer({"results": [serializers.told(one) for one in results]})
+    return serializers.json_response({"results": [serializers.told(one) for one in results]})
 
 
 def _outcomes(body: bytes) -> OutcomeBody | list[OutcomeBody]:
@@ -103,17 +119,17 @@ async def put(request: Request) -> Response:
     key: Key | None = getattr(request.state, "key", None)  # there is none where none is required
     confirm = key is not None and MANAGE not in key.scopes
     standing, made = await keeper_of(request).put(name, plan, confirm=confirm)
-    return serializers.answer(serializers.known(standing), 201 if made else 200)
+    return serializers.json_response(serializers.known(standing), 201 if made else 200)
 
 
-selectors = APIRouter(prefix="/v1/selectors", tags=["selectors"], dependencies=[Depends(only_known)])
+selectors = APIRouter(prefix="/v1/selectors", tags=["selectors"], dependencies=[Depends(reject_unknown_query)])
 
 
 @selectors.get(
     "",
     summary="List selectors",
     response_model=None,
-    responses=outcomes(422, said="Selectors by name, a page at a time.", model=KnownPage),
+    responses=outcomes(422, said="Selectors by name, a page at a time.", model=SelectorPage),
 )
 async def list_selectors(
     request: Request,
@@ -128,32 +144,32 @@ async def list_selectors(
 ) -> Response:
     """Selectors and where they stand, by name, a page at a time."""
     found, more = await keeper_of(request).standings(after, limit, archived, contains)
-    return serializers.answer({"selectors": [serializers.listed(one) for one in found], "next": more})
+    return serializers.json_response({"selectors": [serializers.listed(one) for one in found], "next": more})
 
 
 @selectors.get(
     "/{name}",
     summary="Look at a selector",
     response_model=None,
-    responses=outcomes(404, 422, said="The selector.", model=Known),
+    responses=outcomes(404, 422, said="The selector.", model=SelectorReply),
 )
 async def get(request: Request, name: Named) -> Response:
     """A selector and where it stands."""
-    return serializers.answer(serializers.known(await keeper_of(request).standing(name)))
+    return serializers.json_response(serializers.known(await keeper_of(request).standing(name)))
 
 
 @selectors.delete(
     "/{name}",
     summary="Archive a selector",
     response_model=None,
-    responses=outcomes(404, 422, said="It is archived.", model=Known),
+    responses=outcomes(404, 422, said="It is archived.", model=SelectorReply),
 )
 async def delete(request: Request, name: Named) -> Response:
     """Archive a selector: nothing more can be asked of it, and outcomes can still be told, so that none is lost.
 
     `PUT` with the same plan brings it back. Nothing is deleted.
     """
-    return serializers.answer(serializers.known(await keeper_of(request).archive(name)))
+    return serializers.json_response(serializers.known(await keeper_of(request).archive(name)))
 
 
 def _body(*models: type[BaseModel], required: bool = True, also: tuple[Any, ...] = ()) -> dict[str, Any]:
@@ -171,7 +187,7 @@ SOME: Final = {"type": "array", "items": {"$ref": f"#/components/schemas/{Outcom
 
 # First of all, because routes are tried in order.
 BARE: Final = (
-    Bare(
+    RawRoute(
         "/v1/selectors/{name}/ask",
         ask,
         methods=["POST"],
@@ -185,7 +201,7 @@ BARE: Final = (
         ),
         openapi_extra={"parameters": [NAMED, KEYED], "requestBody": _body(AskBody, required=False)},
     ),
-    Bare(
+    RawRoute(
         "/v1/selectors/{name}/tell",
         tell,
         methods=["POST"],
@@ -199,7 +215,7 @@ BARE: Final = (
         ),
         openapi_extra={"parameters": [NAMED], "requestBody": _body(OutcomeBody, OutcomesBody, also=(SOME,))},
     ),
-    Bare(
+    RawRoute(
         "/v1/selectors/{name}",
         put,
         methods=["PUT"],
@@ -208,8 +224,8 @@ BARE: Final = (
         description="Make a selector, or confirm that it is there: the same plan again is 200 and changes nothing, another "
         "plan under the same name is 409.",
         responses={
-            201: {"description": "It is made.", "model": Known},
-            **outcomes(409, 422, 429, *WITH_BODY, said="It was there, with the same plan.", model=Known),
+            201: {"description": "It is made.", "model": SelectorReply},
+            **outcomes(409, 422, 429, *WITH_BODY, said="It was there, with the same plan.", model=SelectorReply),
         },
         openapi_extra={"parameters": [NAMED], "requestBody": _body(Plan)},
     ),

@@ -8,7 +8,7 @@ from pydantic import AfterValidator, ConfigDict, Field, TypeAdapter, model_valid
 
 from suffice.menu.options import key
 from suffice.service.plans.fields import AtMost, Body, Context, Cost, Counting, Listed, Name, Option, Success, Whole
-from suffice.service.records import Outcome, Wish
+from suffice.service.records import AskRequest, Outcome
 
 MOST_AVAILABLE: Final = 20_000
 
@@ -57,10 +57,10 @@ class AskBody(Body):
             raise ValueError("must have contexts, one for each decision, in the place of context where it has a count")
         return self
 
-    def wish(self) -> Wish:
+    def wish(self) -> AskRequest:
         """The same without HTTP."""
         contexts: list[Any] | None = self.contexts if self.context is None else [self.context]
-        return Wish(self.count, self.available, self.audit, contexts, self.group)
+        return AskRequest(self.count, self.available, self.audit, contexts, self.group)
 
     def digest(self) -> str:
         """What "the same body" means: all that it says, but not what it leaves as it is. So new fields change no digests."""

@@ -117,7 +117,7 @@ BREACH = (
 Status = Literal["kept", "warned", "unknown", "breach", "infeasible", "waiting", "bug", "archived"]
 
 
-class Known(BaseModel):
+class SelectorReply(BaseModel):
     """A selector and where it stands."""
 
     model_config = _example(**KNOWN)
@@ -155,11 +155,11 @@ class Known(BaseModel):
     model: str | None
 
 
-class KnownPage(BaseModel):
+class SelectorPage(BaseModel):
     """Selectors by name, without their plans; `next` is what to pass as `after` for more, null at the end."""
 
     model_config = _example(selectors=[{**KNOWN, "plan": None}], next=None)
-    selectors: list[Known]
+    selectors: list[SelectorReply]
     next: str | None
 
 

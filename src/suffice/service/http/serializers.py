@@ -9,20 +9,30 @@ from starlette.responses import Response
 
 from suffice.context.learner import ContextReport
 from suffice.menu.menu import Menu
-from suffice.numbers import WHOLE
+from suffice.numbers import ONE_SUCCESS
 from suffice.promise.certificate import STATUSES, Certificate
-from suffice.promise.group_certificate import Together
+from suffice.promise.group_certificate import GroupCertificate
 from suffice.selector.records import Arm
 from suffice.service.history import OTHERS
 from suffice.service.plans.json_options import option_json
-from suffice.service.records import AMENDED, EXPIRED, PENDING, STATES, Asked, Bin, Row, Standing, Told
+from suffice.service.records import (
+    AMENDED,
+    EXPIRED,
+    PENDING,
+    STATES,
+    Bin,
+    DecisionRow,
+    IssuedDecision,
+    Overview,
+    TellResult,
+)
 
 MEDIA: Final = "application/json"
 
 _WRITTEN: Final = [one.name for one in fields(Certificate) if one.name not in ("promise", "account")]
 
 
-def answer(body: Any, status: int = 200) -> Response:
+def json_response(body: Any, status: int = 200) -> Response:
     """JSON; what is infinite or no number is null."""
     return Response(pydantic_core.to_json(body, inf_nan_mode="null"), status, media_type=MEDIA)
 
@@ -32,7 +42,7 @@ def written(body: Any) -> bytes:
     return pydantic_core.to_json(body, inf_nan_mode="null")
 
 
-def asked(one: Asked) -> dict[str, Any]:
+def asked(one: IssuedDecision) -> dict[str, Any]:
     """A decision."""
     return {
         "decision": one.decision, "arm": one.arm, "option": one.option, "price": one.price, "safe": one.safe,
@@ -40,13 +50,13 @@ def asked(one: Asked) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def told(one: Told) -> dict[str, Any]:
+def told(one: TellResult) -> dict[str, Any]:
     """What became of one outcome of several."""
     said = {"result": one.result} if one.status == 200 else {"detail": one.detail}
     return {"decision": one.decision, "status": one.status, **said}
 
 
-def known(one: Standing) -> dict[str, Any]:
+def known(one: Overview) -> dict[str, Any]:
     """A selector and where it stands."""
     found = one.certificate
     return {
@@ -63,7 +73,7 @@ def known(one: Standing) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def listed(one: Standing) -> dict[str, Any]:
+def listed(one: Overview) -> dict[str, Any]:
     """The same in a list, without the plan: a page of plans may be as large as all bodies that made them."""
     return {**known(one), "plan": None}
 
@@ -72,7 +82,7 @@ def certificate(one: Certificate, most: int | None = None) -> dict[str, Any]:
     """What was promised, and whether it is so: of all groups, and of so many of them, the worst first."""
     body = {name: getattr(one, name) for name in _WRITTEN}
     body |= {"status": one.status, "missing": max(0, one.account.most_outstanding - 1), "text": str(one)}
-    if isinstance(one, Together):
+    if isinstance(one, GroupCertificate):
         statuses = {name: part.status for name, part in one.groups.items()}
         found = Counter(statuses.values())
         body["group_statuses"] = {status: found[status] for status in STATUSES if found[status]}
@@ -108,12 +118,12 @@ def stretch(one: Bin) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def row(one: Row, menu: Menu) -> dict[str, Any]:
+def row(one: DecisionRow, menu: Menu) -> dict[str, Any]:
     """A decision as it is kept."""
     told = one.state not in (PENDING, EXPIRED) and one.units is not None
     return {
         "decision": one.id, "asked": one.asked, "told": one.told, "state": STATES[one.state], "group": one.group or None,
-        "arm": one.arm, "option": option_json(menu, one.arm), "success": (one.units or 0) / WHOLE if told else None,
+        "arm": one.arm, "option": option_json(menu, one.arm), "success": (one.units or 0) / ONE_SUCCESS if told else None,
         "cost": menu.known_cost(one.arm) if one.cost is None else one.cost, "price": one.price,
         "late": one.state == AMENDED, "context": one.context(),
     }  # fmt: skip

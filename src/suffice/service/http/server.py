@@ -20,13 +20,13 @@ import uvicorn
 from fastapi import FastAPI
 
 import suffice
-from suffice.errors import InvalidArgument, SufficeError, shown
+from suffice.errors import InvalidArgument, SufficeError, quoted
 from suffice.service.http import logs
 from suffice.service.http.configuration import load
 from suffice.service.http.connection_limits import protocol
 from suffice.service.http.keys import SCOPES, alive
 from suffice.service.http.settings import Settings
-from suffice.service.selectors import Keeper
+from suffice.service.selectors import SelectorService
 from suffice.service.stores import open_store
 
 if TYPE_CHECKING:
@@ -74,11 +74,11 @@ def run(settings: Settings, sock: socket.socket, ready: Callable[[], None], pare
     Service(config, app, keeper, ready, parent).run([sock])
 
 
-def build(settings: Settings) -> tuple[FastAPI, Keeper]:
+def build(settings: Settings) -> tuple[FastAPI, SelectorService]:
     """The app and what it stands on."""
     from suffice.service.http.app import make_app
 
-    keeper = Keeper(open_store(settings.store), settings.limits)
+    keeper = SelectorService(open_store(settings.store), settings.limits)
     return make_app(keeper, settings), keeper
 
 
@@ -96,7 +96,12 @@ class Service(uvicorn.Server):
     """uvicorn's server, with a keeper behind it: started first, stopped last."""
 
     def __init__(
-        self, config: uvicorn.Config, app: FastAPI, keeper: Keeper, ready: Callable[[], None], parent: int | None
+        self,
+        config: uvicorn.Config,
+        app: FastAPI,
+        keeper: SelectorService,
+        ready: Callable[[], None],
+        parent: int | None,
     ) -> None:
         super().__init__(config)
         self._app, self._keeper, self._ready, self._parent = app, keeper, ready, parent
@@ -188,7 +193,7 @@ def bind(settings: Settings) -> socket.socket:
             settings.host.strip("[]"), settings.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )[0]
     except OSError as error:
-        raise CannotListen(f"host must be an address of this machine, got {shown(settings.host)}: {error}") from None
+        raise CannotListen(f"host must be an address of this machine, got {quoted(settings.host)}: {error}") from None
     sock = socket.socket(family, kind)
     try:
         if os.name == "posix":  # where it means: also while old connections are still being forgotten

@@ -8,7 +8,7 @@ from typing import Any, Final, Literal
 from pydantic import Field, field_validator, model_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
-from suffice.errors import shown
+from suffice.errors import quoted
 from suffice.service.http.logs import masked
 from suffice.service.records import Limits
 
@@ -119,7 +119,7 @@ class Settings(BaseSettings):
                 _ = text == UNIX or ipaddress.ip_network(text)
             except ValueError:
                 raise ValueError(
-                    f"must be addresses or networks such as 10.0.0.0/8, or unix, got {shown(text)}"
+                    f"must be addresses or networks such as 10.0.0.0/8, or unix, got {quoted(text)}"
                 ) from None
         return value
 
@@ -128,7 +128,7 @@ class Settings(BaseSettings):
     def _hosts(cls, value: Names) -> Names:
         for text in value:
             if not _HOST.fullmatch(text):
-                raise ValueError(f"must be host names without a port, such as api.example.com, got {shown(text)}")
+                raise ValueError(f"must be host names without a port, such as api.example.com, got {quoted(text)}")
         return tuple(text.lower() for text in value)
 
     @field_validator("cors_origins")
@@ -137,7 +137,7 @@ class Settings(BaseSettings):
         for text in value:
             if not _ORIGIN.fullmatch(text):
                 raise ValueError(
-                    f"must be origins such as https://example.com, without a path and no *, got {shown(text)}"
+                    f"must be origins such as https://example.com, without a path and no *, got {quoted(text)}"
                 )
         return tuple(text.lower() for text in value)
 
@@ -145,14 +145,14 @@ class Settings(BaseSettings):
     @classmethod
     def _root(cls, value: str) -> str:
         if not _ROOT.fullmatch(value.rstrip("/")):
-            raise ValueError(f"must be a path such as /suffice, got {shown(value)}")
+            raise ValueError(f"must be a path such as /suffice, got {quoted(value)}")
         return value.rstrip("/")
 
     @model_validator(mode="after")
     def _together(self) -> "Settings":
         if self.workers > 1 and not self.postgres:
             raise ValueError(
-                f"workers must be 1 with the store {shown(masked(self.store))}, got {self.workers}: "
+                f"workers must be 1 with the store {quoted(masked(self.store))}, got {self.workers}: "
                 "only PostgreSQL can be shared by several processes"
             )
         return self

@@ -16,7 +16,7 @@ from pydantic import (
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema
 
-from suffice.errors import shown
+from suffice.errors import quoted
 from suffice.service.plans.validation_errors import SAID
 
 MOST_WHOLE: Final = 1 << 53  # beyond it not every reader of JSON keeps a whole number exactly
@@ -43,7 +43,7 @@ def examples(*bodies: dict[str, Any]) -> ConfigDict:
     return ConfigDict(json_schema_extra={"examples": [*bodies]})
 
 
-class Says:
+class SaysWhy:
     """Says one sentence whatever is wrong, without a call of Python where nothing is."""
 
     def __init__(self, sentence: str) -> None:
@@ -95,7 +95,7 @@ def is_number(value: Any) -> bool:
 def _start(value: Any) -> float | str:
     if value in ("safe", "cheap") or (is_number(value) and value >= 0):
         return value if isinstance(value, str) else float(value)
-    raise ValueError(f'must be "safe", "cheap" or a number of at least 0, got {shown(value)}')
+    raise ValueError(f'must be "safe", "cheap" or a number of at least 0, got {quoted(value)}')
 
 
 Whole = Annotated[int, Field(ge=0, le=MOST_WHOLE), BeforeValidator(_no_float)]
@@ -104,9 +104,9 @@ Several = Annotated[int, Field(ge=2, le=MOST_WHOLE), BeforeValidator(_no_float)]
 Number = Annotated[float, Field(ge=-MOST_NUMBER, le=MOST_NUMBER)]
 Positive = Annotated[float, Field(gt=0, le=MOST_NUMBER)]
 Cost = Annotated[float, Field(ge=0, le=MOST_NUMBER)]
-Share = Annotated[float, Field(gt=0, le=1), Says("must be a number above 0 and at most 1")]
-Target = Annotated[float, Field(gt=0, lt=1), Says("must be a number strictly between 0 and 1")]
-Success = Annotated[bool | Annotated[float, Field(ge=0, le=1)], Says("must be true, false or a number from 0 to 1")]
+Share = Annotated[float, Field(gt=0, le=1), SaysWhy("must be a number above 0 and at most 1")]
+Target = Annotated[float, Field(gt=0, lt=1), SaysWhy("must be a number strictly between 0 and 1")]
+Success = Annotated[bool | Annotated[float, Field(ge=0, le=1)], SaysWhy("must be true, false or a number from 0 to 1")]
 Start = Annotated[
     float | str,
     PlainValidator(_start),
@@ -138,8 +138,8 @@ def check_scalar(value: Any) -> int:
     if is_number(value) and (type(value) is float or abs(value) <= MOST_WHOLE):
         return 8
     if isinstance(value, int | float):
-        raise ValueError(f"must hold finite numbers, whole ones up to 2^53 and others up to 1e100, got {shown(value)}")
-    raise ValueError(f"must hold texts, numbers, true, false and null, got {shown(value)}")
+        raise ValueError(f"must hold finite numbers, whole ones up to 2^53 and others up to 1e100, got {quoted(value)}")
+    raise ValueError(f"must hold texts, numbers, true, false and null, got {quoted(value)}")
 
 
 def check_option(value: Any, depth: int = DEEPEST) -> int:
@@ -180,7 +180,7 @@ Option = Annotated[
 def _context(value: dict[str, Any]) -> dict[str, Any]:
     for name, item in value.items():
         if not name or len(name) > LONGEST_NAME or "\0" in name:
-            raise ValueError(f"must have fields named with 1 to {LONGEST_NAME} characters, got {shown(name)}")
+            raise ValueError(f"must have fields named with 1 to {LONGEST_NAME} characters, got {quoted(name)}")
         check_scalar(item)
     return value
 

@@ -3,7 +3,7 @@
 from collections.abc import Hashable
 from typing import Any
 
-from suffice.errors import InvalidArgument, shown
+from suffice.errors import InvalidArgument, quoted
 from suffice.menu.menu import Menu
 from suffice.menu.options import key
 
@@ -18,7 +18,7 @@ class JsonMenu(Menu):
         self.arm_by_json: dict[Hashable, int] = {}
         for arm in range(self.arms):
             if self.arm_by_json.setdefault(key(option_json(self, arm)), arm) != arm:
-                raise InvalidArgument(f"options must differ as JSON too, got {shown(self.option(arm))} twice")
+                raise InvalidArgument(f"options must differ as JSON too, got {quoted(self.option(arm))} twice")
 
 
 def option_json(menu: Menu, arm: int) -> Any:
@@ -35,7 +35,7 @@ def arm_of(menu: JsonMenu, option: Any) -> int:
     """
     arm = menu.arm_by_json.get(key(option))
     if arm is None:
-        raise InvalidArgument(f"available must list options of the menu, got {shown(option)}")
+        raise InvalidArgument(f"available must list options of the menu, got {quoted(option)}")
     return arm
 
 

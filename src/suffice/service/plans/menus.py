@@ -8,7 +8,7 @@ from pydantic import AfterValidator, Field, field_validator
 from suffice.errors import InvalidArgument
 from suffice.menu.menu import LEFT_OUT, Menu
 from suffice.menu.options import count_cells
-from suffice.numbers import exact
+from suffice.numbers import as_fraction
 from suffice.service.plans.fields import (
     DEEPEST,
     MOST_LISTED,
@@ -134,7 +134,7 @@ class Thresholds(Form):
     skip: bool = True
 
     def check(self, most: int) -> None:
-        span = exact("high", self.high) - exact("low", self.low)
+        span = as_fraction("high", self.high) - as_fraction("low", self.low)
         if span > 0:  # else the menu says so
             cells = count_cells(span, self.step, self.horizon, root=3, even=False)
             check_size(cells + 1, 0, most, "horizon" if self.step is None else "step")
@@ -189,7 +189,7 @@ class Intervals(Form):
     skip: bool = True
 
     def check(self, most: int) -> None:
-        cells = count_cells(exact("high", 1), self.step, self.horizon, root=4, even=True)
+        cells = count_cells(as_fraction("high", 1), self.step, self.horizon, root=4, even=True)
         check_size(cells * (cells + 1) // 2 + 1, 0, most, "horizon" if self.step is None else "step")
 
 

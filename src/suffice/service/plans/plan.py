@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, TypeVar
 import pydantic_core
 from pydantic import AfterValidator, Field, PrivateAttr, ValidationError, WithJsonSchema
 
-from suffice.errors import InvalidArgument, SufficeError, shown
+from suffice.errors import InvalidArgument, SufficeError, quoted
 from suffice.learning.custom_learner import KAPPA
 from suffice.menu.options import key
 from suffice.selector.selector import Selector
@@ -33,7 +33,7 @@ MEMORY = "auto|full|reset|(window|discount) ([1-9][0-9]{0,5}|1000000)"
 
 def _memory(memory: str) -> str:
     if re.fullmatch(MEMORY, memory) is None:
-        raise ValueError(f'must be "auto", "full", "reset", "window 2000" or "discount 2000", got {shown(memory)}')
+        raise ValueError(f'must be "auto", "full", "reset", "window 2000" or "discount 2000", got {quoted(memory)}')
     return memory
 
 

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from suffice.errors import shown
+from suffice.errors import quoted
 from suffice.menu.options import key
 from suffice.service.plans.fields import (
     DEEPEST,
@@ -87,7 +87,7 @@ def _check_order(contains: Any, inner: list[Any]) -> None:
     else:
         raise ValueError('must have null, "chain", "subsets", "intervals" or an object of axes as contains')
     if not fits:
-        raise ValueError(f"must have options that contains speaks of, got {shown(contains)} and others")
+        raise ValueError(f"must have options that contains speaks of, got {quoted(contains)} and others")
 
 
 def _read_axes(contains: dict[str, list[Any]]) -> dict[str, set[Hashable]]:
@@ -100,7 +100,7 @@ def _read_axes(contains: dict[str, list[Any]]) -> dict[str, set[Hashable]]:
             check_plain(value)
         axes[name] = set(map(key, axis))
         if len(axes[name]) != len(axis):
-            raise ValueError(f"must list no value of the axis {shown(name)} twice")
+            raise ValueError(f"must list no value of the axis {quoted(name)} twice")
     return axes
 
 

@@ -46,7 +46,7 @@ _SAID: Final = {
 }
 
 
-def faults(error: ValidationError | Sequence[Any], *, values: bool = False) -> list[dict[str, str]]:
+def read_faults(error: ValidationError | Sequence[Any], *, values: bool = False) -> list[dict[str, str]]:
     """Where something was wrong and what, at most so many; one for each place. `values`: also what stood there."""
     if isinstance(error, ValidationError):
         if error.error_count() > MOST_ERRORS:
@@ -94,7 +94,7 @@ def sentence(found: Iterable[dict[str, str]]) -> str:
 
 def refuse(error: ValidationError) -> InvalidArgument:
     """The same as the library raises it."""
-    return InvalidArgument(sentence(faults(error, values=True)))
+    return InvalidArgument(sentence(read_faults(error, values=True)))
 
 
 def where_of(place: Iterable[Any]) -> str:

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from suffice.service.errors import TooMany
-from suffice.service.records import Kept, Key, Reply, Row, Shard
+from suffice.service.records import DecisionRow, Key, Reply, SelectorRow, Shard
 
-Whose = tuple[int, str]  # a selector's number and a group of it; "" is the selector itself
+AccountKey = tuple[int, str]  # a selector's number and a group of it; "" is the selector itself
 Shards = dict[int, Shard]
 
 
@@ -20,9 +20,9 @@ Shards = dict[int, Shard]
 class Changes:
     """What a transaction writes: new decisions, settled ones (each once), the counts of our own shard, answers to be kept."""
 
-    asked: list[Row] = field(default_factory=list)
-    settled: list[Row] = field(default_factory=list)
-    shards: dict[Whose, Shard] = field(default_factory=dict)
+    asked: list[DecisionRow] = field(default_factory=list)
+    settled: list[DecisionRow] = field(default_factory=list)
+    shards: dict[AccountKey, Shard] = field(default_factory=dict)
     replies: list[Reply] = field(default_factory=list)
 
     def __bool__(self) -> bool:
@@ -35,15 +35,17 @@ class Work(Protocol):
     `ask` and `tell` change nothing but themselves: they are told what the store has found, and say what is to be written.
     """
 
-    asks: set[Whose]  # whose counts the asks need; for a group, the selector's too
+    asks: set[AccountKey]  # whose counts the asks need; for a group, the selector's too
     keys: set[tuple[int, str]]  # idempotency keys to be looked up
     tells: list[tuple[int, int]]  # decisions (selector, id) to be settled, in order and without repetition
     asked: bool  # set by a store where the asks are written before the tells, and are not lost with them
 
-    def ask(self, shard: int, found: Mapping[Whose, Shards], replies: Mapping[tuple[int, str], Reply]) -> Changes:
+    def ask(self, shard: int, found: Mapping[AccountKey, Shards], replies: Mapping[tuple[int, str], Reply]) -> Changes:
         """Decide the asks."""
 
-    def tell(self, shard: int, found: Mapping[Whose, Shards], rows: Mapping[tuple[int, int], Row]) -> Changes:
+    def tell(
+        self, shard: int, found: Mapping[AccountKey, Shards], rows: Mapping[tuple[int, int], DecisionRow]
+    ) -> Changes:
         """Settle the tells."""
 
     def spare(self, error: Exception) -> None:
@@ -80,15 +82,15 @@ class Store(ABC):
         """Do all of it, or nothing."""
 
     @abstractmethod
-    async def rows(self, selector: int, after: int, limit: int) -> list[Row]:
+    async def rows(self, selector: int, after: int, limit: int) -> list[DecisionRow]:
         """Decisions with a larger id, in order."""
 
     @abstractmethod
-    async def recent(self, selector: int, limit: int) -> list[Row]:
+    async def recent(self, selector: int, limit: int) -> list[DecisionRow]:
         """The decisions asked last, the newest first."""
 
     @abstractmethod
-    async def events(self, selector: int, seen: Mapping[int, int], limit: int) -> list[Row]:
+    async def events(self, selector: int, seen: Mapping[int, int], limit: int) -> list[DecisionRow]:
         """What was settled later in its shard than `seen` says, each shard's in order.
 
         A decision that was given up and amended since comes twice: as it was when it expired, and as it is.
@@ -107,25 +109,25 @@ class Store(ABC):
         """Pending decisions (selector, id) that were due before now, those of some selectors left out."""
 
     @abstractmethod
-    async def shards(self, selectors: Collection[int], *, groups: bool = True) -> dict[Whose, Shards]:
+    async def shards(self, selectors: Collection[int], *, groups: bool = True) -> dict[AccountKey, Shards]:
         """All counts of these selectors, of their groups too or not."""
 
     # --- selectors
 
     @abstractmethod
-    async def selector(self, name: str) -> Kept | None:
+    async def selector(self, name: str) -> SelectorRow | None:
         """The selector of this name."""
 
     @abstractmethod
-    async def selectors(self, after: str, limit: int, *, archived: bool, contains: str = "") -> list[Kept]:
+    async def selectors(self, after: str, limit: int, *, archived: bool, contains: str = "") -> list[SelectorRow]:
         """Selectors by name, those whose names contain a text; the archived ones too, or not."""
 
     @abstractmethod
-    async def add(self, name: str, plan: str, at: float, most: int) -> tuple[Kept, bool]:
+    async def add(self, name: str, plan: str, at: float, most: int) -> tuple[SelectorRow, bool]:
         """The selector of this name, made if there is none: then True. TooMany if there are `most` already."""
 
     @abstractmethod
-    async def archive(self, name: str, at: float | None) -> Kept | None:
+    async def archive(self, name: str, at: float | None) -> SelectorRow | None:
         """Archive a selector, or bring it back (None)."""
 
     # --- what was learned
@@ -157,7 +159,7 @@ class Store(ABC):
         """Revoke a key; False if there is none, or it was revoked before."""
 
 
-def whose(work: Work, rows: Iterable[Row]) -> set[Whose]:
+def whose(work: Work, rows: Iterable[DecisionRow]) -> set[AccountKey]:
     """Whose counts it takes to settle these: each one's group and its selector."""
     return {(selector, "") for selector, _ in work.tells} | {(row.selector, row.group) for row in rows}
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 from itertools import islice
 from typing import Final
 
-from suffice.service.records import EXPIRED, Kept, Key, Reply, Row, Shard
-from suffice.service.stores.base import Changes, Shards, Store, Whose, Work, check_room, whose
+from suffice.service.records import EXPIRED, DecisionRow, Key, Reply, SelectorRow, Shard
+from suffice.service.stores.base import AccountKey, Changes, Shards, Store, Work, check_room, whose
 
 REMEMBERED: Final = 100_000  # settled decisions, of all selectors; so the memory it takes has an end
 SHARD: Final = 0
@@ -20,11 +20,11 @@ class MemoryStore(Store):
 
     def __init__(self, url: str = "memory:", remembered: int = REMEMBERED) -> None:
         self.url, self._remembered = url, remembered
-        self._selectors: dict[str, Kept] = {}
-        self._rows: dict[int, dict[int, Row]] = {}  # by selector and id, in the order of asking
+        self._selectors: dict[str, SelectorRow] = {}
+        self._rows: dict[int, dict[int, DecisionRow]] = {}  # by selector and id, in the order of asking
         self._settled: OrderedDict[tuple[int, int], None] = OrderedDict()
         self._due: OrderedDict[tuple[int, int], float] = OrderedDict()
-        self._shards: dict[Whose, Shard] = {}
+        self._shards: dict[AccountKey, Shard] = {}
         self._groups: dict[int, set[str]] = {}
         self._replies: OrderedDict[tuple[int, str], Reply] = OrderedDict()
         self._text = 0  # characters of them
@@ -51,7 +51,7 @@ class MemoryStore(Store):
             rows = {one: row for one, row in found.items() if row is not None}  # replaced when settled, never changed
             self._write(work.tell(SHARD, self._found(whose(work, rows.values())), rows))
 
-    def _found(self, wanted: Collection[Whose]) -> dict[Whose, Shards]:
+    def _found(self, wanted: Collection[AccountKey]) -> dict[AccountKey, Shards]:
         return {one: {SHARD: self._shards[one]} for one in wanted if one in self._shards}
 
     def _write(self, changes: Changes) -> None:
@@ -79,14 +79,14 @@ class MemoryStore(Store):
         while len(self._replies) > self._remembered or self._text > MOST_TEXT:
             self._text -= len(self._replies.popitem(last=False)[1].text)
 
-    async def rows(self, selector: int, after: int, limit: int) -> list[Row]:
+    async def rows(self, selector: int, after: int, limit: int) -> list[DecisionRow]:
         rows = self._rows.get(selector, {}).values()
         return list(islice((row for row in rows if row.id > after), limit))
 
-    async def recent(self, selector: int, limit: int) -> list[Row]:
+    async def recent(self, selector: int, limit: int) -> list[DecisionRow]:
         return list(islice(reversed(self._rows.get(selector, {}).values()), limit))
 
-    async def events(self, selector: int, seen: Mapping[int, int], limit: int) -> list[Row]:
+    async def events(self, selector: int, seen: Mapping[int, int], limit: int) -> list[DecisionRow]:
         after = seen.get(SHARD, 0)
         rows = [one for row in self._rows.get(selector, {}).values() for one in _events(row)]
         return sorted((one for one in rows if (one.seq or 0) > after), key=lambda one: one.seq or 0)[:limit]
@@ -105,28 +105,28 @@ class MemoryStore(Store):
     async def overdue(self, now: float, limit: int, skip: Collection[int] = ()) -> list[tuple[int, int]]:
         return list(islice((one for one, due in self._due.items() if due < now and one[0] not in skip), limit))
 
-    async def shards(self, selectors: Collection[int], *, groups: bool = True) -> dict[Whose, Shards]:
+    async def shards(self, selectors: Collection[int], *, groups: bool = True) -> dict[AccountKey, Shards]:
         wanted = [(one, group) for one in selectors for group in (self._groups.get(one, ()) if groups else ("",))]
         return self._found(wanted)
 
     # --- selectors
 
-    async def selector(self, name: str) -> Kept | None:
+    async def selector(self, name: str) -> SelectorRow | None:
         return self._selectors.get(name)
 
-    async def selectors(self, after: str, limit: int, *, archived: bool, contains: str = "") -> list[Kept]:
+    async def selectors(self, after: str, limit: int, *, archived: bool, contains: str = "") -> list[SelectorRow]:
         found = (one for one in self._selectors.values() if archived or not one.archived)
         names = sorted(one.name for one in found if one.name > after and contains in one.name)
         return [self._selectors[name] for name in names[:limit]]
 
-    async def add(self, name: str, plan: str, at: float, most: int) -> tuple[Kept, bool]:
+    async def add(self, name: str, plan: str, at: float, most: int) -> tuple[SelectorRow, bool]:
         if name in self._selectors:
             return self._selectors[name], False
         check_room(len(self._selectors), most)
-        kept = self._selectors[name] = Kept(len(self._selectors) + 1, name, plan, at)
+        kept = self._selectors[name] = SelectorRow(len(self._selectors) + 1, name, plan, at)
         return kept, True
 
-    async def archive(self, name: str, at: float | None) -> Kept | None:
+    async def archive(self, name: str, at: float | None) -> SelectorRow | None:
         if name not in self._selectors:
             return None
         self._selectors[name] = replace(self._selectors[name], archived=at)
@@ -161,7 +161,7 @@ class MemoryStore(Store):
         return True
 
 
-def _events(row: Row) -> list[Row]:
+def _events(row: DecisionRow) -> list[DecisionRow]:
     """What happened to a decision: its outcome, and that it was given up before if so."""
     if row.gave_by is None:
         return [row]

@@ -18,14 +18,14 @@ from typing import Any, Final
 import asyncpg
 
 from suffice.service.errors import StoreDown
-from suffice.service.records import Kept, Reply, Row
+from suffice.service.records import DecisionRow, Reply, SelectorRow
 from suffice.service.stores import postgres_sql as sql
-from suffice.service.stores.base import Shards, Whose, Work, check_room, whose
+from suffice.service.stores.base import AccountKey, Shards, Work, check_room, whose
 from suffice.service.stores.postgres_connection import (
     LOST,
     SETTINGS,
     TROUBLE,
-    Line,
+    Connection,
     opened,
     said_of,
     settings_for,
@@ -52,7 +52,7 @@ class PostgresStore(Tables):
         self.url = url
         self._pool: asyncpg.Pool | None = None
         self._settings = SETTINGS
-        self._line: Line | None = None
+        self._line: Connection | None = None
         self._shard = -1
 
     # --- open and close
@@ -98,7 +98,7 @@ class PostgresStore(Tables):
             except (TimeoutError, OSError, asyncpg.PostgresError, asyncpg.InterfaceError):
                 pool.terminate()
 
-    async def _writer(self) -> Line:
+    async def _writer(self) -> Connection:
         """The line that writes. It holds the lock on our shard: if it is lost, so is the shard."""
         if self._line is not None and not self._line.connection.is_closed():
             return self._line
@@ -107,7 +107,7 @@ class PostgresStore(Tables):
             shard = 0
             while not await connection.fetchval("SELECT pg_try_advisory_lock($1, $2)", SHARDS, shard):
                 shard += 1
-            self._line, self._shard = await Line.ready(connection, sql.WRITER), shard
+            self._line, self._shard = await Connection.ready(connection, sql.WRITER), shard
         except BaseException:
             connection.terminate()
             raise
@@ -138,7 +138,7 @@ class PostgresStore(Tables):
                 self._line = None
                 raise
 
-    async def _ask(self, line: Line, work: Work) -> None:
+    async def _ask(self, line: Connection, work: Work) -> None:
         async with line.connection.transaction():
             # Seen by all at once, on disk by the time of the commit that follows in `transact`.
             await line.connection.execute("SET LOCAL synchronous_commit = off")
@@ -151,22 +151,22 @@ class PostgresStore(Tables):
             await self._write(line, work.ask(self._shard, found, replies))
         work.asked = True
 
-    async def _tell(self, line: Line, work: Work) -> bool:
+    async def _tell(self, line: Connection, work: Work) -> bool:
         """Whether anything was written: only then has the commit waited for the disk."""
         async with line.connection.transaction():
             locked = await line.fetch(sql.LOCK, *sql.columns(work.tells))
-            rows = {(values[0], values[1]): Row(*values) for values in locked}
+            rows = {(values[0], values[1]): DecisionRow(*values) for values in locked}
             found = by_whose(await line.fetch(sql.COUNTERS, *sql.columns(whose(work, rows.values()))))
             changes = work.tell(self._shard, found, rows)
             await self._write(line, changes)
         return bool(changes)
 
-    async def _write(self, line: Line, changes: Any) -> None:
+    async def _write(self, line: Connection, changes: Any) -> None:
         for statement, columns in sql.written(changes, self._shard):
             await line.fetch(statement, *columns)
 
-    async def events(self, selector: int, seen: Mapping[int, int], limit: int) -> list[Row]:
-        return await self._fetch(Row, sql.EVENTS, selector, list(seen), list(seen.values()), limit)
+    async def events(self, selector: int, seen: Mapping[int, int], limit: int) -> list[DecisionRow]:
+        return await self._fetch(DecisionRow, sql.EVENTS, selector, list(seen), list(seen.values()), limit)
 
     async def set_clock(self, clock: Callable[[], float]) -> None:
         (there,) = await self._fetch(float, "SELECT extract(epoch FROM clock_timestamp())")
@@ -176,7 +176,7 @@ class PostgresStore(Tables):
     async def overdue(self, now: float, limit: int, skip: Collection[int] = ()) -> list[tuple[int, int]]:
         return await self._fetch(lambda *pair: pair, sql.OVERDUE, now, limit, list(skip))
 
-    async def shards(self, selectors: Collection[int], *, groups: bool = True) -> dict[Whose, Shards]:
+    async def shards(self, selectors: Collection[int], *, groups: bool = True) -> dict[AccountKey, Shards]:
         return by_whose(
             await self._fetch(lambda *row: row, sql.ALL_COUNTERS if groups else sql.OWN_COUNTERS, list(selectors))
         )
@@ -204,23 +204,23 @@ class PostgresStore(Tables):
 
     # --- selectors
 
-    async def add(self, name: str, plan: str, at: float, most: int) -> tuple[Kept, bool]:
+    async def add(self, name: str, plan: str, at: float, most: int) -> tuple[SelectorRow, bool]:
         async with speaking(), self._adder() as line, line.connection.transaction():
             await line.fetch(sql.TURN, ADDING)
             for found in await line.fetch(NAMED, name):
-                return Kept(*found), False
+                return SelectorRow(*found), False
             ((count, last),) = await line.fetch(LAST)
             check_room(count, most)
             await line.fetch(ADD, last + 1, name, plan, at)
-            return Kept(last + 1, name, plan, at), True
+            return SelectorRow(last + 1, name, plan, at), True
 
     @asynccontextmanager
-    async def _adder(self) -> AsyncIterator[Line]:
+    async def _adder(self) -> AsyncIterator[Connection]:
         """One of the readers, ready to add; another if the connection that the pool had was no longer one."""
         for again in (True, False):
             async with self._readers.acquire() as connection:
                 try:
-                    line = await Line.ready(connection, sql.ADDER)
+                    line = await Connection.ready(connection, sql.ADDER)
                 except LOST:
                     if again:
                         continue  # let go of first: others may be waiting for one, too

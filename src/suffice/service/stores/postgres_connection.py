@@ -31,7 +31,7 @@ async def settings_for(connection: asyncpg.Connection) -> dict[str, str]:
     return settings
 
 
-class Line:
+class Connection:
     """A connection whose statements were prepared before any transaction began.
 
     asyncpg prepares a statement and runs it in two steps. Between them the server takes a session for busy: it is not idle

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from suffice.kernels.rows import values_of
 from suffice.service.errors import StoreTooNew, StoreTooOld
-from suffice.service.records import Key, Reply, Row
+from suffice.service.records import DecisionRow, Key, Reply
 
 REFUSED: Final = 1  # the last version that is not read: its counts and what it had learned had another shape
 
@@ -85,11 +85,11 @@ def steps_from(found: int) -> Iterator[str]:
 
 
 # The fields of these records are the columns of their tables, in order.
-row_values: Final = values_of(Row)
+row_values: Final = values_of(DecisionRow)
 reply_values: Final = values_of(Reply)
 
 SETTLED: Final = (*TABLES["decisions"][8:], "selector", "id")  # what settling changes, and of which decision
-settled_values: Final = attrgetter(*[one.name for one in fields(Row)][8:], "selector", "id")
+settled_values: Final = attrgetter(*[one.name for one in fields(DecisionRow)][8:], "selector", "id")
 
 
 def key_of(identity: str, name: str, digest: str, scopes: str, *times: Any) -> Key:

@@ -18,9 +18,9 @@ from typing import Any, Final
 
 from suffice.service.count_shards import write
 from suffice.service.errors import StoreDown, StoreInUse
-from suffice.service.records import Kept, Reply, Row
+from suffice.service.records import DecisionRow, Reply, SelectorRow
 from suffice.service.stores import schema
-from suffice.service.stores.base import Changes, Shards, Whose, Work, check_room, whose
+from suffice.service.stores.base import AccountKey, Changes, Shards, Work, check_room, whose
 from suffice.service.stores.locking import FileLock
 from suffice.service.stores.tables import ADD, LAST, NAMED, Got, Tables, by_whose
 
@@ -158,16 +158,16 @@ class SqliteStore(Tables):
             rows = _rows(writer, work.tells)
             _write(writer, work.tell(SHARD, by_whose(_each(writer, COUNTERS_OF, whose(work, rows.values()))), rows))
 
-    async def events(self, selector: int, seen: Mapping[int, int], limit: int) -> list[Row]:
+    async def events(self, selector: int, seen: Mapping[int, int], limit: int) -> list[DecisionRow]:
         query = f"""SELECT {schema.ROW} FROM decisions WHERE selector = ? AND shard = ? AND seq > ?
             UNION ALL SELECT {schema.GAVE} FROM decisions WHERE selector = ? AND gave_shard = ? AND gave_seq > ?
             ORDER BY seq LIMIT ?"""
-        found: list[Row] = []
+        found: list[DecisionRow] = []
         # One shard is ours; a copy of a database has those of others.
         own = "SELECT shard FROM counters WHERE selector = ? AND grp = ''"
         for shard in await self._fetch(int, own, selector):
             place = (selector, shard, seen.get(shard, 0))
-            found += await self._fetch(Row, query, *place, *place, limit)
+            found += await self._fetch(DecisionRow, query, *place, *place, limit)
         return found
 
     async def set_clock(self, clock: Callable[[], float]) -> None:
@@ -180,21 +180,21 @@ class SqliteStore(Tables):
             AND selector NOT IN ({", ".join("?" * len(skip))}) ORDER BY due LIMIT ?"""
         return await self._fetch(lambda *pair: pair, query, now, *skip, limit)
 
-    async def shards(self, selectors: Collection[int], *, groups: bool = True) -> dict[Whose, Shards]:
+    async def shards(self, selectors: Collection[int], *, groups: bool = True) -> dict[AccountKey, Shards]:
         query = COUNTERS + ("" if groups else " AND grp = ''")
         return await self._look(lambda db: by_whose(_each(db, query, [(one,) for one in selectors])))
 
     # --- selectors
 
-    async def add(self, name: str, plan: str, at: float, most: int) -> tuple[Kept, bool]:
-        def add(writer: sqlite3.Connection) -> tuple[Kept, bool]:
+    async def add(self, name: str, plan: str, at: float, most: int) -> tuple[SelectorRow, bool]:
+        def add(writer: sqlite3.Connection) -> tuple[SelectorRow, bool]:
             found = writer.execute(_marked(NAMED), (name,)).fetchone()
             if found is not None:
-                return Kept(*found), False
+                return SelectorRow(*found), False
             count, last = writer.execute(LAST).fetchone()
             check_room(count, most)
             writer.execute(_marked(ADD), (last + 1, name, plan, at))
-            return Kept(last + 1, name, plan, at), True
+            return SelectorRow(last + 1, name, plan, at), True
 
         return await self._whole(add)
 
@@ -210,7 +210,7 @@ def _each(db: sqlite3.Connection, query: str, values: Iterable[tuple[Any, ...]])
     return chain.from_iterable(db.execute(query, one) for one in values)
 
 
-def _rows(db: sqlite3.Connection, wanted: list[tuple[int, int]]) -> dict[tuple[int, int], Row]:
+def _rows(db: sqlite3.Connection, wanted: list[tuple[int, int]]) -> dict[tuple[int, int], DecisionRow]:
     found = {}
     for selector in dict.fromkeys(one[0] for one in wanted):
         ids = [identity for number, identity in wanted if number == selector]
@@ -219,7 +219,7 @@ def _rows(db: sqlite3.Connection, wanted: list[tuple[int, int]]) -> dict[tuple[i
             marks = ", ".join("?" * len(some))
             query = f"SELECT {schema.ROW} FROM decisions WHERE selector = ? AND id IN ({marks})"
             for values in db.execute(query, (selector, *some)):
-                found[(values[0], values[1])] = Row(*values)
+                found[(values[0], values[1])] = DecisionRow(*values)
     return found
 
 

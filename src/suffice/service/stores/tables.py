@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable
 from typing import Any, ClassVar, Final, TypeVar
 
 from suffice.service.count_shards import read
-from suffice.service.records import Kept, Key, Row
-from suffice.service.stores.base import Shards, Store, Whose
+from suffice.service.records import DecisionRow, Key, SelectorRow
+from suffice.service.stores.base import AccountKey, Shards, Store
 from suffice.service.stores.schema import KEY, ROW, SELECTOR, key_of, key_values
 
 Got = TypeVar("Got")
@@ -40,13 +40,13 @@ class Tables(Store):
 
     # --- decisions
 
-    async def rows(self, selector: int, after: int, limit: int) -> list[Row]:
+    async def rows(self, selector: int, after: int, limit: int) -> list[DecisionRow]:
         query = f"SELECT {ROW} FROM decisions WHERE selector = $1 AND id > $2 ORDER BY id LIMIT $3"
-        return await self._fetch(Row, query, selector, after, limit)
+        return await self._fetch(DecisionRow, query, selector, after, limit)
 
-    async def recent(self, selector: int, limit: int) -> list[Row]:
+    async def recent(self, selector: int, limit: int) -> list[DecisionRow]:
         query = f"SELECT {ROW} FROM decisions WHERE selector = $1 ORDER BY id DESC LIMIT $2"
-        return await self._fetch(Row, query, selector, limit)
+        return await self._fetch(DecisionRow, query, selector, limit)
 
     async def groups(self, selector: int) -> set[str]:
         query = "SELECT DISTINCT grp FROM counters WHERE selector = $1 AND grp <> ''"
@@ -54,13 +54,13 @@ class Tables(Store):
 
     # --- selectors
 
-    async def selector(self, name: str) -> Kept | None:
-        return next(iter(await self._fetch(Kept, NAMED, name)), None)
+    async def selector(self, name: str) -> SelectorRow | None:
+        return next(iter(await self._fetch(SelectorRow, NAMED, name)), None)
 
-    async def selectors(self, after: str, limit: int, *, archived: bool, contains: str = "") -> list[Kept]:
-        return await self._fetch(Kept, self.selectors_query, after, archived, contains, limit)
+    async def selectors(self, after: str, limit: int, *, archived: bool, contains: str = "") -> list[SelectorRow]:
+        return await self._fetch(SelectorRow, self.selectors_query, after, archived, contains, limit)
 
-    async def archive(self, name: str, at: float | None) -> Kept | None:
+    async def archive(self, name: str, at: float | None) -> SelectorRow | None:
         await self._change("UPDATE selectors SET archived = $1 WHERE name = $2", at, name)
         return await self.selector(name)
 
@@ -89,9 +89,9 @@ class Tables(Store):
         return await self._change(query, at, identity) > 0
 
 
-def by_whose(found: Iterable[Any]) -> dict[Whose, Shards]:
+def by_whose(found: Iterable[Any]) -> dict[AccountKey, Shards]:
     """Counts, from rows of the selector, the group, the shard and what was written of it."""
-    result: dict[Whose, Shards] = {}
+    result: dict[AccountKey, Shards] = {}
     for number, group, shard, text in found:
         result.setdefault((number, group), {})[shard] = read(text)
     return result
