@@ -88,7 +88,7 @@ class Suffice(Holder):
 
     def played(self) -> tuple[int, int]:
         plays = self.selector.learner.columns().plays
-        return self.selector.told, int(plays[0] + plays[-1])
+        return self.selector.outcomes, int(plays[0] + plays[-1])
 
 
 class SufficeHalfLog(Suffice):
@@ -119,7 +119,7 @@ class Plain(Holder):
             plain.tell(arm, luck < chances[arm])
 
     def played(self) -> tuple[int, int]:
-        return self.plain.told, int(self.plain.plays[0] + self.plain.plays[-1])
+        return self.plain.outcomes, int(self.plain.plays[0] + self.plain.plays[-1])
 
 
 class PlainHalfLog(Plain):

@@ -29,14 +29,14 @@ class PlainNumpy:
         self.scores = np.empty(n)
         self.plays = np.zeros(n, dtype=np.int64)
         self.wins = np.zeros(n, dtype=np.int64)
-        self.told = 0
+        self.outcomes = 0
         self.hint, self.hint_sum, self.hint_count, self.hint_at = self.cap, 0.0, 0, 1
         self.debt = 0  # target·told − successes, in units of 1/denominator: an exact integer
         self._enter()
 
     def price(self) -> float:
         """The price now paid for one success: a curve of the debt around the hint."""
-        root = math.sqrt(max(self.told, 1))
+        root = math.sqrt(max(self.outcomes, 1))
         x = 1.0 + self.debt / self.denominator / min(0.1 * root + 10.0, root / 3.0)
         if x >= 1.0:
             return self.cap
@@ -48,7 +48,7 @@ class PlainNumpy:
         """The arm to play."""
         if self.debt >= 0:
             return self.n - 1
-        if self.debt * self.debt >= self.denominator * self.denominator * self.told:  # ahead by sqrt(told) or more
+        if self.debt * self.debt >= self.denominator * self.denominator * self.outcomes:  # ahead by sqrt(told) or more
             return 0
         if not self.tuned:
             return int(np.argmin(self.lower - self.price() * self.upper))
@@ -58,16 +58,16 @@ class PlainNumpy:
 
     def tell(self, arm: int, success: bool) -> None:
         """How it went."""
-        self.told += 1
+        self.outcomes += 1
         self.debt += self.numerator - self.denominator * success
         self.hint_sum += self.price()
         self.hint_count += 1
-        if self.told >= self.hint_at:
+        if self.outcomes >= self.hint_at:
             self.hint = self.hint_sum / self.hint_count
-            self.hint_sum, self.hint_count, self.hint_at = 0.0, 0, math.ceil(1.25 * self.told) + 1
+            self.hint_sum, self.hint_count, self.hint_at = 0.0, 0, math.ceil(1.25 * self.outcomes) + 1
         self.plays[arm] += 1
         self.wins[arm] += success
-        if self.told >= self.last:
+        if self.outcomes >= self.last:
             self._enter()
             for played in np.flatnonzero(self.plays).tolist():
                 self._line(played)
@@ -76,7 +76,7 @@ class PlainNumpy:
 
     def _enter(self) -> None:
         """An epoch begins: thresholds are set for its end, so that within it one outcome changes one line."""
-        end = 1 << (self.told + 1).bit_length()
+        end = 1 << (self.outcomes + 1).bit_length()
         self.last = end - 1
         half_log = 0.5 * math.log(end) + math.log(1.0 + math.log(end))
         self.log = half_log if self.kl else 2.0 * math.log(self.n * end)

@@ -184,11 +184,11 @@ def _live(db: sqlite3.Connection, plan: Any, count: int, now: float) -> None:
             success = luck() < known[arm] ** 0.25
             selector.tell(decision, success)
             spent += known[arm]
-            chart.add(at, told=1, units=ONE_SUCCESS * success, cost=known[arm], price=price, arm=arm)
+            chart.add(at, outcomes=1, units=ONE_SUCCESS * success, cost=known[arm], price=price, arm=arm)
             yield 1, place, "", arm, price, at, 1, ONE_SUCCESS * success, at, 0, place + 1
 
     db.executemany(
-        """INSERT INTO decisions (selector, id, grp, arm, price, asked, state, units, told, shard, seq)
+        """INSERT INTO decisions (selector, id, group_name, arm, price, asked, state, units, told, shard, seq)
             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""",
         rows(),
     )

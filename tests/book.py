@@ -21,15 +21,15 @@ def promised(goal: Any) -> Fraction:
 @dataclass
 class Book:
     target: Fraction
-    max_surplus: float | None  # None: sqrt(told)
+    max_surplus: float | None  # None: sqrt(outcomes)
     safe: Fraction  # where the price starts, as a share of the cap: 1 is the safe start, 0 the paper's
     has_skip: bool
     max_pending: int | None = None
     out: dict[int, str] = field(default_factory=dict)
     gone: dict[int, str] = field(default_factory=dict)  # expired
-    told: int = 0
+    outcomes: int = 0
     successes: Fraction = Fraction(0)
-    booked: Fraction = Fraction(0)  # target·told − successes as first booked, late amendments left aside
+    booked: Fraction = Fraction(0)  # target·outcomes − successes as first booked, late amendments left aside
     least: Fraction = Fraction(0)  # the least `booked` so far, for windows
     late: int = 1  # D
     mirror: int = 1  # D'
@@ -39,10 +39,10 @@ class Book:
 
     @property
     def debt(self) -> Fraction:
-        return self.target * self.told - self.successes
+        return self.target * self.outcomes - self.successes
 
     def banked(self) -> Fraction:
-        return Fraction(self.max_surplus if self.max_surplus is not None else math.sqrt(max(1, self.told)))
+        return Fraction(self.max_surplus if self.max_surplus is not None else math.sqrt(max(1, self.outcomes)))
 
     def ask(self, identity: int, kind: str) -> None:
         others = sum(other != SAFE for other in self.out.values())
@@ -73,7 +73,7 @@ class Book:
         self.check()
 
     def _book(self, success: Fraction) -> None:
-        self.told += 1
+        self.outcomes += 1
         self.successes += success
         self.booked += self.target - success
         self.least = min(self.least, self.booked)
@@ -93,7 +93,7 @@ class Book:
     def check(self) -> None:
         assert self.debt <= self.debt_at_most() + ROOM, "behind by more than promised"
         if self.late == 1 and self.lost == 0 and self.safe == 1:
-            assert self.successes >= self.target * (self.told - 1) - ROOM
+            assert self.successes >= self.target * (self.outcomes - 1) - ROOM
         if self.max_pending is not None and self.safe == 1:
             assert self.debt <= self.target * self.max_pending + self.lost + ROOM
         if self.has_skip:

@@ -49,7 +49,7 @@ class FakeService:
         self.plans: dict[str, dict[str, Any]] = {}
         self.selectors: dict[str, Selector] = {}
         self.archived: set[str] = set()
-        self.told: dict[int, tuple[Any, Any]] = {}
+        self.outcomes: dict[int, tuple[Any, Any]] = {}
         self.kept: dict[str, tuple[bytes, Any]] = {}  # answers by idempotency key
 
     def __call__(self, request: httpx.Request) -> httpx.Response:
@@ -145,8 +145,8 @@ class FakeService:
 
     def _tell(self, selector: Selector, outcome: dict[str, Any]) -> dict[str, Any]:
         identity, said = outcome["decision"], (outcome["success"], outcome.get("cost"))
-        if identity in self.told:
-            if self.told[identity] == said:
+        if identity in self.outcomes:
+            if self.outcomes[identity] == said:
                 return {"decision": identity, "status": 200, "result": "unchanged"}
             return {"decision": identity, "status": 409, "detail": f"decision {identity} was told another outcome"}
         try:
@@ -155,19 +155,19 @@ class FakeService:
             return {"decision": identity, "status": 404, "detail": str(error)}
         except suffice.InvalidArgument as error:
             return {"decision": identity, "status": 422, "detail": str(error)}
-        self.told[identity] = said
+        self.outcomes[identity] = said
         return {"decision": identity, "status": 200, "result": "counted"}
 
     def _known(self, name: str) -> dict[str, Any]:
         selector, whole = self.selectors[name], self.selectors[name].certificate()
         same = (
-            "status", "verdict", "target", "told", "successes", "rate", "debt", "debt_at_most", "holds", "breach", "pending",
-            "expired",
+            "status", "verdict", "target", "outcomes", "successes", "rate", "debt", "debt_at_most", "holds", "breach",
+            "pending", "expired",
         )  # fmt: skip
         return {one: getattr(whole, one) for one in same} | {
             "name": name, "created": 1.0, "archived": 2.0 if name in self.archived else None, "plan": self.plans[name],
             "cost": selector.cost, "mean_cost": selector.mean_cost, "safe_cost": selector.menu.safe_cost,
-            "price": selector.price, "asks": 0, "tells": selector.told, "bounds": selector.bounds,
+            "price": selector.price, "asks": 0, "tells": selector.outcomes, "bounds": selector.bounds,
             "chooser": selector.chooser, "model": None, "a field of a later version": 1,
         }  # fmt: skip
 

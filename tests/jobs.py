@@ -50,8 +50,8 @@ def asked(*rows: DecisionRow, **more: Any) -> Job:
 def settled(*rows: DecisionRow) -> Job:
     return Job(
         tells=sorted((row.selector, row.id) for row in rows),
-        on_tell=lambda shard, found: Changes(settled=[replace(row, by=shard) for row in rows]),
+        on_tell=lambda shard, found: Changes(settled=[replace(row, shard=shard) for row in rows]),
     )
 
 
-ODD = DecisionRow(1, 0, "Łódź ✓", 3, math.pi, 1.5e9 + 1e-6, due=1.5e9 + 60.25, note='{"context": {"a": "\\u0000"}}')
+ODD = DecisionRow(1, 0, "Łódź ✓", 3, math.pi, 1.5e9 + 1e-6, due=1.5e9 + 60.25, record='{"context": {"a": "\\u0000"}}')

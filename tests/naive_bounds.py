@@ -46,7 +46,7 @@ class NaiveBounds:
         self.upper = dict.fromkeys(self.arms, 1.0)
         self.lower = dict.fromkeys(self.arms, 0.0)
         self.contradicted = 0
-        self.told = 0
+        self.outcomes = 0
         self.enter(1)
 
     def enter(self, step: int) -> None:
@@ -69,13 +69,13 @@ class NaiveBounds:
         return 0.5 * math.log(self.end) + math.log(1 + math.log(self.end))
 
     def tell(self, arm: int, success: float, cost: float | None = None) -> None:
-        self.told += 1
+        self.outcomes += 1
         if arm in self.plays:
             self.plays[arm] += 1
             self.successes[arm] += success
             if cost is not None:
                 self.costs[arm].append(cost)
-        step = self.told + 1
+        step = self.outcomes + 1
         if step > self.last:
             self.upper = dict.fromkeys(self.arms, 1.0)
         if step >= self.next:

@@ -93,10 +93,10 @@ class NaiveReset(Naive):
         super().__init__(menu)
         self.levels, self.nearest = levels_of(Reset(), menu.arms)
         self.moments: list[list[int]] = [[] for _ in range(self.levels)]
-        self.resets, self.told = 0, 0
+        self.resets, self.outcomes = 0, 0
 
     def tell(self, outcome: Outcome) -> None:
-        self.told += 1
+        self.outcomes += 1
         super().tell(outcome)
 
     def forget(self) -> None:
@@ -112,7 +112,7 @@ class NaiveReset(Naive):
             self.moments[level] = [*self.moments[level][-1:], len(self.kept)]
 
     def contradicted(self, moment: int) -> bool:
-        end = 2 ** math.floor(math.log2(self.told) + 1)  # of the epoch that holds this outcome
+        end = 2 ** math.floor(math.log2(self.outcomes) + 1)  # of the epoch that holds this outcome
         moments = 2 + 2 * end / self.nearest
         level = math.log(4 * self.menu.arms * moments * math.sqrt(end))
         before, since = self.tally(self.kept[:moment]), self.tally(self.kept[moment:])

@@ -21,9 +21,11 @@ import asyncpg
 
 WHOLE = 10**9  # a success, in the units of the log
 PENDING, TOLD, EXPIRED, AMENDED = range(4)
-COLUMNS = "selector, id, grp, arm, asked, due, state, units, cost, told, shard, seq, gave_shard, gave_seq"
+COLUMNS = (
+    "selector, id, group_name, arm, asked_at, due, state, units, cost, told_at, shard, seq, expired_shard, expired_seq"
+)
 DECISIONS = f"SELECT {COLUMNS} FROM {{}}decisions ORDER BY selector, id"
-COUNTERS = "SELECT selector, grp, shard, counts FROM {}counters"
+COUNTERS = "SELECT selector, group_name, shard, counts FROM {}counters"
 SELECTORS = "SELECT number, name FROM {}selectors"
 
 
@@ -52,16 +54,16 @@ class Line:
     id: int
     group: str
     arm: int
-    asked: float
+    asked_at: float
     due: float | None
     state: int
     units: int | None
     cost: float | None
-    told: float | None
+    told_at: float | None
     shard: int | None
     seq: int | None
-    gave_shard: int | None
-    gave_seq: int | None
+    expired_shard: int | None
+    expired_seq: int | None
 
 
 @dataclass(frozen=True)
@@ -85,7 +87,7 @@ class Verdict:
     name: str
     group: str
     decisions: int
-    told: int
+    outcomes: int
     expired: int
     amended: int
     pending: int
@@ -97,7 +99,7 @@ class Verdict:
 
     def __str__(self) -> str:
         return (
-            f"{self.name}/{self.group or '-'}: {self.decisions} decisions, {self.told} told, {self.expired} expired, "
+            f"{self.name}/{self.group or '-'}: {self.decisions} decisions, {self.outcomes} told, {self.expired} expired, "
             f"{self.amended} amended, {self.pending} pending, D={self.d} (the log proves {self.proved}), debt now "
             f"{self.debt:.2f}, largest {self.largest_debt:.2f} of {self.bound:.2f}"
         )
@@ -190,11 +192,11 @@ def recount(lines: Iterable[Line], shape: Shape) -> dict[str, Any]:
     skip = [line for line in settled if line.arm == shape.skip]
     for line in settled:
         assert (line.state == EXPIRED) <= (line.units == 0 and line.cost is None), f"a failure that is none: {line}"
-        assert (line.state == AMENDED) == (line.gave_seq is not None), f"amended, or not: {line}"
-        assert None not in (line.units, line.told, line.shard, line.seq), f"no outcome: {line}"
+        assert (line.state == AMENDED) == (line.expired_seq is not None), f"amended, or not: {line}"
+        assert None not in (line.units, line.told_at, line.shard, line.seq), f"no outcome: {line}"
         assert 0 <= (line.units or 0) <= WHOLE, f"no success: {line}"
     for line in pending:
-        assert {line.units, line.told, line.shard, line.seq} == {None}, f"an outcome of a pending one: {line}"
+        assert {line.units, line.told_at, line.shard, line.seq} == {None}, f"an outcome of a pending one: {line}"
     target = math.ceil(shape.target * WHOLE)
     return {
         "outcomes": len(settled),
@@ -220,7 +222,7 @@ def check_events(name: str, lines: Iterable[Line], shards: Mapping[int, Mapping[
     """Each shard's events are numbered from 1 on, without gaps and each once, up to what its counter says."""
     events: dict[int, list[int]] = {}
     for line in lines:
-        for shard, seq in ((line.shard, line.seq), (line.gave_shard, line.gave_seq)):
+        for shard, seq in ((line.shard, line.seq), (line.expired_shard, line.expired_seq)):
             if shard is not None and seq is not None:
                 events.setdefault(shard, []).append(seq)
     assert set(events) <= set(shards), f"{name}: events of shards {sorted(events)}, counters of {sorted(shards)}"
@@ -281,10 +283,10 @@ def changes(line: Line, shape: Shape) -> Iterator[Change]:
     if line.state == PENDING:
         return
     safe = line.arm == shape.safe
-    at = (line.told or 0.0, line.shard or 0, line.seq or 0)
+    at = (line.told_at or 0.0, line.shard or 0, line.seq or 0)
     gained = Fraction(line.units or 0, WHOLE)
     if line.state == AMENDED:
-        yield (line.due or 0.0, line.gave_shard or 0, line.gave_seq or 0), (shape.target, int(safe))
+        yield (line.due or 0.0, line.expired_shard or 0, line.expired_seq or 0), (shape.target, int(safe))
         yield at, (-gained, -int(safe))
     else:
         yield at, (shape.target - gained, int(safe and line.state == EXPIRED))
@@ -300,8 +302,8 @@ def proved_by(own: list[Line], lines: list[Line], shape: Shape, alone: bool) -> 
     asked_by: dict[int, float] = {}
     soonest = math.inf
     for line in reversed(lines):
-        soonest = min(soonest, math.inf if line.told is None else line.told)
-        asked_by[line.id] = line.asked if alone else soonest
+        soonest = min(soonest, math.inf if line.told_at is None else line.told_at)
+        asked_by[line.id] = line.asked_at if alone else soonest
     out: list[float] = []
     most = 0
     for line in own:
@@ -310,6 +312,6 @@ def proved_by(own: list[Line], lines: list[Line], shape: Shape, alone: bool) -> 
         while out and (out[0] < asked_by[line.id] or (out[0] == asked_by[line.id] and not alone)):
             heapq.heappop(out)
         most = max(most, len(out) + 1)
-        settled = line.due if line.state == AMENDED else line.told
+        settled = line.due if line.state == AMENDED else line.told_at
         heapq.heappush(out, math.inf if settled is None else settled)
     return most

@@ -174,7 +174,7 @@ def test_surplus_that_is_forgiven_without_end_fits_64_bits(careful: bool, carrie
         assert decisions[0].arm == decisions[1].arm
         for selector, decision in zip((plain, fast), decisions, strict=True):
             selector.tell(decision.id if careful else decision, step % 5 > 0)
-        for name in ("debt", "successes", "rate", "told", "price"):
+        for name in ("debt", "successes", "rate", "outcomes", "price"):
             assert getattr(plain, name) == getattr(fast, name), (step, name)
         assert str(plain.certificate()) == str(fast.certificate())
     assert plain.account_of(0).forgiven_carried == carried

@@ -200,7 +200,7 @@ def test_unaudited_decisions_get_an_interval() -> None:
         certificate = selector.certificate()
         everyone = certificate.everyone()
         assert everyone is not None
-        assert certificate.told + certificate.unaudited == 1000
+        assert certificate.outcomes + certificate.unaudited == 1000
         covered += everyone[0] <= total / 1000 <= everyone[1]
         assert "audited or not" in str(certificate)
     assert covered >= 52  # 95% of 60 is 57

@@ -566,9 +566,9 @@ def test_asking_for_less_than_all_that_is_there(name: str) -> None:
     asked = {selector.ask(available=few, audit=False).option for _ in range(60)}
     assert asked <= {*ends, *few}
     assert {selector.ask(available=[], audit=False).option for _ in range(20)} <= ends
-    told, pending = selector.told, selector.pending
+    told, pending = selector.outcomes, selector.pending
     assert {selector.ask(audit=False).id for _ in range(20)} == {-1}
-    assert (selector.told, selector.pending) == (told, pending)
+    assert (selector.outcomes, selector.pending) == (told, pending)
 
 
 def test_the_paper_s_bounds_do_not_stop_the_sampler() -> None:

@@ -143,7 +143,12 @@ def test_it_decides_as_the_library_does(desk: Desk) -> None:
     )  # fmt: skip
     standing = remote.standing()
     assert isinstance(standing, Overview)
-    assert (standing.told, standing.rate, standing.cost, standing.pending) == (here.told, here.rate, here.cost, 0)
+    assert (standing.outcomes, standing.rate, standing.cost, standing.pending) == (
+        here.outcomes,
+        here.rate,
+        here.cost,
+        0,
+    )
 
 
 def test_many_at_once(desk: Desk) -> None:
@@ -151,7 +156,7 @@ def test_many_at_once(desk: Desk) -> None:
     decisions = selector.ask_many(2_500)
     assert [one.id for one in decisions] == list(range(2_500))
     selector.tell_many([(one, True) for one in decisions[:1_500]] + [(one.id, 0.5, 0.2) for one in decisions[1_500:]])
-    assert (desk.kept.told, desk.kept.successes) == (2_500, 2_000)
+    assert (desk.kept.outcomes, desk.kept.successes) == (2_500, 2_000)
     assert desk.service.paths().count("POST /routing/ask") == 3
     assert desk.service.paths().count("POST /routing/tell") == 3
     assert selector.ask_many(0) == []
@@ -231,8 +236,8 @@ def test_available_audit_group(desk: Desk) -> None:
         selector.ask(audit=1)
     oslo = selector.ask(group="Oslo")
     selector.tell(oslo, True)
-    assert selector.certificate(group="Oslo").told == 1
-    assert selector.certificate().groups["Oslo"].told == 1
+    assert selector.certificate(group="Oslo").outcomes == 1
+    assert selector.certificate().groups["Oslo"].outcomes == 1
     with pytest.raises(suffice.InvalidArgument, match="group must be a name"):
         selector.ask(group=7)
 
@@ -368,7 +373,7 @@ def test_what_the_library_raises_is_raised_here_too(desk: Desk) -> None:
         selector.tell_many([(0,)])
     with pytest.raises(suffice.InvalidArgument, match="model"):
         selector.ask(context={"length": 3})
-    assert desk.kept.told == 1
+    assert desk.kept.outcomes == 1
     assert desk.client().selector("routing").tell(selector.ask(), True) is None  # the same one, seen by another client
 
 
@@ -382,7 +387,7 @@ def test_refused_outcomes_are_named_and_the_others_count(desk: Desk) -> None:
         selector.tell_many([*unknown, *((one, True) for one in decisions)])
     assert isinstance(caught.value, suffice.ServiceProblem)
     assert caught.value.failed.keys() == set(range(5_000, 5_007))
-    assert desk.kept.told == 1_200
+    assert desk.kept.outcomes == 1_200
     with pytest.raises(suffice.ServiceProblem, match="2 outcomes were refused") as mixed:
         selector.tell_many([(5_000, True), (decisions[0], False)])
     assert not isinstance(mixed.value, suffice.UnknownDecision | suffice.AlreadyTold)
@@ -462,7 +467,7 @@ def test_what_is_no_answer_is_asked_again(desk: Desk, how: str) -> None:
     for call in (selector.ask, selector.standing, selector.certificate, selector.arms, lambda: selector.tell(0, True)):
         desk.service.trouble = [BROKEN[how]() for _ in range(3)]
         call()
-    assert (len(desk.waits), desk.kept.told) == (15, 1)
+    assert (len(desk.waits), desk.kept.outcomes) == (15, 1)
     desk.service.trouble = [BROKEN[how]() for _ in range(4)]
     with pytest.raises(suffice.ServiceUnreachable, match="in 4 tries"):
         selector.tell(0, True)
@@ -490,7 +495,7 @@ def test_a_retried_tell_counts_once(desk: Desk) -> None:
     decision = selector.ask()
     desk.service.trouble = [Late, Late]
     selector.tell(decision, True)
-    assert desk.kept.told == 1
+    assert desk.kept.outcomes == 1
 
 
 def test_waits_double_up_to_a_limit() -> None:
@@ -557,7 +562,7 @@ def test_the_safe_option_is_played_while_the_service_is_down(desk: Desk) -> None
         selector.tell(first, 7)
     desk.service.down, desk.now = False, desk.now + 5.0
     assert selector.ask().id == 1
-    assert (selector.undelivered, desk.kept.told, selector.unasked) == (0, 1, 2_501)
+    assert (selector.undelivered, desk.kept.outcomes, selector.unasked) == (0, 1, 2_501)
 
 
 def test_only_the_first_failing_call_waits(desk: Desk) -> None:
@@ -631,9 +636,9 @@ def test_kept_outcomes_are_sent_in_order_a_thousand_with_each_call(desk: Desk) -
     assert selector.undelivered == 2_300
     desk.service.down, desk.now = False, desk.now + 1.0
     selector.ask()
-    assert (selector.undelivered, list(desk.service.told)) == (1_300, list(range(PARCEL)))
+    assert (selector.undelivered, list(desk.service.outcomes)) == (1_300, list(range(PARCEL)))
     selector.flush()
-    assert (selector.undelivered, list(desk.service.told)) == (0, list(range(2_300)))
+    assert (selector.undelivered, list(desk.service.outcomes)) == (0, list(range(2_300)))
 
 
 def test_a_list_that_is_cut_off_is_kept_from_there_on(desk: Desk) -> None:
@@ -646,7 +651,7 @@ def test_a_list_that_is_cut_off_is_kept_from_there_on(desk: Desk) -> None:
 
     selector = desk.selector(fallback="safe", retries=0, transport=httpx.MockTransport(cut))
     selector.tell_many([(decision, True) for decision in decisions])
-    assert (desk.kept.told, selector.undelivered) == (1_000, 1_300)
+    assert (desk.kept.outcomes, selector.undelivered) == (1_000, 1_300)
 
 
 def test_no_more_than_so_many_are_kept(desk: Desk) -> None:
@@ -662,7 +667,7 @@ def test_no_more_than_so_many_are_kept(desk: Desk) -> None:
     assert selector.undelivered == 50
     desk.service.down, desk.now = False, desk.now + 1.0
     selector.flush()
-    assert list(desk.service.told) == list(range(50, 100))
+    assert list(desk.service.outcomes) == list(range(50, 100))
 
 
 def test_kept_outcomes_that_are_refused_are_said_and_let_go(desk: Desk, caplog: pytest.LogCaptureFixture) -> None:
@@ -672,14 +677,14 @@ def test_kept_outcomes_that_are_refused_are_said_and_let_go(desk: Desk, caplog: 
     selector.tell_many([(decision, True), (999, True)])
     desk.service.down, desk.now = False, desk.now + 1.0
     assert selector.ask().id == 1
-    assert (selector.undelivered, desk.kept.told) == (0, 1)
+    assert (selector.undelivered, desk.kept.outcomes) == (0, 1)
     assert "decision 999 was never asked" in caplog.text
     desk.service.down = True
     selector.tell_many([(998, True), (1, True)])
     desk.service.down = False
     with pytest.raises(suffice.UnknownDecision, match="decision 998"):
         selector.flush()
-    assert (selector.undelivered, desk.kept.told) == (0, 2)
+    assert (selector.undelivered, desk.kept.outcomes) == (0, 2)
 
 
 def test_kept_outcomes_stay_when_the_key_is_refused(desk: Desk) -> None:
@@ -714,10 +719,10 @@ def test_a_broken_service_never_raises_from_an_ask_and_loses_nothing(desk: Desk,
         assert selector.ask().id == FALLBACK_ID
         with pytest.raises(suffice.ServiceUnreachable):
             selector.flush()
-    assert (selector.undelivered, desk.kept.told) == (1_500, 0)
+    assert (selector.undelivered, desk.kept.outcomes) == (1_500, 0)
     desk.service.sick, desk.now = None, desk.now + 2.0
     selector.flush()
-    assert (selector.undelivered, list(desk.service.told)) == (0, list(range(1_500)))
+    assert (selector.undelivered, list(desk.service.outcomes)) == (0, list(range(1_500)))
 
 
 @pytest.mark.parametrize("status", [400, 404, 405, 410, 429])
@@ -740,9 +745,9 @@ def test_kept_outcomes_stay_when_the_request_is_refused(
     assert caught.value.status == status
     assert (selector.undelivered, other.undelivered) == (20, 0)
     desk.service.sick, desk.now = None, desk.now + 1.0
-    desk.service.told.clear()  # it knows decisions by their number alone, and both selectors have the same
+    desk.service.outcomes.clear()  # it knows decisions by their number alone, and both selectors have the same
     selector.ask()
-    assert (selector.undelivered, desk.kept.told) == (0, 20)
+    assert (selector.undelivered, desk.kept.outcomes) == (0, 20)
 
 
 @pytest.mark.parametrize(
@@ -777,7 +782,7 @@ def test_an_outcome_is_let_go_only_when_it_is_named(desk: Desk, results: Callabl
     assert selector.undelivered == 3
     desk.service.sick = None
     selector.flush()
-    assert (selector.undelivered, desk.kept.told) == (0, 3)
+    assert (selector.undelivered, desk.kept.outcomes) == (0, 3)
 
 
 # --- lists that are refused as a whole
@@ -806,7 +811,7 @@ def test_a_list_that_is_too_long_is_sent_in_shorter_ones(desk: Desk, status: int
     selector.tell_many([(decision, True) for decision in decisions])
     desk.service.down = False
     selector.flush()
-    assert (selector.undelivered, list(desk.service.told)) == (0, list(range(count)))
+    assert (selector.undelivered, list(desk.service.outcomes)) == (0, list(range(count)))
     assert len(desk.service.requests) - before < 4 * count / most + 40
 
 
@@ -822,7 +827,7 @@ def test_only_an_outcome_that_is_refused_alone_is_let_go(
     with pytest.raises(suffice.ServiceProblem, match="outcomes must be fewer") as caught:
         selector.flush()
     assert (list(caught.value.failed), caught.value.status) == ([700], status)
-    assert (selector.undelivered, set(range(1_500)) - set(desk.service.told)) == (0, {700})
+    assert (selector.undelivered, set(range(1_500)) - set(desk.service.outcomes)) == (0, {700})
     assert len(desk.service.requests) - before < 60
     assert caplog.text.count("an outcome that was kept for selector 'routing' is refused") == 1
 
@@ -864,7 +869,7 @@ def test_decisions_that_had_come_are_not_lost(desk: Desk, status: int, contexts:
     decisions = caught.value.decisions
     assert ([one.id for one in decisions], desk.kept.pending) == (list(range(1_000)), 1_000)
     selector.tell_many([(one, True) for one in decisions])
-    assert desk.kept.told == 1_000
+    assert desk.kept.outcomes == 1_000
     assert pickle.loads(pickle.dumps(caught.value)).decisions == decisions
     with pytest.raises(suffice.ServiceProblem, match="no more") as skip:
         selector.ask_many(5)
@@ -881,7 +886,7 @@ def test_with_a_fallback_the_rest_is_safe(desk: Desk, how: str) -> None:
     selector.tell_many([(one, True) for one in decisions])
     assert selector.undelivered == 1_000
     selector.flush()
-    assert (desk.kept.told, selector.unasked) == (1_000, 1_500)
+    assert (desk.kept.outcomes, selector.unasked) == (1_000, 1_500)
 
 
 @pytest.mark.parametrize("fallback", [None, "safe"])
@@ -894,7 +899,7 @@ def test_outcomes_that_were_not_told_are_named_or_kept(desk: Desk, status: int, 
     outcomes = [(9_999, True), *((one, True) for one in decisions)]
     with pytest.raises(suffice.ServiceProblem) as caught:
         selector.tell_many(outcomes)
-    assert desk.kept.told == 999
+    assert desk.kept.outcomes == 999
     unsure = set(range(999, 2_200))
     if fallback and status >= 500:
         assert caught.value.failed.keys() == {9_999}
@@ -909,7 +914,7 @@ def test_outcomes_that_were_not_told_are_named_or_kept(desk: Desk, status: int, 
         desk.service.sick = None
         with pytest.raises(suffice.UnknownDecision):  # all of them again
             selector.tell_many(outcomes)
-    assert (desk.kept.told, selector.undelivered) == (2_200, 0)
+    assert (desk.kept.outcomes, selector.undelivered) == (2_200, 0)
 
 
 def test_what_is_dropped_when_a_parcel_comes_back_is_said_later() -> None:
@@ -933,7 +938,7 @@ def test_closing_delivers_or_warns(desk: Desk) -> None:
         desk.service.down = True
         selector.tell(first, True)
         desk.service.down = False  # not tried again yet, and still tried when it closes
-    assert (desk.kept.told, selector.undelivered) == (1, 0)
+    assert (desk.kept.outcomes, selector.undelivered) == (1, 0)
     client = desk.client(fallback="safe")
     selector = client.selector("routing")
     desk.service.down = True
@@ -1056,7 +1061,7 @@ def test_many_threads_share_a_client() -> None:
         thread.join()
     desk.service.down = False
     selector.flush()
-    assert len(set(told)) == len(told) == desk.kept.told
+    assert len(set(told)) == len(told) == desk.kept.outcomes
     assert len(told) + selector.unasked == 8 * 60
     assert selector.undelivered == 0
 
@@ -1089,7 +1094,7 @@ def test_a_cancelled_call_leaves_the_way_open() -> None:
             assert selector.undelivered == 1  # it was on its way, and came back
             hang.clear()
             assert (await selector.ask()).id == 1
-            assert service.selectors["routing"].told == 1
+            assert service.selectors["routing"].outcomes == 1
 
     asyncio.run(main())
 

@@ -114,7 +114,7 @@ def test_it_decides_as_the_library_does(url: str, menu: Menu) -> None:
             (row.option, row.plays, row.success) for row in here.arms()
         ]
         standing = remote.standing()
-        assert (standing.told, standing.rate, standing.debt) == (here.told, here.rate, here.debt)
+        assert (standing.outcomes, standing.rate, standing.debt) == (here.outcomes, here.rate, here.debt)
         assert standing.cost == pytest.approx(here.cost)
         again = client.selector(f"same-{menu.kind}")
         assert again.ask(available=[menu.option(1)]).option in (menu.option(1), menu.safe, menu.skip)
@@ -131,8 +131,8 @@ def test_contexts_groups_and_what_is_not_audited(url: str) -> None:
         )
         assert selector.ask(audit=False, context={"length": 5}).id == suffice.selector.records.UNAUDITED
         assert selector.context_report().fields["length"]["kind"] == "number"
-        assert selector.certificate(group="Oslo").told == 60
-        assert (selector.certificate().told, selector.certificate().unaudited) == (63, 1)
+        assert selector.certificate(group="Oslo").outcomes == 60
+        assert (selector.certificate().outcomes, selector.certificate().unaudited) == (63, 1)
         assert set(selector.certificate().groups) == {"", "Oslo"}
 
 
@@ -189,7 +189,7 @@ def test_what_gets_lost_on_the_way_is_made_up_for(url: str) -> None:
             selector.tell(selector.ask(), step % 2)
         selector.tell_many([(one, True) for one in selector.ask_many(150)])
         standing = selector.standing()
-        assert (standing.asks, standing.tells, standing.told, standing.pending) == (300, 300, 300, 0)
+        assert (standing.asks, standing.tells, standing.outcomes, standing.pending) == (300, 300, 300, 0)
         assert standing.successes == 225
 
 
@@ -226,7 +226,7 @@ def test_a_restart_loses_nothing(tmp_path: Path) -> None:
         now[0] += 1.0
         assert selector.ask().id == 50
         standing = selector.standing()
-        assert (selector.undelivered, standing.told, standing.pending) == (0, 50, 1)
+        assert (selector.undelivered, standing.outcomes, standing.pending) == (0, 50, 1)
         client.close()
 
 
@@ -244,7 +244,7 @@ def test_a_service_that_takes_short_lists_gets_short_lists() -> None:
         switch.off = False
         selector.flush()
         selector.tell_many([(one, True) for one in decisions[600:]])
-        assert (selector.undelivered, selector.standing().told) == (0, 1_200)
+        assert (selector.undelivered, selector.standing().outcomes) == (0, 1_200)
         with pytest.raises(suffice.InvalidArgument, match="count must be a number from 1 to 150"):
             selector.ask_many(1_000)
 
@@ -277,7 +277,7 @@ def test_keys_and_what_they_may_do(tmp_path: Path) -> None:
             assert caught.value.status == 403
         with Client(address, made["reader"].text) as client:
             selector = client.selector("routing")
-            assert selector.certificate().told == 2
+            assert selector.certificate().outcomes == 2
             with pytest.raises(suffice.AccessDenied, match="scope use"):
                 selector.ask()
         for key in (None, "suffice_nobody", made["app"].text[:-1] + "x"):

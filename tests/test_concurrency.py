@@ -82,14 +82,14 @@ def test_many_threads(max_pending: int | None) -> None:
         thread.join()
     assert not errors
     certificate = selector.certificate()
-    assert (selector.told, selector.successes) == (sum(t[0] for t in told), sum(t[1] for t in told))
-    assert selector.told == 3200
+    assert (selector.outcomes, selector.successes) == (sum(t[0] for t in told), sum(t[1] for t in told))
+    assert selector.outcomes == 3200
     assert selector.pending == 0
     assert certificate.debt <= certificate.debt_at_most
     assert certificate.breaches == 0
     if max_pending is not None:
         assert certificate.debt_at_most <= 0.7 * max_pending + 1e-9
-    assert certificate.debt == float(Fraction(7, 10) * selector.told - int(selector.successes))
+    assert certificate.debt == float(Fraction(7, 10) * selector.outcomes - int(selector.successes))
 
 
 def test_ids_are_unique_across_threads() -> None:
@@ -116,7 +116,7 @@ def test_a_copy_has_the_same_history_and_a_life_of_its_own(copied: object, kind:
     other = copied(selector)  # type: ignore[operator]
     assert other.state() == selector.state()
     other.tell(pending, True)  # a decision that was out when the copy was made can be told to either
-    assert (other.told, selector.told) == (2, 1)
+    assert (other.outcomes, selector.outcomes) == (2, 1)
     selector.tell(pending, False)
     assert selector.ask().arm in range(4)
 
@@ -156,7 +156,7 @@ def test_pickling_while_others_write() -> None:
     with busy(selector):
         for _ in range(100):
             other = pickle.loads(pickle.dumps(selector))
-            assert other.told == sum(row.plays for row in other.arms())
+            assert other.outcomes == sum(row.plays for row in other.arms())
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
@@ -170,12 +170,12 @@ def test_a_fork_starts_whole_and_unlocked() -> None:
             child = os.fork()
             if child == 0:
                 try:
-                    told = selector.told
+                    told = selector.outcomes
                     whole = told == sum(row.plays for row in selector.arms())
                     decision = selector.ask()
                     selector.tell(decision, True)
                     whole = whole and decision.selector != key  # the parent would not take it for one of its own
-                    os._exit(0 if whole and selector.told == told + 1 else 1)
+                    os._exit(0 if whole and selector.outcomes == told + 1 else 1)
                 except BaseException:
                     os._exit(2)
             assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0

@@ -227,7 +227,7 @@ class Player:
         assert certificate.consistent
         assert not certificate.breach
         assert certificate.breaches == 0
-        assert certificate.told == self.selector.told == book.told
+        assert certificate.outcomes == self.selector.outcomes == book.outcomes
         assert certificate.successes == float(book.successes)
         assert certificate.debt == pytest.approx(float(book.debt), abs=1e-6)
         assert certificate.debt_at_most == pytest.approx(float(book.debt_at_most()))
@@ -683,7 +683,7 @@ def test_what_json_cannot_say_is_not_told_to_the_model() -> None:
     for decision, _ in pairs:
         again.tell(decision, True)
     assert [context for context, _, _ in model_of(again).model.heard] == [{"x": 1.0}]
-    assert again.told == selector.told + 3
+    assert again.outcomes == selector.outcomes + 3
     assert not noted(again)
 
 
@@ -696,7 +696,7 @@ def test_outcomes_of_the_rails_and_without_context_are_not_told() -> None:
         selector.tell(decision, decision.kind > 0)
         told += decision.kind == 0 and step % 2 == 1
     assert len(model.heard) == told > 10
-    assert selector.told == 200
+    assert selector.outcomes == 200
 
 
 # --- saving
@@ -808,7 +808,7 @@ def test_a_model_cannot_keep_the_promise_from_being_saved(state: Any, tmp_path: 
     selector = grown(model=Forgetful(state), steps=60)
     selector.save(tmp_path / "state.json")
     again = Selector.load(tmp_path / "state.json", model=Forgetful(state))  # there is nothing to restore
-    assert (again.told, again.debt, again.pending) == (selector.told, selector.debt, selector.pending)
+    assert (again.outcomes, again.debt, again.pending) == (selector.outcomes, selector.debt, selector.pending)
 
 
 def test_a_model_that_cannot_be_restored_is_a_state_error(tmp_path: Path) -> None:
@@ -909,7 +909,7 @@ def test_an_interrupt_at_any_line(what: str, way: str, monkeypatch: pytest.Monke
     for line in range(1, 2000, stride):
         selector = copy.deepcopy(ready)
         decision = selector.ask(context={"x": 0.4, "task": "b"}) if what == "tell" else None
-        told = selector.told
+        told = selector.outcomes
         try:
             with InterruptAt(line):
                 if decision is None:
@@ -922,7 +922,7 @@ def test_an_interrupt_at_any_line(what: str, way: str, monkeypatch: pytest.Monke
             break
         again = Selector.from_state(selector.state())
         for one in (again, selector):
-            assert one.told in (told, told + 1)
+            assert one.outcomes in (told, told + 1)
             assert one.certificate().holds
             for step in range(6):
                 new = one.ask(context={"x": step / 6, "task": "abcxyz"[step]})
@@ -965,7 +965,7 @@ def test_a_handler_in_the_middle_is_refused_or_done_whole() -> None:
         refused += isinstance(found[0], suffice.ReentrantCall)
         done += isinstance(found[0], Decision)
         asked = 2 + isinstance(found[0], Decision)
-        assert selector.told + selector.pending == ready.told + ready.pending + asked
+        assert selector.outcomes + selector.pending == ready.outcomes + ready.pending + asked
         assert selector.certificate().holds
         eye = model_of(selector)
         assert eye._learned["means"].shape[1] == eye.features.width
@@ -1012,8 +1012,8 @@ def test_threads_with_contexts() -> None:
         thread.join(60)
     sys.setswitchinterval(before)
     assert not problems
-    assert selector.told == sum(told) == 4 * 210
-    assert sum(row.plays for row in selector.arms()) == selector.told
+    assert selector.outcomes == sum(told) == 4 * 210
+    assert sum(row.plays for row in selector.arms()) == selector.outcomes
     assert (selector.pending, len(noted(selector)), len(unfair(selector)), len(in_slots(selector))) == (0, 0, 0, 0)
 
 
@@ -1050,7 +1050,7 @@ def test_contexts_and_models_that_cannot_be() -> None:
             ask()
     with pytest.raises(InvalidArgument, match="a model must look at contexts"):
         plain.context_report()
-    assert (plain.told, plain.pending) == (0, 0)
+    assert (plain.outcomes, plain.pending) == (0, 0)
     looking = Selector(WITH, 0.5, model="auto")
     for contexts, match in (
         ([{}], "must hold 2, one per decision"),

@@ -194,9 +194,9 @@ def test_a_context_must_be_given(kind: type[Rival]) -> None:
     rival.tell(rival.ask(context={"size": 0.5}), True)
     with pytest.raises(InvalidArgument, match="context must have no other fields than 'size'"):
         rival.ask(context={"length": 0.5})
-    assert (rival.pending, rival.told, len(rival._waiting)) == (0, 1, 0)
+    assert (rival.pending, rival.outcomes, len(rival._waiting)) == (0, 1, 0)
     rival.tell(rival.ask(context={"size": None}), True)  # what is missing is no error
-    assert rival.told == 2
+    assert rival.outcomes == 2
 
 
 # --- the formulas

@@ -267,7 +267,7 @@ class Sides(RuleBasedStateMachine):
         assert (type(one._engine), type(other._engine)) == (PlainEngine, CompiledEngine)
         assert said(one) == said(other)
         assert one.pending == other.pending == len(one.state()["outstanding"])
-        assert (one.told, one.cost, one.price, one.debt) == (other.told, other.cost, other.price, other.debt)
+        assert (one.outcomes, one.cost, one.price, one.debt) == (other.outcomes, other.cost, other.price, other.debt)
         assert list(one.groups) == list(other.groups)
         certificates = [selector.certificate() for selector in self.sides]
         assert certificates[0] == certificates[1]
@@ -371,17 +371,17 @@ def check(scene: Scene) -> None:
     """Whatever was issued is out or was counted, once, and the counts of all accounts say the same."""
     selector = scene.selector
     state = selector.state()
-    assert selector.told + selector.pending == state["next_id"]
+    assert selector.outcomes + selector.pending == state["next_id"]
     assert selector.pending == len(state["outstanding"])
     counts = [one["counts"] for one in state["accounts"]]
-    assert sum(one["outcomes"] for one in counts) == selector.told
+    assert sum(one["outcomes"] for one in counts) == selector.outcomes
     rows = range(len(counts))
     for row, one in zip(rows, counts, strict=True):
         mine = [decision for decision in state["outstanding"] if decision[1] == row]
         arms = selector.menu.arms
         assert one["outstanding"] == sum(decision[2] != arms - 1 for decision in mine)
         assert one["not_skips"] == sum(decision[2] != 0 for decision in mine)
-    assert all(group.told + group.pending > 0 for group in selector.groups.values() if group.name == "a")
+    assert all(group.outcomes + group.pending > 0 for group in selector.groups.values() if group.name == "a")
     again = Selector.from_state(json.loads(json.dumps(state)), clock=Clock())  # which looks for contradictions, too
     assert said(again) == said(selector)
 
@@ -405,13 +405,13 @@ def test_an_interrupt_at_any_line_loses_nothing_and_counts_nothing_twice(what: s
                 finished = True
             check(scene)
             for decision in (scene.straggler, scene.last, scene.late, scene.expired):
-                told = selector.told
+                told = selector.outcomes
                 was_out = decision.id in dict(selector._engine.entries())
                 try:
                     selector.tell(decision, False)
                 except suffice.AlreadyTold:
                     assert not was_out
-                assert selector.told == told + was_out
+                assert selector.outcomes == told + was_out
                 with pytest.raises(suffice.AlreadyTold):
                     selector.tell(decision, True)
             decision = selector.ask(available=[], group="b")  # the careful way, which opens the quick ways again

@@ -49,13 +49,17 @@ def test_the_same_arms_as_single_selectors(menu: Menu, bounds: str, settings: di
             singles[one].tell(decision, success, cost if menu.known_cost(decision.arm) is None else None)
         for one in lost.tolist():
             singles[one].expire(out.pop(one))
-    assert fleet.told.tolist() == [single.told for single in singles]
+    assert fleet.outcomes.tolist() == [single.outcomes for single in singles]
     assert fleet.debts == pytest.approx([single.debt for single in singles])
     assert fleet.prices == pytest.approx([single.price for single in singles])
     assert fleet.pending == len(out)
     for one in range(size):
         mine, theirs = fleet.certificate(one), singles[one].certificate()
-        assert (mine.told, mine.successes, mine.debt_at_most) == (theirs.told, theirs.successes, theirs.debt_at_most)
+        assert (mine.outcomes, mine.successes, mine.debt_at_most) == (
+            theirs.outcomes,
+            theirs.successes,
+            theirs.debt_at_most,
+        )
         assert mine.holds
 
 
@@ -206,10 +210,10 @@ def test_an_interrupt_without_the_compiler(call: str, monkeypatch: pytest.Monkey
         for one in range(3):
             with contextlib.suppress(InvalidArgument):  # it has one out
                 fleet.ask([one])
-            before = int(fleet.told[one])
+            before = int(fleet.outcomes[one])
             fleet.tell([one], [1.0])
-            assert fleet.told[one] == before + 1
-        assert fleet.told.sum() == 3 + (fleet.told > 1).sum() <= 5
+            assert fleet.outcomes[one] == before + 1
+        assert fleet.outcomes.sum() == 3 + (fleet.outcomes > 1).sum() <= 5
         accounts = fleet._rows.accounts
         assert accounts["outstanding"].tolist() == accounts["not_skips"].tolist() == [0] * 3
         assert all(fleet.certificate(one).holds for one in range(3)) or call == "expire"

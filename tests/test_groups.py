@@ -189,11 +189,11 @@ class Machine(RuleBasedStateMachine):
         assert list(selector.groups) == [name for name in self.order if name is not None]
         for name in selector.groups:
             self._check(selector.certificate(group=name), name)
-            assert selector.groups[name].told == books[name].told
+            assert selector.groups[name].outcomes == books[name].outcomes
             assert selector.groups[name].cost == pytest.approx(self.spent[name])
         total = selector.certificate()
         assert (total.holds, total.consistent, total.breach, total.breaches) == (True, True, False, 0)
-        assert total.told == selector.told == sum(book.told for book in books.values())
+        assert total.outcomes == selector.outcomes == sum(book.outcomes for book in books.values())
         assert total.successes == selector.successes == float(sum(book.successes for book in books.values()))
         assert total.debt == pytest.approx(selector.debt) == pytest.approx(sum(float(b.debt) for b in books.values()))
         assert total.pending == selector.pending == sum(len(book.out) for book in books.values())
@@ -205,7 +205,7 @@ class Machine(RuleBasedStateMachine):
     def _check(self, certificate: Any, name: str | None) -> None:
         book = self.books[name]
         assert (certificate.holds, certificate.consistent, certificate.breaches) == (True, True, 0)
-        assert (certificate.told, certificate.successes) == (book.told, float(book.successes))
+        assert (certificate.outcomes, certificate.successes) == (book.outcomes, float(book.successes))
         assert certificate.debt == pytest.approx(float(book.debt), abs=1e-9)
         assert certificate.debt_at_most == pytest.approx(float(book.debt_at_most()))
         if self.menu.has_skip:
@@ -250,11 +250,11 @@ def test_a_thousand_groups_each_keep_their_promise(model: str | None) -> None:
         assert 0.8 * told[name] - successes[name] <= 0.8 + 1e-9
     for name, count in told.items():
         certificate = selector.certificate(group=name)
-        assert (certificate.told, certificate.successes) == (count, successes[name])
+        assert (certificate.outcomes, certificate.successes) == (count, successes[name])
         assert certificate.holds
         assert certificate.debt_at_most == pytest.approx(0.8)
     total = selector.certificate()
-    assert (total.told, total.successes) == (6000, sum(successes.values()))
+    assert (total.outcomes, total.successes) == (6000, sum(successes.values()))
     assert total.debt == pytest.approx(0.8 * 6000 - total.successes)
     assert total.debt_at_most == pytest.approx(0.8 * 1000)
     assert total.window(500) <= 0.8 * 500
@@ -380,15 +380,15 @@ def test_ids_are_the_selectors_own_whatever_the_group() -> None:
     stranger = Selector(WITH, 0.7).ask(group="one")
     with pytest.raises(suffice.ForeignDecision):
         selector.tell(stranger, True)
-    assert (selector.told, selector.pending) == (0, 3)
+    assert (selector.outcomes, selector.pending) == (0, 3)
     selector.tell(np.int64(one.id), True)  # type: ignore[arg-type]
     selector.tell(other.id, True)
     selector.tell_many([(plain, True)])
     for again in (plain, one, other.id):
         with pytest.raises(suffice.AlreadyTold):
             selector.tell(again, True)
-    assert [selector.groups[name].told for name in ("one", "other")] == [1, 1]
-    assert (selector.told, selector.pending, selector.certificate().told) == (3, 0, 3)
+    assert [selector.groups[name].outcomes for name in ("one", "other")] == [1, 1]
+    assert (selector.outcomes, selector.pending, selector.certificate().outcomes) == (3, 0, 3)
 
 
 def test_all_or_none_across_groups() -> None:
@@ -397,9 +397,9 @@ def test_all_or_none_across_groups() -> None:
     for bad in ((decisions[1], True), (99, True), (decisions[0], 2.0)):
         with pytest.raises(suffice.SufficeError):
             selector.tell_many([*((decision, True) for decision in decisions), bad])
-        assert selector.told == 0
+        assert selector.outcomes == 0
     selector.tell_many([(decision, True) for decision in decisions])
-    assert [selector.groups[name].told for name in "ab"] == [2, 1]
+    assert [selector.groups[name].outcomes for name in "ab"] == [2, 1]
 
 
 def test_unaudited_decisions_of_a_group() -> None:
@@ -410,7 +410,7 @@ def test_unaudited_decisions_of_a_group() -> None:
     assert (selector.certificate(group="a").unaudited, selector.certificate().unaudited) == (1, 1)
     selector.ask(audit=False)
     assert selector.certificate().unaudited == 2
-    assert (selector.told, selector.pending) == (0, 0)
+    assert (selector.outcomes, selector.pending) == (0, 0)
 
 
 def test_a_warning_is_said_once_for_all_groups() -> None:
@@ -446,12 +446,12 @@ def test_a_group_is_a_view() -> None:
     assert (group.name, group.rate, group.mean_cost) == ("a", None, None)
     selector.tell(decision, 0.5)
     assert repr(group) == "<GroupView 'a' target=0.7 told=1 successes=0.5 pending=0>"
-    assert (group.told, group.rate, group.cost, group.mean_cost) == (1, 0.5, 1.0, 1.0)
+    assert (group.outcomes, group.rate, group.cost, group.mean_cost) == (1, 0.5, 1.0, 1.0)
     assert group.debt == pytest.approx(0.2)
     assert group.certificate() == selector.certificate(group="a")
     assert not [name for name in ("ask", "ask_many", "tell", "tell_many", "expire", "save") if hasattr(group, name)]
     with pytest.raises(AttributeError):
-        group.told = 5  # type: ignore[misc]
+        group.outcomes = 5  # type: ignore[misc]
 
 
 # --- limits and lost outcomes, per group
@@ -475,9 +475,9 @@ def test_what_is_overdue_is_given_up_in_all_groups_at_the_next_ask_of_any() -> N
     lost = {name: selector.ask(group=name) for name in ("a", "b", None)}
     now[0] = 11.0
     selector.ask(group="a")
-    assert (selector.groups["a"].told, selector.groups["b"].told, selector.told) == (1, 1, 3)
+    assert (selector.groups["a"].outcomes, selector.groups["b"].outcomes, selector.outcomes) == (1, 1, 3)
     total = selector.certificate()
-    assert (total.expired, total.told, total.pending, total.safe_lost) == (3, 3, 1, 3)
+    assert (total.expired, total.outcomes, total.pending, total.safe_lost) == (3, 3, 1, 3)
     for decision in lost.values():
         selector.tell(decision, True)
     total = selector.certificate()
@@ -540,7 +540,7 @@ def test_decisions_without_a_group_are_one_more() -> None:
     total = selector.certificate()
     assert isinstance(total, GroupCertificate)
     assert list(total.groups) == ["", "a"]
-    assert (total.told, total.groups[""].told) == (3, 2)
+    assert (total.outcomes, total.groups[""].outcomes) == (3, 2)
     assert "furthest behind is that of decisions without a group, now 0.4 behind" in str(total)
 
 
@@ -717,13 +717,13 @@ def test_threads_on_groups_of_their_own() -> None:
         thread.join(60)
     sys.setswitchinterval(before)
     assert not problems
-    assert selector.told == sum(count for count, _ in kept.values()) == 900
+    assert selector.outcomes == sum(count for count, _ in kept.values()) == 900
     assert selector.successes == sum(count for _, count in kept.values())
     assert selector.pending == 0
     total = selector.certificate()
-    assert (total.told, total.successes) == (selector.told, selector.successes)
+    assert (total.outcomes, total.successes) == (selector.outcomes, selector.successes)
     assert total.holds
-    assert selector.learner.head.steps == selector.told
+    assert selector.learner.head.steps == selector.outcomes
     assert sum(row.plays for row in selector.arms()) == 900
     assert not noted(selector)
 
@@ -746,11 +746,11 @@ for _ in range(80):
     child = os.fork()
     if child == 0:
         try:
-            told = selector.told
+            told = selector.outcomes
             decision = selector.ask(group="group 0")
             selector.tell(decision, True)
             made = selector.ask(group="of the child")
-            whole = selector.told == told + 1 == selector.learner.head.steps and decision.selector != key
+            whole = selector.outcomes == told + 1 == selector.learner.head.steps and decision.selector != key
             os._exit(0 if whole else 1)
         except BaseException:
             os._exit(2)

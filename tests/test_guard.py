@@ -386,7 +386,7 @@ def endure(stream: Any, chooser: Hostile, kappa: float | None, steps: int, seed:
             assert gap_of(selector) <= allowance(learner.head) + cap + stream.menu.safe_cost
         assert isinstance(learner, CustomLearner)
         assert learner._inner is not None
-        assert learner._inner.head.epoch_end >= selector.told  # of the epoch that is now, followed or not
+        assert learner._inner.head.epoch_end >= selector.outcomes  # of the epoch that is now, followed or not
         fair += learner._blind or not asked
         assert learner._inner.columns()[0].sum() == fair  # what it was asked for is no evidence, also if it failed
     return regret, regret + best.price * selector.debt
@@ -555,7 +555,7 @@ def attacked(way: int, kappa: float | None, blind: bool, steps: int) -> float:
     )  # fmt: skip
     assert asked > 1000
     certificate = Certificate.make(selector.promise, Account(*accounts[0].item()), 0)
-    assert certificate.told == steps
+    assert certificate.outcomes == steps
     assert certificate.debt <= TARGET
     best = optimum(stream.chances, stream.costs, TARGET)
     return float(plays @ (stream.costs - best.price * stream.chances) - steps * (best.cost - best.price * TARGET))

@@ -64,7 +64,7 @@ def interrupted(call: Callable[[Selector], object], way: str, monkeypatch: pytes
     before = after = 0
     for line in range(1, 2000):
         selector = ready(way, monkeypatch)
-        told, successes = selector.told, selector.successes
+        told, successes = selector.outcomes, selector.successes
         try:
             with InterruptAt(line):
                 call(selector)
@@ -72,10 +72,10 @@ def interrupted(call: Callable[[Selector], object], way: str, monkeypatch: pytes
             pass
         else:
             return before, after
-        counted = selector.told > told or selector.successes > successes
+        counted = selector.outcomes > told or selector.successes > successes
         before, after = before + (not counted), after + counted
         again = Selector.from_state(selector.state())  # the state is whole and says the same
-        assert (again.told, again.pending) == (selector.told, selector.pending)
+        assert (again.outcomes, again.pending) == (selector.outcomes, selector.pending)
         for one in (selector, again):
             certificate = one.certificate()
             assert certificate.holds
@@ -86,7 +86,7 @@ def interrupted(call: Callable[[Selector], object], way: str, monkeypatch: pytes
                 assert counted
             else:
                 assert not counted
-            assert one.told - told <= 1
+            assert one.outcomes - told <= 1
             assert one.successes - successes <= 1
     raise AssertionError("the call never came to its end")
 
@@ -137,7 +137,7 @@ def test_a_signal_handler_may_save(tmp_path: Path, way: str, monkeypatch: pytest
     def save(*_: object) -> None:
         selector.save(path)
         again = Selector.load(path)
-        saved.append(again.told)
+        saved.append(again.outcomes)
         assert again.certificate().holds
 
     before = signal.signal(signal.SIGALRM, save)
@@ -182,9 +182,9 @@ def test_saving_at_every_line_of_ask_and_tell(way: str, monkeypatch: pytest.Monk
         if not saver.states:
             break
         again = Selector.from_state(saver.states[0])
-        assert again.told in (1, 2)
-        assert again.told + again.pending <= 2
-        assert (selector.told, selector.pending) == (2, 0)
+        assert again.outcomes in (1, 2)
+        assert again.outcomes + again.pending <= 2
+        assert (selector.outcomes, selector.pending) == (2, 0)
         assert outstanding(selector) == (0, 0)
         assert selector.ask().id == 2
     assert line > (8 if way == "short" else 20)
@@ -232,7 +232,7 @@ def test_an_interrupted_expiry_can_be_amended_and_saved(way: str, monkeypatch: p
         with contextlib.suppress(suffice.AlreadyTold):
             selector.tell(second, True)
         again = Selector.from_state(selector.state())
-        assert again.told == selector.told == 2
+        assert again.outcomes == selector.outcomes == 2
         assert all((row.success or 0.0) <= 1.0 for row in selector.arms())
     assert line > 40
 
@@ -289,10 +289,10 @@ def test_a_handler_may_look_and_is_refused_what_it_may_not(
             with contextlib.suppress(suffice.AlreadyTold, suffice.UnknownDecision):
                 selector.tell(identity, True)
         certificate = selector.certificate()
-        assert certificate.told == 7 + (selector.state()["next_id"] > 7)
-        assert certificate.successes <= certificate.told
+        assert certificate.outcomes == 7 + (selector.state()["next_id"] > 7)
+        assert certificate.successes <= certificate.outcomes
         again = Selector.from_state(selector.state(), clock=lambda: now[0])  # noqa: B023
-        assert (again.told, again.pending, *outstanding(again)) == (selector.told, 0, 0, 0)
+        assert (again.outcomes, again.pending, *outstanding(again)) == (selector.outcomes, 0, 0, 0)
     assert line > (3 if way == "short" else 20)
     assert refused > (2 if what in ("ask", "tell", "expire") and way != "short" else -1)
 

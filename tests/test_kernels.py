@@ -231,7 +231,7 @@ def test_compiled_uncompiled_and_objects_play_the_same_arms(menu: Menu, kind: st
                 if step % 97 == 0:
                     selector.expire(decision)
                 selector.tell(decision, success, cost if known is None else None)
-    assert len({selector.told for selector in contestants}) == 1
+    assert len({selector.outcomes for selector in contestants}) == 1
     states = [selector.state() for selector in contestants]
     assert states[0]["accounts"] == states[1]["accounts"] == states[2]["accounts"]
     assert len({json.dumps(state["learner"]["tally"]) for state in states}) == 1

@@ -63,7 +63,7 @@ class Watched:
             world.menu, world.target, expire_after=world.expire_after, clock=lambda: self.now
         )
         self.asked: list[Decision] = []
-        self.told: dict[int, int] = {}
+        self.outcomes: dict[int, int] = {}
 
     def ask(self) -> Decision:
         self.now += 1.0 / 40.0
@@ -71,8 +71,8 @@ class Watched:
         return self.asked[-1]
 
     def tell(self, decision: Decision, success: float, cost: float | None = None) -> None:
-        assert decision.id not in self.told
-        self.told[decision.id] = len(self.asked) - 1
+        assert decision.id not in self.outcomes
+        self.outcomes[decision.id] = len(self.asked) - 1
         self.selector.tell(decision, success, cost)
 
 
@@ -87,7 +87,7 @@ def test_a_player_keeps_the_promise(world: Scenario) -> None:
     assert certificate.consistent
     assert not certificate.breach
     assert player.steps == len(watched.asked) == 3000
-    assert len(watched.told) + player.under_way + player.lost == 3000
+    assert len(watched.outcomes) + player.under_way + player.lost == 3000
 
 
 def test_outcomes_are_told_at_once_where_they_are_not_late() -> None:
@@ -95,7 +95,7 @@ def test_outcomes_are_told_at_once_where_they_are_not_late() -> None:
     player = SimulatedUser(labels(), watched, seed=1)
     for _ in range(500):
         player.step()
-    assert all(watched.told[decision.id] == step for step, decision in enumerate(watched.asked))
+    assert all(watched.outcomes[decision.id] == step for step, decision in enumerate(watched.asked))
 
 
 def test_outcomes_of_rides_are_late_overdue_or_lost() -> None:
@@ -104,8 +104,8 @@ def test_outcomes_of_rides_are_late_overdue_or_lost() -> None:
     player = SimulatedUser(world, watched, seed=1)
     for _ in range(4000):
         player.step()
-    waits = {decision.id: watched.told[decision.id] - step
-             for step, decision in enumerate(watched.asked) if decision.id in watched.told}  # fmt: skip
+    waits = {decision.id: watched.outcomes[decision.id] - step
+             for step, decision in enumerate(watched.asked) if decision.id in watched.outcomes}  # fmt: skip
     soonest, latest = world.late
     usual = [wait for wait in waits.values() if wait <= latest]
     assert min(usual) == soonest
@@ -180,7 +180,7 @@ def test_a_pace_of_ages() -> None:
     with LiveService(first=3, pace=1e-15, worlds=[labels()]) as stage:
         stage.start()
         until = time.monotonic() + PATIENCE
-        while stage.looks()[0].standing.told < 4:
+        while stage.looks()[0].standing.outcomes < 4:
             assert time.monotonic() < until
             time.sleep(0.05)
         assert stage._threads[0].is_alive()  # it waits
@@ -265,7 +265,7 @@ def test_json_when_it_ends() -> None:
     assert found["address"] in done.stderr  # where to look is said beside it
     assert found["seconds"] >= 1.5
     for numbers in found["worlds"].values():
-        assert numbers["told"] > 0
+        assert numbers["outcomes"] > 0
         assert numbers["holds"] is True
         assert numbers["status"] == "kept"
         assert numbers["text"].startswith("Kept: ")

@@ -506,7 +506,7 @@ def test_no_memory_touches_the_promise(
                 selector.tell(decision, success, 0.1 if menu.costs is None else None)
                 successes += success
             assert goal * told - successes <= goal
-            assert selector.told == told
+            assert selector.outcomes == told
             assert selector.successes == successes
             if step == 250:
                 selector = Selector.from_state(json.loads(json.dumps(selector.state())))
@@ -529,7 +529,7 @@ def test_a_reset_changes_neither_counts_nor_debt(compiled: bool, chooser: str) -
         counted = selector.learner.head.memory_count
         resets += counted < noted
         noted = counted
-        assert (selector.told, selector.successes) == (told, successes)
+        assert (selector.outcomes, selector.successes) == (told, successes)
         assert selector.debt == pytest.approx(0.8 * told - successes)
         assert selector.debt <= 0.8
     assert resets >= 1

@@ -255,7 +255,7 @@ class Attack(RuleBasedStateMachine):
     def the_selector_agrees_with_the_book(self) -> None:
         if not hasattr(self, "book"):
             return
-        assert self.selector.told == self.book.told
+        assert self.selector.outcomes == self.book.outcomes
         assert self.selector.debt == pytest.approx(float(self.book.debt), abs=1e-9)
         assert self.selector.pending == len(self.book.out)
 
@@ -345,7 +345,7 @@ def test_never_behind_on_long_runs(
         book.ask(decision.id, kind)
         selector.tell(decision, success)
         book.tell(decision.id, Fraction(int(success * 10**9), 10**9))
-        assert selector.successes >= float(phi) * (selector.told - 1) - 1e-9
+        assert selector.successes >= float(phi) * (selector.outcomes - 1) - 1e-9
     assert selector.certificate().holds
 
 
@@ -380,4 +380,4 @@ def test_lies_are_told() -> None:
         selector.tell(decision, decision.option == "all")
     assert selector.bounds == "liar"
     assert Optimist().choose(1.0, liar, None) in range(4)
-    assert selector.told == 20
+    assert selector.outcomes == 20

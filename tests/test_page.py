@@ -186,7 +186,7 @@ def test_charts_move_while_decisions_flow(visit: Visit, site: Site) -> None:
         assert drawn(page, chart) != before[chart], chart
     after = {chart: visitor.test(chart).get_attribute("data-points") or "0" for chart in CHARTS}
     assert int(after["chart-rate"]) > points
-    visitor.expect_tile("told", "300")
+    visitor.expect_tile("outcomes", "300")
     expect(visitor.test("certificate")).to_contain_text("of 300 succeeded")
     expect(visitor.test("decision-row")).to_have_count(10)
     visitor.test("decisions").get_by_role("button", name="Show more").click()
@@ -211,7 +211,7 @@ def test_what_is_pending_is_shown_at_once(visit: Visit, site: Site) -> None:
     asked = site.ask(name, 7)
     visitor.expect_tile("pending", "7")
     site.tell(name, asked)
-    visitor.expect_tile("told", "7")
+    visitor.expect_tile("outcomes", "7")
     visitor.expect_tile("pending", "0")
 
 
@@ -266,7 +266,7 @@ def test_a_restart_is_survived(visit: Visit, things: ExitStack, tmp_path: Path) 
     expect(connection).to_have_attribute("data-state", "live")
     site.flow(name, 20)
     visitor.expect_charted("chart-rate", 60)
-    visitor.expect_tile("told", "60")
+    visitor.expect_tile("outcomes", "60")
 
 
 def test_twenty_thousand_arms_are_not_too_many(visit: Visit, site: Site) -> None:

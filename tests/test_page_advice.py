@@ -85,7 +85,7 @@ def test_of_many_groups_those_in_breach_are_counted(visit: Visit, site: Site) ->
     assert title == "The safe option itself does not reach 90% in 12 of 35 groups"
     assert evidence.startswith("In group ahead0, the safe option (a person) fell short in 4 of 4 plays")
     # A group of a number as its name comes first in a browser, whatever the server says.
-    _, evidence = said("debt", {"breach": 3}, ("longest", 1, {**behind, "told": 9}), ("", 2, behind))
+    _, evidence = said("debt", {"breach": 3}, ("longest", 1, {**behind, "outcomes": 9}), ("", 2, behind))
     assert evidence.startswith("In group longest0, ")
     title, _ = said("infeasible", {"infeasible": 1}, ("only", 1, unlucky))
     assert title == "The safe option itself does not reach 90%"

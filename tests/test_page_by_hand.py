@@ -40,7 +40,7 @@ def test_a_selector_is_made_asked_and_told(visit: Visit, site: Site) -> None:
     expect(visitor.test("chart-rate")).to_be_visible()
     visitor.test("ask").click()
     visitor.test("failed").click()
-    visitor.expect_tile("told", "2")
+    visitor.expect_tile("outcomes", "2")
     expect(visitor.test("decision-row")).to_have_count(2)
     assert [one["success"] for one in rows(site)] == [0.0, 1.0]
 
@@ -224,7 +224,7 @@ def test_the_keyboard_is_enough(visit: Visit, site: Site) -> None:
     press_to(page, "[data-test=worked]")
     page.keyboard.press("Space")
     expect(visitor.test("asked")).to_have_count(0)
-    visitor.expect_tile("told", "1")
+    visitor.expect_tile("outcomes", "1")
     assert page.evaluate("document.activeElement !== document.body")  # the row is gone, and the focus is not lost
     for chart in ("chart-rate", "chart-shares"):
         assert visitor.test(chart).locator("[tabindex='0'], summary, button").count() >= 1

@@ -35,7 +35,7 @@ def stretch(number: int, rate: float, **more: Any) -> dict[str, Any]:
     return {
         "start": number,
         "end": number + 1,
-        "told": 100,
+        "outcomes": 100,
         "rate": rate,
         "total": told,
         "total_rate": 0.9,
@@ -97,12 +97,19 @@ def test_slow_hours_and_gaps_are_drawn_as_they_were(asked: Callable[..., Any]) -
     """Where most outcomes came in a burst, the rest is still told apart; and where none came, nothing is drawn."""
 
     def hour(number: int, told: int) -> dict[str, Any]:
-        return {"start": number, "end": number + 1, "told": told, "successes": told, "cost": told, "arms": {"1": told}}
+        return {
+            "start": number,
+            "end": number + 1,
+            "outcomes": told,
+            "successes": told,
+            "cost": told,
+            "arms": {"1": told},
+        }
 
     bins = [hour(number, 100_000 if number == 0 else 25) for number in range(200) if not 90 <= number < 120]
     body = """(stretches, bins) => {
       const coarse = stretches.gather(bins);
-      return [coarse.map((bin) => bin.told), stretches.times(coarse), stretches.gaps(coarse)];
+      return [coarse.map((bin) => bin.outcomes), stretches.times(coarse), stretches.gaps(coarse)];
     }"""
     told, times, gaps = asked("charts/stretches.js", body, bins)
     assert sum(told) == 100_000 + 169 * 25

@@ -64,7 +64,7 @@ def test_a_key_is_asked_for_and_a_wrong_one_refused(visit: Visit, keyed: Keyed) 
     visitor.expect_charted("chart-rate", 30)  # events and looks carry the key
     visitor.test("ask").click()
     visitor.test("worked").click()
-    visitor.expect_tile("told", "31")
+    visitor.expect_tile("outcomes", "31")
     assert not any(keyed.all in url for url in visitor.watch.asked)
     for label, said in (("Decisions", "decision,"), ("Certificate", '{"target":')):
         with page.expect_download() as saving:

@@ -117,7 +117,7 @@ def test_what_is_out_of_date_is_said(visit: Visit, site: Site) -> None:
     site.flow(name, 20)
     note = page.get_by_text("Not up to date: history")
     expect(note).to_be_visible()
-    visitor.expect_tile("told", "20")
+    visitor.expect_tile("outcomes", "20")
     page.unroute("**/history?*")
     visitor.expect_charted("chart-rate", 20)  # though nothing more has happened
     expect(note).to_be_hidden()

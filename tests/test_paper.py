@@ -79,10 +79,10 @@ def test_the_certificate_begins_after_the_first_round() -> None:
     assert [decision.option for decision in opening] == ["a", "b", "c"]
     for decision in opening:
         selector.tell(decision, False, 0.5)
-    assert selector.certificate().told == 0
+    assert selector.certificate().outcomes == 0
     assert [row.plays for row in selector.arms()] == [0, 1, 1, 1, 0]
     selector.tell(selector.ask(), False)
-    assert selector.certificate().told == 1
+    assert selector.certificate().outcomes == 1
 
 
 def test_paper_needs_a_skip_and_a_horizon() -> None:

@@ -51,7 +51,7 @@ def inner(menu: Menu, table: Table, name: str) -> dict[int, float]:
 
 def play(table: Table, naive: NaiveBounds, tallies: list[tuple[int, float]], told: int) -> None:
     """Put tallies in place as if they had been told, in both."""
-    naive.told = told
+    naive.outcomes = told
     naive.enter(told + 1)
     head = head_of(table)
     start_epoch(head, told + 1)

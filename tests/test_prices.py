@@ -28,13 +28,13 @@ class Naive:
     def __init__(self, target: Fraction, max_surplus: float | None) -> None:
         self.cap = float(1 / (1 - target))
         self.target, self.max_surplus = target, max_surplus
-        self.told, self.successes = 0, 0
+        self.outcomes, self.successes = 0, 0
         self.hint, self.block, self.end = self.cap, list[float](), 1
 
     def price(self) -> float:
-        root = math.sqrt(max(1, self.told))
+        root = math.sqrt(max(1, self.outcomes))
         b = min(0.1 * root + 10, (self.max_surplus or root) / 3)
-        x = 1 + float(self.target * self.told - self.successes) / b
+        x = 1 + float(self.target * self.outcomes - self.successes) / b
         if x >= 1:
             return self.cap
         if x >= 0:
@@ -42,12 +42,12 @@ class Naive:
         return self.hint * (1 - (-x / 2) ** 3) if x >= -2 else 0.0
 
     def tell(self, success: bool) -> None:
-        self.told += 1
+        self.outcomes += 1
         self.successes += success
         self.block.append(self.price())
-        if self.told >= self.end:
+        if self.outcomes >= self.end:
             self.hint = sum(self.block) / len(self.block)
-            self.block, self.end = [], math.ceil(1.25 * self.told) + 1
+            self.block, self.end = [], math.ceil(1.25 * self.outcomes) + 1
 
 
 @pytest.mark.parametrize("menu", [MENU, LARGE], ids=["small", "large"])

@@ -179,10 +179,10 @@ class TestEveryRival:
                 rival.hear(1.0)
             rival.tell(decision, success)
             cost += menu.known_cost(decision.arm)
-            assert rival.told == max(0, step + 1 - first)
+            assert rival.outcomes == max(0, step + 1 - first)
             assert rival.pending == 0
         assert rival.cost == pytest.approx(cost)
-        assert rival.debt == pytest.approx(0.9 * rival.told - rival.successes)
+        assert rival.debt == pytest.approx(0.9 * rival.outcomes - rival.successes)
         with pytest.raises(suffice.AlreadyTold):
             rival.tell(decision, True)
         with pytest.raises(suffice.ForeignDecision):
@@ -194,7 +194,7 @@ class TestEveryRival:
         stream, rival = stream_for(kind), make(kind)
         one, other = (simulate(rival, stream, 2000, seed=3) for _ in range(2))
         assert (one.arms == other.arms).all()
-        assert rival.told == 0
+        assert rival.outcomes == 0
         for column in (one.arms, one.successes, one.costs, one.prices):
             assert np.isfinite(column).all()
         twin = one.method

@@ -113,7 +113,7 @@ def test_another_menu_is_refused(tmp_path: Path) -> None:
     busy(Selector(MENUS["top_k"], 0.9)).save(tmp_path / "state.json")
     with pytest.raises(StateError, match="the menu that was passed is not the one that was saved"):
         Selector.load(tmp_path / "state.json", menu=Menu.top_k([5, 11], classes=100))
-    assert Selector.load(tmp_path / "state.json", menu=MENUS["top_k"]).told > 0
+    assert Selector.load(tmp_path / "state.json", menu=MENUS["top_k"]).outcomes > 0
 
 
 def test_decisions_of_another_copy_are_foreign(tmp_path: Path) -> None:
@@ -145,7 +145,7 @@ def test_a_path_must_name_a_file() -> None:
 @pytest.mark.parametrize("version", sorted(p.name for p in DATA.glob("selector-*.json")))
 def test_state_files_of_every_version_are_read(version: str) -> None:
     selector = Selector.load(DATA / version)
-    assert selector.told == 9
+    assert selector.outcomes == 9
     assert selector.certificate().holds
     assert selector.state()["menu"]["kind"] == "top_k"
 
@@ -335,7 +335,7 @@ selector = Selector(Menu.top_k([5, 10], classes=100), 0.9)
 for _ in range(10**9):
     selector.tell(selector.ask(), True)
     selector.save(sys.argv[1])
-    print(selector.told, flush=True)
+    print(selector.outcomes, flush=True)
 """
 
 
@@ -351,4 +351,4 @@ def test_killed_while_saving(tmp_path: Path) -> None:
         child.kill()
         child.wait()
         child.stdout.close()
-        assert Selector.load(path).told >= acknowledged
+        assert Selector.load(path).outcomes >= acknowledged

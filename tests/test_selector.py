@@ -38,7 +38,7 @@ def test_outcomes_may_come_out_of_order() -> None:
     decisions = selector.ask_many(4)
     for decision in reversed(decisions):
         selector.tell(decision, True)
-    assert (selector.told, selector.successes, selector.pending, selector.debt) == (4, 4, 0, -2.0)
+    assert (selector.outcomes, selector.successes, selector.pending, selector.debt) == (4, 4, 0, -2.0)
 
 
 def test_at_the_limit_the_safe_option_is_handed_out() -> None:
@@ -71,12 +71,12 @@ def test_expiry_by_the_clock_and_amendment() -> None:
     now[0] = 11.0
     assert selector.pending == 2
     selector.ask()
-    assert (selector.pending, selector.told, selector.successes) == (2, 1, 0)
+    assert (selector.pending, selector.outcomes, selector.successes) == (2, 1, 0)
     before = selector.debt
     selector.tell(first, True)
     certificate = selector.certificate()
     assert selector.debt == before - 1
-    assert (certificate.expired, certificate.amended, certificate.told) == (1, 1, 1)
+    assert (certificate.expired, certificate.amended, certificate.outcomes) == (1, 1, 1)
     with pytest.raises(suffice.AlreadyTold):
         selector.tell(first, True)
     selector.tell(second, True)
@@ -119,7 +119,7 @@ def test_unaudited_decisions_are_never_pending_nor_counted() -> None:
     selector = Selector(MENU, 0.5)
     decision = selector.ask(audit=False)
     assert decision.id == -1
-    assert (selector.pending, selector.told) == (0, 0)
+    assert (selector.pending, selector.outcomes) == (0, 0)
     with pytest.raises(suffice.InvalidArgument, match="audit=False"):
         selector.tell(decision, True)
     with pytest.raises(suffice.UnknownDecision):

@@ -33,7 +33,7 @@ def test_the_life_of_a_selector(store: str) -> None:
     async def do(api: Api) -> None:
         await api.get(status=404)
         made = await api.put()
-        assert (made["name"], made["told"], made["archived"], made["holds"]) == ("router", 0, None, True)
+        assert (made["name"], made["outcomes"], made["archived"], made["holds"]) == ("router", 0, None, True)
         assert made["plan"]["max_pending"] == 1000
         assert made["safe_cost"] == 1.0
         again = await api.put(status=200)
@@ -43,7 +43,7 @@ def test_the_life_of_a_selector(store: str) -> None:
         assert (await api.call("DELETE", "/v1/selectors/router"))["archived"] is not None
         await api.ask(status=410)
         assert (await api.tell({"decision": decision, "success": True}))["result"] == "counted"
-        assert (await api.get())["told"] == 1
+        assert (await api.get())["outcomes"] == 1
         assert (await api.put(status=200))["archived"] is None
         await api.ask()
         await api.call("DELETE", "/v1/selectors/nobody", status=404)
@@ -237,7 +237,7 @@ def test_tells(store: str) -> None:
         results = (await api.tell(twice))["results"]
         assert [one.get("result", one["status"]) for one in results] == ["counted", "unchanged", 409]
         found = await api.get()
-        assert (found["told"], found["successes"], found["pending"]) == (5, 3.25, 4)
+        assert (found["outcomes"], found["successes"], found["pending"]) == (5, 3.25, 4)
         await api.tell({"decision": 5, "success": True}, name="nobody", status=404)
 
     serve(do, store)
@@ -251,7 +251,7 @@ def test_a_malformed_list_is_refused_whole(store: str) -> None:
         assert said["errors"] == [
             {"where": "[1].success", "problem": "must be true, false or a number from 0 to 1, got 7"}
         ]
-        assert (await api.get())["told"] == 0
+        assert (await api.get())["outcomes"] == 0
         said = await api.tell({"outcomes": [{"decision": -1, "success": 1}], "more": 1}, status=422)
         assert {fault["where"] for fault in said["errors"]} == {"outcomes[0].decision", "more"}
 
@@ -566,6 +566,6 @@ def test_many_at_once(store: str) -> None:
         assert numbers == list(range(150))
         await asyncio.gather(*(api.tell({"decision": number, "success": number % 10 > 0}) for number in numbers))
         found = await api.get()
-        assert (found["told"], found["successes"], found["pending"]) == (150, 135, 0)
+        assert (found["outcomes"], found["successes"], found["pending"]) == (150, 135, 0)
 
     serve(do, store)

@@ -60,7 +60,7 @@ async def caught_up(server: Server) -> None:
             told = (await wire.call("GET", f"{path}/certificate")).body
             plays = sum(arm["plays"] for arm in (await wire.call("GET", f"{path}/arms")).body["arms"])
             bins = (await wire.call("GET", f"{path}/history?bins=30")).body["bins"]
-            if told["told"] == plays == sum(one["told"] for one in bins):
+            if told["outcomes"] == plays == sum(one["outcomes"] for one in bins):
                 break
             assert asyncio.get_running_loop().time() < until, f"{name}: {plays} plays learned of {told['told']} told"
             await asyncio.sleep(0.1)

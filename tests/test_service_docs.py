@@ -226,9 +226,9 @@ def test_queries_say_the_same_in_both_stores_and_as_the_service(server: Server, 
     recount = {row[0]: row[1:] for row in here[0]}
     assert set(recount) == set(groups) == {"", "Oslo"}
     for group, (told, successes, debt) in recount.items():
-        assert (told, successes) == (groups[group]["told"], groups[group]["successes"])
+        assert (told, successes) == (groups[group]["outcomes"], groups[group]["successes"])
         assert debt == pytest.approx(groups[group]["debt"])
-    assert sum(row[0] for row in recount.values()) == standing["told"]
+    assert sum(row[0] for row in recount.values()) == standing["outcomes"]
 
 
 async def _there(database: str, queries: list[str]) -> list[list[tuple[Any, ...]]]:

@@ -217,7 +217,7 @@ def test_what_is_not_judged_is_counted_apart(store_url: str) -> None:
         assert asked.decision is None
         assert asked.safe
         certificate = await keeper.certificate("a")
-        assert (certificate.unaudited, certificate.pending, certificate.told) == (1, 0, 0)
+        assert (certificate.unaudited, certificate.pending, certificate.outcomes) == (1, 0, 0)
         assert await keeper.decisions("a") == []
 
     run(store_url, do)
@@ -313,7 +313,7 @@ def test_outcomes_count_once(store_url: str) -> None:
         assert (await tell(keeper, -1, 1, 0.5))[0] == 404
         assert (await tell(keeper, asked.decision, 1.5))[0] == 422
         certificate, standing = await keeper.certificate("a"), await keeper.standing("a")
-        assert (certificate.told, certificate.successes, standing.cost) == (1, 1, 0.5)
+        assert (certificate.outcomes, certificate.successes, standing.cost) == (1, 1, 0.5)
 
     run(store_url, do)
 
@@ -361,7 +361,7 @@ def test_what_is_overdue_counts_as_a_failure_until_it_is_told(store_url: str) ->
         assert await keeper.sweep() == 2
         assert await keeper.sweep() == 0
         certificate = await keeper.certificate("a")
-        assert (certificate.told, certificate.successes, certificate.expired, certificate.pending) == (2, 0, 2, 0)
+        assert (certificate.outcomes, certificate.successes, certificate.expired, certificate.pending) == (2, 0, 2, 0)
         assert certificate.safe_lost == 2
         assert certificate.holds
         cost = (await keeper.standing("a")).cost
@@ -370,7 +370,7 @@ def test_what_is_overdue_counts_as_a_failure_until_it_is_told(store_url: str) ->
         assert await tell(keeper, first.decision, 1) == (200, "unchanged")
         assert (await tell(keeper, first.decision, 0))[0] == 409
         certificate = await keeper.certificate("a")
-        assert (certificate.told, certificate.successes, certificate.amended, certificate.safe_lost) == (
+        assert (certificate.outcomes, certificate.successes, certificate.amended, certificate.safe_lost) == (
             2,
             1,
             1,
@@ -379,7 +379,7 @@ def test_what_is_overdue_counts_as_a_failure_until_it_is_told(store_url: str) ->
         standing = await keeper.standing("a")
         assert (standing.cost, standing.tells) == (2.0, 1)
         assert [row.state for row in await keeper.decisions("a")] == [AMENDED, EXPIRED]
-        assert sum(bin.told for bin in (await keeper.history("a", 10))[0]) == 2
+        assert sum(bin.outcomes for bin in (await keeper.history("a", 10))[0]) == 2
         assert sum(bin.successes for bin in (await keeper.history("a", 10))[0]) == 1
         assert second.decision == 1
 
@@ -439,7 +439,7 @@ def test_history_adds_up(store_url: str) -> None:
         for most in (1, 7, 200):
             bins, _ = await keeper.history("a", most)
             assert 1 <= len(bins) <= most
-            assert sum(bin.told for bin in bins) == 120 == sum(sum(bin.arms.values()) for bin in bins)
+            assert sum(bin.outcomes for bin in bins) == 120 == sum(sum(bin.arms.values()) for bin in bins)
             assert sum(bin.successes for bin in bins) == certificate.successes
             assert sum(bin.cost for bin in bins) == pytest.approx(standing.cost)
             assert bins[-1].debt == pytest.approx(certificate.debt)
@@ -504,7 +504,7 @@ def test_a_snapshot_that_cannot_be_read_costs_money_only(tmp_path: Path) -> None
 
     async def second(keeper: SelectorService) -> None:
         assert sum(arm.plays for arm in await keeper.arms("a")) == 5  # learned again from the log
-        assert (await keeper.certificate("a")).told == 5
+        assert (await keeper.certificate("a")).outcomes == 5
         assert (await one(keeper)).decision == 5
 
     run(url, first)
@@ -535,7 +535,7 @@ def test_processes_learn_from_one_another(postgres: Postgres) -> None:
         certificate = await keepers[0].certificate("a")
         assert certificate.consistent
         assert certificate.holds
-        assert (certificate.told, certificate.pending) == (360, 0)
+        assert (certificate.outcomes, certificate.pending) == (360, 0)
         await asyncio.gather(*(keeper.stop() for keeper in keepers))
 
     asyncio.run(whole())
@@ -557,9 +557,9 @@ def test_what_processes_have_learned_goes_into_a_file(postgres: Postgres, tmp_pa
             await keeper.stop()
 
     async def look(keeper: SelectorService) -> None:
-        assert sum(arm.plays for arm in await keeper.arms("a")) == 20 == (await keeper.certificate("a")).told
+        assert sum(arm.plays for arm in await keeper.arms("a")) == 20 == (await keeper.certificate("a")).outcomes
         await tell(keeper, (await one(keeper)).decision, True)
-        assert sum(arm.plays for arm in await keeper.arms("a")) == 21 == (await keeper.certificate("a")).told
+        assert sum(arm.plays for arm in await keeper.arms("a")) == 21 == (await keeper.certificate("a")).outcomes
 
     asyncio.run(both())
     asyncio.run(copy(url, file))
@@ -653,7 +653,7 @@ def test_a_selector_of_many_groups_is_looked_at_beside_others() -> None:
         await keeper.put("a", plan())
         for place in range(60):
             await tell(keeper, (await one(keeper, group=f"g{place}")).decision, True)
-        assert (await keeper.standing("a")).certificate.told == 60 == (await keeper.certificate("a")).told
+        assert (await keeper.standing("a")).certificate.outcomes == 60 == (await keeper.certificate("a")).outcomes
 
     run("memory:", do)
 
@@ -726,7 +726,7 @@ class Storm(RuleBasedStateMachine):
     @rule(seconds=st.sampled_from([1, 60, 101]))
     def wait(self, seconds: int) -> None:
         self.clock.now += seconds
-        asked = {row.id: row.asked for row in self.do(self.keeper.decisions("a", limit=9999))}
+        asked = {row.id: row.asked_at for row in self.do(self.keeper.decisions("a", limit=9999))}
         overdue = [one for one, was in self.outcomes.items() if was is None and asked[one] + 100 < self.clock.now]
         assert self.do(self.keeper.sweep()) == len(overdue)
         for one in overdue:
@@ -743,12 +743,12 @@ class Storm(RuleBasedStateMachine):
         told = [one for one, was in self.outcomes.items() if was is not None]
         parts = {group: self.do(self.keeper.certificate("a", group)) for group in set(self.groups.values()) if group}
         whole = self.do(self.keeper.certificate("a"))
-        assert whole.told == len(told)
+        assert whole.outcomes == len(told)
         assert round(whole.successes * ONE_SUCCESS) == sum(was[0] for was in self.outcomes.values() if was is not None)
         assert whole.pending == len(self.outcomes) - len(told)
         assert whole.consistent
         for group, part in parts.items():
-            assert part.told == sum(self.groups[one] == group for one in told)
+            assert part.outcomes == sum(self.groups[one] == group for one in told)
             assert part.consistent
         rows = {row.id: row for row in self.do(self.keeper.decisions("a", limit=9999))}
         assert list(rows) == [*range(len(self.outcomes))]

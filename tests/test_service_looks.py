@@ -63,8 +63,8 @@ def test_the_certificate(store: str) -> None:
         await play(api, 2, group="Oslo")
         found = await api.get("/certificate")
         assert set(found["groups"]) == {"", "Oslo"}
-        assert found["told"] == 5
-        assert found["groups"]["Oslo"]["told"] == 2
+        assert found["outcomes"] == 5
+        assert found["groups"]["Oslo"]["outcomes"] == 2
         alone = await api.get("/certificate?group=Oslo")
         assert alone == found["groups"]["Oslo"]
         assert found["missing"] == alone["missing"] == 0
@@ -133,7 +133,7 @@ def test_a_look_at_many_groups_takes_time_for_those_that_moved(monkeypatch: pyte
         made.clear()
         after = await api.get()
         assert len(made) == 3
-        assert (after["told"], after["pending"]) == (before["told"] + 2, before["pending"])
+        assert (after["outcomes"], after["pending"]) == (before["outcomes"] + 2, before["pending"])
         monkeypatch.setattr(overview, "GROUPS", 10)  # more than are remembered
         assert await api.get() == after
         again = GroupCertificates()
@@ -180,7 +180,7 @@ def test_the_history(store: str) -> None:
         assert len(bins) == 1
         (one,) = bins
         found = await api.get()
-        assert (one["told"], one["successes"]) == (20, found["successes"])
+        assert (one["outcomes"], one["successes"]) == (20, found["successes"])
         assert one["debt"] == pytest.approx(found["debt"])
         assert one["cost"] == pytest.approx(found["cost"])
         assert one["rate"] == pytest.approx(found["rate"])
@@ -198,7 +198,7 @@ def test_the_history(store: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("told", "successes", "cost", "rate", "mean_cost"),
+    ("outcomes", "successes", "cost", "rate", "mean_cost"),
     [(4, 3.0, 2.0, 0.75, 0.5), (1, 6.0, -1.0, None, None), (0, 2.0, 1.0, None, None), (2, 2.0, 0.0, 1.0, 0.0)],
 )
 def test_late_outcomes_make_no_impossible_rates(
@@ -224,7 +224,12 @@ def test_decisions_newest_first_and_in_order(store: str) -> None:
         assert await numbers("?after=1&limit=3") == ([2, 3, 4], None)
         assert await numbers("?after=4") == ([], None)
         newest, told = (await api.get("/decisions?limit=2"))["decisions"]
-        assert (newest["state"], newest["success"], newest["told"], newest["group"]) == ("pending", None, None, None)
+        assert (newest["state"], newest["success"], newest["outcomes"], newest["group"]) == (
+            "pending",
+            None,
+            None,
+            None,
+        )
         assert (told["state"], told["group"], told["late"], told["option"]) == ("told", "Oslo", False, told["option"])
         for wrong in ("limit=0", "limit=1001", "after=-2", "after=x"):
             await api.get(f"/decisions?{wrong}", status=422)
@@ -361,7 +366,7 @@ def test_events(monkeypatch: pytest.MonkeyPatch) -> None:
         api.app.state.closing.set()
         for events in await asyncio.gather(*listeners):
             assert [event["event"] for event in events] == ["standing"] * len(events)
-            assert events[0]["data"]["told"] in (0, 1, 2)
+            assert events[0]["data"]["outcomes"] in (0, 1, 2)
             assert events[-1]["data"] == {**await api.get(), "plan": None}
             assert events[-1]["id"] == "2"
             texts = [json.dumps(event) for event in events]
@@ -458,7 +463,7 @@ class Slow:
 
     def __init__(self, seconds: float) -> None:
         self.seconds, self.now = seconds, asyncio.get_running_loop().time
-        self.told, self.spent, self.together, self.most = 0, 0.0, 0, 0
+        self.outcomes, self.spent, self.together, self.most = 0, 0.0, 0, 0
         self.looked: list[str] = []
         self._lock = asyncio.Lock()
         self.some = event_streams.Streams(self.look, 1000)
@@ -469,7 +474,7 @@ class Slow:
         self.most = max(self.most, self.together)
         try:
             async with self._lock:
-                told, began = self.told, self.now()
+                told, began = self.outcomes, self.now()
                 await asyncio.sleep(self.seconds)
                 self.spent += self.now() - began
                 return SimpleNamespace(certificate=SimpleNamespace(told=told))
@@ -585,9 +590,9 @@ def test_many_who_connect_share_looks_and_miss_nothing(simulate: Simulate) -> No
 
         async def connect(after: float) -> None:
             await asyncio.sleep(after)
-            slow.told += 1
-            told = slow.told
-            if (await slow.some.seen("a")).told < told:
+            slow.outcomes += 1
+            told = slow.outcomes
+            if (await slow.some.seen("a")).outcomes < told:
                 missed.append(told)
 
         await asyncio.gather(*(connect(0.001 * number) for number in range(100)))

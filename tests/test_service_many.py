@@ -30,7 +30,7 @@ def test_four_servers_and_64_clients(postgres: Postgres, tmp_path: Path, decisio
         verdicts = await verify(url, storm, some)
         journal = storm.journal
         print(f"seed {decisions}: {journal}", *verdicts, sep="\n  ")
-        given, told = len(journal.given), sum(verdict.told - verdict.expired for verdict in verdicts)
+        given, told = len(journal.given), sum(verdict.outcomes - verdict.expired for verdict in verdicts)
         assert decisions <= given == sum(verdict.decisions for verdict in verdicts)
         assert told == len(journal.heard) == given - len(storm.never)
         assert 0.2 * NEVER < len(storm.never) / given < 5 * NEVER
@@ -39,11 +39,11 @@ def test_four_servers_and_64_clients(postgres: Postgres, tmp_path: Path, decisio
         for server in some:  # each on its own says the same of the whole
             wire = Wire(server.port)
             for name in PLANS:
-                told_of = sum(verdict.told for verdict in verdicts if verdict.name == name)
+                told_of = sum(verdict.outcomes for verdict in verdicts if verdict.name == name)
                 certificate = (await wire.call("GET", f"/v1/selectors/{name}/certificate")).body
                 assert certificate["holds"]
                 assert certificate["consistent"]
-                assert certificate["told"] >= told_of  # what was never told may have expired since
+                assert certificate["outcomes"] >= told_of  # what was never told may have expired since
                 assert certificate["breaches"] == 0
             wire.close()
         assert [server.stop() for server in some] == [0] * len(some)

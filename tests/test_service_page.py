@@ -241,7 +241,7 @@ def unbounded(tolds: list[int]) -> list[tuple[float, float]]:
 def chart(outcomes: list[tuple[float, bool]]) -> History:
     found = History()
     for at, success in outcomes:
-        found.add(at, told=1, units=int(success) * 10**9, cost=0.5, price=1.0, arm=1)
+        found.add(at, outcomes=1, units=int(success) * 10**9, cost=0.5, price=1.0, arm=1)
     return found
 
 
@@ -283,7 +283,7 @@ def test_what_is_new_continues_a_part_of_it(since: float) -> None:
     every = [*had[:-1], *new]
     assert every == chart(outcomes).bins(20, unbounded, 0.7, had[0].start, width)
     assert all(one.start == had[0].start + place * width for place, one in enumerate(every))
-    assert sum(one.told for one in every) == every[-1].total - every[0].total + every[0].told
+    assert sum(one.outcomes for one in every) == every[-1].total - every[0].total + every[0].outcomes
 
 
 @given(
@@ -310,12 +310,15 @@ def test_bins_are_sums(
     bins = found.bins(most, lambda tolds: [(float(told), -1.0) for told in tolds], 0.5, after, width)
     places = [(math.floor((began + at) / found.width) * found.width, *rest) for at, *rest in outcomes]
     kept = [one for one in places if one[0] + found.width > after]
-    assert sum(one.told for one in bins) == sum(not late for *_, late in kept)
+    assert sum(one.outcomes for one in bins) == sum(not late for *_, late in kept)
     assert width is not None or len(bins) <= most
     for one in bins:
         inside = [other for other in places if one.start <= other[0] < one.end]
         before = [other for other in places if other[0] < one.end]
-        assert (one.told, one.successes) == (sum(not late for *_, late in inside), sum(won for _, won, *_ in inside))
+        assert (one.outcomes, one.successes) == (
+            sum(not late for *_, late in inside),
+            sum(won for _, won, *_ in inside),
+        )
         assert one.cost == sum(cost / 4 for _, _, cost, *_ in inside)
         assert one.arms == Counter(arm for *_, arm, late in inside if not late)
         assert one.total == one.debt_at_most == sum(not late for *_, late in before)

@@ -112,7 +112,7 @@ def test_what_was_acknowledged_is_there_after_a_stop(tmp_path: Path) -> None:
         assert [server.events(name) != [] for name in ("stopping", "stopped", "failed")] == [True, True, False]
     with serving(tmp_path) as server, server.client() as client:
         found = client.get("/v1/selectors/a").json()
-        assert (found["told"], found["pending"], found["asks"]) == (15, 5, 20)
+        assert (found["outcomes"], found["pending"], found["asks"]) == (15, 5, 20)
         assert client.post("/v1/selectors/a/tell", json=told[0]).json()["result"] == "unchanged"
 
 
@@ -151,7 +151,7 @@ def test_a_stop_under_load_loses_nothing_that_was_acknowledged(tmp_path: Path) -
     assert strange == []  # whatever was begun was finished, and then the line was closed
     with serving(tmp_path) as server, server.client() as client:
         found = client.get("/v1/selectors/a").json()
-        assert found["told"] >= len(told)
+        assert found["outcomes"] >= len(told)
         assert found["asks"] >= len(given)
         for decision in told:
             answer = client.post("/v1/selectors/a/tell", json={"decision": decision, "success": True})
@@ -286,7 +286,7 @@ def test_keys(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
             outcome = {"decision": decision, "success": True}
             assert client.post("/v1/selectors/a/tell", json=outcome, headers=bearer(use)).status_code == 200
             assert client.get("/v1/selectors/a", headers=bearer(use)).status_code == 403
-            assert client.get("/v1/selectors/a", headers=bearer(read)).json()["told"] == 1
+            assert client.get("/v1/selectors/a", headers=bearer(read)).json()["outcomes"] == 1
             assert client.get("/metrics").status_code == 401
             assert client.get("/metrics", headers=bearer(read)).status_code == 200
             for path in ("/healthz", "/readyz", "/docs", "/openapi.json"):

@@ -87,4 +87,4 @@ def test_the_past_is_one_that_could_have_been(tmp_path: Path) -> None:
     fill(tmp_path / "past.db", 3_000, selectors=3)
     found = read_sqlite(tmp_path / "past.db")
     [verdict] = check(found, {NAME: Shape(Fraction("0.9"), (0.0, 0.05, 0.1, 0.2, 0.5, 1.0))})
-    assert verdict.told == 3_000
+    assert verdict.outcomes == 3_000

@@ -106,7 +106,7 @@ def whole(selector: int, identity: int) -> Job:
     row = replace(ODD, selector=selector, id=identity, group="")
     job = asked(row, shards={(selector, ""): Shard()}, replies=[Reply(selector, "key", "digest", "[]", 1.0)])
     job.keys, job.tells = {(selector, "key")}, [(selector, identity)]
-    job.on_tell = lambda shard, rows: Changes(settled=[replace(row, state=TOLD, by=shard, seq=identity + 1)])
+    job.on_tell = lambda shard, rows: Changes(settled=[replace(row, state=TOLD, shard=shard, seq=identity + 1)])
     return job
 
 

@@ -107,7 +107,7 @@ class TestContract:
 
     def test_what_is_asked_is_found_again_to_the_last_bit(self, store_url: str) -> None:
         async def do(store: Store) -> None:
-            rows = [ODD, replace(ODD, id=1, group="", due=None, note=None, price=1e-300)]
+            rows = [ODD, replace(ODD, id=1, group="", due=None, record=None, price=1e-300)]
             counts = Account(outcomes=10**12, successes=10**15 + 1, forgiven=10**8, most_outstanding=7)
             shards = {(1, ""): Shard(counts, 13, 0.1 + 0.2, 9), (1, ODD.group): Shard()}
             job = asked(*rows, shards=shards)
@@ -149,9 +149,9 @@ class TestContract:
             await store.transact(job)
             assert job.rows == {(1, 0): ODD, (1, 1): replace(ODD, id=1, group="")}
             assert job.found[(1, ODD.group)][job.shard].cost == 2.0
-            new = replace(ODD, state=TOLD, units=333_333_333, cost=0.1 + 0.2, told=2e9, seq=1)
+            new = replace(ODD, state=TOLD, units=333_333_333, cost=0.1 + 0.2, told_at=2e9, seq=1)
             await store.transact(settled(new))
-            assert await store.rows(1, -1, 1) == [replace(new, by=job.shard)]
+            assert await store.rows(1, -1, 1) == [replace(new, shard=job.shard)]
 
         run(store_url, do)
 
@@ -160,16 +160,23 @@ class TestContract:
             rows = [replace(ODD, id=place, group="") for place in range(4)]
             shards = {(1, ""): Shard(events=5)}
             await store.transact(asked(*rows, shards=shards))
-            late = replace(rows[0], state=AMENDED, units=10**9, cost=0.5, told=2e9, seq=5, gave_seq=1, gave_at=1.9e9)
+            late = replace(
+                rows[0], state=AMENDED, units=10**9, cost=0.5, told_at=2e9, seq=5, expired_seq=1, expired_at=1.9e9
+            )
             first = settled(replace(rows[3], state=TOLD, seq=3), replace(rows[1], state=EXPIRED, units=0, seq=2))
             await store.transact(first)
             by = first.shard
-            await store.transact(settled(replace(late, gave_by=by), replace(rows[2], state=TOLD, seq=4)))
+            await store.transact(settled(replace(late, expired_shard=by), replace(rows[2], state=TOLD, seq=4)))
             events = await store.events(1, {}, 100)
             assert [(row.id, row.seq, row.state) for row in events] == [
                 (0, 1, EXPIRED), (1, 2, EXPIRED), (3, 3, TOLD), (2, 4, TOLD), (0, 5, AMENDED),
             ]  # fmt: skip
-            assert (events[0].units, events[0].cost, events[0].told, events[0].gave_by) == (0, None, 1.9e9, None)
+            assert (events[0].units, events[0].cost, events[0].told_at, events[0].expired_shard) == (
+                0,
+                None,
+                1.9e9,
+                None,
+            )
             assert [row.seq for row in await store.events(1, {by: 3}, 100)] == [4, 5]
             assert [row.seq for row in await store.events(1, {}, 2)] == [1, 2]
             assert await store.events(2, {}, 100) == []
@@ -272,10 +279,10 @@ class TestContract:
 
     def test_a_clock_that_went_back_takes_with_it_what_waits(self, store_url: str) -> None:
         async def do(store: Store) -> None:
-            rows = [replace(ODD, id=0, asked=1e9, due=1e9 + 60), replace(ODD, id=1, asked=100.0, due=160.0)]
+            rows = [replace(ODD, id=0, asked_at=1e9, due=1e9 + 60), replace(ODD, id=1, asked_at=100.0, due=160.0)]
             await store.transact(asked(*rows))
             await store.set_clock(lambda: 120.0)
-            assert await store.rows(1, -1, 9) == [replace(rows[0], asked=120.0, due=180.0), rows[1]]
+            assert await store.rows(1, -1, 9) == [replace(rows[0], asked_at=120.0, due=180.0), rows[1]]
             assert await store.overdue(170.0, 9) == [(1, 1)]
             assert sorted(await store.overdue(181.0, 9)) == [(1, 0), (1, 1)]
             assert await store.overdue(181.0, 9, [1]) == []
@@ -369,7 +376,7 @@ def test_a_full_disk_loses_nothing(tmp_path: Path) -> None:
         await store.transact(asked(ODD))
         pages = store._write.execute("PRAGMA page_count").fetchone()[0]
         store._write.execute(f"PRAGMA max_page_count = {pages + 1}")
-        many = [replace(ODD, id=place, note="x" * 2000) for place in range(1, 100)]
+        many = [replace(ODD, id=place, record="x" * 2000) for place in range(1, 100)]
         with pytest.raises(StoreDown, match=r"nothing was changed.*full"):
             await store.transact(asked(*many))
         assert await store.rows(1, -1, 999) == [ODD]
@@ -513,7 +520,7 @@ def test_asks_are_not_acknowledged_by_a_database_that_never_had_them() -> None:
         def die(shard: int, rows: Mapping[tuple[int, int], DecisionRow]) -> Changes:
             server.kill()
             server.start()
-            return Changes(settled=[replace(row, state=TOLD, by=shard, seq=1) for row in rows.values()])
+            return Changes(settled=[replace(row, state=TOLD, shard=shard, seq=1) for row in rows.values()])
 
         async def do() -> None:
             (store,) = await _opened(server.database(), 1)
@@ -592,7 +599,7 @@ def test_a_role_that_may_not_make_a_schema_starts_where_there_is_one(postgres: P
 def test_a_decision_is_settled_by_one_process_only(postgres: Postgres) -> None:
     def once(shard: int, rows: Mapping[tuple[int, int], DecisionRow]) -> Changes:
         free = [row for row in rows.values() if row.state == PENDING]
-        return Changes(settled=[replace(row, state=TOLD, by=shard, seq=row.id + 1) for row in free])
+        return Changes(settled=[replace(row, state=TOLD, shard=shard, seq=row.id + 1) for row in free])
 
     async def do() -> None:
         stores = await _opened(postgres.database(), 4)

@@ -237,7 +237,7 @@ def test_saving_in_the_middle_of_a_batch_changes_no_count(tmp_path: Path) -> Non
             done.set()
             saving.join()
         await keeper.stop()
-        assert [verdict.told for verdict in check(await read(url), SHAPES)] == [200]
+        assert [verdict.outcomes for verdict in check(await read(url), SHAPES)] == [200]
 
     often = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)  # threads take turns all the time

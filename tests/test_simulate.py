@@ -21,7 +21,7 @@ def test_it_plays_the_same_arms_as_ask_and_tell(name: str) -> None:
     stream = LabelRanks.cifar100()
     method = Selector(stream.menu, 0.9) if name == "auto" else paper(stream.menu, 0.9, 500)
     trace = simulate(method, stream, 500, seed=4)
-    assert method.told == 0  # the method is copied, not consumed
+    assert method.outcomes == 0  # the method is copied, not consumed
     latents = stream.draw(np.random.default_rng(4), 500)
     for step in range(500):
         decision = method.ask()
@@ -123,7 +123,7 @@ def test_replicas_are_what_single_runs_are() -> None:
     singles = [Selector(stream.menu, 0.9, seed=seed) for seed in (5, 1, 9)]
     assert together == [summarize(one, stream, 3000, seed) for one, seed in zip(singles, (5, 1, 9), strict=True)]
     assert len({run.cost for run in together}) == 3
-    assert method.told == 0
+    assert method.outcomes == 0
 
 
 def test_the_memory_of_a_summary_does_not_grow() -> None:
@@ -219,7 +219,7 @@ def test_every_compiled_run_takes_the_steps_of_ask_and_tell(kind: str, monkeypat
         assert getattr(compiled, name) == pytest.approx(getattr(asked, name), abs=1e-9), name
     assert (compiled.arms == asked.arms).all()
     assert 0.0 < compiled.rate < 1.0 or kind.startswith("safe")
-    for name in ("told", "successes", "debt", "pending"):
+    for name in ("outcomes", "successes", "debt", "pending"):
         assert getattr(compiled.method, name) == pytest.approx(getattr(asked.method, name)), name
     assert compiled.method.cost == pytest.approx(asked.method.cost)
 

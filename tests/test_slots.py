@@ -67,7 +67,7 @@ def test_more_decisions_out_than_there_are_slots() -> None:
         with pytest.raises(suffice.AlreadyTold):
             selector.tell(decision, True)
     for one in (selector, again):
-        assert (one.told, one.pending) == (4000, 0)
+        assert (one.outcomes, one.pending) == (4000, 0)
         account = one.account_of(0)
         assert account.outstanding == account.not_skips == 0
         assert one.certificate().consistent
@@ -89,7 +89,7 @@ def test_there_are_as_many_slots_as_are_needed(out: int) -> None:
     assert len(engine._arrays) == 4  # those that were grown out of are let go
     for decision in decisions:
         assert selector._tell_quickly(selector._address, decision.id, 0, 0.5) > 0
-    assert selector.told == out
+    assert selector.outcomes == out
     assert len(selector._engine.entries()) == 0
 
 
@@ -108,7 +108,7 @@ def test_a_few_stragglers_do_not_have_the_slots_grow() -> None:
     for decision in stragglers:
         selector.tell(decision, True)
     assert not engine_of(selector)._overflow
-    assert (selector.told, selector.pending) == (6 * SLOTS, 0)
+    assert (selector.outcomes, selector.pending) == (6 * SLOTS, 0)
 
 
 def test_a_decision_lives_through_the_reuse_of_its_slot() -> None:
@@ -119,7 +119,7 @@ def test_a_decision_lives_through_the_reuse_of_its_slot() -> None:
     assert selector.pending == 1
     selector.tell(first, False)
     assert selector.pending == 0
-    assert selector.told == 2 * SLOTS + 6
+    assert selector.outcomes == 2 * SLOTS + 6
     with pytest.raises(suffice.AlreadyTold):
         selector.tell(first, False)
 
@@ -132,7 +132,7 @@ def test_accounts_of_groups_grow_while_decisions_are_out() -> None:
     assert len(engine._arrays) == 4
     for decision in reversed(out):
         selector.tell(decision, True)
-    assert [group.told for group in selector.groups.values()] == [1] * 70
+    assert [group.outcomes for group in selector.groups.values()] == [1] * 70
 
 
 def test_what_the_quick_way_does_not_take_comes_to_the_careful_way() -> None:
@@ -147,7 +147,7 @@ def test_what_the_quick_way_does_not_take_comes_to_the_careful_way() -> None:
     for forged in (decision._replace(id=decision.id + SLOTS), decision._replace(id=-1), decision._replace(id=10**30)):
         with pytest.raises(suffice.SufficeError):
             selector.tell(forged, True)
-    assert (selector.told, selector.pending) == (0, 1)
+    assert (selector.outcomes, selector.pending) == (0, 1)
     selector.tell(decision._replace(arm=3), True)  # what was asked is what counts, not what the record says
     assert selector.arms()[-1].plays == 1
     told = Selector(Menu(range(80), safe="all"), 0.8)
@@ -201,10 +201,10 @@ def test_threads_on_both_ways_at_once() -> None:
     for thread in threads:
         thread.join(60)
     assert not problems
-    assert selector.told == sum(told) == 6 * 1500
+    assert selector.outcomes == sum(told) == 6 * 1500
     assert selector.pending == 0
     assert open_for_all(selector)
-    assert sum(row.plays for row in selector.arms()) == selector.told
+    assert sum(row.plays for row in selector.arms()) == selector.outcomes
     certificate = selector.certificate()
     assert certificate.consistent
     assert not certificate.breach
@@ -275,7 +275,7 @@ def use():
     selector = suffice.Selector(menu, 0.9)
     for _ in range(50):
         selector.tell(selector.ask(), True)
-    done.append(selector.told)
+    done.append(selector.outcomes)
 threads = [threading.Thread(target=use) for _ in range(4)]
 for thread in threads: thread.start()
 for thread in threads: thread.join()
@@ -335,7 +335,7 @@ def test_a_fork_while_a_selector_is_being_made() -> None:
         def use() -> None:
             for selector in (old, Selector(MENU, 0.8)):
                 selector.tell(selector.ask(), True)
-                done.append(selector.told)
+                done.append(selector.outcomes)
 
         thread = threading.Thread(target=use, daemon=True)
         thread.start()
@@ -343,7 +343,7 @@ def test_a_fork_while_a_selector_is_being_made() -> None:
         os._exit(0 if done == [1, 1] else 1)
     assert os.waitpid(child, 0)[1] == 0
     old.tell(old.ask(), True)
-    assert old.told == 1
+    assert old.outcomes == 1
 
 
 def test_an_interrupt_around_a_fork_leaves_no_lock_held(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -361,7 +361,7 @@ def test_an_interrupt_around_a_fork_leaves_no_lock_held(monkeypatch: pytest.Monk
             reentrancy._after_fork()
         reentrancy._after_fork()
         told: list[int] = []
-        thread = threading.Thread(target=lambda: told.append(selector.certificate().told), daemon=True)  # noqa: B023
+        thread = threading.Thread(target=lambda: told.append(selector.certificate().outcomes), daemon=True)  # noqa: B023
         thread.start()
         thread.join(10)
         assert told == [0], line
@@ -375,7 +375,7 @@ def test_without_a_global_lock_the_quick_way_stays_closed(monkeypatch: pytest.Mo
     selector = Selector(MENU, 0.8)
     selector.tell(selector.ask(), True)
     assert not open_for_all(selector)
-    assert selector.told == 1
+    assert selector.outcomes == 1
 
 
 # --- the slots against a dict
@@ -456,17 +456,17 @@ def test_what_the_careful_way_has_counted_the_quick_way_does_not_count_again(how
             pass
         else:
             break
-        counted += selector.told
+        counted += selector.outcomes
         try:
             selector.tell(decision, True)
         except suffice.AlreadyTold:
-            assert selector.told == 1
-        assert (selector.told, selector.pending) == (1, 0)
+            assert selector.outcomes == 1
+        assert (selector.outcomes, selector.pending) == (1, 0)
         for _ in range(2 * SLOTS):
             selector.tell(selector.ask(), True)
         with pytest.raises(suffice.AlreadyTold):
             selector.tell(decision, True)
-        assert (selector.told, selector.pending) == (1 + 2 * SLOTS, 0)
+        assert (selector.outcomes, selector.pending) == (1 + 2 * SLOTS, 0)
     assert counted > 2
 
 
@@ -484,7 +484,7 @@ def test_the_slot_of_one_that_is_being_moved_is_nobodys_for_the_quick_way() -> N
             struck += ids(selector)[0] <= MOVING
         else:
             break
-        told = selector.told
+        told = selector.outcomes
         selector.tell(first, True)
         with pytest.raises(suffice.AlreadyTold):
             selector.tell(first, True)
@@ -492,7 +492,7 @@ def test_the_slot_of_one_that_is_being_moved_is_nobodys_for_the_quick_way() -> N
             selector.tell(selector.ask(), True)
         with pytest.raises(suffice.AlreadyTold):
             selector.tell(first, True)
-        assert selector.told == told + 1 + 2 * SLOTS
+        assert selector.outcomes == told + 1 + 2 * SLOTS
         assert selector.pending <= 1
     assert struck >= 2
 
@@ -507,7 +507,7 @@ def test_a_copy_has_arrays_of_its_own() -> None:
         assert not np.shares_memory(one._array(name), two._array(name))
     for decision in out:
         selector.tell(decision, True)
-    assert (selector.pending, other.pending, other.told) == (0, len(out), 0)
+    assert (selector.pending, other.pending, other.outcomes) == (0, len(out), 0)
     for decision in out:
         other.tell(decision, False)
-    assert (other.pending, other.told, selector.successes) == (0, len(out), len(out))
+    assert (other.pending, other.outcomes, selector.successes) == (0, len(out), len(out))

@@ -179,7 +179,7 @@ def late(easy: int = 3000, hard: int = 3000) -> Late:
         {lag: found[lag][0] for lag in SHOWN_LAGS},
         {lag: float(debts.max()) for lag, (debts, _) in found.items()},
         {lag: selector.certificate().debt_at_most for lag, (_, selector) in found.items()},
-        {lag: selector.cost / selector.told for lag, (_, selector) in found.items()},
+        {lag: selector.cost / selector.outcomes for lag, (_, selector) in found.items()},
     )
 
 

@@ -43,11 +43,10 @@ def warmup() -> bool:
     if not available():
         return False
     from suffice.fleet import Fleet
-    from suffice.lab.streams import LabelRanks
     from suffice.selector.selector import Selector
     from suffice.simulator import simulate
 
-    stream = LabelRanks.cifar100(tuple(range(1, 70)))
+    stream = _TopK()
     simulate(Selector(stream.menu, 0.9), stream, 10)
     for menu in (stream.menu, Menu(range(70), safe="all")):
         selector = Selector(menu, 0.9)

@@ -86,7 +86,7 @@ def part(certificate: Any, cost: float, in_vain: int = 0) -> Numbers:
     """The numbers of a certificate, of what was spent, and of how many outcomes were refused."""
     c = certificate
     return [
-        int(c.told),
+        int(c.outcomes),
         sum_of(c.successes),
         number(c.rate),
         number(float(c.debt)),
@@ -167,7 +167,7 @@ def fleet_prices(fleet: Any) -> list[float]:
 
 def fleet_moment(fleet: Any, ones: Iterable[int], cost: float) -> Moment:
     """What all were told and owe, and the certificates of some."""
-    told, owed = fleet.told, fleet.debts
+    told, owed = fleet.outcomes, fleet.debts
     total = sums(int(told.sum()), float(np.abs(owed).sum()), cost, float(owed.sum()))
     return Moment((total, *(part(fleet.certificate(one), 0.0) for one in ones)))
 

@@ -124,13 +124,13 @@ def _table(looks: Looks, before: Looks) -> Table:
     table.caption, table.caption_justify = "* of what always playing the safe option costs", "left"
     for look, earlier in zip(looks, before, strict=True):
         now, then, safe = look.standing, earlier.standing, look.standing.safe_cost
-        recent = _share(now.cost - then.cost, now.told - then.told, safe)
+        recent = _share(now.cost - then.cost, now.outcomes - then.outcomes, safe)
         cells = (
-            (f"{now.told:,}", f"{now.pending:,} pending"),
+            (f"{now.outcomes:,}", f"{now.pending:,} pending"),
             ("–" if now.rate is None else percent(now.rate), f"≥ {percent(now.target)}"),
             (tenths(now.debt), f"≤ {tenths(now.debt_at_most)}"),
             (
-                _share(now.cost, now.told, safe),
+                _share(now.cost, now.outcomes, safe),
                 f"now {recent:>6}",
             ),
         )
@@ -147,8 +147,10 @@ def _table(looks: Looks, before: Looks) -> Table:
 
 def _line(look: "Observation") -> Text:
     standing = look.standing
-    rate = "nothing told yet" if standing.rate is None else f"{percent(standing.rate)} of {standing.told:,} succeeded"
-    cost = _share(standing.cost, standing.told, standing.safe_cost)
+    rate = (
+        "nothing told yet" if standing.rate is None else f"{percent(standing.rate)} of {standing.outcomes:,} succeeded"
+    )
+    cost = _share(standing.cost, standing.outcomes, standing.safe_cost)
     return Text(
         f"{look.world.name}: {rate} (target {percent(standing.target)}), debt {tenths(standing.debt)} (at most "
         f"{tenths(standing.debt_at_most)}), cost {cost} of the safe option's, {standing.pending:,} pending; now {look.words}"
@@ -171,7 +173,7 @@ def _end(stage: "LiveService", where: Console, as_json: bool) -> None:
         return
     for look, certificate in zip(looks, certificates, strict=True):
         standing = look.standing
-        share = _share(standing.cost, standing.told, standing.safe_cost)
+        share = _share(standing.cost, standing.outcomes, standing.safe_cost)
         text = Text(f"{certificate}\nIt cost {share} of what always playing the safe option does.")
         where.print(Panel(text, title=look.world.name, title_align="left"))
     where.print(Text("Your own: `suffice serve` (`make serve` in a checkout), and docs/service/index.md.", style="dim"))

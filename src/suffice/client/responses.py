@@ -27,7 +27,7 @@ class Overview:
     status: str  # as a certificate's, or "archived"
     verdict: str
     target: float
-    told: int
+    outcomes: int
     successes: float
     rate: float | None
     debt: float

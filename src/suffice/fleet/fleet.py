@@ -40,7 +40,7 @@ class Fleet:
     >>> [menu.option(arm) for arm in arms]
     [100, 100, 100]
     >>> fleet.tell([4, 3], successes=[True, True])
-    >>> fleet.told.sum(), fleet.pending
+    >>> fleet.outcomes.sum(), fleet.pending
     (np.int64(2), 1)
     """
 
@@ -169,7 +169,7 @@ class Fleet:
         return self._menu
 
     @property
-    def told(self) -> Ints:
+    def outcomes(self) -> Ints:
         """Outcomes counted, per selector."""
         return np.array(self._rows.accounts["outcomes"])
 

@@ -75,7 +75,7 @@ def measure(
 
 def row(summary: Summary, best: Optimum) -> dict[str, Any]:
     """A run in JSON's terms: rate, cost, regret and all kinds of debt."""
-    told = summary.method.told
+    told = summary.method.outcomes
     return {
         "horizon": summary.steps,
         "seed": summary.seed,

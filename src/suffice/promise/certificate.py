@@ -34,7 +34,7 @@ class Certificate:
     """
 
     target: float
-    told: int
+    outcomes: int
     successes: float
     rate: float | None
     debt: float
@@ -71,7 +71,7 @@ class Certificate:
         _, successes, forgiven = totals(account)
         return Certificate(
             target=promise.rate,
-            told=account.outcomes,
+            outcomes=account.outcomes,
             successes=as_number(successes),
             rate=successes / ONE_SUCCESS / account.outcomes if account.outcomes else None,
             debt=owed / ONE_SUCCESS,
@@ -104,7 +104,7 @@ class Certificate:
         target); waiting (nothing told yet); or bug."""
         if not self.consistent:
             return "bug"
-        if not self.told:
+        if not self.outcomes:
             return "waiting"
         if not self.feasible:
             return "infeasible"
@@ -147,7 +147,7 @@ class Certificate:
         """
         if self.rate is None or not self.unaudited:
             return None
-        sample = self.told * (1.0 + self.told / self.unaudited)  # told/(1 − share audited): a finite population
+        sample = self.outcomes * (1.0 + self.outcomes / self.unaudited)  # told/(1 − share audited): a finite population
         z2 = 1.96**2
         middle = (self.rate + z2 / (2 * sample)) / (1 + z2 / sample)
         half = math.sqrt(z2 * (self.rate * (1 - self.rate) / sample + z2 / (4 * sample * sample))) / (1 + z2 / sample)
@@ -168,7 +168,7 @@ class Certificate:
     def _standing(self) -> str:
         if self.rate is None:
             return f"Nothing told yet (target {percent(self.target)})."
-        said = f"{percent(self.rate)} of {self.told:,} succeeded (target {percent(self.target)})"
+        said = f"{percent(self.rate)} of {self.outcomes:,} succeeded (target {percent(self.target)})"
         if not self.feasible:
             return f"TARGET OUT OF REACH: {said}, and the safe option itself fails too often for it."
         if self._unknown:
@@ -189,7 +189,7 @@ class Certificate:
         never = "Promised: never" if self.breaches else "Never"
         lines = [f"{never} behind by more than {self.debt_at_most:.4g}{sure}{limit}; now {where}."]
         length = 500
-        if self.told >= length:
+        if self.outcomes >= length:
             allowed = (1.0 - self.target) * length
             lines.append(
                 f"No {length} outcomes in a row so far can hold more than {min(length, allowed + self.window(length)):.4g} "
@@ -198,7 +198,7 @@ class Certificate:
         everyone = self.everyone()
         if everyone is not None:
             lines.append(
-                f"All {self.told + self.unaudited:,} decisions, audited or not: between {percent(everyone[0])} and "
+                f"All {self.outcomes + self.unaudited:,} decisions, audited or not: between {percent(everyone[0])} and "
                 f"{percent(everyone[1])} succeeded (95% sure, if a coin chose the audited ones)."
             )
         return lines

@@ -48,7 +48,7 @@ class GroupCertificate(Certificate):
             listed = ", ".join(repr(name) for name in names[:LISTED]) + (", ..." if len(names) > LISTED else "")
             return (
                 f"{WRONG[status]} in {len(names):,} of {len(self.groups):,} groups ({listed}): {percent(self.rate)} of "
-                f"{self.told:,} succeeded (target {percent(self.target)}). Ask for the certificate of such a group."
+                f"{self.outcomes:,} succeeded (target {percent(self.target)}). Ask for the certificate of such a group."
             )
         if self.breaches or len(self.groups) == 1:
             return said
@@ -83,7 +83,7 @@ def _called(name: str) -> str:
 
 def combine(own: Certificate, parts: Mapping[str, Certificate]) -> GroupCertificate:
     """The certificate of all groups and, if there were any, of the decisions without one: of one menu and one target."""
-    groups = {"": own, **parts} if own.told or own.pending or own.unaudited else dict(parts)
+    groups = {"": own, **parts} if own.outcomes or own.pending or own.unaudited else dict(parts)
     some = list(groups.values())
     account = add_counts(replace(some[0].account), [part.account for part in some[1:]], ADDED, LARGEST)
     least, most = failure_rate(account)

@@ -352,7 +352,7 @@ class Controller(ABC):
             return (self._engine.sum_of("owed") - self._engine.sum_of("successes") - carried) / ONE_SUCCESS
 
     @property
-    def told(self) -> int:
+    def outcomes(self) -> int:
         """Outcomes counted, expired decisions included; those of all groups."""
         with self.lock:
             return self._engine.sum_of("outcomes")
@@ -372,7 +372,7 @@ class Controller(ABC):
     def rate(self) -> float | None:
         """The share of outcomes that succeeded; None before the first."""
         with self.lock:
-            told, units = self.told, self._units()
+            told, units = self.outcomes, self._units()
         return units / ONE_SUCCESS / told if told else None
 
     def _units(self) -> int:
@@ -391,7 +391,7 @@ class Controller(ABC):
     @property
     def mean_cost(self) -> float | None:
         """The cost per outcome; None before the first."""
-        told = self.told
+        told = self.outcomes
         return self.cost / told if told else None
 
     def certificate(self) -> Certificate:
@@ -407,7 +407,7 @@ class Controller(ABC):
 
     def __repr__(self) -> str:
         return (
-            f"<{type(self).__name__} target={self.target:g} told={self.told:,} successes={self.successes:,} "
+            f"<{type(self).__name__} target={self.target:g} outcomes={self.outcomes:,} successes={self.successes:,} "
             f"pending={self.pending:,}>"
         )
 

@@ -38,7 +38,7 @@ class GroupView:
         return debt(self._account) / ONE_SUCCESS
 
     @property
-    def told(self) -> int:
+    def outcomes(self) -> int:
         """Outcomes counted, expired decisions included."""
         return self._account.outcomes
 
@@ -67,7 +67,7 @@ class GroupView:
     @property
     def mean_cost(self) -> float | None:
         """The cost per outcome; None before the first."""
-        told = self.told
+        told = self.outcomes
         return self.cost / told if told else None
 
     def certificate(self) -> Certificate:
@@ -76,6 +76,6 @@ class GroupView:
 
     def __repr__(self) -> str:
         return (
-            f"<GroupView {self.name!r} target={self.target:g} told={self.told:,} successes={self.successes:,} "
+            f"<GroupView {self.name!r} target={self.target:g} outcomes={self.outcomes:,} successes={self.successes:,} "
             f"pending={self.pending:,}>"
         )

@@ -231,10 +231,10 @@ class Batch:
         own = self._session(replica, row.group, shard, found) if row.group else main
         late = row.state == EXPIRED
         new = DecisionRow(
-            row.selector, row.id, row.group, row.arm, row.price, row.asked, row.due, row.note,
-            state=EXPIRED if request.expire else AMENDED if late else TOLD, units=units, cost=cost, told=self.now,
-            by=shard, seq=main.events + 1, gave_by=row.by if late else None, gave_seq=row.seq if late else None,
-            gave_at=row.told if late else None,
+            row.selector, row.id, row.group, row.arm, row.price, row.asked_at, row.due, row.record,
+            state=EXPIRED if request.expire else AMENDED if late else TOLD, units=units, cost=cost, told_at=self.now,
+            shard=shard, seq=main.events + 1, expired_shard=row.shard if late else None, expired_seq=row.seq if late else None,
+            expired_at=row.told_at if late else None,
         )  # fmt: skip
         spent = replica.spent(new)
         role, account = replica.menu.kind_of(row.arm), own.account
@@ -264,7 +264,7 @@ class Batch:
                     request.replica.groups.add(request.wish.group)
         for place, (replica, row) in enumerate(self.settled, 1):
             with replica.lock:
-                if row.by is not None and row.seq == replica.seen.get(row.by, 0) + 1:
+                if row.shard is not None and row.seq == replica.seen.get(row.shard, 0) + 1:
                     replica.learn(row)
                 else:  # this shard was another process's before, of which not all is known yet
                     self.behind.add(replica.number)

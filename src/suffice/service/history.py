@@ -24,7 +24,7 @@ OTHERS: Final = -1  # in the place of an arm: those that are too many to list
 class Bucket:
     """Sums over a stretch of time, and the last price."""
 
-    told: int = 0
+    outcomes: int = 0
     units: int = 0
     cost: float = 0.0
     price: float | None = None
@@ -39,7 +39,7 @@ class Bucket:
 
     def take(self, later: "Bucket") -> None:
         """Add one that comes later."""
-        self.told += later.told
+        self.outcomes += later.outcomes
         self.units += later.units
         self.cost += later.cost
         self.lost += later.lost
@@ -56,9 +56,9 @@ class History:
         self.buckets: dict[int, Bucket] = {}
 
     def add(
-        self, at: float, *, told: int, units: int, cost: float, price: float, arm: int | None, lost: int = 0
+        self, at: float, *, outcomes: int, units: int, cost: float, price: float, arm: int | None, lost: int = 0
     ) -> None:
-        """Take in an outcome; `told` is 0 and `arm` None for one that amends an earlier one."""
+        """Take in an outcome; `outcomes` is 0 and `arm` None for one that amends an earlier one."""
         place = math.floor(at / self.width)
         bucket = self.buckets.get(place)
         if bucket is None:
@@ -66,7 +66,7 @@ class History:
             if len(self.buckets) > MOST:
                 self._widen()
                 bucket = self.buckets[math.floor(at / self.width)]
-        bucket.told += told
+        bucket.outcomes += outcomes
         bucket.units += units
         bucket.cost += cost
         bucket.lost += lost
@@ -101,20 +101,20 @@ class History:
         merged = _merged({place: self.buckets[place] for place in shown}, every, first)
         before = [self.buckets[place] for place in places[: len(places) - len(shown)]]
         told, units, cost = (sum(getattr(one, name) for one in before) for name in ("told", "units", "cost"))
-        promised = bounds(list(itertools.accumulate((one.told for one in merged.values()), initial=told))[1:])
+        promised = bounds(list(itertools.accumulate((one.outcomes for one in merged.values()), initial=told))[1:])
         # What was lost then was not known to have succeeded: `bounds` counts only what is lost now (theory 4: X).
         lost = sum(one.lost for one in before) - sum(one.lost for one in self.buckets.values())
         result = []
         for (place, bucket), (behind, ahead) in zip(merged.items(), promised, strict=True):
-            told, units, cost = told + bucket.told, units + bucket.units, cost + bucket.cost
+            told, units, cost = told + bucket.outcomes, units + bucket.units, cost + bucket.cost
             lost += bucket.lost
             start = (first + place * every) * self.width
             result.append(
                 Bin(
-                    start=start, end=start + every * self.width, told=bucket.told, successes=bucket.units / ONE_SUCCESS,
-                    cost=bucket.cost, debt=target * told - units / ONE_SUCCESS, price=bucket.price, arms=dict(bucket.arms),
-                    total=told, total_successes=units / ONE_SUCCESS, total_cost=cost,
-                    debt_at_most=behind + lost, ahead_at_most=ahead,
+                    start=start, end=start + every * self.width, outcomes=bucket.outcomes,
+                    successes=bucket.units / ONE_SUCCESS, cost=bucket.cost, debt=target * told - units / ONE_SUCCESS,
+                    price=bucket.price, arms=dict(bucket.arms), total=told, total_successes=units / ONE_SUCCESS,
+                    total_cost=cost, debt_at_most=behind + lost, ahead_at_most=ahead,
                 )
             )  # fmt: skip
         return result
@@ -126,7 +126,7 @@ class History:
         return {
             "width": self.width,
             "buckets": [
-                [place, one.told, one.units, one.cost, one.price, list(one.arms.items()), one.lost]
+                [place, one.outcomes, one.units, one.cost, one.price, list(one.arms.items()), one.lost]
                 for place, one in self.buckets.items()
             ],
         }

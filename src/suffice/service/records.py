@@ -94,7 +94,7 @@ class Bin:
 
     start: float
     end: float
-    told: int
+    outcomes: int
     successes: float
     cost: float
     debt: float
@@ -125,8 +125,8 @@ class SelectorRow:
 class DecisionRow:
     """A decision in a store.
 
-    `by` and `seq` say which shard settled it, and as which of its events; `gave_by`, `gave_seq` and `gave_at`, the same of
-    giving it up and when that was, where a late outcome has amended it since.
+    `shard` and `seq` say which shard settled it, and as which of its events; `expired_shard`, `expired_seq` and `expired_at`
+    say the same of its expiry, where a late outcome has amended it since.
     """
 
     selector: int
@@ -134,22 +134,22 @@ class DecisionRow:
     group: str
     arm: int
     price: float
-    asked: float
+    asked_at: float
     due: float | None = None
-    note: str | None = None  # of a decision with a context, JSON
+    record: str | None = None  # of a decision with a context, JSON
     state: int = PENDING
     units: int | None = None  # success, in billionths
     cost: float | None = None  # as it was told
-    told: float | None = None  # when
-    by: int | None = None
+    told_at: float | None = None
+    shard: int | None = None
     seq: int | None = None
-    gave_by: int | None = None
-    gave_seq: int | None = None
-    gave_at: float | None = None
+    expired_shard: int | None = None
+    expired_seq: int | None = None
+    expired_at: float | None = None
 
     def context(self) -> Any:
         """What it was asked with; None if there was nothing."""
-        return None if self.note is None else json.loads(self.note)["context"]
+        return None if self.record is None else json.loads(self.record)["context"]
 
 
 @dataclass(slots=True)

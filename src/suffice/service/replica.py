@@ -112,9 +112,9 @@ class Replica:
 
         `again`: from the log, so that its context is news too.
         """
-        if row.by is None or row.seq is None or row.seq <= self.seen.get(row.by, 0):
+        if row.shard is None or row.seq is None or row.seq <= self.seen.get(row.shard, 0):
             return
-        self.seen[row.by] = row.seq
+        self.seen[row.shard] = row.seq
         self.groups.update([row.group] if row.group else [])
         try:
             self._learn(row, again)
@@ -124,13 +124,13 @@ class Replica:
     def _learn(self, row: DecisionRow, again: bool) -> None:
         late, units = row.state == AMENDED, row.units or 0
         self.chart.add(
-            row.told or row.asked, told=int(not late), units=units, cost=self.spent(row), price=row.price,
+            row.told_at or row.asked_at, outcomes=int(not late), units=units, cost=self.spent(row), price=row.price,
             arm=None if late else row.arm, lost=self._lost(row),
         )  # fmt: skip
         note, fair = None, True
         learner = self.detached.learner
-        if row.note is not None and isinstance(learner, ContextLearner):
-            written = json.loads(row.note)
+        if row.record is not None and isinstance(learner, ContextLearner):
+            written = json.loads(row.record)
             note, fair = self._note_of(learner, written, again), not written.get("proposed")
         self.detached.learn(
             row.group, row.arm, units, row.cost, late=late, lost=row.state == EXPIRED, fair=fair, note=note

@@ -40,7 +40,7 @@ class AlwaysSafe(Rival):
             units = ONE_SUCCESS * ((world.low[last] <= latents) & (latents <= world.high[last]))
             block.costs[:] = world.costs[last]
         block.arms[:], block.successes[:] = last, units / ONE_SUCCESS
-        self.told += latents.size
+        self.outcomes += latents.size
         self._issued += latents.size
         self._units += int(units.sum())
         self.cost += float(block.costs.sum())

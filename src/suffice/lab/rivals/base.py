@@ -65,7 +65,7 @@ class Rival(ABC):
         # What is outstanding: its arm, whether it counts, its note and its context.
         self._waiting: dict[int, tuple[int, bool, Any, Any]] = {}
         self._issued = 0
-        self.told = 0
+        self.outcomes = 0
         self._units = 0  # successes, in billionths
         self.menu = menu
         self.cost = 0.0
@@ -138,7 +138,7 @@ class Rival(ABC):
             )
         del self._waiting[identity]
         if counted:
-            self.told += 1
+            self.outcomes += 1
             self._units += units
         self.cost += spent
         self._note, self._context = note, context
@@ -162,7 +162,7 @@ class Rival(ABC):
     @property
     def debt(self) -> float:
         """Successes owed: target·told − successes."""
-        return (self._promise.target * self.told - self._units) / ONE_SUCCESS
+        return (self._promise.target * self.outcomes - self._units) / ONE_SUCCESS
 
     @property
     def successes(self) -> float:

@@ -66,4 +66,4 @@ class ConformalPI(ScalarACI):
         return self._gain * math.tan(angle)
 
     def _state(self) -> float:
-        return super().threshold + self.integral(self.debt, self.told)
+        return super().threshold + self.integral(self.debt, self.outcomes)

@@ -71,7 +71,7 @@ class ConformalPID(ConformalPI):
         self.forecast = self._first
 
     def _state(self) -> float:
-        return self.forecast + self._tracked + self.integral(self.debt, self.told)
+        return self.forecast + self._tracked + self.integral(self.debt, self.outcomes)
 
     def _learn(self, arm: int, success: float, cost: float, *, counted: bool) -> None:
         needed = self._needed()

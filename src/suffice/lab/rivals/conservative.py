@@ -44,7 +44,7 @@ class ConservativeUCB(Estimating):
 
     def _safe(self, arm: int) -> bool:
         certain = float(self._estimates.tally.plays @ self._estimates.lower) + float(self._estimates.lower[arm])
-        return certain >= self.target * (self.told + self.pending + 1)
+        return certain >= self.target * (self.outcomes + self.pending + 1)
 
     def _choose(self) -> int:
         arm = self.tempting()

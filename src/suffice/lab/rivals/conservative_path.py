@@ -28,4 +28,4 @@ class ConservativePath(ConservativeUCB):
     guarantee = "debt at most 0 on every path where the safe option succeeds"
 
     def _safe(self, arm: int) -> bool:
-        return Fraction(self._units, ONE_SUCCESS) >= self._owed_share * (self.told + self.pending + 1)
+        return Fraction(self._units, ONE_SUCCESS) >= self._owed_share * (self.outcomes + self.pending + 1)

@@ -47,4 +47,4 @@ class DecayingACI(Chained):
         self.threshold = self._start(start)
 
     def _learn(self, arm: int, success: float, cost: float, *, counted: bool) -> None:
-        self.threshold += self._step * self.told ** -(0.5 + self._decay) * (self.target - success)
+        self.threshold += self._step * self.outcomes ** -(0.5 + self._decay) * (self.target - success)

@@ -54,7 +54,7 @@ class Knapsack(Estimating):
     @property
     def left(self) -> Fraction:
         """Failures that may still happen, those that are pending not counted."""
-        return self._budget - self.told + Fraction(self._units, ONE_SUCCESS)
+        return self._budget - self.outcomes + Fraction(self._units, ONE_SUCCESS)
 
     def ratios(self) -> Floats:
         """The saving per resource of every arm, up to a common factor."""
@@ -65,7 +65,7 @@ class Knapsack(Estimating):
         return saving / np.maximum(failures * (1.0 - self._estimates.upper) + time * self._pace, 1e-300)
 
     def _choose(self) -> int:
-        over = self.told + self.pending >= self._horizon
+        over = self.outcomes + self.pending >= self._horizon
         if over or self.left - self.pending < 1:
             return self.menu.arms - 1
         return int(self.ratios().argmax())

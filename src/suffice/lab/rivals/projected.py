@@ -83,7 +83,7 @@ class Projected(Rival):
                 arm, due = divmod(left - TOLD, DUE)
                 table.catch_up(due, arm, self._price)
         counted = latents.size - (self._opened - before)
-        self.told += counted
+        self.outcomes += counted
         self._issued += latents.size
         self._units += sum(success_units(value) for value in block.successes[latents.size - counted :].tolist())
         self.cost += float(block.costs.sum())

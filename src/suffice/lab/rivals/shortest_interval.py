@@ -47,9 +47,9 @@ class ShortestInterval(Rival):
         self._order = np.lexsort((self._low, np.round(self._high - self._low, 12)))
 
     def _choose(self) -> int:
-        if self.told == 0:
+        if self.outcomes == 0:
             return self.menu.arms - 1
-        enough = self.target * self.told + math.sqrt(self._log * self.told)
+        enough = self.target * self.outcomes + math.sqrt(self._log * self.outcomes)
         places = np.flatnonzero(self._held[self._order] >= enough)
         place = int(self._order[places[0]]) if places.size else len(self._held) - 1
         return place + int(self.menu.has_skip)

@@ -29,7 +29,7 @@ class SquareCB(Contextual):
     >>> rival = SquareCB(Menu({"small": 0.1}, safe="all", skip="none"), 0.9, horizon=1000)
     >>> decision = rival.ask(context={"confidence": 0.7})
     >>> rival.tell(decision, success=decision.is_safe)
-    >>> rival.pending, rival.told
+    >>> rival.pending, rival.outcomes
     (0, 1)
     """
 
@@ -49,7 +49,7 @@ class SquareCB(Contextual):
         """What the arm is drawn from."""
         losses = self.losses(vector) / (self.menu.safe_cost + self.price)
         best = int(losses.argmin())
-        shares: Floats = 1.0 / (self.menu.arms + self._scale * math.sqrt(self.told) * (losses - losses[best]))
+        shares: Floats = 1.0 / (self.menu.arms + self._scale * math.sqrt(self.outcomes) * (losses - losses[best]))
         shares[best] = 0.0
         shares[best] = 1.0 - shares.sum()
         return shares

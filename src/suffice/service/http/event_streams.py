@@ -27,7 +27,7 @@ BEAT: Final = 15.0  # seconds after which something is said in any case, so that
 class Snapshot(NamedTuple):
     """Where a selector stood, as it is sent."""
 
-    told: int
+    outcomes: int
     text: bytes
 
 
@@ -123,7 +123,7 @@ class Streams:
     async def _see(self, name: str, look: Poll) -> Snapshot:
         look.began = time.monotonic()
         standing = await self._look(name)
-        return Snapshot(standing.certificate.told, written(listed(standing)))
+        return Snapshot(standing.certificate.outcomes, written(listed(standing)))
 
     async def _next(self, name: str, every: float) -> Snapshot:
         await asyncio.sleep(every)

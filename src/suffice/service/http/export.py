@@ -16,7 +16,7 @@ from suffice.service.selectors import SelectorService
 
 PAGE: Final = 5_000
 COLUMNS: Final = (
-    "decision", "asked", "told", "state", "group", "arm", "option", "success", "cost", "price", "late", "context",
+    "decision", "asked_at", "told_at", "state", "group", "arm", "option", "success", "cost", "price", "late", "context",
 )  # fmt: skip
 
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -42,7 +42,7 @@ def _text(rows: list[DecisionRow], menu: Menu) -> bytes:
     writer = csv.writer(out)
     for one in rows:
         found = row(one, menu)
-        found["asked"], found["told"] = _moment(one.asked), _moment(one.told)
+        found["asked_at"], found["told_at"] = _moment(one.asked_at), _moment(one.told_at)
         found["group"], found["option"] = _safe(one.group), _option(found["option"])
         found["late"] = "true" if found["late"] else "false"
         found["context"] = "" if found["context"] is None else _json(found["context"])

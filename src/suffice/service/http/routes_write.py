@@ -70,8 +70,8 @@ async def ask(request: Request) -> Response:
     wish, digest = await body_of(request, _asked if key is None else _asked_with_key)
     found = await keeper_of(request).ask(name, wish, key, digest)
     if wish.count is None:
-        return serializers.json_response(serializers.asked(found[0]))
-    return serializers.json_response({"decisions": [serializers.asked(one) for one in found]})
+        return serializers.json_response(serializers.issued(found[0]))
+    return serializers.json_response({"decisions": [serializers.issued(one) for one in found]})
 
 
 def _asked(body: bytes) -> tuple[AskRequest, str]:
@@ -93,7 +93,7 @@ async def tell(request: Request) -> Response:
             return problem_for(result.status, result.detail or "it was not counted")
         return serializers.json_response({"decision": result.decision, "result": result.result})
     results = await keeper_of(request).tell(name, [one.outcome() for one in told]) if told else []
-    return serializers.json_response({"results": [serializers.told(one) for one in results]})
+    return serializers.json_response({"results": [serializers.tell_result(one) for one in results]})
 
 
 def _outcomes(body: bytes) -> OutcomeBody | list[OutcomeBody]:

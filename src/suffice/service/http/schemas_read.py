@@ -7,7 +7,7 @@ from pydantic import BaseModel, Field
 from suffice.service.http.schemas_write import BREACH, STATUS, Seconds, Status, _example
 
 CERTIFICATE: dict[str, Any] = {
-    "target": 0.9, "told": 1000, "successes": 903.0, "rate": 0.903, "debt": -3.0, "debt_at_most": 0.9,
+    "target": 0.9, "outcomes": 1000, "successes": 903.0, "rate": 0.903, "debt": -3.0, "debt_at_most": 0.9,
     "ahead_at_most": 32.5, "pending": 12, "forgiven": 0.0, "expired": 0, "amended": 0, "unaudited": 0,
     "safe_plays": 210, "safe_failures": 0, "safe_lost": 0, "safe_failure_at_least": 0.0,
     "safe_failure_at_most": 0.047, "skip_successes": 0.0, "breaches": 0, "holds": True, "breach": False,
@@ -21,7 +21,7 @@ class CertificateReply(BaseModel):
 
     model_config = _example(**CERTIFICATE)
     target: float
-    told: int
+    outcomes: int
     successes: float
     rate: float | None
     debt: float = Field(description="Successes owed; negative when ahead.")
@@ -107,13 +107,13 @@ class BinReply(BaseModel):
     """A stretch of time."""
 
     model_config = _example(
-        start=1767225600.0, end=1767225660.0, told=100, successes=91.0, rate=0.91, cost=32.0, mean_cost=0.32, debt=-1.0,
+        start=1767225600.0, end=1767225660.0, outcomes=100, successes=91.0, rate=0.91, cost=32.0, mean_cost=0.32, debt=-1.0,
         price=1.2, arms={"1": 20, "2": 60, "3": 20}, shares={"1": 0.2, "2": 0.6, "3": 0.2}, total=1000, total_rate=0.901,
         total_cost=0.35, debt_at_most=0.9, ahead_at_most=32.5,
     )  # fmt: skip
     start: Seconds
     end: Seconds
-    told: int
+    outcomes: int
     successes: float
     rate: float | None = Field(description="null where late outcomes of earlier decisions leave no rate.")
     cost: float
@@ -150,12 +150,12 @@ class RowReply(BaseModel):
     """A decision as it is kept."""
 
     model_config = _example(
-        decision=17, asked=1767225600.0, told=1767225603.5, state="told", group=None, arm=2, option="large", success=1.0,
+        decision=17, asked_at=1767225600.0, told_at=1767225603.5, state="told", group=None, arm=2, option="large", success=1.0,
         cost=0.4, price=1.25, late=False, context=None,
     )  # fmt: skip
     decision: int
-    asked: Seconds
-    told: Seconds | None = Field(description="When the outcome came, or it expired.")
+    asked_at: Seconds
+    told_at: Seconds | None = Field(description="When the outcome came, or it expired.")
     state: Literal["pending", "told", "expired", "amended"]
     group: str | None
     arm: int

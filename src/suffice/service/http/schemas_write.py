@@ -97,7 +97,7 @@ KNOWN: dict[str, Any] = {
     "name": "router", "created": 1767225600.0, "archived": None,
     "plan": Plan.model_validate(EXAMPLE).plain(),
     "status": "kept", "verdict": "Kept: 90.3% of 1,000 succeeded (target 90%).",
-    "target": 0.9, "told": 1000, "successes": 903.0, "rate": 0.903, "debt": -3.0, "debt_at_most": 0.9,
+    "target": 0.9, "outcomes": 1000, "successes": 903.0, "rate": 0.903, "debt": -3.0, "debt_at_most": 0.9,
     "ahead_at_most": 32.5, "holds": True, "breach": False, "breaches": 0, "feasible": True, "consistent": True, "pending": 12,
     "cost": 320.5, "mean_cost": 0.3205, "safe_cost": 1.0,
     "price": 1.25, "cap": 10.0,
@@ -130,7 +130,7 @@ class SelectorReply(BaseModel):
     status: Status = Field(description=STATUS + " Or archived.")
     verdict: str = Field(description="The first sentence of the certificate.")
     target: float
-    told: int = Field(description="Outcomes counted, expired decisions included.")
+    outcomes: int = Field(description="Outcomes counted, expired decisions included.")
     successes: float
     rate: float | None = Field(description="The share that succeeded; null before the first outcome.")
     debt: float = Field(description="Successes owed; negative when ahead.")

@@ -42,7 +42,7 @@ def written(body: Any) -> bytes:
     return pydantic_core.to_json(body, inf_nan_mode="null")
 
 
-def asked(one: IssuedDecision) -> dict[str, Any]:
+def issued(one: IssuedDecision) -> dict[str, Any]:
     """A decision."""
     return {
         "decision": one.decision, "arm": one.arm, "option": one.option, "price": one.price, "safe": one.safe,
@@ -50,7 +50,7 @@ def asked(one: IssuedDecision) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def told(one: TellResult) -> dict[str, Any]:
+def tell_result(one: TellResult) -> dict[str, Any]:
     """What became of one outcome of several."""
     said = {"result": one.result} if one.status == 200 else {"detail": one.detail}
     return {"decision": one.decision, "status": one.status, **said}
@@ -62,11 +62,11 @@ def known(one: Overview) -> dict[str, Any]:
     return {
         "name": one.name, "created": one.created, "archived": one.archived, "plan": one.plan,
         "status": found.status if one.archived is None else "archived", "verdict": found.verdict, "target": found.target,
-        "told": found.told, "successes": found.successes, "rate": found.rate, "debt": found.debt,
+        "outcomes": found.outcomes, "successes": found.successes, "rate": found.rate, "debt": found.debt,
         "debt_at_most": found.debt_at_most, "ahead_at_most": found.ahead_at_most, "holds": found.holds,
         "breach": found.breach, "breaches": found.breaches,
         "feasible": found.feasible, "consistent": found.consistent, "pending": found.pending,
-        "cost": one.cost, "mean_cost": one.cost / found.told if found.told else None,
+        "cost": one.cost, "mean_cost": one.cost / found.outcomes if found.outcomes else None,
         "safe_cost": one.safe_cost, "price": one.price, "cap": found.promise.cap,
         "asks": one.asks, "tells": one.tells,
         "expired": found.expired, "bounds": one.bounds, "chooser": one.chooser, "model": one.model,
@@ -86,7 +86,7 @@ def certificate(one: Certificate, most: int | None = None) -> dict[str, Any]:
         statuses = {name: part.status for name, part in one.groups.items()}
         found = Counter(statuses.values())
         body["group_statuses"] = {status: found[status] for status in STATUSES if found[status]}
-        order = sorted(statuses, key=lambda name: (STATUSES.index(statuses[name]), -one.groups[name].told, name))
+        order = sorted(statuses, key=lambda name: (STATUSES.index(statuses[name]), -one.groups[name].outcomes, name))
         body["groups"] = {name: certificate(one.groups[name]) for name in order[:most]}
     return body
 
@@ -106,10 +106,10 @@ def stretch(one: Bin) -> dict[str, Any]:
     arms = {"others" if arm == OTHERS else str(arm): count for arm, count in sorted(one.arms.items())}
     every = sum(arms.values())
     # What amends decisions that expired in an earlier stretch counts here too: then these are no means of this one.
-    rate = one.successes / one.told if one.told and one.successes <= one.told else None
-    mean_cost = one.cost / one.told if one.told and one.cost >= 0.0 else None
+    rate = one.successes / one.outcomes if one.outcomes and one.successes <= one.outcomes else None
+    mean_cost = one.cost / one.outcomes if one.outcomes and one.cost >= 0.0 else None
     return {
-        "start": one.start, "end": one.end, "told": one.told, "successes": one.successes,
+        "start": one.start, "end": one.end, "outcomes": one.outcomes, "successes": one.successes,
         "rate": rate, "cost": one.cost, "mean_cost": mean_cost, "debt": one.debt, "price": one.price, "arms": arms,
         "shares": {name: count / every for name, count in arms.items()}, "total": one.total,
         "total_rate": one.total_successes / one.total if one.total else None,
@@ -122,8 +122,9 @@ def row(one: DecisionRow, menu: Menu) -> dict[str, Any]:
     """A decision as it is kept."""
     told = one.state not in (PENDING, EXPIRED) and one.units is not None
     return {
-        "decision": one.id, "asked": one.asked, "told": one.told, "state": STATES[one.state], "group": one.group or None,
-        "arm": one.arm, "option": option_json(menu, one.arm), "success": (one.units or 0) / ONE_SUCCESS if told else None,
+        "decision": one.id, "asked_at": one.asked_at, "told_at": one.told_at, "state": STATES[one.state],
+        "group": one.group or None, "arm": one.arm, "option": option_json(menu, one.arm),
+        "success": (one.units or 0) / ONE_SUCCESS if told else None,
         "cost": menu.known_cost(one.arm) if one.cost is None else one.cost, "price": one.price,
         "late": one.state == AMENDED, "context": one.context(),
     }  # fmt: skip

@@ -205,7 +205,7 @@ function setRow(row, one) {
   mark(bar, "data-status", one.status);
   say(text.firstElementChild, one.rate === null ? "" : percent(one.rate));
   say(text.lastElementChild, `target ${percent(one.target)}`);
-  say(told, short(one.told));
+  say(told, short(one.outcomes));
   say(cost.firstElementChild, money(one.mean_cost));
   const share = rounded(one.mean_cost / one.safe_cost);
   say(cost.lastElementChild, one.mean_cost === null ? "" : `${percent(share)} of safe`);

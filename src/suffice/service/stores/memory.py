@@ -98,8 +98,8 @@ class MemoryStore(Store):
         now = clock()
         for selector, identity in self._due:
             row = self._rows[selector][identity]
-            if row.due is not None and row.asked > now + FAR:
-                row.due, row.asked = now + (row.due - row.asked), now
+            if row.due is not None and row.asked_at > now + FAR:
+                row.due, row.asked_at = now + (row.due - row.asked_at), now
                 self._due[(selector, identity)] = row.due
 
     async def overdue(self, now: float, limit: int, skip: Collection[int] = ()) -> list[tuple[int, int]]:
@@ -163,10 +163,10 @@ class MemoryStore(Store):
 
 def _events(row: DecisionRow) -> list[DecisionRow]:
     """What happened to a decision: its outcome, and that it was given up before if so."""
-    if row.gave_by is None:
+    if row.expired_shard is None:
         return [row]
     gave = replace(
-        row, state=EXPIRED, units=0, cost=None, told=row.gave_at, by=row.gave_by, seq=row.gave_seq, gave_by=None,
-        gave_seq=None, gave_at=None,
+        row, state=EXPIRED, units=0, cost=None, told_at=row.expired_at, shard=row.expired_shard, seq=row.expired_seq,
+        expired_shard=None, expired_seq=None, expired_at=None,
     )  # fmt: skip
     return [gave, row]

@@ -30,10 +30,11 @@ TURN: Final = "SELECT pg_advisory_xact_lock($1::bigint)"
 TURNS: Final = "SELECT pg_advisory_xact_lock($1::integer, one::integer) FROM unnest($2::bigint[]) AS one"
 REPLIES: Final = """SELECT r.selector, r.idempotency_key, r.digest, r.answer, r.at FROM replies r
     JOIN unnest($1::bigint[], $2::text[]) AS w(selector, key) ON r.selector = w.selector AND r.idempotency_key = w.key"""
-COUNTERS: Final = """SELECT c.selector, c.grp, c.shard, c.counts FROM counters c
-    JOIN unnest($1::bigint[], $2::text[]) AS w(selector, grp) ON c.selector = w.selector AND c.grp = w.grp"""
-ALL_COUNTERS: Final = "SELECT selector, grp, shard, counts FROM counters WHERE selector = ANY($1::bigint[])"
-OWN_COUNTERS: Final = ALL_COUNTERS + " AND grp = ''"
+COUNTERS: Final = """SELECT c.selector, c.group_name, c.shard, c.counts FROM counters c
+    JOIN unnest($1::bigint[], $2::text[]) AS w(selector, group_name)
+    ON c.selector = w.selector AND c.group_name = w.group_name"""
+ALL_COUNTERS: Final = "SELECT selector, group_name, shard, counts FROM counters WHERE selector = ANY($1::bigint[])"
+OWN_COUNTERS: Final = ALL_COUNTERS + " AND group_name = ''"
 _ROW: Final = ", ".join(f"d.{column}" for column in DECISIONS)
 LOCK: Final = f"""SELECT {_ROW} FROM decisions d
     JOIN unnest($1::bigint[], $2::bigint[]) AS w(selector, id) ON d.selector = w.selector AND d.id = w.id
@@ -44,16 +45,16 @@ EVENTS: Final = f"""SELECT e.* FROM counters c
         (SELECT {ROW} FROM decisions WHERE selector = $1 AND shard = c.shard AND seq > COALESCE(s.seq, 0)
             ORDER BY seq LIMIT $4)
         UNION ALL
-        (SELECT {GAVE} FROM decisions WHERE selector = $1 AND gave_shard = c.shard AND gave_seq > COALESCE(s.seq, 0)
-            ORDER BY gave_seq LIMIT $4)
+        (SELECT {GAVE} FROM decisions WHERE selector = $1 AND expired_shard = c.shard AND expired_seq > COALESCE(s.seq, 0)
+            ORDER BY expired_seq LIMIT $4)
         ORDER BY seq LIMIT $4) e
-    WHERE c.selector = $1 AND c.grp = ''"""
+    WHERE c.selector = $1 AND c.group_name = ''"""
 OVERDUE: Final = """SELECT selector, id FROM decisions WHERE state = 0 AND due IS NOT NULL AND due < $1
     AND selector <> ALL($3::bigint[]) ORDER BY due LIMIT $2"""
 
 # The clock was ahead when these were asked: they are due as long from now as they were from then.
-TURN_BACK: Final = """UPDATE decisions SET due = $1 + (due - asked), asked = $1
-    WHERE state = 0 AND due IS NOT NULL AND due > $1 AND asked > $1 + 60"""
+TURN_BACK: Final = """UPDATE decisions SET due = $1 + (due - asked_at), asked_at = $1
+    WHERE state = 0 AND due IS NOT NULL AND due > $1 AND asked_at > $1 + 60"""
 
 # Names are compared byte by byte, as in SQLite and in Python.
 SELECTORS: Final = f"""SELECT {SELECTOR} FROM selectors WHERE name COLLATE "C" > $1 AND ($2 OR archived IS NULL)
@@ -63,9 +64,9 @@ INSERT: Final = f"INSERT INTO decisions ({ROW}) SELECT * FROM unnest({_arrays([*
 UPDATE: Final = f"""UPDATE decisions d SET {", ".join(f"{one} = u.{one}" for one in SETTLED[:-2])}
     FROM unnest({_arrays([DECISIONS[one] for one in SETTLED])}) AS u({", ".join(SETTLED)})
     WHERE d.selector = u.selector AND d.id = u.id"""
-COUNT: Final = f"""INSERT INTO counters (selector, grp, shard, counts)
+COUNT: Final = f"""INSERT INTO counters (selector, group_name, shard, counts)
     SELECT * FROM unnest({_arrays(["bigint", "text", "integer", "text"])})
-    ON CONFLICT (selector, grp, shard) DO UPDATE SET counts = excluded.counts"""
+    ON CONFLICT (selector, group_name, shard) DO UPDATE SET counts = excluded.counts"""
 ANSWER: Final = f"""INSERT INTO replies (selector, idempotency_key, digest, answer, at)
     SELECT * FROM unnest({_arrays(["bigint", "text", "text", "text", "double precision"])})
     ON CONFLICT (selector, idempotency_key) DO UPDATE

@@ -19,17 +19,17 @@ STEPS: Final[tuple[tuple[str, ...], ...]] = (
             number BIGINT PRIMARY KEY, name TEXT NOT NULL UNIQUE, plan TEXT NOT NULL,
             created DOUBLE PRECISION NOT NULL, archived DOUBLE PRECISION)""",
         """CREATE TABLE decisions (
-            selector BIGINT NOT NULL, id BIGINT NOT NULL, grp TEXT NOT NULL, arm INTEGER NOT NULL,
-            price DOUBLE PRECISION NOT NULL, asked DOUBLE PRECISION NOT NULL, due DOUBLE PRECISION, note TEXT,
-            state SMALLINT NOT NULL, units BIGINT, cost DOUBLE PRECISION, told DOUBLE PRECISION,
-            shard INTEGER, seq BIGINT, gave_shard INTEGER, gave_seq BIGINT, gave_at DOUBLE PRECISION,
+            selector BIGINT NOT NULL, id BIGINT NOT NULL, group_name TEXT NOT NULL, arm INTEGER NOT NULL,
+            price DOUBLE PRECISION NOT NULL, asked_at DOUBLE PRECISION NOT NULL, due DOUBLE PRECISION, record TEXT,
+            state SMALLINT NOT NULL, units BIGINT, cost DOUBLE PRECISION, told_at DOUBLE PRECISION,
+            shard INTEGER, seq BIGINT, expired_shard INTEGER, expired_seq BIGINT, expired_at DOUBLE PRECISION,
             PRIMARY KEY (selector, id))""",
         "CREATE INDEX decisions_settled ON decisions (selector, shard, seq) WHERE shard IS NOT NULL",
-        "CREATE INDEX decisions_given_up ON decisions (selector, gave_shard, gave_seq) WHERE gave_shard IS NOT NULL",
+        "CREATE INDEX decisions_expired ON decisions (selector, expired_shard, expired_seq) WHERE expired_shard IS NOT NULL",
         "CREATE INDEX decisions_due ON decisions (due) WHERE state = 0 AND due IS NOT NULL",
         """CREATE TABLE counters (
-            selector BIGINT NOT NULL, grp TEXT NOT NULL, shard INTEGER NOT NULL, counts TEXT NOT NULL,
-            PRIMARY KEY (selector, grp, shard))""",
+            selector BIGINT NOT NULL, group_name TEXT NOT NULL, shard INTEGER NOT NULL, counts TEXT NOT NULL,
+            PRIMARY KEY (selector, group_name, shard))""",
         """CREATE TABLE replies (
             selector BIGINT NOT NULL, idempotency_key TEXT NOT NULL, digest TEXT NOT NULL, answer TEXT NOT NULL,
             at DOUBLE PRECISION NOT NULL, PRIMARY KEY (selector, idempotency_key))""",
@@ -43,15 +43,15 @@ STEPS: Final[tuple[tuple[str, ...], ...]] = (
 VERSION: Final = REFUSED + len(STEPS)
 
 DECISIONS: Final = {  # the columns, and their types
-    "selector": "bigint", "id": "bigint", "grp": "text", "arm": "integer", "price": "double precision",
-    "asked": "double precision", "due": "double precision", "note": "text", "state": "smallint", "units": "bigint",
-    "cost": "double precision", "told": "double precision", "shard": "integer", "seq": "bigint", "gave_shard": "integer",
-    "gave_seq": "bigint", "gave_at": "double precision",
+    "selector": "bigint", "id": "bigint", "group_name": "text", "arm": "integer", "price": "double precision",
+    "asked_at": "double precision", "due": "double precision", "record": "text", "state": "smallint", "units": "bigint",
+    "cost": "double precision", "told_at": "double precision", "shard": "integer", "seq": "bigint", "expired_shard": "integer",
+    "expired_seq": "bigint", "expired_at": "double precision",
 }  # fmt: skip
 TABLES: Final = {  # with their columns: what it takes to copy a store
     "selectors": ("number", "name", "plan", "created", "archived"),
     "decisions": tuple(DECISIONS),
-    "counters": ("selector", "grp", "shard", "counts"),
+    "counters": ("selector", "group_name", "shard", "counts"),
     "replies": ("selector", "idempotency_key", "digest", "answer", "at"),
     "snapshots": ("selector", "events", "state"),
     "access_keys": ("id", "name", "hash", "scopes", "created", "revoked", "expires"),
@@ -60,7 +60,8 @@ TABLES: Final = {  # with their columns: what it takes to copy a store
 ROW: Final = ", ".join(TABLES["decisions"])
 # A decision that was given up and amended since, as it was when it had expired. (2: EXPIRED)
 GAVE: Final = (
-    "selector, id, grp, arm, price, asked, due, note, 2, 0, NULL, gave_at, gave_shard, gave_seq, NULL, NULL, NULL"
+    "selector, id, group_name, arm, price, asked_at, due, record, 2, 0, NULL, expired_at, expired_shard, expired_seq, "
+    "NULL, NULL, NULL"
 )
 SELECTOR: Final = ", ".join(TABLES["selectors"])
 KEY: Final = ", ".join(TABLES["access_keys"])

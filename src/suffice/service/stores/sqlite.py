@@ -28,8 +28,8 @@ SHARD: Final = 0
 BUSY: Final = 10.0  # seconds to wait for another process: a backup, or one that manages keys
 MANY: Final = 500  # values in one query
 
-COUNTERS: Final = "SELECT selector, grp, shard, counts FROM counters WHERE selector = ?"
-COUNTERS_OF: Final = COUNTERS + " AND grp = ?"
+COUNTERS: Final = "SELECT selector, group_name, shard, counts FROM counters WHERE selector = ?"
+COUNTERS_OF: Final = COUNTERS + " AND group_name = ?"
 INSERT: Final = f"INSERT INTO decisions ({schema.ROW}) VALUES ({', '.join('?' * len(schema.TABLES['decisions']))})"
 UPDATE: Final = (
     f"UPDATE decisions SET {', '.join(f'{one} = ?' for one in schema.SETTLED[:-2])} WHERE selector = ? AND id = ?"
@@ -160,19 +160,19 @@ class SqliteStore(Tables):
 
     async def events(self, selector: int, seen: Mapping[int, int], limit: int) -> list[DecisionRow]:
         query = f"""SELECT {schema.ROW} FROM decisions WHERE selector = ? AND shard = ? AND seq > ?
-            UNION ALL SELECT {schema.GAVE} FROM decisions WHERE selector = ? AND gave_shard = ? AND gave_seq > ?
+            UNION ALL SELECT {schema.GAVE} FROM decisions WHERE selector = ? AND expired_shard = ? AND expired_seq > ?
             ORDER BY seq LIMIT ?"""
         found: list[DecisionRow] = []
         # One shard is ours; a copy of a database has those of others.
-        own = "SELECT shard FROM counters WHERE selector = ? AND grp = ''"
+        own = "SELECT shard FROM counters WHERE selector = ? AND group_name = ''"
         for shard in await self._fetch(int, own, selector):
             place = (selector, shard, seen.get(shard, 0))
             found += await self._fetch(DecisionRow, query, *place, *place, limit)
         return found
 
     async def set_clock(self, clock: Callable[[], float]) -> None:
-        query = """UPDATE decisions SET due = :now + (due - asked), asked = :now
-            WHERE state = 0 AND due IS NOT NULL AND due > :now AND asked > :now + 60"""
+        query = """UPDATE decisions SET due = :now + (due - asked_at), asked_at = :now
+            WHERE state = 0 AND due IS NOT NULL AND due > :now AND asked_at > :now + 60"""
         await self._whole(lambda writer: writer.execute(query, {"now": clock()}))
 
     async def overdue(self, now: float, limit: int, skip: Collection[int] = ()) -> list[tuple[int, int]]:
@@ -181,7 +181,7 @@ class SqliteStore(Tables):
         return await self._fetch(lambda *pair: pair, query, now, *skip, limit)
 
     async def shards(self, selectors: Collection[int], *, groups: bool = True) -> dict[AccountKey, Shards]:
-        query = COUNTERS + ("" if groups else " AND grp = ''")
+        query = COUNTERS + ("" if groups else " AND group_name = ''")
         return await self._look(lambda db: by_whose(_each(db, query, [(one,) for one in selectors])))
 
     # --- selectors
@@ -227,8 +227,8 @@ def _write(db: sqlite3.Connection, changes: Changes) -> None:
     db.executemany(INSERT, map(schema.row_values, changes.asked))
     db.executemany(UPDATE, map(schema.settled_values, changes.settled))
     db.executemany(
-        """INSERT INTO counters (selector, grp, shard, counts) VALUES (?, ?, 0, ?)
-            ON CONFLICT (selector, grp, shard) DO UPDATE SET counts = excluded.counts""",
+        """INSERT INTO counters (selector, group_name, shard, counts) VALUES (?, ?, 0, ?)
+            ON CONFLICT (selector, group_name, shard) DO UPDATE SET counts = excluded.counts""",
         [(*one, write(shard)) for one, shard in changes.shards.items()],
     )
     db.executemany(

@@ -49,7 +49,7 @@ class Tables(Store):
         return await self._fetch(DecisionRow, query, selector, limit)
 
     async def groups(self, selector: int) -> set[str]:
-        query = "SELECT DISTINCT grp FROM counters WHERE selector = $1 AND grp <> ''"
+        query = "SELECT DISTINCT group_name FROM counters WHERE selector = $1 AND group_name <> ''"
         return set(await self._fetch(str, query, selector))
 
     # --- selectors

@@ -84,7 +84,7 @@ export class Charts {
 
   async set(known, history, ends) {
     const all = setting(known, history, ends);
-    const empty = this.since !== null && known.told > 0 ? "Nothing was told in this time." : undefined;
+    const empty = this.since !== null && known.outcomes > 0 ? "Nothing was told in this time." : undefined;
     const drawings = { rate, debt, cost, price, shares };
     for (const [name, draw] of Object.entries(drawings)) await this.charts[name].set({ ...draw(all), empty });
   }

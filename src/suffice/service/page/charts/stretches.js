@@ -11,24 +11,24 @@ const GAP = 1 / 25; // of the whole time: so long without an outcome is a gap
 /** What all drawings of a selector share. */
 export function setting(known, history, ends) {
   const fine = history.bins;
-  const told = fine.at(-1)?.total ?? known.told;
+  const told = fine.at(-1)?.total ?? known.outcomes;
   const span = fine.length ? [fine[0].start, ended(fine.at(-1))] : null;
   return { known, ends, options: history.options ?? {}, fine, coarse: gather(fine), told, span };
 }
 
 /** Stretches joined to their neighbours until each has enough outcomes for a rate. */
 export function gather(bins) {
-  const least = Math.max(LEAST, bins.reduce((sum, bin) => sum + bin.told, 0) / STRETCHES);
+  const least = Math.max(LEAST, bins.reduce((sum, bin) => sum + bin.outcomes, 0) / STRETCHES);
   const whole = bins.length ? bins.at(-1).end - bins[0].start : 0;
   const long = (one, next) => next.end - one.start > LONGEST * whole;
   const found = [];
   for (const bin of bins) {
     const last = found.at(-1);
-    if (last && (last.told < LEAST || (last.told < least && !long(last, bin)))) {
+    if (last && (last.outcomes < LEAST || (last.outcomes < least && !long(last, bin)))) {
       found[found.length - 1] = joined(last, bin);
     } else found.push(bin);
   }
-  if (found.length > 1 && found.at(-1).told < LEAST / 2) {
+  if (found.length > 1 && found.at(-1).outcomes < LEAST / 2) {
     const end = found.pop();
     found[found.length - 1] = joined(found.at(-1), end);
   }
@@ -39,11 +39,11 @@ export function gather(bins) {
 function joined(one, next) {
   const arms = { ...one.arms };
   for (const [arm, many] of Object.entries(next.arms)) arms[arm] = (arms[arm] ?? 0) + many;
-  const told = one.told + next.told;
+  const told = one.outcomes + next.outcomes;
   const successes = one.successes + next.successes;
   const cost = one.cost + next.cost;
   return {
-    ...next, start: one.start, told, successes, cost, arms, price: next.price ?? one.price,
+    ...next, start: one.start, outcomes: told, successes, cost, arms, price: next.price ?? one.price,
     rate: told && successes <= told ? successes / told : null, mean_cost: told && cost >= 0 ? cost / told : null,
   };
 }

@@ -39,13 +39,13 @@ function bug(known) {
 
 /** Of whom to speak: of all together; or of the worst group, which is null where none that is wrong is listed. */
 function worst(certificate, status, wrong, how) {
-  if (!certificate.groups) return { told: certificate, among: "", within: "" };
+  if (!certificate.groups) return { worst: certificate, among: "", within: "" };
   const among = spread(certificate, status, wrong);
   const some = problemsFirst(certificate.groups).filter(([, one]) => wrong(one));
-  if (!some.length) return { told: null, among, within: "" };
-  const [name, told] = some.reduce((one, other) => (how(other[1]) > how(one[1]) ? other : one));
+  if (!some.length) return { worst: null, among, within: "" };
+  const [name, found] = some.reduce((one, other) => (how(other[1]) > how(one[1]) ? other : one));
   const called = name ? `group ${cut(plain(name), LONGEST)}` : "what has no group";
-  return { told, among, within: `in ${called}, ` };
+  return { worst: found, among, within: `in ${called}, ` };
 }
 
 /** In how many groups something is wrong: in all of this status; in those of a worse one, only the list can say. */
@@ -67,7 +67,7 @@ const short = (certificate) =>
 
 function infeasible(known, whole) {
   const failed = (one) => one.safe_failure_at_least;
-  const { told: certificate, among, within } = worst(whole, "infeasible", (one) => !one.feasible, failed);
+  const { worst: certificate, among, within } = worst(whole, "infeasible", (one) => !one.feasible, failed);
   const title = `The safe option itself does not reach ${percent(known.target)}${among}`;
   const mend = `If it failed only of late, mend it. Else give the menu a better safe option. ${ANOTHER}`;
   const said = { name: "infeasible", icon: "infeasible", title };
@@ -116,8 +116,8 @@ function safeFailed(known, certificate) {
 function debt(whole) {
   const { holds } = whole;
   // All together may be behind, or some groups only.
-  const { told: certificate, among, within } = holds || whole.debt > whole.debt_at_most
-    ? { told: whole, among: "", within: "" }
+  const { worst: certificate, among, within } = holds || whole.debt > whole.debt_at_most
+    ? { worst: whole, among: "", within: "" }
     : worst(whole, "breach", (one) => !one.holds, (one) => one.debt);
   return {
     name: "debt", icon: holds ? "warned" : "breach", past: holds,
@@ -132,11 +132,11 @@ function debt(whole) {
   };
 }
 
-function owing({ holds, debt: owed, debt_at_most: most, breaches, told }, within) {
+function owing({ holds, debt: owed, debt_at_most: most, breaches, outcomes }, within) {
   const now = holds
     ? "The promise holds again."
     : sentence(`${within}${number(owed)} successes are owed, where ${number(most)} was promised at most`);
-  return `${now} The debt was above its bound after ${count(breaches)} of ${plural(told, "outcome")}.`;
+  return `${now} The debt was above its bound after ${count(breaches)} of ${plural(outcomes, "outcome")}.`;
 }
 
 function skipSucceeded(certificate) {
@@ -176,19 +176,19 @@ function feedback(known, certificate) {
 
 /** Signs that outcomes do not come back. */
 function missing(known, certificate) {
-  const { pending, told, expired, plan } = known;
+  const { pending, outcomes, expired, plan } = known;
   const lost = certificate.safe_lost;
   const found = [];
   if (lost > 0) found.push(`${plural(lost, "play")} of the safe option expired, so nobody knows whether they worked.`);
-  if (expired >= 5 && expired > 0.05 * told) {
-    found.push(`${count(expired)} of ${plural(told, "outcome")} never came: they expired and count as failures.`);
+  if (expired >= 5 && expired > 0.05 * outcomes) {
+    found.push(`${count(expired)} of ${plural(outcomes, "outcome")} never came: they expired and count as failures.`);
   }
   if (plan.max_pending !== null && pending >= plan.max_pending) {
     const from = `from ${count(plan.max_pending)} on the safe option is handed out, which is dear`;
     found.push(`${count(pending)} decisions are pending, and ${from}.`);
-  } else if (told === 0 && pending >= 10) {
+  } else if (outcomes === 0 && pending >= 10) {
     found.push(`${plural(pending, "decision")} are pending, and no outcome was told.`);
-  } else if (pending >= 100 && pending > told) {
+  } else if (pending >= 100 && pending > outcomes) {
     found.push(`${count(pending)} decisions are pending, more than were ever told.`);
   }
   return found;

@@ -30,8 +30,8 @@ export function decisions(onMore) {
 }
 
 /** Why none is there. What is not audited leaves none, and is not missed. */
-function absent({ asks, told, pending }) {
-  if (told + pending > 0) return "They are no longer kept. A store that lasts keeps them all.";
+function absent({ asks, outcomes, pending }) {
+  if (outcomes + pending > 0) return "They are no longer kept. A store that lasts keeps them all.";
   return asks ? "None was asked to be audited yet, and only those are listed." : "Nothing was asked yet.";
 }
 
@@ -61,9 +61,9 @@ const went = (success) => (success >= 1 ? "worked" : success > 0 ? "partly" : "f
 function setDecision(row, one, ends) {
   const [name, when, what, state, success, cost, group, known] = row.cells;
   say(name, count(one.decision));
-  when.asked = one.asked;
-  say(when, ago(one.asked));
-  mark(when, "title", moment(one.asked));
+  when.asked = one.asked_at;
+  say(when, ago(one.asked_at));
+  mark(when, "title", moment(one.asked_at));
   setOption(what.firstElementChild, option(one.option), LONGEST);
   setTag(what.lastElementChild, one.arm, ends);
   say(state.firstElementChild, one.state);

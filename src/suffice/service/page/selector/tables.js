@@ -146,7 +146,7 @@ export function setGroups(part, certificate) {
 export function problemsFirst(groups) {
   const worst = (one) => WORST_FIRST.indexOf(one.status);
   return Object.entries(groups).sort(
-    ([a, one], [b, other]) => worst(one) - worst(other) || other.told - one.told || (a < b ? -1 : 1),
+    ([a, one], [b, other]) => worst(one) - worst(other) || other.outcomes - one.outcomes || (a < b ? -1 : 1),
   );
 }
 
@@ -164,6 +164,6 @@ function setGroup(row, [, one]) {
   say(target, percent(one.target));
   say(debt, owed(one.debt));
   say(most, number(one.debt_at_most));
-  say(told, short(one.told));
+  say(told, short(one.outcomes));
   say(pending, short(one.pending));
 }

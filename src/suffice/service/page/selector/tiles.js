@@ -6,7 +6,7 @@ import { count, money, number, owed, percent, plural, short, span } from "../wor
 
 const TILES = [
   ["rate", "Success rate"], ["debt", "Debt"], ["cost", "Cost per decision"], ["pending", "Pending"],
-  ["told", "Outcomes told"],
+  ["outcomes", "Outcomes"],
 ];
 
 export function tiles() {
@@ -34,7 +34,7 @@ export function setTiles(tiles, known) {
   const limit = plan.max_pending === null ? "no limit" : `of ${count(plan.max_pending)} at most`;
   const expiry = plan.expire_after === null ? "none expire" : `expire after ${span(plan.expire_after)}`;
   set(tiles.pending, short(known.pending), known.expired ? `${short(known.expired)} expired` : `${limit}; ${expiry}`);
-  set(tiles.told, short(known.told), `${plural(known.asks, "decision")} asked`);
+  set(tiles.outcomes, short(known.outcomes), `${plural(known.asks, "decision")} asked`);
 }
 
 function saved(paid, safe) {

@@ -122,7 +122,7 @@ function build(page, state, signal, refresher) {
   const columns = h("div", { class: "columns" }, parts.certificate, parts.hand.whole);
   // Before the first outcome one asks and tells; that stays where it is when there is something to draw.
   const charted = [parts.charts.whole, columns];
-  if (state.known.told === 0) charted.reverse();
+  if (state.known.outcomes === 0) charted.reverse();
   const file = (label, below, called) => saved(label, at(state.name, below), called, parts.error, signal);
   fill(page,
     h("p", { class: "crumb" }, h("a", { href: "#/" }, icon("back"), "Selectors")),
@@ -167,7 +167,7 @@ function draw(parts, state) {
   setBadge(parts.badge, known.status);
   say(parts.verdict, known.verdict);
   setTiles(parts.tiles, known);
-  parts.charts.whole.hidden = known.told === 0;
+  parts.charts.whole.hidden = known.outcomes === 0;
   parts.hand.set(known);
   say(parts.archive, known.archived === null ? "Archive" : "Bring back");
   if (!parts.facts.children.length) drawFacts(parts, state);
