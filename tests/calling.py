@@ -22,8 +22,8 @@ PLAN: dict[str, Any] = {
 class Api:
     """Calls, and checks what every answer must be."""
 
-    def __init__(self, http: httpx.AsyncClient, keeper: SelectorService, app: Any) -> None:
-        self.http, self.keeper, self.app = http, keeper, app
+    def __init__(self, http: httpx.AsyncClient, service: SelectorService, app: Any) -> None:
+        self.http, self.service, self.app = http, service, app
 
     async def call(self, method: str, path: str, body: Any = None, status: int = 200, **more: Any) -> Any:
         """The JSON that is answered; `status` is what must be."""
@@ -73,13 +73,13 @@ def serve(
 
     async def whole() -> Got:
         chosen = Settings(access_log=False, **settings)
-        keeper = SelectorService(open_store(store), chosen.limits, clock)
-        app = make_app(keeper, chosen)
+        service = SelectorService(open_store(store), chosen.limits, clock)
+        app = make_app(service, chosen)
         transport = httpx.ASGITransport(app, client=("127.0.0.1", 50_000))
         async with (
             app.router.lifespan_context(app),
             httpx.AsyncClient(transport=transport, base_url="http://localhost") as http,
         ):
-            return await do(Api(http, keeper, app))
+            return await do(Api(http, service, app))
 
     return asyncio.run(whole())

@@ -239,9 +239,9 @@ def watch(nested: Any, latents: Any, coins: Any, success: Any, way: int, nearest
 def world_of(menu: Menu, rng: Any) -> tuple[Floats, Floats]:
     """Latents with their chances, and which interior arm succeeds in which, as the menu's order has it."""
     inner = range(menu.arms)[menu.interior]
-    if menu.contains is None:
+    if menu.order is None:
         success = rng.random((40, len(inner))) < rng.random(len(inner))
-    elif menu.contains == "chain":
+    elif menu.order == "chain":
         success = np.arange(len(inner) + 1)[:, None] <= np.arange(len(inner))
     elif menu.kind == "intervals":
         points = np.arange(0.1, 1.0, 0.2)  # one in the middle of each cell of the grid

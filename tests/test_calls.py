@@ -109,7 +109,7 @@ async def calls_over_http(api: Api, path: str, body: Any) -> tuple[int, Any]:
     async def send(message: Any) -> None:
         sent.append(message)
 
-    counted, writing = Counted(), api.keeper.store._writing  # type: ignore[attr-defined]
+    counted, writing = Counted(), api.service.store._writing  # type: ignore[attr-defined]
     writing.submit(sys.setprofile, counted.note).result()
     sys.setprofile(counted.note)
     try:

@@ -468,7 +468,7 @@ def test_no_tally_makes_a_sample_that_is_no_number(shape: str, told: bool, data:
 
 
 def own_chain() -> Menu:
-    return Menu({"a": 0.1, "b": 0.4}, safe="all", skip="none", contains="chain")
+    return Menu({"a": 0.1, "b": 0.4}, safe="all", skip="none", order="chain")
 
 
 MENUS: dict[str, tuple[Menu, str, str]] = {
@@ -480,7 +480,7 @@ MENUS: dict[str, tuple[Menu, str, str]] = {
     "grid": (Menu.grid(distance=[1, 5], rating=[4, 0]), "optimist", "contained"),
     "chain of one's own": (own_chain(), "thompson", "contained"),
     "no order": (Menu({"a": 0.1, "b": 0.4}, safe="all", skip="none"), "optimist", "half-log"),
-    "one option": (Menu({"a": 0.1}, safe="all", skip="none", contains="chain"), "optimist", "half-log"),
+    "one option": (Menu({"a": 0.1}, safe="all", skip="none", order="chain"), "optimist", "half-log"),
     "too many cells": (Menu.intervals(step=1 / 200), "optimist", "contained"),
 }
 

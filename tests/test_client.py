@@ -26,7 +26,7 @@ from fake_service import FakeService, Late, problem
 import suffice
 from suffice import AsyncClient, Client, Menu, Selector, SufficeWarning
 from suffice.client import FALLBACK_ID, Overview, sync
-from suffice.client.outbox import PARCEL, Outbox, Outcome
+from suffice.client.outbox import CHUNK, Outbox, Outcome
 from suffice.client.transport import LONGEST, backoff
 from suffice.learning.memory import Window
 from suffice.selector.records import UNAUDITED
@@ -141,9 +141,9 @@ def test_it_decides_as_the_library_does(desk: Desk) -> None:
     assert (remote.certificate().status, remote.certificate().verdict) == (
         here.certificate().status, here.certificate().verdict,
     )  # fmt: skip
-    standing = remote.standing()
-    assert isinstance(standing, Overview)
-    assert (standing.outcomes, standing.rate, standing.cost, standing.pending) == (
+    overview = remote.overview()
+    assert isinstance(overview, Overview)
+    assert (overview.outcomes, overview.rate, overview.cost, overview.pending) == (
         here.outcomes,
         here.rate,
         here.cost,
@@ -311,7 +311,7 @@ def test_what_cannot_be_sent_is_refused_here(desk: Desk) -> None:
     with pytest.raises(suffice.InvalidArgument, match="bounds must be a name"):
         client.selector("routing", MENU, target=0.9, bounds=object())
     with pytest.raises(suffice.InvalidArgument, match="a function cannot"):
-        client.selector("routing", Menu([1, 2], safe=3, contains=lambda a, b: a > b), target=0.9)
+        client.selector("routing", Menu([1, 2], safe=3, order=lambda a, b: a > b), target=0.9)
     with pytest.raises(suffice.InvalidArgument, match="target must be given where horizon is"):
         client.selector("routing", MENU, horizon=100)
     with pytest.raises(suffice.InvalidArgument, match="menu must be given where max_surplus is"):
@@ -336,7 +336,7 @@ def test_all_selectors(desk: Desk) -> None:
     client = desk.client()
     for name in "abcde":
         client.selector(name, MENU, target=0.9)
-    assert [one.name for one in client.standings()] == list("abcde")
+    assert [one.name for one in client.list_selectors()] == list("abcde")
     last = client.selector("e")
     assert last.archive().archived == 2.0
     with pytest.raises(suffice.ServiceProblem) as caught:
@@ -420,7 +420,7 @@ def test_errors_of_the_service_are_not_retried(desk: Desk) -> None:
     assert conflict.value.status == 409
     with pytest.raises(suffice.InvalidArgument, match="target must lie strictly between 0 and 1"):
         client.selector("wrong", MENU, target=1.5)
-    assert (selector.unasked, selector.undelivered, desk.waits) == (0, 0, [])
+    assert (selector.fallback_decisions, selector.undelivered, desk.waits) == (0, 0, [])
 
 
 def test_what_answers_may_be_no_service(desk: Desk) -> None:
@@ -464,7 +464,7 @@ def test_a_retried_ask_decides_once(desk: Desk, trouble: Any) -> None:
 @pytest.mark.parametrize("how", BROKEN)
 def test_what_is_no_answer_is_asked_again(desk: Desk, how: str) -> None:
     selector = desk.selector()
-    for call in (selector.ask, selector.standing, selector.certificate, selector.arms, lambda: selector.tell(0, True)):
+    for call in (selector.ask, selector.overview, selector.certificate, selector.arms, lambda: selector.tell(0, True)):
         desk.service.trouble = [BROKEN[how]() for _ in range(3)]
         call()
     assert (len(desk.waits), desk.kept.outcomes) == (15, 1)
@@ -550,7 +550,7 @@ def test_the_safe_option_is_played_while_the_service_is_down(desk: Desk) -> None
     decision = selector.ask()
     assert (decision.id, decision.arm, decision.option, decision.is_safe) == (FALLBACK_ID, 3, "all", True)
     assert len(selector.ask_many(2_500, group="Oslo")) == 2_500
-    assert selector.unasked == 2_501
+    assert selector.fallback_decisions == 2_501
     selector.tell(decision, True)
     selector.tell_many([(decision, False), (FALLBACK_ID, True)])
     assert selector.undelivered == 0
@@ -562,7 +562,7 @@ def test_the_safe_option_is_played_while_the_service_is_down(desk: Desk) -> None
         selector.tell(first, 7)
     desk.service.down, desk.now = False, desk.now + 5.0
     assert selector.ask().id == 1
-    assert (selector.undelivered, desk.kept.outcomes, selector.unasked) == (0, 1, 2_501)
+    assert (selector.undelivered, desk.kept.outcomes, selector.fallback_decisions) == (0, 1, 2_501)
 
 
 def test_only_the_first_failing_call_waits(desk: Desk) -> None:
@@ -636,7 +636,7 @@ def test_kept_outcomes_are_sent_in_order_a_thousand_with_each_call(desk: Desk) -
     assert selector.undelivered == 2_300
     desk.service.down, desk.now = False, desk.now + 1.0
     selector.ask()
-    assert (selector.undelivered, list(desk.service.outcomes)) == (1_300, list(range(PARCEL)))
+    assert (selector.undelivered, list(desk.service.outcomes)) == (1_300, list(range(CHUNK)))
     selector.flush()
     assert (selector.undelivered, list(desk.service.outcomes)) == (0, list(range(2_300)))
 
@@ -788,7 +788,7 @@ def test_an_outcome_is_let_go_only_when_it_is_named(desk: Desk, results: Callabl
 # --- lists that are refused as a whole
 
 
-def picky(status: int, most: int = PARCEL, spoilt: int | None = None) -> Callable[[httpx.Request], Any]:
+def picky(status: int, most: int = CHUNK, spoilt: int | None = None) -> Callable[[httpx.Request], Any]:
     """Takes so many outcomes at once at most, and none in company of one that it cannot read."""
 
     def sick(request: httpx.Request) -> httpx.Response | None:
@@ -886,7 +886,7 @@ def test_with_a_fallback_the_rest_is_safe(desk: Desk, how: str) -> None:
     selector.tell_many([(one, True) for one in decisions])
     assert selector.undelivered == 1_000
     selector.flush()
-    assert (desk.kept.outcomes, selector.unasked) == (1_000, 1_500)
+    assert (desk.kept.outcomes, selector.fallback_decisions) == (1_000, 1_500)
 
 
 @pytest.mark.parametrize("fallback", [None, "safe"])
@@ -921,13 +921,13 @@ def test_what_is_dropped_when_a_parcel_comes_back_is_said_later() -> None:
     outbox = Outbox(3)
     first, later = ([Outcome(one, 0, None) for one in some] for some in (range(3), range(3, 6)))
     assert not outbox.add(first)
-    with outbox.parcel() as parcel:
+    with outbox.chunk() as parcel:
         assert not outbox.add(later)
         parcel.arrived = 1
     assert (len(outbox), outbox.dropped) == (3, 2)
     assert outbox.add([Outcome(6, 0, None)])
     assert not outbox.add([Outcome(7, 0, None)])
-    with outbox.parcel() as parcel:
+    with outbox.chunk() as parcel:
         assert [one.decision for one in parcel.outcomes] == [5, 6, 7]
 
 
@@ -1062,7 +1062,7 @@ def test_many_threads_share_a_client() -> None:
     desk.service.down = False
     selector.flush()
     assert len(set(told)) == len(told) == desk.kept.outcomes
-    assert len(told) + selector.unasked == 8 * 60
+    assert len(told) + selector.fallback_decisions == 8 * 60
     assert selector.undelivered == 0
 
 

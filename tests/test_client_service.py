@@ -29,10 +29,10 @@ def serving(**settings: Any) -> Iterator[str]:
     """A service in a thread of its own; its address."""
     chosen = Settings(**{"port": 0, "access_log": False, **settings})
     sock = bind(chosen)
-    app, keeper = build(chosen)
+    app, service = build(chosen)
     config = uvicorn.Config(app, ws="none", lifespan="off", log_config=None, access_log=False)
     ready = threading.Event()
-    server = Service(config, app, keeper, ready.set, None)
+    server = Service(config, app, service, ready.set, None)
     thread = threading.Thread(target=server.run, args=([sock],))
     thread.start()
     try:
@@ -113,9 +113,9 @@ def test_it_decides_as_the_library_does(url: str, menu: Menu) -> None:
         assert [(row.option, row.plays, row.success) for row in remote.arms()] == [
             (row.option, row.plays, row.success) for row in here.arms()
         ]
-        standing = remote.standing()
-        assert (standing.outcomes, standing.rate, standing.debt) == (here.outcomes, here.rate, here.debt)
-        assert standing.cost == pytest.approx(here.cost)
+        overview = remote.overview()
+        assert (overview.outcomes, overview.rate, overview.debt) == (here.outcomes, here.rate, here.debt)
+        assert overview.cost == pytest.approx(here.cost)
         again = client.selector(f"same-{menu.kind}")
         assert again.ask(available=[menu.option(1)]).option in (menu.option(1), menu.safe, menu.skip)
 
@@ -177,8 +177,8 @@ def test_many_at_once_and_many_selectors(url: str) -> None:
             client.list_selectors(contains=7)  # type: ignore[arg-type]
         selector = client.selector("many-000")
         selector.tell_many([(one, True) for one in selector.ask_many(2_500)])
-        standing = selector.standing()
-        assert (standing.asks, standing.tells, standing.pending) == (2_500, 2_500, 0)
+        overview = selector.overview()
+        assert (overview.asks, overview.tells, overview.pending) == (2_500, 2_500, 0)
 
 
 def test_what_gets_lost_on_the_way_is_made_up_for(url: str) -> None:
@@ -188,9 +188,9 @@ def test_what_gets_lost_on_the_way_is_made_up_for(url: str) -> None:
         for step in range(150):
             selector.tell(selector.ask(), step % 2)
         selector.tell_many([(one, True) for one in selector.ask_many(150)])
-        standing = selector.standing()
-        assert (standing.asks, standing.tells, standing.outcomes, standing.pending) == (300, 300, 300, 0)
-        assert standing.successes == 225
+        overview = selector.overview()
+        assert (overview.asks, overview.tells, overview.outcomes, overview.pending) == (300, 300, 300, 0)
+        assert overview.successes == 225
 
 
 def test_many_tasks_share_a_client(url: str) -> None:
@@ -203,8 +203,8 @@ def test_many_tasks_share_a_client(url: str) -> None:
                     await selector.tell(await selector.ask(), True)
 
             await asyncio.gather(*(work() for _ in range(20)))
-            standing = await selector.standing()
-            assert (standing.asks, standing.tells, standing.pending) == (200, 200, 0)
+            overview = await selector.overview()
+            assert (overview.asks, overview.tells, overview.pending) == (200, 200, 0)
             assert str(await selector.certificate()).startswith("Kept: 100% of 200")
 
     asyncio.run(main())
@@ -221,12 +221,12 @@ def test_a_restart_loses_nothing(tmp_path: Path) -> None:
     selector.tell_many([(one, True) for one in decisions[:30]])
     for one in decisions[30:]:
         selector.tell(one, True)
-    assert (selector.undelivered, selector.unasked) == (50, 1)
+    assert (selector.undelivered, selector.fallback_decisions) == (50, 1)
     with serving(**settings, port=int(address.rpartition(":")[2])):
         now[0] += 1.0
         assert selector.ask().id == 50
-        standing = selector.standing()
-        assert (selector.undelivered, standing.outcomes, standing.pending) == (0, 50, 1)
+        overview = selector.overview()
+        assert (selector.undelivered, overview.outcomes, overview.pending) == (0, 50, 1)
         client.close()
 
 
@@ -244,7 +244,7 @@ def test_a_service_that_takes_short_lists_gets_short_lists() -> None:
         switch.off = False
         selector.flush()
         selector.tell_many([(one, True) for one in decisions[600:]])
-        assert (selector.undelivered, selector.standing().outcomes) == (0, 1_200)
+        assert (selector.undelivered, selector.overview().outcomes) == (0, 1_200)
         with pytest.raises(suffice.InvalidArgument, match="count must be a number from 1 to 150"):
             selector.ask_many(1_000)
 

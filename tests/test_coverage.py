@@ -232,7 +232,7 @@ def watch(
                 dear[stream, epoch, other] = max(dear[stream, epoch, other], arms[other].lower - omega[other])
 
 
-CHAIN = Menu(["s", "m", "l", "xl"], safe="all", skip="none", contains="chain", safe_cost=2.0)
+CHAIN = Menu(["s", "m", "l", "xl"], safe="all", skip="none", order="chain", safe_cost=2.0)
 INTERVALS = Menu.intervals(step=0.25)
 
 

@@ -139,12 +139,12 @@ def test_the_stage_plays_and_ends() -> None:
     with LiveService(first=30, pace=200.0) as stage:
         stage.start()
         until = time.monotonic() + PATIENCE
-        while min(look.standing.asks for look in stage.looks()) < 60:
+        while min(look.overview.asks for look in stage.looks()) < 60:
             assert time.monotonic() < until
             time.sleep(0.05)
         stage.stop()
-        before = [look.standing.asks for look in stage.looks()]
-        assert [look.standing.asks for look in stage.looks()] == before  # it has really stopped
+        before = [look.overview.asks for look in stage.looks()]
+        assert [look.overview.asks for look in stage.looks()] == before  # it has really stopped
         assert all(certificate.holds for certificate in stage.certificates())
     with pytest.raises(OSError, match="refused"), socket.create_connection(("127.0.0.1", port(stage.address)), 5):
         pass
@@ -156,7 +156,7 @@ def test_the_pace_is_kept() -> None:
         time.sleep(2.0)
         stage.stop()
         for look in stage.looks():
-            assert 5 <= look.standing.asks <= 20.0 * stage.seconds + 2
+            assert 5 <= look.overview.asks <= 20.0 * stage.seconds + 2
 
 
 def test_trouble_with_the_service_is_said() -> None:
@@ -180,7 +180,7 @@ def test_a_pace_of_ages() -> None:
     with LiveService(first=3, pace=1e-15, worlds=[labels()]) as stage:
         stage.start()
         until = time.monotonic() + PATIENCE
-        while stage.looks()[0].standing.outcomes < 4:
+        while stage.looks()[0].overview.outcomes < 4:
             assert time.monotonic() < until
             time.sleep(0.05)
         assert stage._threads[0].is_alive()  # it waits
@@ -284,7 +284,7 @@ def test_signals_end_it_well(ending: signal.Signals) -> None:
         assert process.stdout is not None
         address = next(line.split()[1] for line in process.stdout if line.startswith("Open "))
         with suffice.Client(address) as client:  # anybody may look, and ask
-            assert {standing.name for standing in client.list_selectors()} == {world.name for world in all_scenarios()}
+            assert {overview.name for overview in client.list_selectors()} == {world.name for world in all_scenarios()}
         process.send_signal(ending)
         out, err = process.communicate(timeout=PATIENCE)
         assert (process.returncode, err) == (0, "")

@@ -118,7 +118,7 @@ def menus(draw: Any) -> Menu:
     count = draw(st.integers(1, 9))
     order: Any = (lambda outer, inner: outer % inner == 0) if kind == "own" else None
     ends: Any = {"skip": "none"} if skip else {}
-    return Menu(range(1, count + 1), safe="all", costs=[0.5] * count, contains=order, **ends)
+    return Menu(range(1, count + 1), safe="all", costs=[0.5] * count, order=order, **ends)
 
 
 def naive_sums(menu: Menu, before: Floats, now: Floats) -> Floats:

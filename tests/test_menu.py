@@ -23,7 +23,7 @@ MENUS = {
     "fine thresholds": Menu.thresholds(Fraction(1, 3), Fraction(5, 7), step=Fraction(1, 21)),  # type: ignore[arg-type]
     "grid of tuples": Menu.grid(a=[(1, 2), (3, 4)], b=np.arange(3)),  # type: ignore[arg-type]
     "subsets of tuples": Menu.subsets({("a", 1): 1, ("b", 2): 2}, at_most=np.int64(1)),  # type: ignore[dict-item,arg-type]
-    "own": Menu({"x": 0.1, ("y", 2): 0.2}, safe={"all": [1, 2]}, skip=None, contains="chain"),
+    "own": Menu({"x": 0.1, ("y", 2): 0.2}, safe={"all": [1, 2]}, skip=None, order="chain"),
     "own, told": Menu([1, 2.5, "three"], safe="all", safe_cost=7),
 }
 
@@ -124,7 +124,7 @@ def test_subsets() -> None:
 
 
 def test_own_containment_function() -> None:
-    menu = Menu(["a", "ab", "c"], safe="abc", contains=lambda a, b: set(b) <= set(a))
+    menu = Menu(["a", "ab", "c"], safe="abc", order=lambda a, b: set(b) <= set(a))
     assert menu.nested(0, 1)
     assert not menu.nested(0, 2)
     with pytest.raises(InvalidArgument, match="a function cannot"):
@@ -154,7 +154,7 @@ def make(kind: str, *args: Any, **kwargs: Any) -> Menu:
         ("Menu", [["a"]], {"safe": 1, "safe_cost": "1"}, "safe_cost must be a number, got '1'"),
         ("Menu", [["a"]], {"safe": 1, "safe_success": 0}, "safe_success must lie above 0"),
         ("Menu", [["a"]], {"safe": 1, "safe_success": 1.1}, "safe_success must lie above 0"),
-        ("Menu", [["a"]], {"safe": 1, "contains": "tree"}, "contains must be"),
+        ("Menu", [["a"]], {"safe": 1, "order": "tree"}, "order must be"),
         ("Menu", [[{1}]], {"safe": 1}, "options must be hashable"),
         ("top_k", [[5], 1], {}, "classes must be at least 2, got 1"),
         ("top_k", [[5.5], 10], {}, "ks must be a whole number, got 5.5"),

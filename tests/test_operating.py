@@ -55,27 +55,27 @@ def test_the_rate_of_a_stretch_is_what_the_query_says() -> None:
 
     async def stretch() -> tuple[Overview, Overview, float]:
         now = [1e9]
-        keeper = SelectorService(open_store("memory:"), clock=lambda: now[0])
-        await keeper.start()
+        service = SelectorService(open_store("memory:"), clock=lambda: now[0])
+        await service.start()
         plan = {
             "menu": {"kind": "options", "options": {"a": 0.1}, "safe": "b"},
             "target": 0.7,
             "expire_after": 60,
         }
-        await keeper.put("one", Plan.parse(json.dumps(plan)))
+        await service.put("one", Plan.parse(json.dumps(plan)))
         won = 0.0
         for step in range(80):
             if step == 40:
-                before, won = await keeper.standing("one"), 0.0
-            (asked,) = await keeper.ask("one", AskRequest())
+                before, won = await service.overview("one"), 0.0
+            (asked,) = await service.ask("one", AskRequest())
             if step % 9 == 5:
                 continue  # never told: it expires, and counts as a failure
             won += (worked := asked.safe or step % 3 > 0)
-            await keeper.tell("one", [Outcome(asked.decision or 0, worked)])
+            await service.tell("one", [Outcome(asked.decision or 0, worked)])
             now[0] += 61.0
-            await keeper.sweep()
-        after = await keeper.standing("one")
-        await keeper.stop()
+            await service.sweep()
+        after = await service.overview("one")
+        await service.stop()
         return before, after, won
 
     before, after, won = asyncio.run(stretch())

@@ -35,7 +35,7 @@ MENUS = {
     "chain, no skip": Menu.thresholds(0, 1, step=0.125, skip=False, safe_cost=3.0),
     "grid": Menu.grid(near=[1, 2, 5], rated=[4.5, 4, 0], safe_cost=2.0),
     "subsets": Menu.subsets({"a": 1, "b": 2, "c": 4}),
-    "own": Menu([12, 2, 3, 4, 6, 5], safe="all", skip="none", contains=multiple),
+    "own": Menu([12, 2, 3, 4, 6, 5], safe="all", skip="none", order=multiple),
     "no order": Menu({"a": 0.1, "b": 0.3}, safe="all"),
     "intervals": Menu.intervals(step=0.25),
     "intervals, no skip": Menu.intervals(step=1 / 3, skip=False),
@@ -86,7 +86,7 @@ def test_pools_are_sums_over_all_that_contain_an_arm(
     for arm in naive.arms:
         naive.pooled(arm)
     # Without an order there are no pools; a line of its own is no part of `tighten`.
-    want = dict.fromkeys(naive.arms, 1.0) if menu.contains is None else naive.upper
+    want = dict.fromkeys(naive.arms, 1.0) if menu.order is None else naive.upper
     assert inner(menu, table, "upper") == pytest.approx(want, abs=CLOSE)
 
 
@@ -266,9 +266,9 @@ def twos(a: int, b: int) -> bool:
 SIZED = {
     "chain of 8": Menu.top_k(range(1, 7), classes=10),
     "chain of 65": Menu.top_k(range(1, 64), classes=100),
-    "chain of 211, told": Menu(range(209), safe="all", skip="none", contains="chain"),
+    "chain of 211, told": Menu(range(209), safe="all", skip="none", order="chain"),
     "chain of 1276": Menu.top_k(range(1, 1275), classes=2000),
-    "own of 8": Menu([1, 2, 3, 4, 5, 6], safe="all", skip="none", contains=twos),
+    "own of 8": Menu([1, 2, 3, 4, 5, 6], safe="all", skip="none", order=twos),
     "subsets of 65": Menu.subsets({name: 1 + place for place, name in enumerate("abcdef")}, safe=0, safe_cost=99),
     "grid of 211": Menu.grid(a=range(6), b=range(5), c=range(7), costs=lambda p: (p["a"] + p["b"] + p["c"]) / 16),
     "intervals of 7": Menu.intervals(step=1 / 3),

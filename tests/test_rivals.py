@@ -60,7 +60,7 @@ WITHOUT_WABBIT = pytest.mark.skipif(importlib.util.find_spec("vowpalwabbit") is 
 KINDS = [
     pytest.param(kind, id=name, marks=WITHOUT_WABBIT if kind is VowpalWabbit else ()) for name, kind in FOUND.items()
 ]
-LATTER = Menu({"a": 0.1, "b": 0.4}, safe="all", skip="none", contains="chain")  # a chain without numbers
+LATTER = Menu({"a": 0.1, "b": 0.4}, safe="all", skip="none", order="chain")  # a chain without numbers
 
 
 class Seen:
@@ -245,7 +245,7 @@ class TestEveryRival:
             for menu in (POINTS.menu, PredictionApis().menu, Menu({"a": 0.1}, safe="all")):
                 with pytest.raises(InvalidArgument, match="menu must be a chain of options"):
                     make(kind, _Has(menu))
-            wrong = Menu({"a": 0.4, "b": 0.1}, safe="all", contains="chain")
+            wrong = Menu({"a": 0.4, "b": 0.1}, safe="all", order="chain")
             with pytest.raises(InvalidArgument, match="costs do not fall"):
                 make(kind, _Has(wrong))
 

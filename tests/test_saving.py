@@ -72,7 +72,7 @@ def test_paper_and_threshold_come_back(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "menu",
     [
-        Menu(["a", "b"], safe="all", contains=lambda a, b: a >= b),
+        Menu(["a", "b"], safe="all", order=lambda a, b: a >= b),
         Menu([object(), "b"], safe="all", skip=None),
     ],
     ids=["own order", "own options"],

@@ -468,8 +468,8 @@ def test_a_store_that_is_down_is_503(monkeypatch: pytest.MonkeyPatch) -> None:
         async def fails(*_: Any, **__: Any) -> None:
             raise StoreDown("the store cannot be reached")
 
-        monkeypatch.setattr(api.keeper, "ask", fails)
-        monkeypatch.setattr(api.keeper.store, "ping", fails)
+        monkeypatch.setattr(api.service, "ask", fails)
+        monkeypatch.setattr(api.service.store, "ping", fails)
         await api.ask(status=503)
         await api.call("GET", "/readyz", status=503)
         await api.call("GET", "/healthz")
@@ -484,8 +484,8 @@ def test_who_need_not_have_a_key_is_not_told_where_the_store_is(
         async def fails(*_: Any, **__: Any) -> None:
             raise StoreDown("db.internal:5432 refused /srv/suffice")
 
-        monkeypatch.setattr(api.keeper.store, "ping", fails)
-        monkeypatch.setattr(api.keeper.store, "keys", fails)
+        monkeypatch.setattr(api.service.store, "ping", fails)
+        monkeypatch.setattr(api.service.store, "keys", fails)
         for path in ("/readyz", "/v1/selectors"):
             key = f"Bearer suffice_00000000_{'A' * 43}"
             said = await api.call("GET", path, status=503, headers={"authorization": key})
@@ -501,7 +501,7 @@ def test_a_plan_in_the_store_that_cannot_be_read_is_said_to_be_one() -> None:
         async def fails(*_: Any, **__: Any) -> None:
             raise StoredPlan("the plan of selector 'router' cannot be read")
 
-        api.keeper.standing = fails  # type: ignore[method-assign,assignment]
+        api.service.overview = fails  # type: ignore[method-assign,assignment]
         assert (await api.get(status=500))["detail"] == "the plan of selector 'router' cannot be read"
 
     serve(do)
@@ -516,7 +516,7 @@ def test_a_fault_of_ours_is_a_problem_and_says_nothing_of_itself() -> None:
             raise StateError("a state that cannot be read")
 
         for failure in (fails, broken):
-            api.keeper.ask = failure  # type: ignore[method-assign,assignment]
+            api.service.ask = failure  # type: ignore[method-assign,assignment]
             transport = httpx.ASGITransport(api.app, raise_app_exceptions=False, client=("127.0.0.1", 1))
             async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as http:
                 answer = await http.post("/v1/selectors/router/ask")
@@ -538,11 +538,11 @@ def test_it_is_ready_once_it_has_started() -> None:
         assert await api.call("GET", "/readyz") == {"status": "ok"}
         assert (await api.http.head("/healthz")).status_code == 200
         assert (await api.http.head("/readyz")).status_code == 200
-        api.keeper.ready = False
+        api.service.ready = False
         await api.call("GET", "/readyz", status=503)
         await api.ask(status=503)
         await api.call("GET", "/healthz")
-        api.keeper.ready = True
+        api.service.ready = True
 
     serve(do)
 
@@ -551,9 +551,9 @@ def test_a_keeper_that_somebody_else_started_is_left_alone() -> None:
     async def do(api: Api) -> None:
         async with api.app.router.lifespan_context(api.app):
             pass
-        assert api.keeper.ready
-        await api.keeper.put("router", Plan.parse(json.dumps(PLAN)))
-        assert (await api.keeper.ask("router", AskRequest()))[0].decision == 0
+        assert api.service.ready
+        await api.service.put("router", Plan.parse(json.dumps(PLAN)))
+        assert (await api.service.ask("router", AskRequest()))[0].decision == 0
 
     serve(do)
 

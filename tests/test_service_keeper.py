@@ -55,26 +55,26 @@ def run(
     url: str, do: Callable[[SelectorService], Coroutine[Any, Any, Got]], clock: Clock | None = None, **limits: int
 ) -> Got:
     async def whole() -> Got:
-        keeper = SelectorService(open_store(url), Limits(**limits), clock or Clock())
-        await keeper.start()
+        service = SelectorService(open_store(url), Limits(**limits), clock or Clock())
+        await service.start()
         try:
-            return await do(keeper)
+            return await do(service)
         finally:
-            await keeper.stop()
+            await service.stop()
 
     return asyncio.run(whole())
 
 
-async def one(keeper: SelectorService, name: str = "a", **wish: Any) -> IssuedDecision:
-    (asked,) = await keeper.ask(name, AskRequest(**wish))
+async def one(service: SelectorService, name: str = "a", **wanted: Any) -> IssuedDecision:
+    (asked,) = await service.ask(name, AskRequest(**wanted))
     return asked
 
 
 async def tell(
-    keeper: SelectorService, decision: int | None, success: float, cost: float | None = None
+    service: SelectorService, decision: int | None, success: float, cost: float | None = None
 ) -> tuple[int, str | None]:
     assert decision is not None
-    (told,) = await keeper.tell("a", [Outcome(decision, success, cost)])
+    (told,) = await service.tell("a", [Outcome(decision, success, cost)])
     return told.status, told.result
 
 
@@ -83,20 +83,20 @@ async def tell(
 
 @pytest.mark.parametrize("more", [{}, {"chooser": "optimist"}, {"max_surplus": 5, "prices": "straight"}])
 def test_it_chooses_the_arms_that_the_library_chooses(store_url: str, more: dict[str, Any]) -> None:
-    async def do(keeper: SelectorService) -> None:
+    async def do(service: SelectorService) -> None:
         made = plan(**more)
-        await keeper.put("a", made)
+        await service.put("a", made)
         twin, rng = made.selector(), random.Random(3)
         for _ in range(250):
-            mine, theirs = twin.ask(), await one(keeper)
+            mine, theirs = twin.ask(), await one(service)
             assert (theirs.decision, theirs.arm, theirs.option) == (mine.id, mine.arm, mine.option)
             assert theirs.price == mine.price
             success = rng.random() < (mine.arm / 5) ** 0.5
             twin.tell(mine, success)
-            assert await tell(keeper, theirs.decision, success) == (200, "counted")
-        assert str(await keeper.certificate("a")) == str(twin.certificate())
-        assert await keeper.arms("a") == twin.arms()
-        standing = await keeper.standing("a")
+            assert await tell(service, theirs.decision, success) == (200, "counted")
+        assert str(await service.certificate("a")) == str(twin.certificate())
+        assert await service.arms("a") == twin.arms()
+        standing = await service.overview("a")
         assert standing.cost == pytest.approx(twin.cost)
         assert (standing.asks, standing.tells, standing.price) == (250, 250, twin.price)
 
@@ -104,47 +104,47 @@ def test_it_chooses_the_arms_that_the_library_chooses(store_url: str, more: dict
 
 
 def test_it_looks_as_the_library_looks(store_url: str) -> None:
-    async def do(keeper: SelectorService) -> None:
+    async def do(service: SelectorService) -> None:
         made = plan(model="auto")
-        await keeper.put("a", made)
+        await service.put("a", made)
         twin, rng = made.selector(), random.Random(3)
         for _ in range(300):
             context = {"easy": rng.random() < 0.5, "length": rng.gauss(0, 1), "kind": rng.choice("abc")}
-            mine, theirs = twin.ask(context=context), await one(keeper, contexts=[context])
+            mine, theirs = twin.ask(context=context), await one(service, contexts=[context])
             assert theirs.arm == mine.arm
             success = mine.arm == 5 or (bool(context["easy"]) and mine.arm > 0)
             twin.tell(mine, success)
-            await tell(keeper, theirs.decision, success)
-        assert await keeper.context_report("a") == twin.context_report()
-        (last,) = await keeper.recent("a", 1)
+            await tell(service, theirs.decision, success)
+        assert await service.context_report("a") == twin.context_report()
+        (last,) = await service.recent("a", 1)
         assert last.context() == context
 
     run(store_url, do)
 
 
 def test_groups_have_promises_of_their_own(store_url: str) -> None:
-    async def do(keeper: SelectorService) -> None:
+    async def do(service: SelectorService) -> None:
         made = plan()
-        await keeper.put("a", made)
+        await service.put("a", made)
         twin, rng = made.selector(), random.Random(3)
         ids = []
         for step in range(200):
             group = ["Oslo", "Łódź", None][step % 3]
-            mine, theirs = twin.ask(group=group), await one(keeper, group=group)
+            mine, theirs = twin.ask(group=group), await one(service, group=group)
             assert (theirs.arm, theirs.price) == (mine.arm, mine.price)
             ids.append(theirs.decision)
             success = mine.arm == 5 or rng.random() < 0.7
             twin.tell(mine, success)
-            await tell(keeper, theirs.decision, success)
+            await tell(service, theirs.decision, success)
         assert ids == [*range(200)]  # one row of ids, whatever the group
-        pending = await one(keeper, group="Oslo")
+        pending = await one(service, group="Oslo")
         twin.ask(group="Oslo")
-        assert str(await keeper.certificate("a")) == str(twin.certificate())
+        assert str(await service.certificate("a")) == str(twin.certificate())
         for group in ("Oslo", "Łódź"):
-            assert str(await keeper.certificate("a", group)) == str(twin.certificate(group))
-        assert (await keeper.certificate("a", "Oslo")).pending == 1
+            assert str(await service.certificate("a", group)) == str(twin.certificate(group))
+        assert (await service.certificate("a", "Oslo")).pending == 1
         with pytest.raises(InvalidArgument, match="group"):
-            await keeper.certificate("a", "Rome")
+            await service.certificate("a", "Rome")
         assert pending.decision == 200
 
     run(store_url, do)
@@ -154,92 +154,92 @@ def test_groups_have_promises_of_their_own(store_url: str) -> None:
 
 
 def test_a_retried_ask_returns_the_same_decisions(store_url: str) -> None:
-    async def do(keeper: SelectorService, clock: Clock) -> None:
-        await keeper.put("a", plan())
-        wish = AskRequest(count=3)
-        first = await keeper.ask("a", wish, "key", "digest")
-        assert await keeper.ask("a", wish, "key", "digest") == first
-        both = await asyncio.gather(*(keeper.ask("a", wish, "new", "digest") for _ in range(5)))
+    async def do(service: SelectorService, clock: Clock) -> None:
+        await service.put("a", plan())
+        wanted = AskRequest(count=3)
+        first = await service.ask("a", wanted, "key", "digest")
+        assert await service.ask("a", wanted, "key", "digest") == first
+        both = await asyncio.gather(*(service.ask("a", wanted, "new", "digest") for _ in range(5)))
         assert all(asked == both[0] for asked in both)
         with pytest.raises(Conflict, match="another body"):
-            await keeper.ask("a", wish, "key", "other")
-        assert (await keeper.standing("a")).asks == 6
-        await keeper.put("b", plan())
-        assert (await keeper.ask("b", wish, "key", "other"))[0].decision == 0  # keys are the selector's own
+            await service.ask("a", wanted, "key", "other")
+        assert (await service.overview("a")).asks == 6
+        await service.put("b", plan())
+        assert (await service.ask("b", wanted, "key", "other"))[0].decision == 0  # keys are the selector's own
         clock.now += 24 * 3600 + 1
-        assert (await keeper.ask("a", wish, "key", "other"))[0].decision == 6
-        await keeper.prune()
-        assert (await keeper.ask("a", wish, "key", "other"))[0].decision == 6
+        assert (await service.ask("a", wanted, "key", "other"))[0].decision == 6
+        await service.prune()
+        assert (await service.ask("a", wanted, "key", "other"))[0].decision == 6
 
     clock = Clock()
-    run(store_url, lambda keeper: do(keeper, clock), clock)
+    run(store_url, lambda service: do(service, clock), clock)
 
 
 def test_a_chart_remembers_what_was_lost_for_a_time(store_url: str) -> None:
     """Plays of the safe option that nobody told of are in the bound; told late, they leave it, but not in the past."""
 
-    async def do(keeper: SelectorService, clock: Clock) -> None:
-        await keeper.put("a", plan(expire_after=5.0))
-        asked = await keeper.ask("a", AskRequest(count=5))
+    async def do(service: SelectorService, clock: Clock) -> None:
+        await service.put("a", plan(expire_after=5.0))
+        asked = await service.ask("a", AskRequest(count=5))
         assert all(decision.safe for decision in asked)
         clock.now += 6.0
-        await keeper.sweep()
-        (then,) = (await keeper.history("a", 200))[0]
+        await service.sweep()
+        (then,) = (await service.history("a", 200))[0]
         assert (then.total, then.debt) == (5, 4.5)
         clock.now += 60.0
         for decision in asked:
-            await tell(keeper, decision.decision, 1.0)
-        before, after = (await keeper.history("a", 200))[0]
+            await tell(service, decision.decision, 1.0)
+        before, after = (await service.history("a", 200))[0]
         assert before.debt == 4.5
         assert before.debt_at_most == pytest.approx(then.debt_at_most)
         assert after.debt == -0.5
         assert after.debt_at_most == pytest.approx(then.debt_at_most - 5.0)
 
     clock = Clock()
-    run(store_url, lambda keeper: do(keeper, clock), clock)
+    run(store_url, lambda service: do(service, clock), clock)
 
 
 def test_what_is_asked_in_groups_has_the_prices_of_groups(store_url: str) -> None:
-    async def do(keeper: SelectorService) -> None:
-        await keeper.put("a", plan())
-        await tell(keeper, (await one(keeper, group="north")).decision, 1.0)
-        assert (await keeper.standing("a")).price is None
-        await tell(keeper, (await one(keeper)).decision, 1.0)
-        assert (await keeper.standing("a")).price is not None
+    async def do(service: SelectorService) -> None:
+        await service.put("a", plan())
+        await tell(service, (await one(service, group="north")).decision, 1.0)
+        assert (await service.overview("a")).price is None
+        await tell(service, (await one(service)).decision, 1.0)
+        assert (await service.overview("a")).price is not None
 
     run(store_url, do)
 
 
 def test_what_is_not_judged_is_counted_apart(store_url: str) -> None:
-    async def do(keeper: SelectorService) -> None:
-        await keeper.put("a", plan())
-        asked = await one(keeper, audit=False)
+    async def do(service: SelectorService) -> None:
+        await service.put("a", plan())
+        asked = await one(service, audit=False)
         assert asked.decision is None
         assert asked.safe
-        certificate = await keeper.certificate("a")
+        certificate = await service.certificate("a")
         assert (certificate.unaudited, certificate.pending, certificate.outcomes) == (1, 0, 0)
-        assert await keeper.decisions("a") == []
+        assert await service.decisions("a") == []
 
     run(store_url, do)
 
 
 def test_available_limits_this_one_ask(store_url: str) -> None:
-    async def do(keeper: SelectorService) -> None:
-        await keeper.put("a", plan({"kind": "intervals", "step": 0.25}, 0.5))
+    async def do(service: SelectorService) -> None:
+        await service.put("a", plan({"kind": "intervals", "step": 0.25}, 0.5))
         for _ in range(60):
-            asked = await one(keeper, available=[[0.0, 0.25]])
+            asked = await one(service, available=[[0.0, 0.25]])
             assert asked.option in (None, [0.0, 0.25], [0.0, 1.0])
-            await tell(keeper, asked.decision, asked.safe)
+            await tell(service, asked.decision, asked.safe)
         with pytest.raises(InvalidArgument, match="option"):
-            await one(keeper, available=[[0.1, 0.25]])
+            await one(service, available=[[0.1, 0.25]])
 
     run(store_url, do)
 
 
 def test_a_bad_ask_takes_no_other_down_with_it() -> None:
-    async def do(keeper: SelectorService) -> None:
-        await keeper.put("a", plan(model="auto"))
-        await one(keeper, contexts=[{"x": 1.0}])
+    async def do(service: SelectorService) -> None:
+        await service.put("a", plan(model="auto"))
+        await one(service, contexts=[{"x": 1.0}])
         wishes = [
             AskRequest(),
             AskRequest(contexts=[{"y": [1]}]),
@@ -247,49 +247,49 @@ def test_a_bad_ask_takes_no_other_down_with_it() -> None:
             AskRequest(group="Oslo"),
             AskRequest(count=2),
         ]
-        got = await asyncio.gather(*(keeper.ask("a", wish) for wish in wishes), return_exceptions=True)
+        got = await asyncio.gather(*(service.ask("a", wanted) for wanted in wishes), return_exceptions=True)
         kinds = [type(each).__name__ for each in got]
         assert kinds == ["list", "InvalidContext", "InvalidArgument", "list", "list"]
-        assert [row.id for row in await keeper.decisions("a")] == [*range(5)]
+        assert [row.id for row in await service.decisions("a")] == [*range(5)]
         many = AskRequest(count=3, contexts=[{"x": 1.0}, {"x": 2.0}, {"x": "three", "y": 1}])
         with pytest.raises(InvalidArgument):
-            await keeper.ask("a", many)
-        assert (await keeper.standing("a")).asks == 5  # all, or none
+            await service.ask("a", many)
+        assert (await service.overview("a")).asks == 5  # all, or none
 
     run("memory:", do)
 
 
 def test_at_so_many_outstanding_the_safe_option_is_handed_out(store_url: str) -> None:
-    async def do(keeper: SelectorService) -> None:
-        await keeper.put("a", plan(target=0.5, max_pending=3))
+    async def do(service: SelectorService) -> None:
+        await service.put("a", plan(target=0.5, max_pending=3))
         for _ in range(30):  # get ahead
-            asked = await one(keeper)
-            await tell(keeper, asked.decision, True)
-        asked_many = await keeper.ask("a", AskRequest(count=20))
+            asked = await one(service)
+            await tell(service, asked.decision, True)
+        asked_many = await service.ask("a", AskRequest(count=20))
         assert sum(not asked.safe for asked in asked_many) == 3
-        certificate = await keeper.certificate("a")
+        certificate = await service.certificate("a")
         assert certificate.debt_at_most == pytest.approx(0.5 * 3)
 
     run(store_url, do)
 
 
 def test_limits() -> None:
-    async def do(keeper: SelectorService) -> None:
-        await keeper.put("a", plan())
-        await keeper.put("b", plan())
+    async def do(service: SelectorService) -> None:
+        await service.put("a", plan())
+        await service.put("b", plan())
         with pytest.raises(TooMany, match="at most 2 selectors"):
-            await keeper.put("c", plan())
+            await service.put("c", plan())
         with pytest.raises(InvalidArgument, match="from 1 to 5"):
-            await keeper.ask("a", AskRequest(count=6))
+            await service.ask("a", AskRequest(count=6))
         with pytest.raises(InvalidArgument, match="at most 5"):
-            await keeper.tell("a", [Outcome(0, 1)] * 6)
-        await one(keeper, group="x")
+            await service.tell("a", [Outcome(0, 1)] * 6)
+        await one(service, group="x")
         with pytest.raises(TooMany, match="at most 1 groups"):
-            await one(keeper, group="y")
+            await one(service, group="y")
         for text in ("a\0b", "\ud800"):
             with pytest.raises(InvalidArgument, match="NUL"):
-                await one(keeper, group=text)
-        waiting = [asyncio.ensure_future(one(keeper)) for _ in range(30)]
+                await one(service, group=text)
+        waiting = [asyncio.ensure_future(one(service)) for _ in range(30)]
         got = await asyncio.gather(*waiting, return_exceptions=True)
         assert any(isinstance(each, Overloaded) for each in got)
         assert sum(isinstance(each, IssuedDecision) for each in got) >= 8
@@ -301,48 +301,48 @@ def test_limits() -> None:
 
 
 def test_outcomes_count_once(store_url: str) -> None:
-    async def do(keeper: SelectorService) -> None:
-        await keeper.put("a", plan(PRICED))
-        asked = await one(keeper)
-        assert await tell(keeper, asked.decision, 1, 0.5) == (200, "counted")
-        assert await tell(keeper, asked.decision, True, 0.5) == (200, "unchanged")
-        assert (await tell(keeper, asked.decision, 0, 0.5))[0] == 409
-        assert (await tell(keeper, asked.decision, 1, 0.25))[0] == 409
-        assert (await tell(keeper, asked.decision, 1))[0] == 409
-        assert (await tell(keeper, 7, 1, 0.5))[0] == 404
-        assert (await tell(keeper, -1, 1, 0.5))[0] == 404
-        assert (await tell(keeper, asked.decision, 1.5))[0] == 422
-        certificate, standing = await keeper.certificate("a"), await keeper.standing("a")
+    async def do(service: SelectorService) -> None:
+        await service.put("a", plan(PRICED))
+        asked = await one(service)
+        assert await tell(service, asked.decision, 1, 0.5) == (200, "counted")
+        assert await tell(service, asked.decision, True, 0.5) == (200, "unchanged")
+        assert (await tell(service, asked.decision, 0, 0.5))[0] == 409
+        assert (await tell(service, asked.decision, 1, 0.25))[0] == 409
+        assert (await tell(service, asked.decision, 1))[0] == 409
+        assert (await tell(service, 7, 1, 0.5))[0] == 404
+        assert (await tell(service, -1, 1, 0.5))[0] == 404
+        assert (await tell(service, asked.decision, 1.5))[0] == 422
+        certificate, standing = await service.certificate("a"), await service.overview("a")
         assert (certificate.outcomes, certificate.successes, standing.cost) == (1, 1, 0.5)
 
     run(store_url, do)
 
 
 def test_a_list_says_what_became_of_each(store_url: str) -> None:
-    async def do(keeper: SelectorService) -> None:
-        await keeper.put("a", plan(target=0.5, max_surplus=30))
-        await keeper.ask("a", AskRequest(count=4))
+    async def do(service: SelectorService) -> None:
+        await service.put("a", plan(target=0.5, max_surplus=30))
+        await service.ask("a", AskRequest(count=4))
         items = [(0, 1.0), (0, 1.0), (0, 0.0), (9, 1.0), (1, 0.25), (2, -1.0), (3, 0.0), (2, 1.0)]
-        told = await keeper.tell("a", [Outcome(*item) for item in items])
+        told = await service.tell("a", [Outcome(*item) for item in items])
         assert [each.status for each in told] == [200, 200, 409, 404, 200, 422, 200, 200]
         assert [each.decision for each in told] == [item[0] for item in items]
-        assert (await keeper.certificate("a")).successes == 2.25
+        assert (await service.certificate("a")).successes == 2.25
 
     run(store_url, do)
 
 
 def test_a_cost_that_must_be_told(store_url: str) -> None:
-    async def do(keeper: SelectorService) -> None:
-        await keeper.put("a", plan(PRICED, 0.5))
-        await tell(keeper, (await one(keeper)).decision, 1)  # the cost of the safe option is known
+    async def do(service: SelectorService) -> None:
+        await service.put("a", plan(PRICED, 0.5))
+        await tell(service, (await one(service)).decision, 1)  # the cost of the safe option is known
         for _ in range(10):
-            asked = await one(keeper)
+            asked = await one(service)
             if asked.safe:
-                await tell(keeper, asked.decision, 1)
+                await tell(service, asked.decision, 1)
                 continue
-            assert (await tell(keeper, asked.decision, 1))[0] == 422
-            assert await tell(keeper, asked.decision, 1, 99.0) == (200, "counted")  # above safe_cost: kept as it is
-            assert (await keeper.standing("a")).cost >= 99.0
+            assert (await tell(service, asked.decision, 1))[0] == 422
+            assert await tell(service, asked.decision, 1, 99.0) == (200, "counted")  # above safe_cost: kept as it is
+            assert (await service.overview("a")).cost >= 99.0
             return
         pytest.fail("no option was tried")
 
@@ -352,35 +352,35 @@ def test_a_cost_that_must_be_told(store_url: str) -> None:
 def test_what_is_overdue_counts_as_a_failure_until_it_is_told(store_url: str) -> None:
     clock = Clock()
 
-    async def do(keeper: SelectorService) -> None:
-        await keeper.put("a", plan(expire_after=60))
-        first, second = await one(keeper), await one(keeper)
+    async def do(service: SelectorService) -> None:
+        await service.put("a", plan(expire_after=60))
+        first, second = await one(service), await one(service)
         clock.now += 59
-        assert await keeper.sweep() == 0
+        assert await service.sweep() == 0
         clock.now += 2
-        assert await keeper.sweep() == 2
-        assert await keeper.sweep() == 0
-        certificate = await keeper.certificate("a")
+        assert await service.sweep() == 2
+        assert await service.sweep() == 0
+        certificate = await service.certificate("a")
         assert (certificate.outcomes, certificate.successes, certificate.expired, certificate.pending) == (2, 0, 2, 0)
         assert certificate.safe_lost == 2
         assert certificate.holds
-        cost = (await keeper.standing("a")).cost
+        cost = (await service.overview("a")).cost
         assert cost == 2.0  # the safe option, twice
-        assert await tell(keeper, first.decision, 1) == (200, "amended")
-        assert await tell(keeper, first.decision, 1) == (200, "unchanged")
-        assert (await tell(keeper, first.decision, 0))[0] == 409
-        certificate = await keeper.certificate("a")
+        assert await tell(service, first.decision, 1) == (200, "amended")
+        assert await tell(service, first.decision, 1) == (200, "unchanged")
+        assert (await tell(service, first.decision, 0))[0] == 409
+        certificate = await service.certificate("a")
         assert (certificate.outcomes, certificate.successes, certificate.amended, certificate.safe_lost) == (
             2,
             1,
             1,
             1,
         )
-        standing = await keeper.standing("a")
+        standing = await service.overview("a")
         assert (standing.cost, standing.tells) == (2.0, 1)
-        assert [row.state for row in await keeper.decisions("a")] == [AMENDED, EXPIRED]
-        assert sum(bin.outcomes for bin in (await keeper.history("a", 10))[0]) == 2
-        assert sum(bin.successes for bin in (await keeper.history("a", 10))[0]) == 1
+        assert [row.state for row in await service.decisions("a")] == [AMENDED, EXPIRED]
+        assert sum(bin.outcomes for bin in (await service.history("a", 10))[0]) == 2
+        assert sum(bin.successes for bin in (await service.history("a", 10))[0]) == 1
         assert second.decision == 1
 
     run(store_url, do, clock)
@@ -390,38 +390,38 @@ def test_what_is_overdue_counts_as_a_failure_until_it_is_told(store_url: str) ->
 
 
 def test_names_and_plans(store_url: str) -> None:
-    async def do(keeper: SelectorService) -> None:
-        standing, made = await keeper.put("a", plan())
+    async def do(service: SelectorService) -> None:
+        standing, made = await service.put("a", plan())
         assert made
         assert standing.plan["max_pending"] == 1000
-        assert (await keeper.put("a", plan(seed=0)))[1] is False
+        assert (await service.put("a", plan(seed=0)))[1] is False
         with pytest.raises(Conflict, match="another plan"):
-            await keeper.put("a", plan(target=0.8))
+            await service.put("a", plan(target=0.8))
         with pytest.raises(NoSuchSelector, match="PUT"):
-            await keeper.standing("b")
+            await service.overview("b")
         with pytest.raises(NoSuchSelector):
-            await keeper.ask("b", AskRequest())
+            await service.ask("b", AskRequest())
         with pytest.raises(NoSuchSelector):
-            await keeper.archive("b")
-        asked = await one(keeper)
-        assert (await keeper.archive("a")).archived is not None
+            await service.archive("b")
+        asked = await one(service)
+        assert (await service.archive("a")).archived is not None
         with pytest.raises(Gone, match="archived"):
-            await one(keeper)
-        assert await tell(keeper, asked.decision, True) == (200, "counted")  # no outcome is lost
-        assert await keeper.standings() == ([], None)
-        assert [standing.name for standing in (await keeper.standings(archived=True))[0]] == ["a"]
-        assert (await keeper.put("a", plan()))[0].archived is None
-        assert (await one(keeper)).decision == 1
+            await one(service)
+        assert await tell(service, asked.decision, True) == (200, "counted")  # no outcome is lost
+        assert await service.list_selectors() == ([], None)
+        assert [standing.name for standing in (await service.list_selectors(archived=True))[0]] == ["a"]
+        assert (await service.put("a", plan()))[0].archived is None
+        assert (await one(service)).decision == 1
 
     run(store_url, do)
 
 
 def test_a_plan_that_cannot_be_is_not_kept(store_url: str) -> None:
-    async def do(keeper: SelectorService) -> None:
+    async def do(service: SelectorService) -> None:
         with pytest.raises(InvalidArgument, match="max_surplus or step"):
-            await keeper.put("a", plan(max_surplus=3, step=1))
+            await service.put("a", plan(max_surplus=3, step=1))
         with pytest.raises(NoSuchSelector):
-            await keeper.standing("a")
+            await service.overview("a")
 
     run(store_url, do)
 
@@ -429,15 +429,15 @@ def test_a_plan_that_cannot_be_is_not_kept(store_url: str) -> None:
 def test_history_adds_up(store_url: str) -> None:
     clock = Clock()
 
-    async def do(keeper: SelectorService) -> None:
-        await keeper.put("a", plan(target=0.6))
+    async def do(service: SelectorService) -> None:
+        await service.put("a", plan(target=0.6))
         for step in range(120):
             clock.now += 10.0
-            asked = await one(keeper)
-            await tell(keeper, asked.decision, asked.safe or step % 3 > 0)
-        certificate, standing = await keeper.certificate("a"), await keeper.standing("a")
+            asked = await one(service)
+            await tell(service, asked.decision, asked.safe or step % 3 > 0)
+        certificate, standing = await service.certificate("a"), await service.overview("a")
         for most in (1, 7, 200):
-            bins, _ = await keeper.history("a", most)
+            bins, _ = await service.history("a", most)
             assert 1 <= len(bins) <= most
             assert sum(bin.outcomes for bin in bins) == 120 == sum(sum(bin.arms.values()) for bin in bins)
             assert sum(bin.successes for bin in bins) == certificate.successes
@@ -456,33 +456,33 @@ def test_what_was_learned_survives_a_restart(tmp_path: Path, postgres: Postgres)
     """Stopped in good order or not: what was never saved is learned again from the log."""
     for url in (str(tmp_path / "a.db"), postgres.database()):
 
-        async def first(keeper: SelectorService) -> Any:
-            await keeper.put("a", plan(model="auto", expire_after=50))
+        async def first(service: SelectorService) -> Any:
+            await service.put("a", plan(model="auto", expire_after=50))
             rng = random.Random(1)
             for step in range(150):
-                asked = await one(keeper, group="Oslo" if step % 2 else None, contexts=[{"x": rng.random()}])
+                asked = await one(service, group="Oslo" if step % 2 else None, contexts=[{"x": rng.random()}])
                 if step % 10:
-                    await tell(keeper, asked.decision, asked.safe or rng.random() < 0.5)
-            keeper.clock.now += 100  # type: ignore[attr-defined]
-            await keeper.sweep()
-            await tell(keeper, 0, 1)  # late
-            return await looks(keeper)
+                    await tell(service, asked.decision, asked.safe or rng.random() < 0.5)
+            service.clock.now += 100  # type: ignore[attr-defined]
+            await service.sweep()
+            await tell(service, 0, 1)  # late
+            return await looks(service)
 
-        async def looks(keeper: SelectorService) -> Any:
-            context_report = await keeper.context_report("a")
+        async def looks(service: SelectorService) -> Any:
+            context_report = await service.context_report("a")
             return (
-                await keeper.arms("a"),
+                await service.arms("a"),
                 context_report.followed,
-                await keeper.history("a", 9),
-                str(await keeper.certificate("a")),
+                await service.history("a", 9),
+                str(await service.certificate("a")),
             )
 
         clock = Clock()
         before = run(url, first, clock)
         assert run(url, looks, clock) == before
 
-        async def forget(keeper: SelectorService) -> None:
-            store: Any = keeper.store
+        async def forget(service: SelectorService) -> None:
+            store: Any = service.store
             await store._change("DELETE FROM snapshots")
 
         run(url, forget, clock)
@@ -496,16 +496,16 @@ def test_what_was_learned_survives_a_restart(tmp_path: Path, postgres: Postgres)
 def test_a_snapshot_that_cannot_be_read_costs_money_only(tmp_path: Path) -> None:
     url = str(tmp_path / "a.db")
 
-    async def first(keeper: SelectorService) -> None:
-        await keeper.put("a", plan())
+    async def first(service: SelectorService) -> None:
+        await service.put("a", plan())
         for _ in range(5):
-            await tell(keeper, (await one(keeper)).decision, True)
-        await keeper.store.save(1, 10**6, '{"nonsense": true}')
+            await tell(service, (await one(service)).decision, True)
+        await service.store.save(1, 10**6, '{"nonsense": true}')
 
-    async def second(keeper: SelectorService) -> None:
-        assert sum(arm.plays for arm in await keeper.arms("a")) == 5  # learned again from the log
-        assert (await keeper.certificate("a")).outcomes == 5
-        assert (await one(keeper)).decision == 5
+    async def second(service: SelectorService) -> None:
+        assert sum(arm.plays for arm in await service.arms("a")) == 5  # learned again from the log
+        assert (await service.certificate("a")).outcomes == 5
+        assert (await one(service)).decision == 5
 
     run(url, first)
     run(url, second)
@@ -516,27 +516,27 @@ def test_processes_learn_from_one_another(postgres: Postgres) -> None:
 
     async def whole() -> None:
         keepers = [SelectorService(open_store(url), clock=Clock()) for _ in range(3)]
-        await asyncio.gather(*(keeper.start() for keeper in keepers))
-        await asyncio.gather(*(keeper.put("a", plan(target=0.7, model="auto")) for keeper in keepers))
+        await asyncio.gather(*(service.start() for service in keepers))
+        await asyncio.gather(*(service.put("a", plan(target=0.7, model="auto")) for service in keepers))
         rng = random.Random(5)
 
-        async def client(keeper: SelectorService, other: SelectorService) -> None:
+        async def client(service: SelectorService, other: SelectorService) -> None:
             for _ in range(60):
-                asked = await one(keeper, contexts=[{"x": rng.random()}], group=rng.choice([None, "Oslo"]))
+                asked = await one(service, contexts=[{"x": rng.random()}], group=rng.choice([None, "Oslo"]))
                 await asyncio.sleep(0.001)
                 await tell(other, asked.decision, asked.safe or rng.random() < 0.6)
 
         await asyncio.gather(*(client(keepers[i], keepers[(i + j) % 3]) for i in range(3) for j in range(2)))
-        arms = [[(arm.plays, arm.success) for arm in await keeper.arms("a")] for keeper in keepers]
+        arms = [[(arm.plays, arm.success) for arm in await service.arms("a")] for service in keepers]
         assert arms[0] == arms[1] == arms[2]
         assert sum(plays for plays, _ in arms[0]) == 360
-        certificates = [str(await keeper.certificate("a")) for keeper in keepers]
+        certificates = [str(await service.certificate("a")) for service in keepers]
         assert certificates[0] == certificates[1] == certificates[2]
         certificate = await keepers[0].certificate("a")
         assert certificate.consistent
         assert certificate.holds
         assert (certificate.outcomes, certificate.pending) == (360, 0)
-        await asyncio.gather(*(keeper.stop() for keeper in keepers))
+        await asyncio.gather(*(service.stop() for service in keepers))
 
     asyncio.run(whole())
 
@@ -547,19 +547,19 @@ def test_what_processes_have_learned_goes_into_a_file(postgres: Postgres, tmp_pa
 
     async def both() -> None:
         keepers = [SelectorService(open_store(url), clock=Clock()) for _ in range(2)]
-        await asyncio.gather(*(keeper.start() for keeper in keepers))
+        await asyncio.gather(*(service.start() for service in keepers))
         await keepers[0].put("a", plan())
         for step in range(20):
             await tell(keepers[step % 2], (await one(keepers[step // 2 % 2])).decision, True)
         await keepers[0].store._fetch(tuple, "DELETE FROM snapshots")  # type: ignore[attr-defined]
-        for keeper in keepers:
-            keeper._replicas._replicas.clear()  # nothing is saved
-            await keeper.stop()
+        for service in keepers:
+            service._replicas._replicas.clear()  # nothing is saved
+            await service.stop()
 
-    async def look(keeper: SelectorService) -> None:
-        assert sum(arm.plays for arm in await keeper.arms("a")) == 20 == (await keeper.certificate("a")).outcomes
-        await tell(keeper, (await one(keeper)).decision, True)
-        assert sum(arm.plays for arm in await keeper.arms("a")) == 21 == (await keeper.certificate("a")).outcomes
+    async def look(service: SelectorService) -> None:
+        assert sum(arm.plays for arm in await service.arms("a")) == 20 == (await service.certificate("a")).outcomes
+        await tell(service, (await one(service)).decision, True)
+        assert sum(arm.plays for arm in await service.arms("a")) == 21 == (await service.certificate("a")).outcomes
 
     asyncio.run(both())
     asyncio.run(copy(url, file))
@@ -567,45 +567,45 @@ def test_what_processes_have_learned_goes_into_a_file(postgres: Postgres, tmp_pa
 
 
 def test_a_store_that_fails_changes_nothing() -> None:
-    async def do(keeper: SelectorService) -> None:
-        await keeper.put("a", plan())
-        first = await one(keeper)
-        write, store = keeper.store.transact, keeper.store
+    async def do(service: SelectorService) -> None:
+        await service.put("a", plan())
+        first = await one(service)
+        write, store = service.store.transact, service.store
 
         async def fail(work: Any) -> None:
             work.ask(0, await store.shards([1]), {})
             raise OSError("the disk is on fire")
 
-        keeper.store.transact = fail  # type: ignore[method-assign]
+        service.store.transact = fail  # type: ignore[method-assign]
         with pytest.raises(StoreDown, match="nothing was changed"):
-            await one(keeper)
-        keeper.store.transact = write  # type: ignore[method-assign]
-        assert (await one(keeper)).decision == first.decision + 1  # type: ignore[operator]
-        assert (await keeper.certificate("a")).pending == 2
+            await one(service)
+        service.store.transact = write  # type: ignore[method-assign]
+        assert (await one(service)).decision == first.decision + 1  # type: ignore[operator]
+        assert (await service.certificate("a")).pending == 2
 
     run("memory:", do)
 
 
 def test_what_is_archived_while_it_is_looked_up_is_archived() -> None:
-    async def do(keeper: SelectorService) -> None:
-        await keeper.put("a", plan())
-        keeper._replicas.forget("a")
-        read, go_on = keeper.store.selector, asyncio.Event()
+    async def do(service: SelectorService) -> None:
+        await service.put("a", plan())
+        service._replicas.forget("a")
+        read, go_on = service.store.selector, asyncio.Event()
 
         async def slow(name: str) -> Any:
             found = await read(name)
             await go_on.wait()
             return found
 
-        keeper.store.selector = slow  # type: ignore[method-assign]
-        early = asyncio.create_task(keeper.ask("a", AskRequest()))
+        service.store.selector = slow  # type: ignore[method-assign]
+        early = asyncio.create_task(service.ask("a", AskRequest()))
         await asyncio.sleep(0)
-        keeper.store.selector = read  # type: ignore[method-assign]
-        await keeper.archive("a")
+        service.store.selector = read  # type: ignore[method-assign]
+        await service.archive("a")
         go_on.set()
         await early  # it had come before
         with pytest.raises(Gone, match="archived"):
-            await keeper.ask("a", AskRequest())
+            await service.ask("a", AskRequest())
 
     run("memory:", do)
 
@@ -613,47 +613,47 @@ def test_what_is_archived_while_it_is_looked_up_is_archived() -> None:
 def test_a_plan_that_cannot_be_read_harms_no_other(tmp_path: Path) -> None:
     clock, url = Clock(), str(tmp_path / "a.db")
 
-    async def spoil(keeper: SelectorService) -> None:
+    async def spoil(service: SelectorService) -> None:
         for name in ("a", "b"):
-            await keeper.put(name, plan(expire_after=60))
-            await one(keeper, name)
-        store: Any = keeper.store
+            await service.put(name, plan(expire_after=60))
+            await one(service, name)
+        store: Any = service.store
         await store._change("UPDATE selectors SET plan = '{}' WHERE name = 'a'")
 
-    async def look(keeper: SelectorService) -> None:
+    async def look(service: SelectorService) -> None:
         clock.now += 61
-        assert await keeper.sweep() == 1
-        assert [standing.name for standing in (await keeper.standings())[0]] == ["b"]
-        assert await keeper.standings("", 1) == ([], "a")  # and hides none that comes after it
-        found, more = await keeper.standings("a", 1)
+        assert await service.sweep() == 1
+        assert [standing.name for standing in (await service.list_selectors())[0]] == ["b"]
+        assert await service.list_selectors("", 1) == ([], "a")  # and hides none that comes after it
+        found, more = await service.list_selectors("a", 1)
         assert ([standing.name for standing in found], more) == (["b"], None)
-        for look in (keeper.standing("a"), keeper.ask("a", AskRequest()), keeper.certificate("a")):
+        for look in (service.overview("a"), service.ask("a", AskRequest()), service.certificate("a")):
             with pytest.raises(StoredPlan, match="as after a downgrade"):
                 await look
-        assert (await keeper.certificate("b")).expired == 1
+        assert (await service.certificate("b")).expired == 1
 
     run(url, spoil, clock)
     run(url, look, clock)
 
 
 def test_an_ask_that_is_refused_makes_no_group() -> None:
-    async def do(keeper: SelectorService) -> None:
-        await keeper.put("a", plan())
+    async def do(service: SelectorService) -> None:
+        await service.put("a", plan())
         for place in range(5):
             with pytest.raises(InvalidArgument, match="context"):
-                await one(keeper, group=f"g{place}", contexts=[{"x": 1}])
-        assert (await one(keeper, group="Oslo")).decision == 0
-        assert list(await keeper.store.groups(1)) == ["Oslo"]
+                await one(service, group=f"g{place}", contexts=[{"x": 1}])
+        assert (await one(service, group="Oslo")).decision == 0
+        assert list(await service.store.groups(1)) == ["Oslo"]
 
     run("memory:", do, groups=3)
 
 
 def test_a_selector_of_many_groups_is_looked_at_beside_others() -> None:
-    async def do(keeper: SelectorService) -> None:
-        await keeper.put("a", plan())
+    async def do(service: SelectorService) -> None:
+        await service.put("a", plan())
         for place in range(60):
-            await tell(keeper, (await one(keeper, group=f"g{place}")).decision, True)
-        assert (await keeper.standing("a")).certificate.outcomes == 60 == (await keeper.certificate("a")).outcomes
+            await tell(service, (await one(service, group=f"g{place}")).decision, True)
+        assert (await service.overview("a")).certificate.outcomes == 60 == (await service.certificate("a")).outcomes
 
     run("memory:", do)
 
@@ -676,20 +676,20 @@ class Storm(RuleBasedStateMachine):
         self.amended = 0
         self.replies: dict[str, list[IssuedDecision]] = {}
         self.open()
-        self.do(self.keeper.put("a", plan(PRICED, 0.7, expire_after=100)))
+        self.do(self.service.put("a", plan(PRICED, 0.7, expire_after=100)))
 
     def do(self, work: Coroutine[Any, Any, Got]) -> Got:
         return self.loop.run_until_complete(work)
 
     def open(self) -> None:
-        self.keeper = SelectorService(open_store(f"{self.folder.name}/a.db"), clock=self.clock)
-        self.do(self.keeper.start())
+        self.service = SelectorService(open_store(f"{self.folder.name}/a.db"), clock=self.clock)
+        self.do(self.service.start())
 
     @rule(count=st.integers(1, 4), group=st.sampled_from([None, "x", "y"]), key=st.sampled_from([None, "p", "q", "r"]))
     def ask(self, count: int, group: str | None, key: str | None) -> None:
         digest = f"{count}{group}"
         try:
-            asked = self.do(self.keeper.ask("a", AskRequest(count=count, group=group), key, digest))
+            asked = self.do(self.service.ask("a", AskRequest(count=count, group=group), key, digest))
         except Conflict:
             assert key in self.replies
             return
@@ -709,7 +709,7 @@ class Storm(RuleBasedStateMachine):
     @rule(data=st.data(), success=st.sampled_from([0, 1, 0.5, 1 / 3]), cost=st.sampled_from([0.0, 0.25]))
     def tell(self, data: st.DataObject, success: float, cost: float) -> None:
         ids = data.draw(st.lists(st.sampled_from([*self.outcomes, len(self.outcomes)]), min_size=1, max_size=4))
-        told = self.do(self.keeper.tell("a", [Outcome(one, success, cost) for one in ids]))
+        told = self.do(self.service.tell("a", [Outcome(one, success, cost) for one in ids]))
         new = (int(success * ONE_SUCCESS + 1e-6), cost)
         for each in told:
             before = self.outcomes.get(each.decision)
@@ -726,23 +726,23 @@ class Storm(RuleBasedStateMachine):
     @rule(seconds=st.sampled_from([1, 60, 101]))
     def wait(self, seconds: int) -> None:
         self.clock.now += seconds
-        asked = {row.id: row.asked_at for row in self.do(self.keeper.decisions("a", limit=9999))}
+        asked = {row.id: row.asked_at for row in self.do(self.service.decisions("a", limit=9999))}
         overdue = [one for one, was in self.outcomes.items() if was is None and asked[one] + 100 < self.clock.now]
-        assert self.do(self.keeper.sweep()) == len(overdue)
+        assert self.do(self.service.sweep()) == len(overdue)
         for one in overdue:
             self.outcomes[one] = (0, 0.0)
             self.expired.add(one)
 
     @rule()
     def restart(self) -> None:
-        self.do(self.keeper.stop())
+        self.do(self.service.stop())
         self.open()
 
     @invariant()
     def counts_are_those_of_the_log(self) -> None:
         told = [one for one, was in self.outcomes.items() if was is not None]
-        parts = {group: self.do(self.keeper.certificate("a", group)) for group in set(self.groups.values()) if group}
-        whole = self.do(self.keeper.certificate("a"))
+        parts = {group: self.do(self.service.certificate("a", group)) for group in set(self.groups.values()) if group}
+        whole = self.do(self.service.certificate("a"))
         assert whole.outcomes == len(told)
         assert round(whole.successes * ONE_SUCCESS) == sum(was[0] for was in self.outcomes.values() if was is not None)
         assert whole.pending == len(self.outcomes) - len(told)
@@ -750,7 +750,7 @@ class Storm(RuleBasedStateMachine):
         for group, part in parts.items():
             assert part.outcomes == sum(self.groups[one] == group for one in told)
             assert part.consistent
-        rows = {row.id: row for row in self.do(self.keeper.decisions("a", limit=9999))}
+        rows = {row.id: row for row in self.do(self.service.decisions("a", limit=9999))}
         assert list(rows) == [*range(len(self.outcomes))]
         for one, was in self.outcomes.items():
             state = rows[one].state
@@ -760,7 +760,7 @@ class Storm(RuleBasedStateMachine):
             assert state in (PENDING, TOLD, EXPIRED, AMENDED)
 
     def teardown(self) -> None:
-        self.do(self.keeper.stop())
+        self.do(self.service.stop())
         self.loop.close()
         self.folder.cleanup()
 
@@ -774,29 +774,29 @@ TestStorm.settings = settings(
 def test_a_plan_is_the_same_in_whatever_form() -> None:
     """The Python client sends a recipe where others write the menu by hand."""
 
-    async def do(keeper: SelectorService) -> None:
-        await keeper.put("a", plan())
+    async def do(service: SelectorService) -> None:
+        await service.put("a", plan())
         recipe = {"kind": "recipe", "recipe": plan().menu().recipe()}
-        assert (await keeper.put("a", plan(recipe)))[1] is False
+        assert (await service.put("a", plan(recipe)))[1] is False
         with pytest.raises(Conflict):
-            await keeper.put("a", plan({**TOP_K, "classes": 101}))
-        assert (await keeper.put("a", plan(), confirm=True))[1] is False
+            await service.put("a", plan({**TOP_K, "classes": 101}))
+        assert (await service.put("a", plan(), confirm=True))[1] is False
         with pytest.raises(NotAllowed, match="scope manage"):
-            await keeper.put("b", plan(), confirm=True)
-        await keeper.archive("a")
+            await service.put("b", plan(), confirm=True)
+        await service.archive("a")
         with pytest.raises(NotAllowed):
-            await keeper.put("a", plan(), confirm=True)
+            await service.put("a", plan(), confirm=True)
 
     run("memory:", do)
 
 
 def test_every_context_is_kept_with_its_decision(store_url: str) -> None:
-    async def do(keeper: SelectorService) -> None:
-        await keeper.put("a", plan(model="auto"))
+    async def do(service: SelectorService) -> None:
+        await service.put("a", plan(model="auto"))
         for step in range(30):
-            asked = await one(keeper, contexts=[{"x": step, "name": "é\0"}])
-            await tell(keeper, asked.decision, True)
-        rows = await keeper.decisions("a")
+            asked = await one(service, contexts=[{"x": step, "name": "é\0"}])
+            await tell(service, asked.decision, True)
+        rows = await service.decisions("a")
         assert [row.context() for row in rows] == [{"x": step, "name": "é\0"} for step in range(30)]
         assert {row.arm for row in rows} > {5}  # the safe option, and others
 

@@ -41,10 +41,10 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     return f"sqlite:///{tmp_path}/suffice.db" if request.param != "memory:" else "memory:"
 
 
-async def play(api: Api, count: int, name: str = "router", **wish: Any) -> None:
+async def play(api: Api, count: int, name: str = "router", **wanted: Any) -> None:
     """Ask and tell; every tenth fails unless it is safe."""
     for step in range(count):
-        asked = await api.ask(name, wish)
+        asked = await api.ask(name, wanted)
         success = asked["safe"] or (not asked["skip"] and step % 10 > 0)
         await api.tell({"decision": asked["decision"], "success": success}, name)
 
@@ -71,7 +71,7 @@ def test_the_certificate(store: str) -> None:
         await api.ask(body={"count": 4, "group": "Oslo"})
         found = await api.get("/certificate")
         missing = {name: part["missing"] for name, part in found["groups"].items()}
-        most = (await api.keeper.certificate("router", "Oslo")).account.most_outstanding
+        most = (await api.service.certificate("router", "Oslo")).account.most_outstanding
         assert missing == {"": 0, "Oslo": most - 1}
         assert found["missing"] == most - 1 > 0
         await api.get("/certificate?group=Bergen", status=422)
@@ -137,9 +137,9 @@ def test_a_look_at_many_groups_takes_time_for_those_that_moved(monkeypatch: pyte
         monkeypatch.setattr(overview, "GROUPS", 10)  # more than are remembered
         assert await api.get() == after
         again = GroupCertificates()
-        shards = await api.keeper.store.shards([1])
-        promise = (await api.keeper.certificate("router")).promise
-        assert await api.keeper.certificate("router") == certified(promise, 1, shards, again)
+        shards = await api.service.store.shards([1])
+        promise = (await api.service.certificate("router")).promise
+        assert await api.service.certificate("router") == certified(promise, 1, shards, again)
         assert len(again._known) <= 10
 
     serve(do, store)
@@ -258,7 +258,7 @@ def test_the_export(store: str, monkeypatch: pytest.MonkeyPatch) -> None:
         await play(api, 15)
         await api.ask(body={"count": 2, "group": "-Oslo"})
         now[0] += 61.0
-        await api.keeper.sweep()
+        await api.service.sweep()
         await api.tell({"decision": 15, "success": 0.5})
         await api.ask(body={"group": '=cmd|" /C calc"!A0'})
         rows = await table(api)
@@ -286,7 +286,7 @@ def test_options_in_the_export() -> None:
 
     async def do(api: Api) -> None:
         await api.put(body={"menu": {"kind": "options", "options": options, "safe": "e"}, "target": 0.5})
-        menu = (await api.keeper.plan("router")).menu()
+        menu = (await api.service.plan("router")).menu()
         written = [export._option(menu.option(arm)) for arm in range(menu.arms)]
         assert written == [
             "'=1+1", "plain", '""', '" "', "-5", "2.5", "true", "null", '[1,"a"]', '{"k":1}', "with, comma\nand line", "'@x",
@@ -417,7 +417,7 @@ def test_many_who_look_look_once(monkeypatch: pytest.MonkeyPatch) -> None:
         async def look(name: str) -> Any:
             looks.append(name)
             await asyncio.sleep(0.01)
-            return await api.keeper.standing(name)
+            return await api.service.overview(name)
 
         def count(body: Any) -> bytes:
             written.append(body["name"])
@@ -681,7 +681,7 @@ def test_a_stream_ends_with_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
 
     async def do(api: Api) -> None:
         key = keys.new_key("someone", ("read", "manage"), 0.0, None, ())
-        await api.keeper.store.add_key(key.key)
+        await api.service.store.add_key(key.key)
         api.http.headers["authorization"] = f"Bearer {key.text}"
         await api.put()
         known = api.app.state.keyring.authorise
@@ -699,7 +699,7 @@ def test_a_stream_ends_with_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
 
         await until(checked)
         assert not listener.done()
-        await api.keeper.store.revoke_key(key.key.id, 1.0)
+        await api.service.store.revoke_key(key.key.id, 1.0)
         assert len(await listener) == 1
 
     serve(do, keys="required")
@@ -787,14 +787,14 @@ def test_metrics_are_made_once_in_a_while_and_let_others_have_their_turn(monkeyp
         names = ("a", "b", "c", "d", "e")
         for name in names:
             await api.put(name)
-        every = (await api.keeper.standings())[0]
+        every = (await api.service.list_selectors())[0]
         asked: list[int] = []
         turns = 0
 
         class Quick:
             """A keeper that has everything at hand, so that it never waits."""
 
-            async def standings(self, after: str, limit: int) -> tuple[list[Any], str | None]:
+            async def list_selectors(self, after: str, limit: int) -> tuple[list[Any], str | None]:
                 asked.append(turns)
                 page = [one for one in every if one.name > after][:limit]
                 return page, page[-1].name if page[-1] is not every[-1] else None
@@ -823,14 +823,14 @@ def test_metrics_are_made_once_in_a_while_and_let_others_have_their_turn(monkeyp
 def test_metrics_that_fail_are_made_anew() -> None:
     async def do(api: Api) -> None:
         await api.put()
-        standings = api.keeper.standings
+        list_selectors = api.service.list_selectors
 
         async def fails(*_: Any) -> Any:
             raise StoreDown("the store cannot be reached")
 
-        api.keeper.standings = fails  # type: ignore[method-assign,assignment]
+        api.service.list_selectors = fails  # type: ignore[method-assign,assignment]
         await api.call("GET", "/metrics", status=503)
-        api.keeper.standings = standings  # type: ignore[method-assign]
+        api.service.list_selectors = list_selectors  # type: ignore[method-assign]
         assert (await api.http.get("/metrics")).status_code == 200
 
     serve(do)

@@ -24,19 +24,19 @@ NAMES = ("router", "top-k", "looking")
 
 def _app() -> FastAPI:
     """An app with keys, and selectors to talk about."""
-    keeper = SelectorService(open_store("memory:"))
-    app = make_app(keeper, Settings(keys="required", access_log=False))
+    service = SelectorService(open_store("memory:"))
+    app = make_app(service, Settings(keys="required", access_log=False))
     inner = app.router.lifespan_context
 
     @asynccontextmanager
     async def life(app: FastAPI) -> AsyncIterator[Any]:
         async with inner(app) as state:
-            if not await keeper.store.keys():  # it may be started more than once
-                await keeper.store.add_key(KEY.key)
-            await keeper.put("router", Plan.model_validate(EXAMPLE))
+            if not await service.store.keys():  # it may be started more than once
+                await service.store.add_key(KEY.key)
+            await service.put("router", Plan.model_validate(EXAMPLE))
             menu = {"kind": "top_k", "ks": [5, 10], "classes": 20}
-            await keeper.put("top-k", Plan.model_validate({"menu": menu, "target": 0.8, "expire_after": 0.1}))
-            await keeper.put("looking", Plan.model_validate({**EXAMPLE, "model": "auto"}))
+            await service.put("top-k", Plan.model_validate({"menu": menu, "target": 0.8, "expire_after": 0.1}))
+            await service.put("looking", Plan.model_validate({**EXAMPLE, "model": "auto"}))
             yield state
 
     app.router.lifespan_context = life

@@ -206,7 +206,7 @@ def test_what_other_processes_taught_moves_the_price_of_a_list() -> None:
         await api.put(body={**PLAN, "max_surplus": 50})
         while not 0.0 < (price := (await api.get())["price"]) < 10.0:
             await api.tell({"decision": (await api.ask())["decision"], "success": True})
-        (replica,) = api.keeper._replicas._replicas.values()
+        (replica,) = api.service._replicas._replicas.values()
         replica.detached.pricing("").hint /= 2.0
         replica.seen[99] = 1  # an outcome of another process
         (listed,) = (await api.call("GET", "/v1/selectors"))["selectors"]
@@ -217,7 +217,7 @@ def test_what_other_processes_taught_moves_the_price_of_a_list() -> None:
 
 def test_what_is_remembered_of_standings_is_little(monkeypatch: pytest.MonkeyPatch) -> None:
     async def do(api: Api) -> None:
-        known = api.keeper._stood._known
+        known = api.service._stood._known
         for name in "abc":
             await api.put(name)
         await api.call("GET", "/v1/selectors")
@@ -303,7 +303,7 @@ def test_bins_are_sums(
         patch.setattr("suffice.service.history.MOST", 16)
         for at, success, cost, arm, late in outcomes:
             found.add(
-                began + at, told=int(not late), units=int(success) * 10**9, cost=cost / 4, price=at,
+                began + at, outcomes=int(not late), units=int(success) * 10**9, cost=cost / 4, price=at,
                 arm=None if late else arm,
             )  # fmt: skip
     after = -math.inf if since is None else began + since

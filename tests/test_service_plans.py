@@ -32,10 +32,10 @@ FORMS: list[tuple[dict[str, Any], Menu]] = [
             "kind": "options",
             "options": [1, "b", [1, 2], {"k": 3}],
             "safe": None,
-            "contains": "chain",
+            "order": "chain",
             "safe_cost": 5,
         },
-        Menu([1, "b", [1, 2], {"k": 3}], safe=None, contains="chain", safe_cost=5),
+        Menu([1, "b", [1, 2], {"k": 3}], safe=None, order="chain", safe_cost=5),
     ),
     (
         {
@@ -455,7 +455,7 @@ def test_a_list_ends_at_its_first_fault(menu: dict[str, Any]) -> None:
 def listed_recipe(**more: Any) -> dict[str, Any]:
     usual = {
         "kind": "grid", "skip": False, "safe_success": 1.0, "options": ["e"], "costs": None, "safe_cost": 1.0,
-        "contains": None,
+        "order": None,
     }  # fmt: skip
     return usual | more
 
@@ -476,9 +476,7 @@ class Word(str):
 def test_a_point_is_looked_up_on_its_axes_and_not_looked_for() -> None:
     size, Word.compared = 300, 0
     points = [{"dict": {"a": Word(place)}} for place in range(size)]
-    Written.model_validate(
-        listed_recipe(options=[*points, "e"], contains={"a": [Word(place) for place in range(size)]})
-    )
+    Written.model_validate(listed_recipe(options=[*points, "e"], order={"a": [Word(place) for place in range(size)]}))
     assert Word.compared <= 4 * size
 
 
@@ -487,7 +485,7 @@ def test_a_point_is_looked_up_on_its_axes_and_not_looked_for() -> None:
     [
         {"options": [None] * (MOST_LISTED + 1)},
         {"costs": [0] * (MOST_LISTED + 1)},
-        {"contains": {"a": [0] * MOST_LISTED, "b": [0]}},
+        {"order": {"a": [0] * MOST_LISTED, "b": [0]}},
     ],
 )
 def test_the_size_of_a_recipe_is_checked_before_all_else(
@@ -502,8 +500,8 @@ def test_the_size_of_a_recipe_is_checked_before_all_else(
 
 def test_an_axis_of_a_recipe_lists_no_value_twice() -> None:
     with pytest.raises(ValueError, match="must list no value of the axis 'a' twice"):
-        Written.model_validate(listed_recipe(contains={"a": [1, 2, 1.0]}))
-    Written.model_validate(listed_recipe(contains={"a": [1, True]}))
+        Written.model_validate(listed_recipe(order={"a": [1, 2, 1.0]}))
+    Written.model_validate(listed_recipe(order={"a": [1, True]}))
 
 
 @pytest.mark.parametrize(

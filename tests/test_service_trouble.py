@@ -190,22 +190,22 @@ def test_a_decision_that_expires_and_is_told_in_one_transaction_is_amended(store
             for way in ("hashjoin", "mergejoin"):
                 name = (await fetch(store_url, "SELECT current_database()"))[0][0]
                 await fetch(store_url, f"ALTER DATABASE {name} SET enable_{way} = off")
-        keeper = SelectorService(open_store(store_url))
-        await keeper.start()
-        await keeper.put("hasty", Plan.parse(json.dumps({**PLANS["hasty"], "expire_after": 3600.0})))
-        ids = [one.decision for one in await keeper.ask("hasty", AskRequest(count=40)) if one.decision is not None]
-        replica = await keeper._replica("hasty")
+        service = SelectorService(open_store(store_url))
+        await service.start()
+        await service.put("hasty", Plan.parse(json.dumps({**PLANS["hasty"], "expire_after": 3600.0})))
+        ids = [one.decision for one in await service.ask("hasty", AskRequest(count=40)) if one.decision is not None]
+        replica = await service._replica("hasty")
         expired, told = await asyncio.gather(  # both wait for the same transaction, in this order
-            keeper._tell(replica, [(identity, 0, None) for identity in ids], expire=True),
-            keeper.tell("hasty", [Outcome(identity, True, 0.5) for identity in ids]),
+            service._tell(replica, [(identity, 0, None) for identity in ids], expire=True),
+            service.tell("hasty", [Outcome(identity, True, 0.5) for identity in ids]),
         )
         assert [one.result for one in expired] == ["expired"] * 40
         assert [one.result for one in told] == ["amended"] * 40
-        again = await keeper.tell("hasty", [Outcome(identity, False, 0.5) for identity in ids])
+        again = await service.tell("hasty", [Outcome(identity, False, 0.5) for identity in ids])
         assert [one.status for one in again] == [409] * 40
-        assert [row.state for row in await keeper.decisions("hasty")] == [AMENDED] * 40
-        assert sum(arm.plays for arm in await keeper.arms("hasty")) == 40
-        await keeper.stop()
+        assert [row.state for row in await service.decisions("hasty")] == [AMENDED] * 40
+        assert sum(arm.plays for arm in await service.arms("hasty")) == 40
+        await service.stop()
         if store_url != "memory:":
             assert [verdict.amended for verdict in check(await read(store_url), SHAPES)] == [40]
 
@@ -216,10 +216,10 @@ def test_saving_in_the_middle_of_a_batch_changes_no_count(tmp_path: Path) -> Non
     url = f"sqlite:///{tmp_path / 'suffice.db'}"
 
     async def run() -> None:
-        keeper = SelectorService(open_store(url))
-        await keeper.start()
-        await keeper.put("plain", Plan.parse(json.dumps(PLANS["plain"])))
-        replica, done = await keeper._replica("plain"), threading.Event()
+        service = SelectorService(open_store(url))
+        await service.start()
+        await service.put("plain", Plan.parse(json.dumps(PLANS["plain"])))
+        replica, done = await service._replica("plain"), threading.Event()
 
         def save() -> None:
             while not done.is_set():
@@ -229,14 +229,14 @@ def test_saving_in_the_middle_of_a_batch_changes_no_count(tmp_path: Path) -> Non
         saving.start()
         try:
             for _ in range(10):
-                asked = await asyncio.gather(*(keeper.ask("plain", AskRequest()) for _ in range(20)))
+                asked = await asyncio.gather(*(service.ask("plain", AskRequest()) for _ in range(20)))
                 outcomes = [Outcome(one.decision, True) for some in asked for one in some if one.decision is not None]
-                told = await asyncio.gather(*(keeper.tell("plain", [outcome]) for outcome in outcomes))
+                told = await asyncio.gather(*(service.tell("plain", [outcome]) for outcome in outcomes))
                 assert {one.result for some in told for one in some} == {"counted"}
         finally:
             done.set()
             saving.join()
-        await keeper.stop()
+        await service.stop()
         assert [verdict.outcomes for verdict in check(await read(url), SHAPES)] == [200]
 
     often = sys.getswitchinterval()

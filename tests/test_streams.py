@@ -608,8 +608,8 @@ def test_costs_that_differ_are_told() -> None:
     )  # other names, the same prices
     thresholds = [RequiredThreshold(cost=cost).menu for cost in (None, lambda threshold: threshold**2)]
     assert (
-        thresholds[0].contains
-        == Mix((RequiredThreshold(), 1), (RequiredThreshold(cost=lambda x: x**2), 1)).menu.contains
+        thresholds[0].order
+        == Mix((RequiredThreshold(), 1), (RequiredThreshold(cost=lambda x: x**2), 1)).menu.order
         == "chain"
     )
 

@@ -18,7 +18,7 @@ from suffice.learning.containment import (
     MOST_COMPARED,
     MOST_GRID,
     Cells,
-    Order,
+    PoolingOrder,
     cells_of,
     order_of,
 )
@@ -46,7 +46,7 @@ def menus(**settings: Any) -> dict[str, Menu]:
     return {
         "top_k": Menu.top_k([1, 3, 4, 10], classes=12, **settings),
         "thresholds": Menu.thresholds(-1, 1, step=0.25, **settings),
-        "chain": Menu(["s", "m", "l"], safe="all", contains="chain", **skip, **end),
+        "chain": Menu(["s", "m", "l"], safe="all", order="chain", **skip, **end),
         "grid": Menu.grid(near=[1, 2, 5], rated=[4.5, 4, 0], open=["now", "soon"], **settings),
         "line": Menu.grid(near=[3, 1, 2, 5], **settings),
         "intervals": Menu.intervals(step=0.2, **settings),
@@ -56,7 +56,7 @@ def menus(**settings: Any) -> dict[str, Menu]:
         "all items": Menu.subsets(PRICES, **settings),
         "at most two": Menu.subsets(PRICES, at_most=2, **PERSON, **settings),
         "cheap ones": Menu.subsets(PRICES, safe="a person", safe_cost=4.0, **settings),
-        "own": Menu([12, 2, 3, 4, 6, 5], safe="all", contains=divides, **skip, **end),
+        "own": Menu([12, 2, 3, 4, 6, 5], safe="all", order=divides, **skip, **end),
     }
 
 
@@ -70,7 +70,7 @@ WITHOUT = {
     "no order": Menu({"a": 0.1, "b": 0.2}, safe="all"),
     "one option": Menu.top_k([5], classes=10),
     "one interval": Menu.intervals(step=1),
-    "nobody inside": Menu([2, 3, 5], safe="all", contains=never),
+    "nobody inside": Menu([2, 3, 5], safe="all", order=never),
 }
 
 
@@ -78,7 +78,7 @@ def pairs_on_a_grid(grid: int) -> list[tuple[int, int]]:
     return [(i, j) for i in range(grid) for j in range(i + 1, grid + 1) if j - i < grid]
 
 
-def around(menu: Menu, order: Order) -> dict[int, list[int]]:
+def around(menu: Menu, order: PoolingOrder) -> dict[int, list[int]]:
     """Per interior arm those that contain it, its own number included, as the kernels understand an order."""
     first, last = int(menu.has_skip), menu.arms - 1
     if order.shape == CHAIN:
@@ -110,7 +110,7 @@ def test_the_order_is_that_of_the_menu(menu: Menu) -> None:
 
 
 def test_the_shape_is_the_quickest_that_fits() -> None:
-    shapes = {kind: (order_of(menu) or Order(NO_SHAPE)).shape for kind, menu in menus().items()}
+    shapes = {kind: (order_of(menu) or PoolingOrder(NO_SHAPE)).shape for kind, menu in menus().items()}
     chains = {kind for kind, shape in shapes.items() if shape == CHAIN}
     assert chains == {"top_k", "thresholds", "chain"}
     assert {kind for kind, shape in shapes.items() if shape == INTERVALS} == {"intervals", "halves", "third"}
@@ -126,10 +126,10 @@ def test_no_order(menu: Menu) -> None:
 def test_orders_that_would_take_too_long() -> None:
     """Each limit at its edge: asked, compared, listed."""
     options = list(range(1, MOST_ASKED + 1))
-    asked = order_of(Menu(options, safe="all", contains=divides))
+    asked = order_of(Menu(options, safe="all", order=divides))
     assert asked is not None
     assert asked.pairs == sum(MOST_ASKED // a for a in options)
-    assert order_of(Menu([*options, 1000], safe="all", contains=divides)) is None
+    assert order_of(Menu([*options, 1000], safe="all", order=divides)) is None
     assert order_of(Menu.grid(a=range(64), b=range(64))) is None  # 4,095 options, four million pairs
     few = order_of(Menu.subsets({str(i): 1 for i in range(90)}, at_most=2, **PERSON))
     assert few is not None
@@ -156,7 +156,7 @@ def test_more_items_than_a_number_has_bits(items: int) -> None:
 def test_any_order_of_ones_own(sets: list[set[int]]) -> None:
     """Any family of sets, in any order of the options."""
     options = [tuple(sorted(one)) for one in sets]
-    menu = Menu(options, safe="all", contains=lambda a, b: set(a) >= set(b))
+    menu = Menu(options, safe="all", order=lambda a, b: set(a) >= set(b))
     order = order_of(menu)
     listed = {arm: [other for other in range(len(options)) if menu.nested(arm, other)] for arm in range(len(options))}
     if order is None:
@@ -292,7 +292,7 @@ def test_a_menu_read_back_has_the_same_order() -> None:
 
 def test_listed_by_hand_a_menu_is_ordered_all_the_same() -> None:
     """An order that is known by name, on options that someone wrote down himself: some of the intervals, some subsets."""
-    some = Menu({("a",): 1.0, ("a", "b"): 2.0, ("c", "b", "a"): 3.0}, safe="all", safe_cost=5, contains=superset)
+    some = Menu({("a",): 1.0, ("a", "b"): 2.0, ("c", "b", "a"): 3.0}, safe="all", safe_cost=5, order=superset)
     order = order_of(some)
     assert order is not None
     assert around(some, order) == {0: [0, 1, 2], 1: [1, 2], 2: [2]}

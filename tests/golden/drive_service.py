@@ -34,7 +34,7 @@ class Correspondence:
             self.clock.now += self.flow.seconds
             if self.flow.seconds:
                 # The service looks for what is overdue now and then, by a clock of its own: here, whenever ours has moved.
-                await api.keeper.sweep()
+                await api.service.sweep()
             await self.ask(api, step)
             await self.tell(api, self.script.due(step))
             if step in moments:
@@ -43,14 +43,14 @@ class Correspondence:
 
     async def ask(self, api: Api, step: int) -> None:
         """Ask, and note what is decided."""
-        wish = self.script.wish()
-        answer = await api.ask(NAME, body_of(wish))
-        for place, decision in enumerate(answer["decisions"] if wish.count > 1 else [answer]):
+        wanted = self.script.wish()
+        answer = await api.ask(NAME, body_of(wanted))
+        for place, decision in enumerate(answer["decisions"] if wanted.count > 1 else [answer]):
             number, arm, price = reading.answered(decision)
             self.run.arms.append(arm)
             self.run.prices.append(price)
             if number is not None:
-                context = None if wish.contexts is None else wish.contexts[place]
+                context = None if wanted.contexts is None else wanted.contexts[place]
                 self.script.take(step, number, arm, self.view.options[arm], context)
 
     async def tell(self, api: Api, due: list[Event]) -> None:
@@ -62,17 +62,17 @@ class Correspondence:
         self.in_vain += sum(result["status"] != 200 for result in results)
 
 
-def body_of(wish: Wish) -> dict[str, Any]:
+def body_of(wanted: Wish) -> dict[str, Any]:
     """What is asked for, in JSON."""
-    body: dict[str, Any] = {"audit": wish.audited}
-    if wish.options is not None:
-        body["available"] = wish.options
-    if wish.group is not None:
-        body["group"] = wish.group
-    if wish.count > 1:
-        body["count"] = wish.count
-    if wish.contexts is not None:
-        body |= {"contexts": wish.contexts} if wish.count > 1 else {"context": wish.contexts[0]}
+    body: dict[str, Any] = {"audit": wanted.audited}
+    if wanted.options is not None:
+        body["available"] = wanted.options
+    if wanted.group is not None:
+        body["group"] = wanted.group
+    if wanted.count > 1:
+        body["count"] = wanted.count
+    if wanted.contexts is not None:
+        body |= {"contexts": wanted.contexts} if wanted.count > 1 else {"context": wanted.contexts[0]}
     return body
 
 

@@ -56,8 +56,8 @@ def menu(spec: Spec) -> suffice.Menu:
     if kind != "options":
         made: suffice.Menu = getattr(suffice.Menu, kind)(**spec)
         return made
-    if spec.get("contains") == "own: dearer":
-        spec["contains"] = dearer
+    if spec.get("order") == "own: dearer":
+        spec["order"] = dearer
     options = spec.pop("options")
     return suffice.Menu(options, **spec)
 
@@ -98,7 +98,7 @@ def again(kind: str, one: Any, spec: Spec, settings: Spec, clock: Callable[[], f
     if kind == "threshold":
         return suffice.ThresholdSelector.from_state(state, clock=clock)
     given = {SETTINGS[name]: OWN[value]() for name, value in settings.items() if value in OWN}
-    if spec.get("contains") == "own: dearer":
+    if spec.get("order") == "own: dearer":
         given["menu"] = menu(spec)
     return suffice.Selector.from_state(state, clock=clock, **given)
 

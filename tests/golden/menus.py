@@ -15,7 +15,7 @@ FIVE: Final[Spec] = {
     "safe_cost": 10.0,
 }  # fmt: skip
 CHAIN_TOLD: Final[Spec] = {
-    "kind": "options", "options": ["s", "m", "l", "xl"], "safe": "all", "skip": "none", "contains": "chain",
+    "kind": "options", "options": ["s", "m", "l", "xl"], "safe": "all", "skip": "none", "order": "chain",
 }  # fmt: skip
 GOOD: Final[Spec] = {**TWO, "safe_success": 0.97}
 GOOD_BARE: Final[Spec] = {**TWO_BARE, "safe_success": 0.95}
@@ -23,7 +23,7 @@ GOOD_TOLD: Final[Spec] = {**TOLD, "safe_success": 0.9}
 ONE: Final[Spec] = {"kind": "options", "options": {"only": 0.3}, "safe": "all", "skip": "none"}
 LETTERS: Final[Spec] = {
     "kind": "options", "options": {"a": 0.1, "b": 0.15, "ab": 0.3, "bc": 0.35, "abc": 0.6}, "safe": "all",
-    "skip": "none", "contains": "own: dearer",
+    "skip": "none", "order": "own: dearer",
 }  # fmt: skip
 LISTS: Final[Spec] = {
     "kind": "options",

@@ -123,7 +123,7 @@ def _table(looks: Looks, before: Looks) -> Table:
     table = plain_table("world", "told", "success", "debt", "cost*")
     table.caption, table.caption_justify = "* of what always playing the safe option costs", "left"
     for look, earlier in zip(looks, before, strict=True):
-        now, then, safe = look.standing, earlier.standing, look.standing.safe_cost
+        now, then, safe = look.overview, earlier.overview, look.overview.safe_cost
         recent = _share(now.cost - then.cost, now.outcomes - then.outcomes, safe)
         cells = (
             (f"{now.outcomes:,}", f"{now.pending:,} pending"),
@@ -146,14 +146,14 @@ def _table(looks: Looks, before: Looks) -> Table:
 
 
 def _line(look: "Observation") -> Text:
-    standing = look.standing
+    overview = look.overview
     rate = (
-        "nothing told yet" if standing.rate is None else f"{percent(standing.rate)} of {standing.outcomes:,} succeeded"
+        "nothing told yet" if overview.rate is None else f"{percent(overview.rate)} of {overview.outcomes:,} succeeded"
     )
-    cost = _share(standing.cost, standing.outcomes, standing.safe_cost)
+    cost = _share(overview.cost, overview.outcomes, overview.safe_cost)
     return Text(
-        f"{look.world.name}: {rate} (target {percent(standing.target)}), debt {tenths(standing.debt)} (at most "
-        f"{tenths(standing.debt_at_most)}), cost {cost} of the safe option's, {standing.pending:,} pending; now {look.words}"
+        f"{look.world.name}: {rate} (target {percent(overview.target)}), debt {tenths(overview.debt)} (at most "
+        f"{tenths(overview.debt_at_most)}), cost {cost} of the safe option's, {overview.pending:,} pending; now {look.words}"
     )
 
 
@@ -172,8 +172,8 @@ def _end(stage: "LiveService", where: Console, as_json: bool) -> None:
         write_json({"address": stage.address, "seconds": round(stage.seconds, 1), "worlds": worlds})
         return
     for look, certificate in zip(looks, certificates, strict=True):
-        standing = look.standing
-        share = _share(standing.cost, standing.outcomes, standing.safe_cost)
+        overview = look.overview
+        share = _share(overview.cost, overview.outcomes, overview.safe_cost)
         text = Text(f"{certificate}\nIt cost {share} of what always playing the safe option does.")
         where.print(Panel(text, title=look.world.name, title_align="left"))
     where.print(Text("Your own: `suffice serve` (`make serve` in a checkout), and docs/service/index.md.", style="dim"))
@@ -185,6 +185,6 @@ def _numbers(look: "Observation", certificate: "RemoteCertificate") -> dict[str,
         one.name: getattr(certificate, one.name) for one in fields(Certificate) if one.name not in ("promise", "counts")
     }
     return {
-        "about": look.world.about, "mean_cost": look.standing.mean_cost, "safe_cost": look.standing.safe_cost,
+        "about": look.world.about, "mean_cost": look.overview.mean_cost, "safe_cost": look.overview.safe_cost,
         "status": certificate.status, **said, "text": certificate.text,
     }  # fmt: skip

@@ -50,7 +50,7 @@ class AsyncClient:
         self._http = httpx.AsyncClient(**httpx_adapter.options(address, key, timeout), transport=transport)
         # It does not hold this client: one that is let go of without being closed lets go of its connections at once.
         send = partial(_send, self._http)
-        self._line = Transport(address, send, sleep, fallback=fallback, retries=retries, keep=keep, clock=clock)
+        self._transport = Transport(address, send, sleep, fallback=fallback, retries=retries, keep=keep, clock=clock)
 
     async def selector(
         self,
@@ -61,24 +61,24 @@ class AsyncClient:
         **settings: Unpack[Settings],
     ) -> AsyncRemoteSelector:
         """The selector of this name, made or confirmed; as `Client.selector`."""
-        selector = AsyncRemoteSelector(self._line, name, menu, target, horizon, settings)
+        selector = AsyncRemoteSelector(self._transport, name, menu, target, horizon, settings)
         await selector._open()
         return selector
 
     async def list_selectors(self, archived: bool = False, contains: str = "") -> list[Overview]:
         """All selectors of the service; as `Client.standings`."""
-        return await list_selectors(self._line, archived, contains)
+        return await list_selectors(self._transport, archived, contains)
 
     async def flush(self) -> None:
         """Send the outcomes that are kept; as `Client.flush`."""
-        await flush(self._line)
+        await flush(self._transport)
 
     async def close(self) -> None:
         """Send the outcomes that are kept, and close all connections; as `Client.close`."""
         try:
             await self.flush()
         except ServiceProblem as problem:
-            warnings.warn(undelivered_warning(self._line, problem), SufficeWarning, stacklevel=2)
+            warnings.warn(undelivered_warning(self._transport, problem), SufficeWarning, stacklevel=2)
         finally:
             await self._http.aclose()
 
@@ -89,7 +89,7 @@ class AsyncClient:
         await self.close()
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self._line.address}>"
+        return f"<{type(self).__name__} {self._transport.address}>"
 
 
 async def _send(http: httpx.AsyncClient, request: httpx_adapter.Request) -> httpx.Response:

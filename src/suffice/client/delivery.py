@@ -24,7 +24,7 @@ def path_of(name: Any) -> str:
 
 
 async def send(
-    line: Transport, path: str, outbox: Outbox, outcomes: Sequence[Outcome], *, force: bool = False
+    transport: Transport, path: str, outbox: Outbox, outcomes: Sequence[Outcome], *, force: bool = False
 ) -> tuple[int, list[dict[str, Any]]]:
     """Tell the service the first of them, as many as it takes at once. How many they were, and the results that are errors.
 
@@ -36,7 +36,7 @@ async def send(
         content = requests.encode([outcome.body() for outcome in piece])
         request = Request("POST", f"{path}/tell", content, JSON)
         try:
-            refused = await line.call(request, partial(responses.rejections, sent=piece), force=force)
+            refused = await transport.call(request, partial(responses.rejections, sent=piece), force=force)
         except ServiceProblem as problem:
             if problem.status not in TOO_MUCH:
                 raise
@@ -54,7 +54,7 @@ def _alone(outcome: Outcome, problem: ServiceProblem) -> dict[str, Any]:
     return {"decision": outcome.decision} | said
 
 
-async def deliver(line: Transport, name: str, outbox: Outbox, parcels: int | None = None) -> list[dict[str, Any]]:
+async def deliver(transport: Transport, name: str, outbox: Outbox, chunks: int | None = None) -> list[dict[str, Any]]:
     """Send what is kept, or so many parcels of it; the results that are errors, which are logged.
 
     An outcome is let go once the service has answered for it by name, or has refused it alone. Until then it is kept,
@@ -63,18 +63,20 @@ async def deliver(line: Transport, name: str, outbox: Outbox, parcels: int | Non
     """
     refused: list[dict[str, Any]] = []
     done = 0
-    while len(outbox) and done != parcels:
-        with outbox.parcel() as parcel:
-            if not parcel.outcomes:  # others have them in hand
+    while len(outbox) and done != chunks:
+        with outbox.chunk() as chunk:
+            if not chunk.outcomes:  # others have them in hand
                 break
             try:
-                parcel.arrived, found = await send(line, path_of(name), outbox, parcel.outcomes, force=parcels is None)
+                chunk.arrived, found = await send(
+                    transport, path_of(name), outbox, chunk.outcomes, force=chunks is None
+                )
             except (ServiceUnreachable, AccessDenied):
                 raise
             except ServiceProblem as problem:
-                if parcels is None:
+                if chunks is None:
                     raise
-                outbox.rest = line.clock() + PAUSE
+                outbox.rest = transport.clock() + PAUSE
                 log.error("outcomes of selector %r are not taken, and stay kept: %s", name, problem)
                 break
         for item in found:
@@ -84,14 +86,14 @@ async def deliver(line: Transport, name: str, outbox: Outbox, parcels: int | Non
     return refused
 
 
-async def flush(line: Transport, only: str | None = None) -> None:
+async def flush(transport: Transport, only: str | None = None) -> None:
     """Send all that is kept, of all selectors or of one. One that fails does not keep the others from being sent."""
     refused: list[dict[str, Any]] = []
     first: ServiceProblem | None = None
-    for name, outbox in line.outboxes():
+    for name, outbox in transport.outboxes():
         if only in (None, name):
             try:
-                refused += await deliver(line, name, outbox)
+                refused += await deliver(transport, name, outbox)
             except ServiceProblem as problem:
                 first = first or problem
                 if problem.status is None:  # nobody is there
@@ -102,7 +104,7 @@ async def flush(line: Transport, only: str | None = None) -> None:
         raise refusal(refused, len(refused))
 
 
-def undelivered_warning(line: Transport, problem: ServiceProblem) -> str:
+def undelivered_warning(transport: Transport, problem: ServiceProblem) -> str:
     """What to say when a client is closed and not all could be delivered."""
-    lost = sum(len(outbox) for _, outbox in line.outboxes())
+    lost = sum(len(outbox) for _, outbox in transport.outboxes())
     return f"{lost:,} outcomes could not be delivered and are lost: {problem}" if lost else str(problem)

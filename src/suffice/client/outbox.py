@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 
 from suffice.numbers import as_number
 
-PARCEL: Final = 1_000  # outcomes in one request
+CHUNK: Final = 1_000  # outcomes in one request
 
 
 class Outcome(NamedTuple):
@@ -43,7 +43,7 @@ class Outbox:
         self._away = 0  # in parcels
         self._dropped = 0
         self._said = False  # whether it was said that some were dropped
-        self.size = PARCEL  # outcomes that the service takes in one request, as far as is known
+        self.size = CHUNK  # outcomes that the service takes in one request, as far as is known
         self.rest = -math.inf  # when to try again after what is kept was not taken
 
     def __len__(self) -> int:
@@ -63,17 +63,17 @@ class Outbox:
             return self._said and not said
 
     @contextmanager
-    def parcel(self) -> Iterator[Chunk]:
+    def chunk(self) -> Iterator[Chunk]:
         """The oldest outcomes, to be sent; those that have not arrived come back to the front."""
         with self._lock:
-            parcel = Chunk([self._kept.popleft() for _ in range(min(PARCEL, len(self._kept)))])
-            self._away += len(parcel.outcomes)
+            chunk = Chunk([self._kept.popleft() for _ in range(min(CHUNK, len(self._kept)))])
+            self._away += len(chunk.outcomes)
         try:
-            yield parcel
+            yield chunk
         finally:
             with self._lock:
-                self._away -= len(parcel.outcomes)
-                self._kept.extendleft(reversed(parcel.outcomes[parcel.arrived :]))
+                self._away -= len(chunk.outcomes)
+                self._kept.extendleft(reversed(chunk.outcomes[chunk.arrived :]))
                 self._drop()
 
     def refused(self, size: int) -> None:
@@ -83,7 +83,7 @@ class Outbox:
     def taken(self, size: int) -> None:
         """So many at once were taken: if that is all that was dared, twice as many are next."""
         if size == self.size:
-            self.size = min(PARCEL, 2 * size)
+            self.size = min(CHUNK, 2 * size)
 
     def _drop(self) -> None:
         while len(self._kept) > self._most:

@@ -11,7 +11,7 @@ from urllib.parse import quote
 from suffice.client import requests, responses
 from suffice.client.delivery import deliver, flush, path_of, send
 from suffice.client.httpx_adapter import JSON, Request
-from suffice.client.outbox import PARCEL, Outcome
+from suffice.client.outbox import CHUNK, Outcome
 from suffice.client.problems import reasons, refusal
 from suffice.client.requests import FALLBACK_ID
 from suffice.client.responses import Overview, RemoteCertificate
@@ -42,16 +42,16 @@ class AsyncRemoteSelector:
     """
 
     def __init__(
-        self, line: Transport, name: str, menu: Menu | None, target: Any, horizon: Any, settings: Mapping[str, Any]
+        self, transport: Transport, name: str, menu: Menu | None, target: Any, horizon: Any, settings: Mapping[str, Any]
     ) -> None:
-        self._line, self._name, self._menu = line, name, menu
+        self._transport, self._name, self._menu = transport, name, menu
         self._path = path_of(name)
         plan = check_plan(menu, target, horizon, settings)
         self._plan = None if plan is None else requests.encode(plan)
         self._confirmed = False  # whether the service is known to have it
-        self._key = f"{name} at {line.address}"  # what marks its decisions: the same in every process
+        self._key = f"{name} at {transport.address}"  # what marks its decisions: the same in every process
         self._safe: tuple[int, Any] | None = None  # its arm and option, where there is no menu to say it
-        self._outbox = line.outbox(name)
+        self._outbox = transport.outbox(name)
         self._lock = threading.Lock()
         self._unasked = 0
 
@@ -66,7 +66,7 @@ class AsyncRemoteSelector:
         return self._menu
 
     @property
-    def unasked(self) -> int:
+    def fallback_decisions(self) -> int:
         """How many decisions were made without the service: the safe option, because it could not be reached."""
         return self._unasked
 
@@ -88,30 +88,32 @@ class AsyncRemoteSelector:
         try:
             await self._confirm()
         except ServiceUnreachable:
-            if not self._line.fallback:
+            if not self._transport.fallback:
                 raise
 
     async def _confirm(self) -> None:
         if not self._confirmed and self._plan is not None:
-            await self._line.call(Request("PUT", self._path, self._plan, JSON), responses.check_selector)
+            await self._transport.call(Request("PUT", self._path, self._plan, JSON), responses.check_selector)
         self._confirmed = True
 
     async def _find(self) -> None:
         try:
-            self._menu = await self._line.call(Request("GET", self._path), lambda said: responses.menu_of(said["plan"]))
+            self._menu = await self._transport.call(
+                Request("GET", self._path), lambda said: responses.menu_of(said["plan"])
+            )
         except AccessDenied as refused:
-            if refused.status != FORBIDDEN or self._line.fallback:
+            if refused.status != FORBIDDEN or self._transport.fallback:
                 raise
             return  # a key that may ask and tell need not be one that may look
-        if self._menu is None and self._line.fallback:  # what to play should the service go away
+        if self._menu is None and self._transport.fallback:  # what to play should the service go away
             last = (await self.arms())[-1]
             self._safe = last.arm, last.option
 
     async def _prepare(self) -> None:
         """Before an ask or a tell: what could not be sent earlier, or a thousand outcomes of it."""
         await self._confirm()
-        if len(self._outbox) and self._line.clock() >= self._outbox.rest:
-            await deliver(self._line, self._name, self._outbox, parcels=1)
+        if len(self._outbox) and self._transport.clock() >= self._outbox.rest:
+            await deliver(self._transport, self._name, self._outbox, chunks=1)
 
     # --- ask
 
@@ -128,10 +130,10 @@ class AsyncRemoteSelector:
         Where the service cannot be reached and there is a fallback, it is the safe option, with the id UNASKED: telling
         how that one went changes nothing.
         """
-        wish = requests.ask_request(self._menu, available, audit, group)
+        body = requests.ask_request(self._menu, available, audit, group)
         if context is not None:
-            wish["context"] = requests.context(context)
-        return (await self._wish(wish, None))[0]
+            body["context"] = requests.context(context)
+        return (await self._wish(body, None))[0]
 
     async def ask_many(
         self,
@@ -148,12 +150,12 @@ class AsyncRemoteSelector:
         be reached any more and there is a fallback, the rest are the safe option.
         """
         many = positive_int("count", count, 0)
-        wish = requests.ask_request(self._menu, available, audit, group)
+        body = requests.ask_request(self._menu, available, audit, group)
         wishes: Iterable[tuple[dict[str, Any], int]]
-        wishes = ((wish, min(PARCEL, many - start)) for start in range(0, many, PARCEL))
+        wishes = ((body, min(CHUNK, many - start)) for start in range(0, many, CHUNK))
         if contexts is not None:
             rows = [requests.context(row) for row in listed(contexts, many, "decision")]
-            wishes = ((wish | {"contexts": piece}, len(piece)) for piece in requests.pieces(rows) if piece)
+            wishes = ((body | {"contexts": piece}, len(piece)) for piece in requests.pieces(rows) if piece)
         decisions: list[Decision] = []
         try:
             for one, length in wishes:
@@ -163,15 +165,15 @@ class AsyncRemoteSelector:
             raise
         return decisions
 
-    async def _wish(self, wish: dict[str, Any], count: int | None) -> list[Decision]:
+    async def _wish(self, body: dict[str, Any], count: int | None) -> list[Decision]:
         """The decisions of one request, whose key makes the service answer a retry as it did the first time."""
-        content = requests.encode(wish if count is None else wish | {"count": count})
+        content = requests.encode(body if count is None else body | {"count": count})
         request = Request("POST", f"{self._path}/ask", content, JSON | {"Idempotency-Key": uuid.uuid4().hex})
         try:
             await self._prepare()
-            return await self._line.call(request, lambda said: self._read(said, count))
+            return await self._transport.call(request, lambda said: self._read(said, count))
         except ServiceUnreachable:
-            if not self._line.fallback:
+            if not self._transport.fallback:
                 raise
             return [self._play_safe() for _ in range(count or 1)]
 
@@ -227,17 +229,17 @@ class AsyncRemoteSelector:
         try:
             await self._prepare()
             while sent < len(outcomes):
-                length, found = await send(self._line, self._path, self._outbox, outcomes[sent : sent + PARCEL])
+                length, found = await send(self._transport, self._path, self._outbox, outcomes[sent : sent + CHUNK])
                 refused += found
                 sent += length
         except ServiceProblem as problem:
-            if not (self._line.fallback and isinstance(problem, ServiceUnreachable)):
+            if not (self._transport.fallback and isinstance(problem, ServiceUnreachable)):
                 problem.failed.update(reasons(refused) | {one.decision: str(problem) for one in outcomes[sent:]})
                 raise
             full = self._outbox.add(outcomes[sent:])
         if full:
             warnings.warn(
-                f"the service at {self._line.address} could not be reached for so long that outcomes of {self._name!r} "
+                f"the service at {self._transport.address} could not be reached for so long that outcomes of {self._name!r} "
                 f"are dropped, the oldest first, beyond the latest {len(self._outbox):,}",
                 SufficeWarning,
                 stacklevel=3,
@@ -247,16 +249,16 @@ class AsyncRemoteSelector:
 
     # --- where things stand
 
-    async def standing(self) -> Overview:
+    async def overview(self) -> Overview:
         """Where it stands: told, rate, debt, pending, cost and the rest, all of one moment."""
         await self._prepare()
-        return await self._line.call(Request("GET", self._path), responses.overview)
+        return await self._transport.call(Request("GET", self._path), responses.overview)
 
     async def certificate(self, group: str | None = None) -> RemoteCertificate:
         """What is promised, whether it is so, and if not, why and what to do: of one group, or of all there is."""
         await self._prepare()
         query = "" if group is None else f"?group={quote(_text('group', group, 'a name'), safe='')}"
-        return await self._line.call(Request("GET", f"{self._path}/certificate{query}"), responses.certificate)
+        return await self._transport.call(Request("GET", f"{self._path}/certificate{query}"), responses.certificate)
 
     async def arms(self, most: int | None = None) -> list[Arm]:
         """A row per arm: how often it was played, how it did, and what is certain of it.
@@ -266,21 +268,21 @@ class AsyncRemoteSelector:
         await self._prepare()
         query = "" if most is None else f"?order=plays&limit={positive_int('most', most)}"
         request = Request("GET", f"{self._path}/arms{query}")
-        return await self._line.call(request, lambda said: responses.arms(said, self._menu))
+        return await self._transport.call(request, lambda said: responses.arms(said, self._menu))
 
     async def context_report(self) -> ContextReport:
         """What is made of contexts: whether the model is followed, how it did, what was missing."""
         await self._prepare()
-        return await self._line.call(Request("GET", f"{self._path}/context-report"), responses.context_report)
+        return await self._transport.call(Request("GET", f"{self._path}/context-report"), responses.context_report)
 
     async def archive(self) -> Overview:
         """Archive it: it can no longer be asked, and still be told. `Client.selector` with the same plan brings it back."""
         await self._prepare()
-        return await self._line.call(Request("DELETE", self._path), responses.overview)
+        return await self._transport.call(Request("DELETE", self._path), responses.overview)
 
     async def flush(self) -> None:
         """Send the outcomes that are kept. Raises if they cannot be sent, or if some are refused."""
-        await flush(self._line, self._name)
+        await flush(self._transport, self._name)
 
 
 # --- what it is made from, and what a client does for all selectors
@@ -298,7 +300,7 @@ def check_plan(menu: Menu | None, target: Any, horizon: Any, settings: Mapping[s
     return None if menu is None or target is None else requests.plan(menu, target, horizon, settings)
 
 
-async def list_selectors(line: Transport, archived: bool, contains: str) -> list[Overview]:
+async def list_selectors(transport: Transport, archived: bool, contains: str) -> list[Overview]:
     """All selectors of the service, or those whose names contain a text."""
     found: list[Overview] = []
     after = ""
@@ -306,7 +308,7 @@ async def list_selectors(line: Transport, archived: bool, contains: str) -> list
     while True:
         query = f"limit=100&archived={'true' if archived else 'false'}" + part
         query += f"&after={quote(after)}" if after else ""
-        some, after = await line.call(Request("GET", f"/v1/selectors?{query}"), responses.page)
+        some, after = await transport.call(Request("GET", f"/v1/selectors?{query}"), responses.page)
         found += some
         if not after:
             return found

@@ -6,7 +6,7 @@ from typing import Any, Final, TypedDict, TypeVar
 
 import numpy as np
 
-from suffice.client.outbox import PARCEL, Outcome
+from suffice.client.outbox import CHUNK, Outcome
 from suffice.context.encode import CATEGORY
 from suffice.context.schema import kind_of, number_of, opened
 from suffice.errors import ForeignDecision, InvalidArgument, UnknownDecision, quoted
@@ -131,7 +131,7 @@ def pieces(contexts: Sequence[T]) -> Iterator[Sequence[T]]:
     start, size = 0, 0
     for place, one in enumerate(contexts):
         length = len(encode(one))
-        if place > start and (place - start == PARCEL or size + length > ROOM):
+        if place > start and (place - start == CHUNK or size + length > ROOM):
             yield contexts[start:place]
             start, size = place, 0
         size += length

@@ -81,7 +81,7 @@ class Client:
         self._http = httpx.Client(**httpx_adapter.options(address, key, timeout), transport=transport)
         # Neither holds this client: one that is let go of without being closed lets go of its connections at once.
         send, wait = partial(_send, self._http), partial(_wait, sleep)
-        self._line = Transport(address, send, wait, fallback=fallback, retries=retries, keep=keep, clock=clock)
+        self._transport = Transport(address, send, wait, fallback=fallback, retries=retries, keep=keep, clock=clock)
 
     def selector(
         self,
@@ -102,7 +102,7 @@ class Client:
 
         With a fallback and a menu this succeeds while the service is down; the selector is then made at first contact.
         """
-        selector = AsyncRemoteSelector(self._line, name, menu, target, horizon, settings)
+        selector = AsyncRemoteSelector(self._transport, name, menu, target, horizon, settings)
         run(selector._open())
         return RemoteSelector(selector)
 
@@ -111,18 +111,18 @@ class Client:
 
         `contains`: only those whose names contain this text, in capitals or not.
         """
-        return run(list_selectors(self._line, archived, contains))
+        return run(list_selectors(self._transport, archived, contains))
 
     def flush(self) -> None:
         """Send the outcomes that are kept, of all selectors. Raises if they cannot be sent, or if some are refused."""
-        run(flush(self._line))
+        run(flush(self._transport))
 
     def close(self) -> None:
         """Send the outcomes that are kept, and close all connections. What cannot be sent is lost, with a warning."""
         try:
             self.flush()
         except ServiceProblem as problem:
-            warnings.warn(undelivered_warning(self._line, problem), SufficeWarning, stacklevel=2)
+            warnings.warn(undelivered_warning(self._transport, problem), SufficeWarning, stacklevel=2)
         finally:
             self._http.close()
 
@@ -133,7 +133,7 @@ class Client:
         self.close()
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self._line.address}>"
+        return f"<{type(self).__name__} {self._transport.address}>"
 
 
 async def _send(http: httpx.Client, request: httpx_adapter.Request) -> httpx.Response:
@@ -173,9 +173,9 @@ class RemoteSelector:
         return self._awaited.menu
 
     @property
-    def unasked(self) -> int:
+    def fallback_decisions(self) -> int:
         """How many decisions were made without the service: the safe option, because it could not be reached."""
-        return self._awaited.unasked
+        return self._awaited.fallback_decisions
 
     @property
     def undelivered(self) -> int:
@@ -192,6 +192,6 @@ class RemoteSelector:
     certificate = blocking(AsyncRemoteSelector.certificate)
     arms = blocking(AsyncRemoteSelector.arms)
     context_report = blocking(AsyncRemoteSelector.context_report)
-    standing = blocking(AsyncRemoteSelector.standing)
+    overview = blocking(AsyncRemoteSelector.overview)
     archive = blocking(AsyncRemoteSelector.archive)
     flush = blocking(AsyncRemoteSelector.flush)

@@ -12,7 +12,7 @@ from suffice.learning import forgetting, interval_closure, pooling, thompson
 from suffice.learning.arm_table import SMALL, start_epoch
 from suffice.learning.bound_formulas import CLOSED, CONTAINED, PAPER
 from suffice.learning.choosers import Thompson
-from suffice.learning.containment import Cells, Order, cells_of, order_of
+from suffice.learning.containment import Cells, PoolingOrder, cells_of, order_of
 from suffice.learning.envelope import leaf_count, room
 from suffice.learning.memory import Memory, levels_of
 from suffice.learning.records import FULL, INTERVALS, OWN, RESET, WINDOW, ArmRow, Table, TableHead
@@ -79,7 +79,7 @@ def _rows(menu: Menu, kind: int) -> Rows:
     return rows
 
 
-def _pools(head: TableHead, order: Order | None, kind: int, at: int) -> Floats:
+def _pools(head: TableHead, order: PoolingOrder | None, kind: int, at: int) -> Floats:
     """The pools, and the closure's matrix behind them."""
     if order is None:
         return np.zeros(0)

@@ -18,7 +18,7 @@ MOST_GRID = 64  # points of the grid up to which differences are worth their tim
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class PoolingOrder:
     """Who contains whom: a shape that the kernels know, or a list for each arm of those that contain it."""
 
     shape: int
@@ -40,15 +40,15 @@ class Cells:
     members: Floats | None = None
 
 
-def order_of(menu: Menu) -> Order | None:
+def order_of(menu: Menu) -> PoolingOrder | None:
     """The menu's order, or None if there is none, or none that could be used in good time."""
-    if len(menu.options) < 2 or menu.contains is None:
+    if len(menu.options) < 2 or menu.order is None:
         return None
-    if menu.contains == "chain":
-        return Order(CHAIN)
+    if menu.order == "chain":
+        return PoolingOrder(CHAIN)
     grid = _grid(menu)
     if grid:
-        return Order(INTERVALS, grid=grid)
+        return PoolingOrder(INTERVALS, grid=grid)
     nested = _nested(menu)
     if nested is None:
         return None
@@ -58,17 +58,17 @@ def order_of(menu: Menu) -> Order | None:
     _, outer = np.nonzero(nested)
     if outer.size > MOST_PAIRS or outer.size == len(menu.options):
         return None
-    return Order(PAIRS, starts=np.cumsum(counts), outer=outer + first)
+    return PoolingOrder(PAIRS, starts=np.cumsum(counts), outer=outer + first)
 
 
 def cells_of(menu: Menu) -> Cells | None:
     """What the options are made of, or None where they have nothing in common or are made of too much."""
     fails = int(menu.safe_success < 1)  # mass that no option holds
     inner = len(menu.options)
-    if inner < 2 or menu.contains is None:
+    if inner < 2 or menu.order is None:
         return None
     spans = np.zeros((menu.arms, 2))
-    if menu.contains == "chain" and inner < MOST_CELLS:
+    if menu.order == "chain" and inner < MOST_CELLS:
         spans[menu.interior, 1] = np.arange(1, inner + 1)
         spans[-1, 1] = inner + 1
         return Cells(SPANS, inner + 1, spans.ravel())
@@ -81,7 +81,7 @@ def cells_of(menu: Menu) -> Cells | None:
         spans[menu.interior] = np.stack([2 * ends[:, 0], 2 * ends[:, 1] + 1], axis=1)
         spans[-1, 1] = count - fails
         return Cells(SPANS, count, spans.ravel())
-    if menu.contains is not superset:
+    if menu.order is not superset:
         return None
     called, names = _called(menu)
     if 1 << names > MOST_CELLS or (menu.arms << names) > MOST_LISTED:
@@ -95,7 +95,7 @@ def cells_of(menu: Menu) -> Cells | None:
 
 def _grid(menu: Menu) -> int:
     """Into how many cells a menu of all intervals on a grid cuts the line; 0 if it is no such menu."""
-    if menu.contains is not covers or len(menu.options) < 2:
+    if menu.order is not covers or len(menu.options) < 2:
         return 0
     ends = np.array(menu.options, dtype=np.float64)
     cells = round(1.0 / ends[0, 1])
@@ -116,11 +116,11 @@ def _called(menu: Menu) -> tuple[Ints, int]:
 
 def _nested(menu: Menu) -> Mask | None:
     """For each two interior options, whether the second contains the first; None if that took too long to find out."""
-    if menu.contains is superset and len(menu.options) <= MOST_COMPARED:
+    if menu.order is superset and len(menu.options) <= MOST_COMPARED:
         called, _ = _called(menu)
         return np.asarray((called[:, None] & ~called[None, :]) == 0, dtype=np.bool_)
-    if isinstance(menu.contains, PositionOrder) and len(menu.options) <= MOST_COMPARED:
-        places = menu.contains.places
+    if isinstance(menu.order, PositionOrder) and len(menu.options) <= MOST_COMPARED:
+        places = menu.order.places
         points = np.array([[place[key(option[name])] for name, place in places.items()] for option in menu.options])
         return np.asarray((points[:, None, :] <= points[None, :, :]).all(axis=2), dtype=np.bool_)
     if len(menu.options) > MOST_ASKED:

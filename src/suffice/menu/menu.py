@@ -28,7 +28,7 @@ from suffice.menu.options import (
 )
 from suffice.numbers import as_fraction, best_rate, flag, positive, positive_int
 
-Contains = Literal["chain"] | Callable[[Any, Any], bool]
+Order = Literal["chain"] | Callable[[Any, Any], bool]
 
 
 class _LeftOut:
@@ -55,7 +55,7 @@ class Menu:
         costs: the known cost of each interior option, or None if costs are told with the outcomes.
         safe_cost: what the safe option costs; no option costs more.
         safe_success: how often the safe option succeeds, for a best option that is good but not perfect.
-        contains: the containment order where there is one: "chain" if each option succeeds whenever an earlier one
+        order: the containment order where there is one: "chain" if each option succeeds whenever an earlier one
             does, or a function (a, b) that says whether a succeeds whenever b does. What is learned of one option
             then says something of others. It must be true: where it is not, choosing costs more.
 
@@ -68,11 +68,11 @@ class Menu:
         "_all",
         "_arm_of",
         "arms",
-        "contains",
         "costs",
         "has_skip",
         "kind",
         "options",
+        "order",
         "safe",
         "safe_cost",
         "safe_success",
@@ -88,7 +88,7 @@ class Menu:
         costs: Sequence[float] | Floats | None = None,
         safe_cost: float = 1.0,
         safe_success: float | Fraction = 1.0,
-        contains: Contains | None = None,
+        order: Order | None = None,
     ) -> None:
         if isinstance(options, Mapping):
             if costs is not None:
@@ -107,11 +107,9 @@ class Menu:
         self.safe_cost: float = float(positive("safe_cost", safe_cost))
         self.safe_success = best_rate("safe_success", safe_success)
         self.costs: Floats | None = None if costs is None else self._known(costs)
-        if contains is not None and contains != "chain" and not callable(contains):
-            raise InvalidArgument(
-                f'contains must be "chain", a function (a, b) -> bool or None, got {quoted(contains)}'
-            )
-        self.contains: Contains | None = contains
+        if order is not None and order != "chain" and not callable(order):
+            raise InvalidArgument(f'order must be "chain", a function (a, b) -> bool or None, got {quoted(order)}')
+        self.order: Order | None = order
         self._all = (*([skip] if self.has_skip else []), *self.options, safe)
         self._arm_of: dict[Hashable, int] = {}
         for arm in range(self.arms):
@@ -177,10 +175,10 @@ class Menu:
         """Whether arm `outer` is known to succeed whenever arm `inner` does."""
         if inner == outer or outer == self.arms - 1 or (self.has_skip and inner == 0):
             return True
-        if inner == self.arms - 1 or (self.has_skip and outer == 0) or self.contains is None:
+        if inner == self.arms - 1 or (self.has_skip and outer == 0) or self.order is None:
             return False
-        if callable(self.contains):
-            return bool(self.contains(self.option(outer), self.option(inner)))
+        if callable(self.order):
+            return bool(self.order(self.option(outer), self.option(inner)))
         return inner < outer
 
     def known_cost(self, arm: int) -> float | None:
@@ -211,7 +209,7 @@ class Menu:
             "options": [to_json(self.option(arm)) for arm in range(self.arms)],
             "costs": None if self.costs is None else self.costs.tolist(),
             "safe_cost": self.safe_cost,
-            "contains": write_order(self.contains),
+            "order": write_order(self.order),
         }
 
     @classmethod
@@ -229,7 +227,7 @@ class Menu:
             costs=recipe["costs"],
             safe_cost=recipe["safe_cost"],
             safe_success=best,
-            contains=read_order(recipe["contains"]),
+            order=read_order(recipe["order"]),
         )._of_kind(str(recipe["kind"]))
 
     def _of_kind(self, kind: str) -> Self:
@@ -259,7 +257,7 @@ class Menu:
             skip=0 if flag("skip", skip) else LEFT_OUT,
             costs=[k / classes for k in inner],
             safe_success=safe_success,
-            contains="chain",
+            order="chain",
         )._of_kind("top_k")
 
     @classmethod
@@ -302,7 +300,7 @@ class Menu:
             costs=costs,
             safe_cost=safe_cost,
             safe_success=safe_success,
-            contains="chain",
+            order="chain",
         )._of_kind("thresholds")
 
     @classmethod
@@ -345,7 +343,7 @@ class Menu:
             costs=costs,
             safe_cost=safe_cost,
             safe_success=safe_success,
-            contains=PositionOrder(axes),
+            order=PositionOrder(axes),
         )._of_kind("grid")
 
     @classmethod
@@ -375,7 +373,7 @@ class Menu:
             skip=None if flag("skip", skip) else LEFT_OUT,
             costs=[(j - i) / cells for i, j in pairs],
             safe_success=safe_success,
-            contains=covers,
+            order=covers,
         )._of_kind("intervals")
 
     @classmethod
@@ -427,5 +425,5 @@ class Menu:
             costs=[float(costs[subset]) for subset in kept],
             safe_cost=float(positive("safe_cost", top)),
             safe_success=safe_success,
-            contains=superset,
+            order=superset,
         )._of_kind("subsets")

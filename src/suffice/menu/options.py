@@ -32,17 +32,17 @@ def superset(a: tuple[str, ...], b: tuple[str, ...]) -> bool:
     return set(b) <= set(a)
 
 
-def write_order(contains: Any) -> Any:
+def write_order(order: Any) -> Any:
     """A containment order in JSON's terms."""
-    if contains is None or contains == "chain":
-        return contains
-    if isinstance(contains, PositionOrder):
-        return {name: [to_json(value) for value in axis] for name, axis in contains.axes.items()}
-    if contains is superset:
+    if order is None or order == "chain":
+        return order
+    if isinstance(order, PositionOrder):
+        return {name: [to_json(value) for value in axis] for name, axis in order.axes.items()}
+    if order is superset:
         return "subsets"
-    if contains is covers:
+    if order is covers:
         return "intervals"
-    raise InvalidArgument("contains must be None or 'chain' to be written down; a function cannot")
+    raise InvalidArgument("order must be None or 'chain' to be written down; a function cannot")
 
 
 def read_order(written: Any) -> Any:

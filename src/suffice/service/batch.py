@@ -41,7 +41,7 @@ class QueuedAsk:
     """A request for decisions."""
 
     replica: Replica
-    wish: AskRequest
+    wanted: AskRequest
     allowed: Any
     key: str | None
     digest: str
@@ -88,7 +88,7 @@ class Batch:
                 told.update((number, decision) for decision, _, _ in request.outcomes)
                 continue
             self.asks.add((number, ""))
-            self.asks.add((number, request.wish.group or ""))
+            self.asks.add((number, request.wanted.group or ""))
             if request.key is not None:
                 self.keys.add((number, request.key))
         self.tells = sorted(told)
@@ -122,10 +122,10 @@ class Batch:
         changes: Changes,
     ) -> None:
         request.result = request.error = None
-        replica, key, before, group = request.replica, request.key, len(changes.asked), request.wish.group or ""
+        replica, key, before, group = request.replica, request.key, len(changes.asked), request.wanted.group or ""
         try:
-            if group or request.wish.contexts is not None:
-                replica.detached.check(request.wish.contexts, group or None)  # before there is a group for it
+            if group or request.wanted.contexts is not None:
+                replica.detached.check(request.wanted.contexts, group or None)  # before there is a group for it
             main = self._session(replica, "", shard, found)
             own = self._session(replica, group, shard, found) if group else main
             earlier = None if key is None else known.get((replica.number, key))
@@ -139,7 +139,7 @@ class Batch:
                 known[(replica.number, key)] = reply
                 changes.replies.append(reply)
             own.account = account
-            for session in {main, own} if request.wish.audit else ():
+            for session in {main, own} if request.wanted.audit else ():
                 session.asked += request.size
         except Exception as error:
             del changes.asked[before:]
@@ -148,15 +148,15 @@ class Batch:
     def _decide(
         self, request: QueuedAsk, account: Account, identity: int, rows: list[DecisionRow]
     ) -> list[IssuedDecision]:
-        replica, wish = request.replica, request.wish
+        replica, wanted = request.replica, request.wanted
         after, result = replica.plan.expire_after, []
         due = None if after is None else self.now + after
-        for context in wish.contexts or [None] * request.size:
-            choice, note = replica.decide(account, wish, request.allowed, context)
+        for context in wanted.contexts or [None] * request.size:
+            choice, note = replica.decide(account, wanted, request.allowed, context)
             arm, role, price = choice.arm, choice.role, choice.price
-            if wish.audit:
-                rows.append(DecisionRow(replica.number, identity, wish.group or "", arm, price, self.now, due, note))
-            asked = identity if wish.audit else None
+            if wanted.audit:
+                rows.append(DecisionRow(replica.number, identity, wanted.group or "", arm, price, self.now, due, note))
+            asked = identity if wanted.audit else None
             result.append(IssuedDecision(asked, arm, replica.option(arm), price, role == SAFE, role == SKIP))
             identity += 1
         return result
@@ -260,8 +260,8 @@ class Batch:
                 request.done.set_exception(request.error)
             else:
                 request.done.set_result(request.result)  # type: ignore[arg-type]
-                if isinstance(request, QueuedAsk) and request.wish.group and request.wish.audit:
-                    request.replica.groups.add(request.wish.group)
+                if isinstance(request, QueuedAsk) and request.wanted.group and request.wanted.audit:
+                    request.replica.groups.add(request.wanted.group)
         for place, (replica, row) in enumerate(self.settled, 1):
             with replica.lock:
                 if row.shard is not None and row.seq == replica.seen.get(row.shard, 0) + 1:

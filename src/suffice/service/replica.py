@@ -81,10 +81,10 @@ class Replica:
         """The arms that may be played, as the selector wants them."""
         return self.selector.allowed([self.menu.option(arm_of(self.menu, option)) for option in available])
 
-    def decide(self, account: Account, wish: AskRequest, allowed: Any, context: Any) -> tuple[Choice, str | None]:
+    def decide(self, account: Account, wanted: AskRequest, allowed: Any, context: Any) -> tuple[Choice, str | None]:
         """A choice, counted as outstanding, and the note that its outcome will need."""
-        choice, written = self.detached.decide(account, wish.group or "", allowed, context), None
-        if not wish.audit:
+        choice, written = self.detached.decide(account, wanted.group or "", allowed, context), None
+        if not wanted.audit:
             account.unaudited += 1
             return choice, None
         if context is not None and isinstance(self.detached.learner, ContextLearner):

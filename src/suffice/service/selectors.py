@@ -160,7 +160,7 @@ class SelectorService:
         if kept.archived is not None:
             kept = await self.store.archive(name, None) or kept
         self._replicas.forget(name)
-        return await self.standing(name), made
+        return await self.overview(name), made
 
     async def archive(self, name: str) -> Overview:
         """Archive a selector: it answers no more asks, and still takes outcomes."""
@@ -170,15 +170,15 @@ class SelectorService:
         if kept.archived is None:
             await self.store.archive(name, self.clock())
         self._replicas.forget(name)
-        return await self.standing(name)
+        return await self.overview(name)
 
-    async def standing(self, name: str) -> Overview:
+    async def overview(self, name: str) -> Overview:
         """A selector and where it stands."""
         kept = await self._replicas.kept(name)
         await self._replicas.of(kept)  # only what is loaded knows the price
         return (await self._stand([kept]))[0]
 
-    async def standings(
+    async def list_selectors(
         self, after: str = "", limit: int = 100, archived: bool = False, contains: str = ""
     ) -> tuple[list[Overview], str | None]:
         """Selectors by name, and where they stand; and the name after which there are more, None if there are none.
@@ -224,7 +224,9 @@ class SelectorService:
 
     # --- ask and tell
 
-    async def ask(self, name: str, wish: AskRequest, key: str | None = None, digest: str = "") -> list[IssuedDecision]:
+    async def ask(
+        self, name: str, wanted: AskRequest, key: str | None = None, digest: str = ""
+    ) -> list[IssuedDecision]:
         """Decisions, on disk."""
         kept = await self._replicas.kept(name)
         if kept.archived is not None:
@@ -232,20 +234,20 @@ class SelectorService:
                 f"selector {name!r} was archived, so nothing can be asked of it; PUT its plan again to bring it back"
             )
         replica = self._replicas.at_hand(kept) or await self._replicas.of(kept)
-        if wish.count is not None and not 1 <= wish.count <= self.limits.list_length:
-            raise InvalidArgument(f"count must be a number from 1 to {self.limits.list_length:,}, got {wish.count}")
-        if wish.contexts is not None and len(wish.contexts) != (wish.count or 1):
+        if wanted.count is not None and not 1 <= wanted.count <= self.limits.list_length:
+            raise InvalidArgument(f"count must be a number from 1 to {self.limits.list_length:,}, got {wanted.count}")
+        if wanted.contexts is not None and len(wanted.contexts) != (wanted.count or 1):
             raise InvalidArgument(
-                f"contexts must hold one for each of the {wish.count or 1} decisions, got {len(wish.contexts)}"
+                f"contexts must hold one for each of the {wanted.count or 1} decisions, got {len(wanted.contexts)}"
             )
-        for what, text in (("group", wish.group), ("Idempotency-Key", key)):
+        for what, text in (("group", wanted.group), ("Idempotency-Key", key)):
             if text is not None:
                 _check_text(what, text)
-        if wish.group and wish.group not in replica.groups and len(replica.groups) >= self.limits.groups:
+        if wanted.group and wanted.group not in replica.groups and len(replica.groups) >= self.limits.groups:
             raise TooMany(f"a selector may have at most {self.limits.groups:,} groups, and {name!r} has them")
-        allowed = None if wish.available is None else replica.allowed(wish.available)
+        allowed = None if wanted.available is None else replica.allowed(wanted.available)
         done = asyncio.get_running_loop().create_future()
-        request = QueuedAsk(replica, wish, allowed, key, digest, wish.count or 1, done)
+        request = QueuedAsk(replica, wanted, allowed, key, digest, wanted.count or 1, done)
         self._writer.put(request)
         return await request.done
 

@@ -32,7 +32,7 @@ class Observation:
 
     world: Scenario
     words: str  # of the phase that it is in
-    standing: Overview
+    overview: Overview
 
 
 class LiveService:
@@ -98,7 +98,7 @@ class LiveService:
         if self._trouble is not None:
             raise self._trouble
         return [
-            Observation(player.world, player.phase.words, selector.standing())
+            Observation(player.world, player.phase.words, selector.overview())
             for player, selector in zip(self._players, self._selectors, strict=True)
         ]
 

@@ -97,6 +97,6 @@ def sizes(menu: Menu) -> Floats:
     """How large each option is, from 0 to 1: what it is known to cost, or its place in a chain."""
     if menu.costs is not None:
         return np.array([menu.known_cost(arm) for arm in range(menu.arms)], dtype=np.float64) / menu.safe_cost
-    if menu.contains == "chain":
+    if menu.order == "chain":
         return np.linspace(0.0, 1.0, menu.arms)
     raise InvalidArgument(f"menu must know its costs or be a chain, for options to have sizes, got {quoted(menu)}")

@@ -25,7 +25,7 @@ class Chained(Rival):
 
     def __init__(self, menu: Menu, target: Any) -> None:
         super().__init__(menu, target)
-        if menu.contains != "chain" or menu.arms < 2:
+        if menu.order != "chain" or menu.arms < 2:
             raise InvalidArgument(f"menu must be a chain of options, such as top_k or thresholds, got {quoted(menu)}")
         if menu.costs is not None and any(a > b for a, b in itertools.pairwise(menu.costs)):
             raise InvalidArgument(f"menu must be a chain whose costs do not fall, got {menu.costs.tolist()}")

@@ -198,5 +198,5 @@ def hidden(menu: Menu) -> Menu:
         skip=menu.skip,
         safe_cost=menu.safe_cost,
         safe_success=menu.safe_success,
-        contains=menu.contains,
+        order=menu.order,
     )

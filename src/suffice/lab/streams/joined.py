@@ -122,7 +122,7 @@ def common_menu(what: str, menus: Sequence[Menu]) -> Menu:
         costs=first.costs if len(known) == 1 else None,
         safe_cost=first.safe_cost,
         safe_success=min(menu.safe_success for menu in menus),
-        contains="chain" if all(menu.contains == "chain" for menu in menus) else None,
+        order="chain" if all(menu.order == "chain" for menu in menus) else None,
     )
 
 

@@ -59,7 +59,7 @@ class SyntheticContext(ByTable):
             safe="safe",
             skip="skip",
             costs=places**2,
-            contains="chain",
+            order="chain",
         )
         levels = (np.arange(LEVELS) + 0.5) / LEVELS
         tilts = self.tilt * (2.0 * levels[:, None] - 1.0 + PULLS)

@@ -34,21 +34,21 @@ TAGS: Final = [
 ]
 
 
-def make_app(keeper: SelectorService, settings: Settings) -> FastAPI:
+def make_app(service: SelectorService, settings: Settings) -> FastAPI:
     """The app around a keeper, which it starts and stops unless somebody else does."""
 
     @asynccontextmanager
     async def life(app: FastAPI) -> AsyncIterator[None]:
         app.state.closing.clear()
-        mine = not keeper.ready
+        mine = not service.ready
         if mine:
-            await keeper.start()
+            await service.start()
         try:
             yield
         finally:
             app.state.closing.set()
             if mine:
-                await keeper.stop()
+                await service.stop()
 
     app = FastAPI(
         title="suffice",
@@ -65,18 +65,18 @@ def make_app(keeper: SelectorService, settings: Settings) -> FastAPI:
         telemetry={"tracing": False, "metrics": False, "logs": False},
     )
     app.root_path = settings.root_path
-    app.state.keeper, app.state.settings = keeper, settings
-    app.state.streams = Streams(keeper.standing, settings.max_streams)
+    app.state.service, app.state.settings = service, settings
+    app.state.streams = Streams(service.overview, settings.max_streams)
     app.state.closing = app.state.streams.closing
     app.router.routes.extend([*BARE, *selectors.routes, *looks.routes])
-    _add_own(app, keeper, settings)
+    _add_own(app, service, settings)
     problems.install(app)
     app.openapi = lambda: openapi(app, locked=not settings.open)  # type: ignore[method-assign]
-    gateway.install(app, keeper, settings)
+    gateway.install(app, service, settings)
     return app
 
 
-def _add_own(app: FastAPI, keeper: SelectorService, settings: Settings) -> None:
+def _add_own(app: FastAPI, service: SelectorService, settings: Settings) -> None:
     """The routes of the server itself."""
 
     async def healthz() -> Response:
@@ -85,10 +85,10 @@ def _add_own(app: FastAPI, keeper: SelectorService, settings: Settings) -> None:
 
     async def readyz() -> Response:
         """Whether it is warmed up and reaches its store: 503 until then."""
-        if not keeper.ready:
+        if not service.ready:
             raise Overloaded("this server is still warming up, or stops")
         try:
-            await keeper.store.ping()
+            await service.store.ping()
         except ServiceError as error:
             events.warning("the store cannot be reached", extra={"error": str(error)})
             raise StoreDown(gateway.STORE) from None  # whoever asks need have no key
@@ -101,7 +101,7 @@ def _add_own(app: FastAPI, keeper: SelectorService, settings: Settings) -> None:
         app.add_api_route(path, endpoint, summary=said, tags=["server"], responses=answers, response_model=None)
         app.add_api_route(path, endpoint, methods=["HEAD"], include_in_schema=False, response_model=None)
     if settings.metrics:
-        _add_metrics(app, keeper, settings)
+        _add_metrics(app, service, settings)
     if settings.docs:
         _add_docs(app)
     if settings.page:
@@ -110,8 +110,8 @@ def _add_own(app: FastAPI, keeper: SelectorService, settings: Settings) -> None:
         _lead_to_docs(app)
 
 
-def _add_metrics(app: FastAPI, keeper: SelectorService, settings: Settings) -> None:
-    measured = metrics.Metrics(keeper, settings.max_measured)
+def _add_metrics(app: FastAPI, service: SelectorService, settings: Settings) -> None:
+    measured = metrics.Metrics(service, settings.max_measured)
 
     async def show() -> Response:
         """Rate, debt, its bound, cost, pending, asks, tells, expiries and breaches of each selector; latency; the process."""

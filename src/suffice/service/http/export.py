@@ -24,7 +24,7 @@ FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")  # what spreadsheets take for 
 
 
 async def lines(
-    keeper: SelectorService, name: str, menu: Menu, first: list[DecisionRow], state: str | None
+    service: SelectorService, name: str, menu: Menu, first: list[DecisionRow], state: str | None
 ) -> AsyncIterator[bytes]:
     """The header, and then page after page; `first` is the first page."""
     yield (",".join(COLUMNS) + "\r\n").encode()
@@ -34,7 +34,7 @@ async def lines(
         wanted = page if state is None else [one for one in page if STATES[one.state] == state]
         if wanted:
             yield await asyncio.to_thread(_text, wanted, menu)  # so that asks need not wait for a whole page
-        page = await keeper.decisions(name, last, PAGE) if len(page) == PAGE else []
+        page = await service.decisions(name, last, PAGE) if len(page) == PAGE else []
 
 
 def _text(rows: list[DecisionRow], menu: Menu) -> bytes:

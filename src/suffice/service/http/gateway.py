@@ -58,10 +58,10 @@ _IDENTITY: Final = re.compile(rb"[A-Za-z0-9._-]{1,64}")
 _JSON: Final = re.compile(rb"application/([a-z0-9.-]+\+)?json\s*(;.*)?", re.IGNORECASE)
 
 
-def install(app: "FastAPI", keeper: "SelectorService", settings: Settings) -> None:
+def install(app: "FastAPI", service: "SelectorService", settings: Settings) -> None:
     """Put the edge around an app: last, so that it is outside of everything else."""
-    keyring = app.state.keyring = Keyring(keeper.store, keeper.clock)
-    app.add_middleware(Gateway, settings=settings, keyring=keyring, ready=lambda: keeper.ready)
+    keyring = app.state.keyring = Keyring(service.store, service.clock)
+    app.add_middleware(Gateway, settings=settings, keyring=keyring, ready=lambda: service.ready)
 
 
 @lru_cache(4096)

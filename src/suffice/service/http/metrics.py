@@ -85,8 +85,8 @@ COUNTERS: Final[tuple[tuple[str, str, Any], ...]] = (
 class Metrics:
     """The metrics of one app, in a registry of their own."""
 
-    def __init__(self, keeper: SelectorService, most: int) -> None:
-        self._keeper, self._most = keeper, most
+    def __init__(self, service: SelectorService, most: int) -> None:
+        self._keeper, self._most = service, most
         self.registry = CollectorRegistry()
         self._standings = Standings()
         self.registry.register(self._standings)
@@ -121,7 +121,7 @@ class Metrics:
         found: list[Overview] = []
         after: str | None = ""
         while after is not None and len(found) <= self._most:
-            page, after = await self._keeper.standings(after, PAGE)
+            page, after = await self._keeper.list_selectors(after, PAGE)
             found += page
             await asyncio.sleep(0)  # so that asks need not wait for all pages
         self._standings.found, self._standings.all = found[: self._most], len(found) <= self._most

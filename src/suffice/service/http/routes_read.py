@@ -14,7 +14,7 @@ from suffice.service.http.event_streams import EventStream, Streams
 from suffice.service.http.export import PAGE, lines
 from suffice.service.http.keys import READ, Keyring
 from suffice.service.http.raw_route import Named, outcomes, reject_unknown_query
-from suffice.service.http.routes_write import keeper_of
+from suffice.service.http.routes_write import service_of
 from suffice.service.http.schemas_read import ArmsReply, CertificateReply, ContextReportReply, HistoryReply, RowsReply
 from suffice.service.http.schemas_write import SelectorReply
 from suffice.service.plans.fields import MOST_WHOLE, Name
@@ -53,7 +53,7 @@ async def certificate(
     ] = None,
 ) -> Response:
     """What was promised, whether it is so, and if not, which assumption broke and what to do."""
-    found = await keeper_of(request).certificate(name, group)
+    found = await service_of(request).certificate(name, group)
     if isinstance(found, GroupCertificate) and len(found.groups) > MANY:  # others need not wait for it
         return await asyncio.to_thread(lambda: serializers.json_response(serializers.certificate(found, groups)))
     return serializers.json_response(serializers.certificate(found, groups))
@@ -74,10 +74,10 @@ async def arms(
     limit: Annotated[int | None, Query(ge=1, le=MOST_WHOLE, description="How many at most; left out, all.")] = None,
 ) -> Response:
     """How often each option was played, how it did, and what is certain of it."""
-    keeper = keeper_of(request)
-    total = (await keeper.plan(name)).menu().arms
+    service = service_of(request)
+    total = (await service.plan(name)).menu().arms
     most = min(limit or total, total)
-    found = await keeper.arms(name, most if order == "plays" else None)
+    found = await service.arms(name, most if order == "plays" else None)
     return serializers.json_response({"arms": [serializers.arm(one) for one in found[:most]], "total": total})
 
 
@@ -89,7 +89,7 @@ async def arms(
 )
 async def context_report(request: Request, name: Named) -> Response:
     """What is made of contexts: whether the model is followed, how it did, what was missing. 422 where there is no model."""
-    return serializers.json_response(serializers.context_report(await keeper_of(request).context_report(name)))
+    return serializers.json_response(serializers.context_report(await service_of(request).context_report(name)))
 
 
 @looks.get(
@@ -116,10 +116,10 @@ async def history(
     ] = None,
 ) -> Response:
     """Rates, debt, price, cost and the shares of options over time, and what was promised, for charts."""
-    keeper = keeper_of(request)
-    found, finest = await keeper.history(name, bins, -math.inf if since is None else since, width)
+    service = service_of(request)
+    found, finest = await service.history(name, bins, -math.inf if since is None else since, width)
     named = {arm for one in found for arm in one.arms} - {OTHERS}
-    options = await keeper.options(name, sorted(named))
+    options = await service.options(name, sorted(named))
     return serializers.json_response({
         "bins": [serializers.stretch(one) for one in found],
         "options": {str(arm): option for arm, option in options.items()},
@@ -144,9 +144,9 @@ async def decisions(
     limit: Annotated[int, Query(ge=1, le=1000, description="How many at most.")] = 100,
 ) -> Response:
     """The decisions asked last, the newest first; or, with `after`, all of them in order, a page at a time."""
-    keeper = keeper_of(request)
-    menu = (await keeper.plan(name)).menu()
-    found = await (keeper.recent(name, limit) if after is None else keeper.decisions(name, after, limit + 1))
+    service = service_of(request)
+    menu = (await service.plan(name)).menu()
+    found = await (service.recent(name, limit) if after is None else service.decisions(name, after, limit + 1))
     more = after is not None and len(found) > limit
     page = [serializers.row(one, menu) for one in found[:limit]]
     return serializers.json_response({"decisions": page, "next": page[-1]["decision"] if more else None})
@@ -171,11 +171,11 @@ async def decisions_csv(
     what has expired counts as a failure. `cost` is what was told, or what is known. So that no spreadsheet runs them, texts
     that begin with = + - @ have a ' before them.
     """
-    keeper = keeper_of(request)
-    menu = (await keeper.plan(name)).menu()
-    first = await keeper.decisions(name, -1, PAGE)
+    service = service_of(request)
+    menu = (await service.plan(name)).menu()
+    first = await service.decisions(name, -1, PAGE)
     headers = {"content-disposition": f'attachment; filename="{name}-decisions.csv"'}
-    body = lines(keeper, name, menu, first, state)
+    body = lines(service, name, menu, first, state)
     return StreamingResponse(body, media_type="text/csv; charset=utf-8; header=present", headers=headers)
 
 

@@ -49,9 +49,9 @@ KEYED: Final[dict[str, Any]] = {
 }  # fmt: skip
 
 
-def keeper_of(request: Request) -> SelectorService:
+def service_of(request: Request) -> SelectorService:
     """Who keeps the selectors of this app."""
-    return cast(SelectorService, request.app.state.keeper)
+    return cast(SelectorService, request.app.state.service)
 
 
 async def body_of(request: Request, read: Callable[[bytes], Read]) -> Read:
@@ -67,32 +67,32 @@ async def ask(request: Request) -> Response:
     name, key = name_of(request), request.headers.get("idempotency-key")
     if key is not None and KEY.fullmatch(key) is None:
         raise InvalidArgument(f"Idempotency-Key must be 1 to 200 visible ASCII characters, got {quoted(key)}")
-    wish, digest = await body_of(request, _asked if key is None else _asked_with_key)
-    found = await keeper_of(request).ask(name, wish, key, digest)
-    if wish.count is None:
+    wanted, digest = await body_of(request, _asked if key is None else _asked_with_key)
+    found = await service_of(request).ask(name, wanted, key, digest)
+    if wanted.count is None:
         return serializers.json_response(serializers.issued(found[0]))
     return serializers.json_response({"decisions": [serializers.issued(one) for one in found]})
 
 
 def _asked(body: bytes) -> tuple[AskRequest, str]:
-    return (AskBody.model_validate_json(body).wish() if body else ONE), ""
+    return (AskBody.model_validate_json(body).wanted() if body else ONE), ""
 
 
 def _asked_with_key(body: bytes) -> tuple[AskRequest, str]:
     """The same, and what tells it from others."""
     asked = AskBody.model_validate_json(body or b"{}")
-    return asked.wish(), asked.digest()
+    return asked.wanted(), asked.digest()
 
 
 async def tell(request: Request) -> Response:
     name = name_of(request)
     told = await body_of(request, _outcomes)
     if isinstance(told, OutcomeBody):
-        result = (await keeper_of(request).tell(name, [told.outcome()]))[0]
+        result = (await service_of(request).tell(name, [told.outcome()]))[0]
         if result.status != 200:
             return problem_for(result.status, result.detail or "it was not counted")
         return serializers.json_response({"decision": result.decision, "result": result.result})
-    results = await keeper_of(request).tell(name, [one.outcome() for one in told]) if told else []
+    results = await service_of(request).tell(name, [one.outcome() for one in told]) if told else []
     return serializers.json_response({"results": [serializers.tell_result(one) for one in results]})
 
 
@@ -114,11 +114,11 @@ def _outcomes(body: bytes) -> OutcomeBody | list[OutcomeBody]:
 
 
 async def put(request: Request) -> Response:
-    name, limits = name_of(request), keeper_of(request).limits
+    name, limits = name_of(request), service_of(request).limits
     plan = await body_of(request, lambda body: Plan.read(body, limits))
     key: Key | None = getattr(request.state, "key", None)  # there is none where none is required
     confirm = key is not None and MANAGE not in key.scopes
-    standing, made = await keeper_of(request).put(name, plan, confirm=confirm)
+    standing, made = await service_of(request).put(name, plan, confirm=confirm)
     return serializers.json_response(serializers.known(standing), 201 if made else 200)
 
 
@@ -143,7 +143,7 @@ async def list_selectors(
     ] = "",
 ) -> Response:
     """Selectors and where they stand, by name, a page at a time."""
-    found, more = await keeper_of(request).standings(after, limit, archived, contains)
+    found, more = await service_of(request).list_selectors(after, limit, archived, contains)
     return serializers.json_response({"selectors": [serializers.listed(one) for one in found], "next": more})
 
 
@@ -155,7 +155,7 @@ async def list_selectors(
 )
 async def get(request: Request, name: Named) -> Response:
     """A selector and where it stands."""
-    return serializers.json_response(serializers.known(await keeper_of(request).standing(name)))
+    return serializers.json_response(serializers.known(await service_of(request).overview(name)))
 
 
 @selectors.delete(
@@ -169,7 +169,7 @@ async def delete(request: Request, name: Named) -> Response:
 
     `PUT` with the same plan brings it back. Nothing is deleted.
     """
-    return serializers.json_response(serializers.known(await keeper_of(request).archive(name)))
+    return serializers.json_response(serializers.known(await service_of(request).archive(name)))
 
 
 def _body(*models: type[BaseModel], required: bool = True, also: tuple[Any, ...] = ()) -> dict[str, Any]:

@@ -57,7 +57,7 @@ class AskBody(Body):
             raise ValueError("must have contexts, one for each decision, in the place of context where it has a count")
         return self
 
-    def wish(self) -> AskRequest:
+    def wanted(self) -> AskRequest:
         """The same without HTTP."""
         contexts: list[Any] | None = self.contexts if self.context is None else [self.context]
         return AskRequest(self.count, self.available, self.audit, contexts, self.group)

@@ -61,7 +61,7 @@ def serve(settings: Settings) -> None:
 def run(settings: Settings, sock: socket.socket, ready: Callable[[], None], parent: int | None = None) -> None:
     """Serve on a socket, in this process. `ready` is called once; `parent`: stop when this process is gone."""
     _more_files(settings.max_connections)
-    app, keeper = build(settings)
+    app, service = build(settings)
     # What was made so far stays, and a request leaves few cycles behind: look for them less often than Python does.
     gc.collect()
     gc.freeze()
@@ -71,15 +71,15 @@ def run(settings: Settings, sock: socket.socket, ready: Callable[[], None], pare
         server_header=False, backlog=2048, timeout_keep_alive=math.ceil(settings.idle_timeout),
         timeout_graceful_shutdown=math.ceil(settings.shutdown_timeout),
     )  # fmt: skip
-    Service(config, app, keeper, ready, parent).run([sock])
+    Service(config, app, service, ready, parent).run([sock])
 
 
 def build(settings: Settings) -> tuple[FastAPI, SelectorService]:
     """The app and what it stands on."""
     from suffice.service.http.app import make_app
 
-    keeper = SelectorService(open_store(settings.store), settings.limits)
-    return make_app(keeper, settings), keeper
+    service = SelectorService(open_store(settings.store), settings.limits)
+    return make_app(service, settings), service
 
 
 def app() -> FastAPI:
@@ -99,12 +99,12 @@ class Service(uvicorn.Server):
         self,
         config: uvicorn.Config,
         app: FastAPI,
-        keeper: SelectorService,
+        service: SelectorService,
         ready: Callable[[], None],
         parent: int | None,
     ) -> None:
         super().__init__(config)
-        self._app, self._keeper, self._ready, self._parent = app, keeper, ready, parent
+        self._app, self._keeper, self._ready, self._parent = app, service, ready, parent
         self._starting: asyncio.Task[None] | None = None
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:

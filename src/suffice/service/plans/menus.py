@@ -79,7 +79,7 @@ class Options(Form):
 
     model_config = examples(
         {"kind": "options", "options": {"small": 0.1, "large": 0.4}, "safe": "a person", "skip": "skip"},
-        {"kind": "options", "options": ["small", "large"], "safe": "a person", "contains": "chain"},
+        {"kind": "options", "options": ["small", "large"], "safe": "a person", "order": "chain"},
     )
     kind: Literal["options"]
     options: Listed[Option] | Annotated[dict[Text, Cost], AtMost(MOST_LISTED)] = Field(
@@ -89,7 +89,7 @@ class Options(Form):
     skip: Option = Field(None, description="The option that costs nothing and never succeeds. Left out: there is none.")
     costs: Listed[Cost] | None = Field(None, description="The known cost of each option; null: costs are told.")
     safe_cost: Positive = Field(1.0, description="What the safe option costs; no option costs more.")
-    contains: Literal["chain"] | None = Field(
+    order: Literal["chain"] | None = Field(
         None, description='"chain" if each option succeeds whenever an earlier one does.'
     )
 

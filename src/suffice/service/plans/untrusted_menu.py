@@ -39,13 +39,13 @@ class Written(Body):
     options: Annotated[Listed[Any], Field(min_length=1)]
     costs: Listed[Cost] | None
     safe_cost: Positive
-    contains: Any
+    order: Any
 
     @model_validator(mode="after")
     def _readable(self) -> "Written":
         for option in self.options:
             check_plain(option)
-        _check_order(self.contains, self.options[int(self.skip) : -1])
+        _check_order(self.order, self.options[int(self.skip) : -1])
         return self
 
 
@@ -73,29 +73,29 @@ def check_plain(option: Any, depth: int = DEEPEST) -> None:
         check_plain(item, depth - 1)
 
 
-def _check_order(contains: Any, inner: list[Any]) -> None:
+def _check_order(order: Any, inner: list[Any]) -> None:
     """The order must be one that speaks of these options."""
-    if contains is None or contains == "chain":
+    if order is None or order == "chain":
         return
-    if contains == "subsets":
+    if order == "subsets":
         fits = all(_is_names(option) for option in inner)
-    elif contains == "intervals":
+    elif order == "intervals":
         fits = all(_is_span(option) for option in inner)
-    elif isinstance(contains, dict) and contains and all(isinstance(axis, list) for axis in contains.values()):
-        axes = _read_axes(contains)
+    elif isinstance(order, dict) and order and all(isinstance(axis, list) for axis in order.values()):
+        axes = _read_axes(order)
         fits = all(_is_point(option, axes) for option in inner)
     else:
-        raise ValueError('must have null, "chain", "subsets", "intervals" or an object of axes as contains')
+        raise ValueError('must have null, "chain", "subsets", "intervals" or an object of axes as order')
     if not fits:
-        raise ValueError(f"must have options that contains speaks of, got {quoted(contains)} and others")
+        raise ValueError(f"must have options that order speaks of, got {quoted(order)} and others")
 
 
-def _read_axes(contains: dict[str, list[Any]]) -> dict[str, set[Hashable]]:
+def _read_axes(order: dict[str, list[Any]]) -> dict[str, set[Hashable]]:
     """The values of each axis, made once: there may be as many options as values."""
-    if sum(map(len, contains.values())) > MOST_LISTED:
+    if sum(map(len, order.values())) > MOST_LISTED:
         raise ValueError(f"must have at most {MOST_LISTED:,} values of axes")
     axes = {}
-    for name, axis in contains.items():
+    for name, axis in order.items():
         for value in axis:
             check_plain(value)
         axes[name] = set(map(key, axis))

@@ -36,7 +36,7 @@ const FORMS = {
       hint: "Only where you may refuse: it costs nothing and counts as a failure. Empty: there is none.",
     });
     const chain = check({
-      name: "contains", label: "Each option works whenever an earlier one does", where: "menu.contains",
+      name: "order", label: "Each option works whenever an earlier one does", where: "menu.order",
       checked: start.chain ?? false,
     });
     return {
@@ -45,7 +45,7 @@ const FORMS = {
         const some = told.on ? { options: rows.pairs.map(([name]) => name) } : priced(rows.pairs);
         return {
           kind: "options", ...some, safe: safe.text, ...(skip.text ? { skip: skip.text } : {}),
-          ...costing(cost), ...(chain.on ? { contains: "chain" } : {}),
+          ...costing(cost), ...(chain.on ? { order: "chain" } : {}),
         };
       },
       unclear: () => rows.twice(),

@@ -64,7 +64,7 @@ const USUAL = {
   model: null, seed: 0, prices: "auto", memory: "auto", max_pending: 1000, expire_after: null,
 };
 const USUAL_MENU = {
-  safe_success: 1, safe_cost: 1, costs: null, contains: null, safe_cost: null, at_most: null, step: null,
+  safe_success: 1, safe_cost: 1, costs: null, order: null, safe_cost: null, at_most: null, step: null,
   horizon: null,
 };
 
