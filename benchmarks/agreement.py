@@ -44,6 +44,6 @@ def _compare(n: int, bounds: str, version: type[PlainNumpy]) -> None:
         success = world.judge(arm)
         selector.tell(decision, success)
         plain.tell(arm, success)
-    ours = [row.upper_success for row in selector.arms()]
+    ours = [row.upper_success for row in selector.options()]
     if not np.allclose(ours, plain.upper, rtol=0.0, atol=1e-9):
         raise Disagreement(f"{bounds}, n = {n}: the upper bounds differ after {STEPS:,} steps; nothing is timed")

@@ -55,7 +55,7 @@ class Ours(Entrant):
     def step(self, row: dict[str, float], luck: float) -> None:
         decision = self.selector.ask(context=row)
         self.selector.tell(
-            decision, decision.kind == 1 or (decision.kind == 0 and self.works(row, luck, decision.arm - 1))
+            decision, decision.role == 1 or (decision.role == 0 and self.works(row, luck, decision.arm - 1))
         )
 
 

@@ -105,7 +105,7 @@ class Coverage:
 
     def __init__(self, cells: int = 20) -> None:
         self.menu = suffice.Menu.intervals(step=1 / cells)
-        ends = [self.menu.option(arm) or (2.0, 2.0) for arm in range(self.menu.arms)]
+        ends = [self.menu.option(arm) or (2.0, 2.0) for arm in range(self.menu.n_arms)]
         self.low, self.high = np.array([low for low, _ in ends]), np.array([high for _, high in ends])
 
     def draw(self, rng: np.random.Generator, count: int, start: int = 0) -> Any:
@@ -128,7 +128,7 @@ def _simulating(plan: Plan) -> list[Row]:
         suffice.summarize(selector, stream, plan.compiled, seed=SEED)
         pace = f"{plan.compiled / (now() - start):,.0f} steps/s"
         rows.append(
-            (f"`suffice.summarize`, n = {stream.menu.arms}, {bounds}", pace, f"{plan.compiled:,} steps, one core")
+            (f"`suffice.summarize`, n = {stream.menu.n_arms}, {bounds}", pace, f"{plan.compiled:,} steps, one core")
         )
     return [*rows, _profile()]
 
@@ -140,10 +140,10 @@ def _profile() -> Row:
     _, tree = _loop_step(many, "hoeffding")
     _, bounds = _loop_step(many, "half-log")
     remark = (
-        f"drawing the world {draw * 1e9:.0f} ns; account, price and tally {account * 1e9:.0f} ns (n = {few.menu.arms}); "
+        f"drawing the world {draw * 1e9:.0f} ns; account, price and tally {account * 1e9:.0f} ns (n = {few.menu.n_arms}); "
         f"the envelope {(tree - account) * 1e9:.0f} ns more; half-log bounds (Newton) {(bounds - tree) * 1e9:.0f} ns more"
     )
-    return f"a simulated step, n = {many.menu.arms}, half-log", f"{(draw + bounds) * 1e9:.0f} ns", remark
+    return f"a simulated step, n = {many.menu.n_arms}, half-log", f"{(draw + bounds) * 1e9:.0f} ns", remark
 
 
 def _loop_step(stream: Coverage, bounds: str) -> tuple[float, float]:
@@ -194,7 +194,7 @@ class Interior:
 def _interior_step(stream: Coverage, scanned: bool, plan: Plan) -> Interior:
     from benchmarks.cycles import play
 
-    arms, windows = stream.menu.arms, stream.windows()
+    arms, windows = stream.menu.n_arms, stream.windows()
     rng = np.random.default_rng(SEED)
     selector = suffice.Selector(stream.menu, TARGET, bounds="hoeffding")
     selector.compile()
@@ -254,7 +254,7 @@ def _choosing(plan: Plan) -> list[Row]:
                 taken[kind].append((now() - start) / steps)
         plain = min(taken.pop("kl"))
         for kind, times in taken.items():
-            what = f"n = {stream.menu.arms:,}: {kind}"
+            what = f"n = {stream.menu.n_arms:,}: {kind}"
             rows.append((what, f"{min(times) / plain:,.1f}x", f"of plain KL bounds; {min(times) * 1e6:,.1f} µs a step"))
     return rows
 

@@ -92,7 +92,7 @@ def guarded(stream: Any, target: float, kappa: float | None, steps: int, seed: i
     if world is None:
         raise SystemExit("this needs the extra `fast`: pip install '.[fast]'")
     latents = np.asarray(stream.draw(np.random.default_rng(seed), steps), dtype=np.float64)
-    plays = np.zeros(stream.menu.arms, dtype=np.int64)
+    plays = np.zeros(stream.menu.n_arms, dtype=np.int64)
     bound = compiled(bound_in)(selector._address, latents, *world, plays)
     return regret_of(stream, target, plays), bound / steps
 

@@ -173,7 +173,7 @@ def _live(db: sqlite3.Connection, plan: Any, count: int, now: float) -> None:
     if count > 10_000:
         warmup()
     selector, chart, spent = plan.selector(), History(), 0.0
-    known = [selector.menu.known_cost(arm) or 0.0 for arm in range(selector.menu.arms)]
+    known = [selector.menu.known_cost(arm) or 0.0 for arm in range(selector.menu.n_arms)]
     luck = random.Random(1).random
 
     def rows() -> Iterator[tuple[Any, ...]]:

@@ -37,7 +37,7 @@ def understood(option: tuple[str, ...], pattern: int, phase: str) -> bool:
 
 def optimum(phase: str) -> float:
     """The least cost that meets the target while a phase lasts."""
-    arms = [arm for arm in range(MENU.arms) if phase != "down, announced" or DOWN not in MENU.option(arm)]
+    arms = [arm for arm in range(MENU.n_arms) if phase != "down, announced" or DOWN not in MENU.option(arm)]
     works = [[understood(MENU.option(arm), pattern, phase) for pattern in range(16)] for arm in arms]
     success = np.array(works) @ np.array(TASK.counts) / sum(TASK.counts)
     return suffice.optimum(success, [MENU.known_cost(arm) or 0.0 for arm in arms], TARGET).cost
@@ -66,7 +66,7 @@ def main() -> None:
         print(f"{phase:16}{watch.said(-length)}; optimum {best[-1][1]:.3f}")
 
     print(f"\n{selector.certificate()}\n\nMost often:")
-    for row in sorted(selector.arms(), key=lambda row: -row.plays)[:4]:
+    for row in sorted(selector.options(), key=lambda row: -row.plays)[:4]:
         print(f"{row.share:6.1%}  {row.option if row.option == PERSON else ' + '.join(row.option) or 'skip'}")
     print(f"\nOver all: {watch.said()}, in dollars per 10,000; a person for all of them costs {MENU.safe_cost:.3f}.")
     order = "skip", "without it", "with IBM", "safe option (a person)"

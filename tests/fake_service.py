@@ -95,10 +95,10 @@ class FakeService:
             return answer({"results": [self._tell(self.selectors[name], one) for one in body]})
         if what == "certificate":
             return answer(certificate(self.selectors[name].certificate(request.url.params.get("group"))))
-        if what == "arms":
+        if what == "options":
             limit = request.url.params.get("limit")
-            rows = self.selectors[name].arms(None if limit is None else int(limit))
-            return answer({"arms": [{one.name: getattr(row, one.name) for one in fields(row)} for row in rows]})
+            rows = self.selectors[name].options(None if limit is None else int(limit))
+            return answer({"options": [{one.name: getattr(row, one.name) for one in fields(row)} for row in rows]})
         if what == "context-report":
             found = self.selectors[name].context_report()
             return answer({one.name: getattr(found, one.name) for one in fields(found)} | {"text": str(found)})

@@ -123,7 +123,7 @@ class Client:
 
     async def _look(self) -> None:
         name = self.rng.choice(list(PLANS))
-        paths = ["", "/certificate", "/arms", "/history?bins=20", "/decisions?limit=5"]
+        paths = ["", "/certificate", "/options", "/history?bins=20", "/decisions?limit=5"]
         path = self.rng.choice([*(f"/v1/selectors/{name}{path}" for path in paths), "/v1/selectors", "/metrics"])
         answer = await self._call("look", path, None)
         if answer is not None and answer.status != 200:

@@ -37,7 +37,7 @@ class NaiveBounds:
 
     def __init__(self, menu: Any, *, closed: bool = False, horizon: int | None = None) -> None:
         self.menu, self.closed, self.horizon = menu, closed, horizon
-        self.arms = [arm for arm in range(menu.arms) if not menu.is_boundary(arm)]
+        self.arms = [arm for arm in range(menu.n_arms) if not menu.is_boundary(arm)]
         self.around = {arm: [other for other in self.arms if menu.nested(arm, other)] for arm in self.arms}
         self.inside = {arm: [other for other in self.arms if menu.nested(other, arm)] for arm in self.arms}
         self.plays = dict.fromkeys(self.arms, 0)
@@ -105,7 +105,7 @@ class NaiveBounds:
 
     def close(self) -> bool:
         """All bounds of all intervals, at the threshold of a union, and what they say together."""
-        n = self.menu.arms
+        n = self.menu.n_arms
         failure = min(0.25, math.sqrt(n / (self.end if self.horizon is None else self.end + 1)))
         ends = {arm: tuple(Fraction(x).limit_denominator(1000) for x in self.menu.option(arm)) for arm in self.arms}
         points = sorted({Fraction(0), Fraction(1), *(end for pair in ends.values() for end in pair)})

@@ -59,13 +59,13 @@ class Naive:
     def __init__(self, menu: Menu) -> None:
         self.menu = menu
         self.kept: list[Outcome] = []
-        self.ends = np.zeros(menu.arms)  # plays of boundary arms, which are never forgotten
+        self.ends = np.zeros(menu.n_arms)  # plays of boundary arms, which are never forgotten
         self.count = 0
-        self.nested = np.array([[menu.nested(a, b) for b in range(menu.arms)] for a in range(menu.arms)])
+        self.nested = np.array([[menu.nested(a, b) for b in range(menu.n_arms)] for a in range(menu.n_arms)])
 
     def tally(self, outcomes: list[Outcome]) -> Floats:
         """Plays and successes per arm."""
-        sums = np.zeros((self.menu.arms, 2))
+        sums = np.zeros((self.menu.n_arms, 2))
         for outcome in outcomes:
             sums[outcome.arm] += 1.0, outcome.success
         return sums
@@ -91,7 +91,7 @@ class NaiveReset(Naive):
 
     def __init__(self, menu: Menu) -> None:
         super().__init__(menu)
-        self.levels, self.nearest = levels_of(Reset(), menu.arms)
+        self.levels, self.nearest = levels_of(Reset(), menu.n_arms)
         self.moments: list[list[int]] = [[] for _ in range(self.levels)]
         self.resets, self.outcomes = 0, 0
 
@@ -114,13 +114,13 @@ class NaiveReset(Naive):
     def contradicted(self, moment: int) -> bool:
         end = 2 ** math.floor(math.log2(self.outcomes) + 1)  # of the epoch that holds this outcome
         moments = 2 + 2 * end / self.nearest
-        level = math.log(4 * self.menu.arms * moments * math.sqrt(end))
+        level = math.log(4 * self.menu.n_arms * moments * math.sqrt(end))
         before, since = self.tally(self.kept[:moment]), self.tally(self.kept[moment:])
-        for arm in range(self.menu.arms)[self.menu.interior]:
+        for arm in range(self.menu.n_arms)[self.menu.interior]:
             inside, around = self.nested[:, arm].copy(), self.nested[arm].copy()
             for who in (inside, around):
                 who[: self.menu.interior.start] = who[-1] = False
-            own = np.arange(self.menu.arms) == arm
+            own = np.arange(self.menu.n_arms) == arm
             pairs = [
                 (before[own], since[own]), (since[own], before[own]),
                 (before[inside], since[around]), (since[inside], before[around]),
@@ -154,7 +154,7 @@ class NaiveDiscount(Naive):
 
     def columns(self) -> Floats:
         part = self.span // 16
-        sums = np.zeros((self.menu.arms, 2))
+        sums = np.zeros((self.menu.n_arms, 2))
         for place, outcome in enumerate(self.kept, 1):
             fades = self.count // part - (place - 1) // part
             sums[outcome.arm] += np.array([1.0, outcome.success]) * 0.5 ** (fades * part / self.span)
@@ -238,7 +238,7 @@ def watch(nested: Any, latents: Any, coins: Any, success: Any, way: int, nearest
 
 def world_of(menu: Menu, rng: Any) -> tuple[Floats, Floats]:
     """Latents with their chances, and which interior arm succeeds in which, as the menu's order has it."""
-    inner = range(menu.arms)[menu.interior]
+    inner = range(menu.n_arms)[menu.interior]
     if menu.order is None:
         success = rng.random((40, len(inner))) < rng.random(len(inner))
     elif menu.order == "chain":

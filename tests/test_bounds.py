@@ -54,11 +54,11 @@ class TestEveryKind:
         bounds = resolve_bounds(name)
         bounds.open(menu, horizon)
         assert isinstance(bounds, Bounds)
-        self.tally = Tally(menu.arms)
+        self.tally = Tally(menu.n_arms)
         for told in range(1, rounds + 1):
-            arm = int(rng.integers(0, menu.arms))
+            arm = int(rng.integers(0, menu.n_arms))
             success = float(rng.random() < (0.0, 0.3, 0.8, 1.0)[arm])
-            cost = {0: 0.0, menu.arms - 1: menu.safe_cost}.get(arm, float(rng.random() * arm / 2))
+            cost = {0: 0.0, menu.n_arms - 1: menu.safe_cost}.get(arm, float(rng.random() * arm / 2))
             self.tally.add(arm, success, cost)
             bounds.update(self.tally, arm, told)
         return bounds

@@ -503,7 +503,7 @@ def world_of(menu: Menu, seed: int) -> Callable[[Any], bool]:
     def succeeds(decision: Any) -> bool:
         luck = rng.random()
         known = menu.known_cost(decision.arm)
-        share = (decision.arm / (menu.arms - 1) if known is None else known / menu.safe_cost) ** 0.4
+        share = (decision.arm / (menu.n_arms - 1) if known is None else known / menu.safe_cost) ** 0.4
         return bool(decision.is_safe or (not decision.is_skip and luck < share))
 
     return succeeds
@@ -605,7 +605,7 @@ def busy(selectors: list[Selector], steps: int, seed: int, swap: Callable[[int, 
                 if step % 29 == 0:
                     selector.expire(decision.id)
                 if step % 58:
-                    selector.tell(decision.id, success, None if known else 0.5 * decision.arm / menu.arms)
+                    selector.tell(decision.id, success, None if known else 0.5 * decision.arm / menu.n_arms)
     return played
 
 

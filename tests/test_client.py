@@ -135,9 +135,9 @@ def test_it_decides_as_the_library_does(desk: Desk) -> None:
     assert str(remote.certificate()) == str(here.certificate())
     assert remote.certificate().debt == here.debt
     assert remote.certificate().everyone() is None
-    assert remote.arms() == here.arms()
-    assert remote.arms(2) == here.arms(2)
-    assert len(remote.arms(2)) == 2
+    assert remote.options() == here.options()
+    assert remote.options(2) == here.options(2)
+    assert len(remote.options(2)) == 2
     assert (remote.certificate().status, remote.certificate().verdict) == (
         here.certificate().status, here.certificate().verdict,
     )  # fmt: skip
@@ -175,7 +175,7 @@ def test_options_come_back_as_the_menu_has_them(desk: Desk) -> None:
             decision = selector.ask()
             assert decision.option == menu.safe
             assert type(decision.option) is type(menu.safe)
-            assert selector.arms()[1].option == menu.option(1)
+            assert selector.options()[1].option == menu.option(1)
     first = client.selector("grid").ask()
     first.option["distance"] = 7
     assert client.selector("grid").ask().option["distance"] == 5
@@ -1112,7 +1112,7 @@ def test_both_clients_offer_the_same() -> None:
 
 
 def test_asks_and_tells_take_what_those_of_the_library_take() -> None:
-    for name in ("ask", "ask_many", "tell", "tell_many", "certificate", "arms", "context_report"):
+    for name in ("ask", "ask_many", "tell", "tell_many", "certificate", "options", "context_report"):
         here, there = inspect.signature(getattr(Selector, name)), inspect.signature(getattr(sync.RemoteSelector, name))
         assert list(here.parameters) == list(there.parameters)
     made = set(inspect.signature(Selector).parameters) - {"clock"}

@@ -110,8 +110,8 @@ def test_it_decides_as_the_library_does(url: str, menu: Menu) -> None:
             remote.tell(one, success, 0.3)
             here.tell(other, success, 0.3)
         assert str(remote.certificate()) == str(here.certificate())
-        assert [(row.option, row.plays, row.success) for row in remote.arms()] == [
-            (row.option, row.plays, row.success) for row in here.arms()
+        assert [(row.option, row.plays, row.success) for row in remote.options()] == [
+            (row.option, row.plays, row.success) for row in here.options()
         ]
         overview = remote.overview()
         assert (overview.outcomes, overview.rate, overview.debt) == (here.outcomes, here.rate, here.debt)

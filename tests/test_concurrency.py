@@ -156,7 +156,7 @@ def test_pickling_while_others_write() -> None:
     with busy(selector):
         for _ in range(100):
             other = pickle.loads(pickle.dumps(selector))
-            assert other.outcomes == sum(row.plays for row in other.arms())
+            assert other.outcomes == sum(row.plays for row in other.options())
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
@@ -171,7 +171,7 @@ def test_a_fork_starts_whole_and_unlocked() -> None:
             if child == 0:
                 try:
                     told = selector.outcomes
-                    whole = told == sum(row.plays for row in selector.arms())
+                    whole = told == sum(row.plays for row in selector.options())
                     decision = selector.ask()
                     selector.tell(decision, True)
                     whole = whole and decision.selector != key  # the parent would not take it for one of its own

@@ -81,10 +81,10 @@ class Half:
 
     def predict(self, context: Any) -> Any:
         self.calls += 1
-        return self.say(context), np.full(self.menu.arms, 0.1)
+        return self.say(context), np.full(self.menu.n_arms, 0.1)
 
     def say(self, context: Any) -> Any:
-        return np.full(self.menu.arms, 0.5)
+        return np.full(self.menu.n_arms, 0.5)
 
     def update(self, context: Any, arm: int, success: float, cost: float | None) -> None:
         pass
@@ -143,21 +143,21 @@ class Talks(Half):
 
 def sure_of(arm: int) -> Callable[[], Says]:
     """One option always succeeds, and the others never do."""
-    return lambda: Says(lambda menu, context, rng: np.eye(menu.arms)[range(menu.arms)[menu.interior][arm]])
+    return lambda: Says(lambda menu, context, rng: np.eye(menu.n_arms)[range(menu.n_arms)[menu.interior][arm]])
 
 
 # Who plays by its own choice once it is trusted, right or wrong; and who cannot.
 ABLE: dict[str, Callable[[], Any]] = {
     "default": lambda: "auto",
     "half": Half,
-    "opposite": lambda: Says(lambda menu, context, rng: [1.0 - ((context.get("x") or 0.0) > 0.5)] * menu.arms),
+    "opposite": lambda: Says(lambda menu, context, rng: [1.0 - ((context.get("x") or 0.0) > 0.5)] * menu.n_arms),
     "sure of the cheapest": sure_of(0),
     "sure of the dearest": sure_of(-1),
-    "random": lambda: Says(lambda menu, context, rng: rng.random(menu.arms)),
-    "nan": lambda: Says(lambda menu, context, rng: np.full(menu.arms, math.nan)),
-    "negative": lambda: Says(lambda menu, context, rng: np.full(menu.arms, -3.0)),
-    "above 1": lambda: Says(lambda menu, context, rng: np.full(menu.arms, 1e300)),
-    "infinite": lambda: Says(lambda menu, context, rng: rng.choice([math.inf, -math.inf], menu.arms)),
+    "random": lambda: Says(lambda menu, context, rng: rng.random(menu.n_arms)),
+    "nan": lambda: Says(lambda menu, context, rng: np.full(menu.n_arms, math.nan)),
+    "negative": lambda: Says(lambda menu, context, rng: np.full(menu.n_arms, -3.0)),
+    "above 1": lambda: Says(lambda menu, context, rng: np.full(menu.n_arms, 1e300)),
+    "infinite": lambda: Says(lambda menu, context, rng: rng.choice([math.inf, -math.inf], menu.n_arms)),
     "raises in update": lambda: Raises("update"),
 }
 NONSENSE = ("nan", "negative", "above 1", "infinite")
@@ -165,8 +165,8 @@ UNABLE: dict[str, Callable[[], Any]] = {
     "raises in predict": lambda: Raises("predict"),
     "raises in both": lambda: Raises("both"),
     "too few": lambda: Says(lambda menu, context, rng: [0.5]),
-    "a table": lambda: Says(lambda menu, context, rng: np.zeros((menu.arms, 2))),
-    "text": lambda: Says(lambda menu, context, rng: ["a lot"] * menu.arms),
+    "a table": lambda: Says(lambda menu, context, rng: np.zeros((menu.n_arms, 2))),
+    "text": lambda: Says(lambda menu, context, rng: ["a lot"] * menu.n_arms),
     "nothing at all": lambda: Says(lambda menu, context, rng: None),
 }
 MODELS: dict[str, Callable[[], Any]] = {**ABLE, **UNABLE, "raises at random": lambda: Raises("random")}
@@ -199,7 +199,7 @@ class Player:
             trust.given, trust.compares = 1, 1e18
         decision = self.selector.ask(**given)
         if given.get("audit", True):
-            self.book.ask(decision.id, KINDS[decision.kind])
+            self.book.ask(decision.id, KINDS[decision.role])
             self.out.append(decision)
         else:
             self.unaudited += 1
@@ -208,8 +208,8 @@ class Player:
     def tell(self, place: int) -> None:
         decision = self.out.pop(place)
         wish = self.rng.random() < 0.7 if decision.price < 2.0 or not self.spite else False  # fails when it is dear
-        success = {1: 1.0, -1: 0.0}.get(decision.kind, self.rng.choice([0.0, 0.25]) if not wish else 1.0)
-        cost = self.rng.random() if self.menu is TOLD and decision.kind == 0 else None
+        success = {1: 1.0, -1: 0.0}.get(decision.role, self.rng.choice([0.0, 0.25]) if not wish else 1.0)
+        cost = self.rng.random() if self.menu is TOLD and decision.role == 0 else None
         self.selector.tell(decision, success, cost)
         self.book.tell(decision.id, Fraction(success))
         assert self.selector.debt == pytest.approx(float(self.book.debt), abs=1e-6)
@@ -325,7 +325,7 @@ def test_a_trusted_model_that_fails_is_asked_once() -> None:
     player = Player(selector, WITH, 0, trusted=True)
     between = 0
     for _ in range(40):
-        between += player.ask(context=player.context()).kind == 0
+        between += player.ask(context=player.context()).role == 0
         player.tell(0)
     assert 0 < between <= model.calls == selector.context_report().failures <= 40
 
@@ -340,7 +340,7 @@ def worlds(menu: Menu, steps: int, seed: int) -> list[tuple[dict[str, Any], floa
 
 def outcome(menu: Menu, context: dict[str, Any], luck: float, arm: int) -> bool:
     kind = menu.kind_of(arm)
-    return kind > 0 or (kind == 0 and luck < chance(context, arm, menu.arms))
+    return kind > 0 or (kind == 0 and luck < chance(context, arm, menu.n_arms))
 
 
 SEVERAL = {
@@ -374,7 +374,7 @@ def test_without_trust_it_is_the_plain_selector(
             plain.tell(other, success)
     assert looking.context_report().followed == 0
     assert str(looking.certificate()) == str(plain.certificate())
-    assert looking.arms() == plain.arms()
+    assert looking.options() == plain.options()
     assert looking.cost == pytest.approx(plain.cost)
     assert learner_of(looking).plain.state() == plain.learner.state()
 
@@ -427,9 +427,9 @@ class Twins:
         rng = self.rng
         decisions, context, luck = self.out.pop(rng.randrange(len(self.out)) if rng.random() < 0.7 else 0)
         success: float = outcome(self.menu, context, luck, decisions[0].arm)
-        if decisions[0].kind == 0 and rng.random() < 0.1:
+        if decisions[0].role == 0 and rng.random() < 0.1:
             success *= 0.5
-        cost = rng.random() if self.menu.costs is None and decisions[0].kind == 0 else None
+        cost = rng.random() if self.menu.costs is None and decisions[0].role == 0 else None
         way = rng.random()
 
         def told(selector: Selector, number: int) -> None:
@@ -510,7 +510,7 @@ def test_an_outcome_is_learned_however_its_decision_was_asked() -> None:
     rng = random.Random(0)
     for _ in range(300):
         decision = selector.ask(context={"x": rng.random()})
-        selector.tell(decision, decision.kind > 0 or (decision.kind == 0 and rng.random() < 0.6))
+        selector.tell(decision, decision.role > 0 or (decision.role == 0 and rng.random() < 0.6))
     eye = model_of(selector)
     ways: list[Callable[[], Decision]] = [
         lambda: selector.ask(context={"x": 0.5}, available=[0, 1]),
@@ -522,11 +522,11 @@ def test_an_outcome_is_learned_however_its_decision_was_asked() -> None:
         learned = 0
         for _ in range(40):
             decision, before = ask(), eye._learned["means"][0].copy()
-            selector.tell(decision, decision.kind > 0)
+            selector.tell(decision, decision.role > 0)
             assert not noted(selector)
             assert not unfair(selector)
             changed = not np.array_equal(before, eye._learned["means"][0])
-            assert changed == (decision.kind == 0)
+            assert changed == (decision.role == 0)
             learned += changed
         assert learned > 0
 
@@ -573,10 +573,10 @@ def between(selector: Selector, contexts: list[Any]) -> list[tuple[Decision, Any
     for context in contexts:
         for _ in range(1000):
             decision = selector.ask(context=context)
-            if decision.kind == 0:
+            if decision.role == 0:
                 found.append((decision, context))
                 break
-            selector.tell(decision, decision.kind > 0)
+            selector.tell(decision, decision.role > 0)
         else:
             raise AssertionError("it never left the rails")
     return found
@@ -658,8 +658,8 @@ def test_a_context_may_be_changed_once_it_was_asked_with() -> None:
             out.append((selector.ask(context=held), number))
             if len(out) > 3:
                 decision, then = out.pop(0)
-                selector.tell(decision, decision.kind > 0)
-                if decision.kind == 0:
+                selector.tell(decision, decision.role > 0)
+                if decision.role == 0:
                     assert model.heard[-1][0][place] == then
     assert len(model.heard) > 50
 
@@ -671,8 +671,8 @@ def test_one_context_again_and_again_is_predicted_anew() -> None:
     between_rails = 0
     for _ in range(100):
         decision = selector.ask(context="always the same")
-        between_rails += decision.kind == 0
-        selector.tell(decision, decision.kind > 0)
+        between_rails += decision.role == 0
+        selector.tell(decision, decision.role > 0)
     assert model.calls == between_rails > 10
 
 
@@ -693,8 +693,8 @@ def test_outcomes_of_the_rails_and_without_context_are_not_told() -> None:
     told = 0
     for step in range(200):
         decision = selector.ask(context={"x": step}) if step % 2 else selector.ask()
-        selector.tell(decision, decision.kind > 0)
-        told += decision.kind == 0 and step % 2 == 1
+        selector.tell(decision, decision.role > 0)
+        told += decision.role == 0 and step % 2 == 1
     assert len(model.heard) == told > 10
     assert selector.outcomes == 200
 
@@ -734,7 +734,7 @@ def test_a_loaded_selector_goes_on_like_the_original(
     assert first == second
     assert json.loads(json.dumps(first, allow_nan=False)) == first
     assert again.context_report() == selector.context_report()
-    assert again.arms() == selector.arms()
+    assert again.options() == selector.options()
     assert str(again.certificate()) == str(selector.certificate())
     assert again.context_report().followed > 20
     rng = random.Random(4)
@@ -864,7 +864,7 @@ def test_tampered_states_are_refused_and_never_crash() -> None:
                 with contextlib.suppress(InvalidContext):  # the fields may have other names now
                     again.ask(context={"x": 0.5})
                 decision = again.ask()
-                again.tell(decision, decision.kind > 0, 0.5)
+                again.tell(decision, decision.role > 0, 0.5)
             assert again.certificate().consistent
     assert refused > 200
     assert read > 20
@@ -895,7 +895,7 @@ def at_the_change(model: Any) -> Selector:
     rng = random.Random(1)
     for step in range(31):
         decision = selector.ask(context={"x": rng.random(), "task": "ab"[step % 2]})
-        selector.tell(decision, decision.kind > 0 or rng.random() < 0.6)
+        selector.tell(decision, decision.role > 0 or rng.random() < 0.6)
     return selector
 
 
@@ -926,7 +926,7 @@ def test_an_interrupt_at_any_line(what: str, way: str, monkeypatch: pytest.Monke
             assert one.certificate().holds
             for step in range(6):
                 new = one.ask(context={"x": step / 6, "task": "abcxyz"[step]})
-                one.tell(new, new.kind > 0)
+                one.tell(new, new.role > 0)
     assert line > 10
 
 
@@ -959,7 +959,7 @@ def test_a_handler_in_the_middle_is_refused_or_done_whole() -> None:
 
         with StrikeAt(line, handler):
             decision = selector.ask(context={"x": 0.3, "task": "new"})
-        selector.tell(decision, decision.kind > 0)
+        selector.tell(decision, decision.role > 0)
         if not found:
             break
         refused += isinstance(found[0], suffice.ReentrantCall)
@@ -994,11 +994,11 @@ def test_threads_with_contexts() -> None:
                     assert copy.deepcopy(selector).certificate().consistent
                 while len(out) > rng.randrange(150):
                     decision = out.pop(rng.randrange(len(out)))
-                    success = decision.kind > 0 or (decision.kind == 0 and rng.random() < 0.5)
+                    success = decision.role > 0 or (decision.role == 0 and rng.random() < 0.5)
                     selector.tell(decision.id if step % 3 else decision, success)
                     told[number] += 1
             for decision in out:
-                selector.tell(decision, decision.kind > 0)
+                selector.tell(decision, decision.role > 0)
                 told[number] += 1
         except BaseException as problem:
             problems.append(problem)
@@ -1013,7 +1013,7 @@ def test_threads_with_contexts() -> None:
     sys.setswitchinterval(before)
     assert not problems
     assert selector.outcomes == sum(told) == 4 * 210
-    assert sum(row.plays for row in selector.arms()) == selector.outcomes
+    assert sum(row.plays for row in selector.options()) == selector.outcomes
     assert (selector.pending, len(noted(selector)), len(unfair(selector)), len(in_slots(selector))) == (0, 0, 0, 0)
 
 
@@ -1077,8 +1077,8 @@ def test_no_context_where_a_model_looks() -> None:
     for _ in range(100):
         one, other = selector.ask(context=None), plain.ask()
         assert one.arm == other.arm
-        selector.tell(one, one.kind > 0)
-        plain.tell(other, other.kind > 0)
+        selector.tell(one, one.role > 0)
+        plain.tell(other, other.role > 0)
     assert [decision.arm for decision in selector.ask_many(3)] == [decision.arm for decision in plain.ask_many(3)]
     assert selector.context_report().fields == {}
     assert selector.ask(context={"x": 1}).arm in range(4)
@@ -1111,7 +1111,7 @@ def test_a_model_that_cannot_begin_anew() -> None:
 
     class Clings(Half):
         def say(self, context: Any) -> Any:
-            return np.full(self.menu.arms, 0.999)
+            return np.full(self.menu.n_arms, 0.999)
 
         def forget(self) -> None:
             raise RuntimeError("never")
@@ -1119,6 +1119,6 @@ def test_a_model_that_cannot_begin_anew() -> None:
     selector = Selector(WITH, 0.5, model=Clings(), guard=None)
     for step in range(400):
         decision = selector.ask(context=step)
-        selector.tell(decision, decision.kind > 0)
+        selector.tell(decision, decision.role > 0)
     context_report = selector.context_report()
     assert 0 < context_report.anew == context_report.failures < 40

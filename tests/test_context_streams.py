@@ -135,12 +135,12 @@ class TestEveryStreamWithContexts:
 
     def test_cases_add_up_to_the_truth(self, stream: Any, contexts: Any) -> None:
         weights, success, cost = stream.cases()
-        assert success.shape == cost.shape == (weights.size, stream.menu.arms)
+        assert success.shape == cost.shape == (weights.size, stream.menu.n_arms)
         assert (weights > 0).all()
         assert weights.sum() == pytest.approx(1.0)
         assert ((success >= 0) & (success <= 1)).all()
         assert (success[:, -1] == 1.0).all()
-        looks = [self.look(stream, arm) for arm in range(stream.menu.arms)]
+        looks = [self.look(stream, arm) for arm in range(stream.menu.n_arms)]
         assert weights @ success == pytest.approx(stream.truth()[0], abs=1e-12)
         assert weights @ cost == pytest.approx(stream.truth()[1] + looks, abs=1e-12)
 
@@ -160,7 +160,7 @@ class TestEveryStreamWithContexts:
         for case in np.flatnonzero(weights > 20 / draws):
             share, count = weights[case], len(found[case])
             assert abs(count / draws - share) <= 5 * math.sqrt(share / draws)
-            for arm in range(0, stream.menu.arms, 3):
+            for arm in range(0, stream.menu.n_arms, 3):
                 judged = np.array([stream.judge(latent, arm, 0.5) for latent in found[case]])
                 judged[:, 1] += self.look(stream, arm)
                 for part, exact in enumerate((success[case, arm], cost[case, arm])):
@@ -175,7 +175,7 @@ class TestEveryStreamWithContexts:
         steps, rng = 8_000, np.random.default_rng(5)
         places = {key_of(context): place for place, context in enumerate(contexts)}
         method: Any = Looks(
-            stream.menu, lambda context: int(rng.choice(stream.menu.arms, p=best.weights[places[key_of(context)]]))
+            stream.menu, lambda context: int(rng.choice(stream.menu.n_arms, p=best.weights[places[key_of(context)]]))
         )
         trace = simulate(method, stream, steps, seed=2)
         assert abs(trace.rate - 0.85) <= 4.5 * math.sqrt(0.85 * 0.15 / steps)
@@ -194,7 +194,7 @@ class TestEveryStreamWithContexts:
 
 def test_a_contextual_method_is_shown_each_context_and_pays_for_looking() -> None:
     stream = ConfidentApis("COMMAND", unit="usd")
-    arms = stream.menu.arms
+    arms = stream.menu.n_arms
     turns = iter(range(10**9))
     method: Any = Looks(stream.menu, lambda context: next(turns) % arms)
     trace = simulate(method, stream, 300, seed=3)

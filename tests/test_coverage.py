@@ -241,7 +241,7 @@ def world(menu: Menu, streams: int, length: int, seed: int) -> tuple[Floats, Flo
     rng = np.random.default_rng(seed)
     points = rng.random((streams, length))
     if menu is CHAIN:
-        low, high = np.full(menu.arms, -1.0), np.array([-1.0, 0.2, 0.45, 0.7, 0.9, 1.0])
+        low, high = np.full(menu.n_arms, -1.0), np.array([-1.0, 0.2, 0.45, 0.7, 0.9, 1.0])
         return low, high, np.maximum(high, 0.0), np.array([0.0, 0.3, 0.6, 1.2, 1.5, 2.0]), points
     grid = np.array([0.05, 0.3, 0.1, 0.4, 0.15])
     points = np.where(rng.random(points.shape) < 0.5, points, rng.choice(5, points.shape, p=grid) / 4)
@@ -261,7 +261,7 @@ def watched(
     low, high, truth, omega, points = world(menu, streams, length, seed=kind)
     table, blank, scratch = (fresh_table(menu, kind, compiled=True) for _ in range(3))
     epochs = length.bit_length() + 1
-    short, dear = np.zeros((streams, epochs, menu.arms)), np.zeros((streams, epochs, menu.arms))
+    short, dear = np.zeros((streams, epochs, menu.n_arms)), np.zeros((streams, epochs, menu.n_arms))
     coins = np.random.default_rng(99).random((streams, length))
     compiled(watch)(
         table, blank, scratch, low, high, truth, omega, points, coins, rule, share, implied, alone, short, dear
@@ -290,7 +290,7 @@ def union(end: float) -> float:
 
 def differences(end: float) -> float:
     """What is stated of the closure of intervals."""
-    return min(0.25, math.sqrt(INTERVALS.arms / end))
+    return min(0.25, math.sqrt(INTERVALS.n_arms / end))
 
 
 def seldom(excess: Floats, kind: int, families: int) -> bool:

@@ -156,7 +156,7 @@ class Sides(RuleBasedStateMachine):
     def ask(self, count: int, group: str | None, some: bool, audit: int, many: bool) -> None:
         given: dict[str, Any] = {"audit": audit > 0, "group": None if self.first_round else group}
         if some:
-            given["available"] = [self.menu.option(self.menu.arms - 2)]
+            given["available"] = [self.menu.option(self.menu.n_arms - 2)]
         if many:
             self.asked(self.both(lambda selector, _: selector.ask_many(count, **given)))
         else:
@@ -272,7 +272,7 @@ class Sides(RuleBasedStateMachine):
         certificates = [selector.certificate() for selector in self.sides]
         assert certificates[0] == certificates[1]
         assert certificates[0].consistent
-        assert one.arms() == other.arms()
+        assert one.options() == other.options()
 
 
 def _quietly(selector: Selector, decision: Decision | int, success: float, cost: float | None) -> None:
@@ -361,7 +361,7 @@ CALLS: dict[str, tuple[Callable[[Scene], object] | None, Callable[[Scene], objec
     "more slots": (Scene.fill, lambda scene: scene.selector.ask()),
     "give up": (Scene.pass_time, lambda scene: scene.selector.certificate()),
     "give up and ask": (Scene.pass_time, lambda scene: scene.selector.ask(group="a")),
-    "look": (None, lambda scene: (scene.selector.state(), scene.selector.arms(), scene.selector.cost)),
+    "look": (None, lambda scene: (scene.selector.state(), scene.selector.options(), scene.selector.cost)),
     "copy": (None, lambda scene: copy.deepcopy(scene.selector)),
     "compile": (None, lambda scene: scene.selector.compile()),
 }
@@ -378,7 +378,7 @@ def check(scene: Scene) -> None:
     rows = range(len(counts))
     for row, one in zip(rows, counts, strict=True):
         mine = [decision for decision in state["outstanding"] if decision[1] == row]
-        arms = selector.menu.arms
+        arms = selector.menu.n_arms
         assert one["outstanding"] == sum(decision[2] != arms - 1 for decision in mine)
         assert one["not_skips"] == sum(decision[2] != 0 for decision in mine)
     assert all(group.outcomes + group.pending > 0 for group in selector.groups.values() if group.name == "a")

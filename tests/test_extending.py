@@ -85,7 +85,7 @@ def test_the_chooser(stream: Any, kappa: float) -> None:
             self.calls += 1
             return super().choose(price, bounds, allowed)
 
-    chooser = Watched(stream.menu.arms)
+    chooser = Watched(stream.menu.n_arms)
     test_guard.endure(stream, chooser, kappa, 700)
     assert chooser.calls > (10 if kappa == 1.0 else 0)
 

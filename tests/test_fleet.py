@@ -91,7 +91,7 @@ def test_without_the_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_memory() -> None:
     fleet = Fleet(Menu({i: i / 10 for i in range(1, 7)}, safe="all", skip="none"), 0.9, 1000)
-    assert fleet.menu.arms == 8
+    assert fleet.menu.n_arms == 8
     assert fleet.nbytes / (1000 * 8) <= 200
 
 

@@ -58,7 +58,7 @@ class Own:
     def predict(self, context: Any) -> Any:
         if len(self.heard) % 5 == 4:
             raise RuntimeError("not now")
-        return [0.5] * self.menu.arms, [0.1] * self.menu.arms
+        return [0.5] * self.menu.n_arms, [0.1] * self.menu.n_arms
 
     def update(self, context: Any, arm: int, success: float, cost: float | None) -> None:
         self.heard.append(context)
@@ -128,7 +128,7 @@ class Machine(RuleBasedStateMachine):
         decision = self.selector.ask(**given, group=name, audit=audit > 0)
         self.order[name] = None
         if audit:
-            self.books[name].ask(decision.id, KINDS[decision.kind])
+            self.books[name].ask(decision.id, KINDS[decision.role])
             self.open.append((name, decision, Clock.now))
         else:
             self.unaudited[name] += 1
@@ -137,7 +137,7 @@ class Machine(RuleBasedStateMachine):
     @rule(place=st.integers(0, 10**6), success=st.sampled_from([0.0, 1.0, 0.5]), bare=st.booleans())
     def tell(self, place: int, success: float, bare: bool) -> None:
         name, decision, _ = self.open.pop(place % len(self.open))
-        success = {1: 1.0, -1: 0.0}.get(decision.kind, success)
+        success = {1: 1.0, -1: 0.0}.get(decision.role, success)
         self.selector.tell(decision.id if bare else decision, success)
         self.books[name].tell(decision.id, Fraction(success))
         self.spent[name] += self.menu.known_cost(decision.arm) or 0.0
@@ -161,7 +161,7 @@ class Machine(RuleBasedStateMachine):
     @rule(place=st.integers(0, 10**6), success=st.booleans())
     def amend(self, place: int, success: bool) -> None:
         name, decision = self.gone.pop(place % len(self.gone))
-        success = {1: True, -1: False}.get(decision.kind, success)
+        success = {1: True, -1: False}.get(decision.role, success)
         self.selector.tell(decision, success)
         self.books[name].tell(decision.id, Fraction(success))
 
@@ -243,7 +243,7 @@ def test_a_thousand_groups_each_keep_their_promise(model: str | None) -> None:
     for name in names:
         x = rng.random()
         decision = selector.ask(group=name, context={"x": x, "task": "ab"[x < 0.3]} if model else None)
-        success = {1: 1, -1: 0}.get(decision.kind, rng.random() < 0.4 + 0.6 * x * decision.arm / 3)
+        success = {1: 1, -1: 0}.get(decision.role, rng.random() < 0.4 + 0.6 * x * decision.arm / 3)
         selector.tell(decision, success)
         told[name] += 1
         successes[name] += success
@@ -261,7 +261,7 @@ def test_a_thousand_groups_each_keep_their_promise(model: str | None) -> None:
     assert len(selector.groups) == 1000
     assert max(told.values()) > 400
     assert "in each of 1,000 groups" in str(total)
-    assert sum(row.plays for row in selector.arms()) == 6000
+    assert sum(row.plays for row in selector.options()) == 6000
     if model:
         assert selector.context_report().followed > 0
 
@@ -289,7 +289,7 @@ def test_groups_learn_from_each_other() -> None:
         rng, before = random.Random(1), selector.cost
         for _ in range(steps):
             decision = selector.ask(group=group)
-            selector.tell(decision, decision.kind > 0 or (decision.kind == 0 and rng.random() < decision.arm / 31))
+            selector.tell(decision, decision.role > 0 or (decision.role == 0 and rng.random() < decision.arm / 31))
         return selector.cost - before
 
     shared = Selector(menu, 0.5)
@@ -312,7 +312,7 @@ def test_the_price_of_all_until_there_is_one_of_its_own() -> None:
     def play(group: str, steps: int) -> None:
         for _ in range(steps):
             decision = selector.ask(group=group)
-            selector.tell(decision, decision.kind > 0 or (decision.kind == 0 and rng.random() < 0.9))
+            selector.tell(decision, decision.role > 0 or (decision.role == 0 and rng.random() < 0.9))
 
     play("early", 1)
     play("large", OWN_HINT_AT - 1)
@@ -332,7 +332,7 @@ def test_a_price_of_one_is_not_charged_to_another() -> None:
     selector = Selector(WITH, 0.7, model="auto")
     for step in range(60):
         decision = selector.ask(context={"x": step / 60})
-        selector.tell(decision, decision.kind > 0)
+        selector.tell(decision, decision.role > 0)
     own = selector._engine.pricing(0).now
     assert own == pytest.approx(min(selector.price, 1.0 / 0.3))
     for step in range(40):
@@ -431,9 +431,9 @@ def between(selector: Selector, group: str) -> Decision:
     """A decision between the rails."""
     for _ in range(1000):
         decision = selector.ask(group=group)
-        if decision.kind == 0:
+        if decision.role == 0:
             return decision
-        selector.tell(decision, decision.kind > 0)
+        selector.tell(decision, decision.role > 0)
     raise AssertionError("it never left the rails")
 
 
@@ -463,9 +463,9 @@ def test_limits_are_per_group() -> None:
         for _ in range(20):
             selector.tell(selector.ask(group=name), True)
     out = [selector.ask(group="a") for _ in range(6)]
-    assert [decision.kind == 1 for decision in out] == [False, False, True, True, True, True]
-    assert selector.ask(group="b").kind != 1
-    assert selector.ask().kind == 1  # nothing told there: the safe start
+    assert [decision.role == 1 for decision in out] == [False, False, True, True, True, True]
+    assert selector.ask(group="b").role != 1
+    assert selector.ask().role == 1  # nothing told there: the safe start
     assert selector.certificate(group="a").debt_at_most == 0.5 * 2
 
 
@@ -553,14 +553,14 @@ def test_groups_do_not_take_each_others_contexts() -> None:
     selector, rng = Selector(WITH, 0.6, model="auto"), random.Random(0)
     for _ in range(400):
         decision = selector.ask(context={"x": rng.random()})
-        selector.tell(decision, decision.kind > 0 or (decision.kind == 0 and rng.random() < 0.9))
+        selector.tell(decision, decision.role > 0 or (decision.role == 0 and rng.random() < 0.9))
     trust_of(selector).given = 1
     out = [selector.ask(context={"x": rng.random()}) for _ in range(30)]
     kept = noted(selector)
     assert len(kept) > 5
     for _ in range(SLOTS):
         decision = selector.ask(context={"x": 0.5}, group="other")
-        selector.tell(decision, decision.kind > 0 or (decision.kind == 0 and rng.random() < 0.9))
+        selector.tell(decision, decision.role > 0 or (decision.role == 0 and rng.random() < 0.9))
     before = selector.context_report().followed
     selector.state()
     assert noted(selector) == kept
@@ -581,8 +581,8 @@ def test_a_model_hears_of_each_outcome_with_its_own_context() -> None:
         if len(out) > 20:
             decision, then = out.pop(rng.randrange(len(out)))
             count = len(model.heard)
-            selector.tell(decision, decision.kind > 0)
-            assert model.heard[count:] == ([{"step": then}] if decision.kind == 0 else [])
+            selector.tell(decision, decision.role > 0)
+            assert model.heard[count:] == ([{"step": then}] if decision.role == 0 else [])
     assert len(model.heard) > 50
 
 
@@ -592,9 +592,9 @@ def test_a_rail_is_not_taken_for_the_models_choice() -> None:
     for step in range(300):
         trust_of(selector).given = 1
         decision = selector.ask(context={"x": step}, group="a")
-        assert decision.kind == 0 or not unfair(selector)
+        assert decision.role == 0 or not unfair(selector)
         played += bool(unfair(selector))
-        selector.tell(decision, decision.kind > 0 or (decision.kind == 0 and rng.random() < 0.5))
+        selector.tell(decision, decision.role > 0 or (decision.role == 0 and rng.random() < 0.5))
         assert not unfair(selector)
     assert played > 20
 
@@ -609,7 +609,7 @@ def grown(model: Any) -> Selector:
         context = {"x": rng.random(), "task": rng.choice("abc")} if model and step % 9 else None
         decision = selector.ask(group=NAMES[step % 4], context=context)
         if step % 10 < 8:
-            selector.tell(decision, decision.kind > 0 or (decision.kind == 0 and rng.random() < 0.7))
+            selector.tell(decision, decision.role > 0 or (decision.role == 0 and rng.random() < 0.7))
         elif step % 10 == 8:
             selector.expire(decision)
     return selector
@@ -640,7 +640,7 @@ def test_a_copy_goes_on_like_the_original(how: str, model: str | None) -> None:
         assert decisions[0].price == decisions[1].price
         with pytest.raises(suffice.ForeignDecision):
             other.tell(decisions[0], True)
-        success = decisions[0].kind > 0 or (decisions[0].kind == 0 and rng.random() < 0.7)
+        success = decisions[0].role > 0 or (decisions[0].role == 0 and rng.random() < 0.7)
         for one, decision in zip((selector, other), decisions, strict=True):
             one.tell(decision, success)
     assert str(other.certificate()) == str(selector.certificate())
@@ -697,7 +697,7 @@ def test_threads_on_groups_of_their_own() -> None:
                     assert selector.certificate().consistent
                 while len(out) > rng.randrange(4):
                     decision = out.pop(rng.randrange(len(out)))
-                    success = decision.kind > 0 or (decision.kind == 0 and rng.random() < 0.6)
+                    success = decision.role > 0 or (decision.role == 0 and rng.random() < 0.6)
                     selector.tell(decision, success)
                     kept[number][0] += 1
                     kept[number][1] += success
@@ -724,7 +724,7 @@ def test_threads_on_groups_of_their_own() -> None:
     assert (total.outcomes, total.successes) == (selector.outcomes, selector.successes)
     assert total.holds
     assert selector.learner.head.steps == selector.outcomes
-    assert sum(row.plays for row in selector.arms()) == 900
+    assert sum(row.plays for row in selector.options()) == 900
     assert not noted(selector)
 
 

@@ -108,9 +108,9 @@ def naive_charge(selector: Selector, arm: int, success: float, cost: float | Non
     """What this outcome adds to the gap, from what anyone can see before it is told."""
     menu, cap = selector.menu, float(selector._promise.cap)
     price = min(max(selector.price, 0.0), cap)
-    if (arm == menu.arms - 1 and price >= cap) or (menu.has_skip and arm == 0 and price <= 0):
+    if (arm == menu.n_arms - 1 and price >= cap) or (menu.has_skip and arm == 0 and price <= 0):
         return 0.0
-    rows = selector.arms()
+    rows = selector.options()
     known = menu.known_cost(arm) if cost is None else cost
     spent = menu.safe_cost if known is None else known
     return spent - price * success - min(row.lower_cost - price * row.upper_success for row in rows)
@@ -146,7 +146,7 @@ def test_the_gap_is_what_a_trace_adds_up_to(menu: Menu, guard: float, late: bool
         out.append((one, other))
         while len(out) > (4 if late and step % 100 > 30 else 0):
             first, second = out.pop(int(rng.integers(len(out))))
-            share = first.arm / (menu.arms - 1)
+            share = first.arm / (menu.n_arms - 1)
             success = first.is_safe or (not first.is_skip and rng.random() < share**0.5)
             cost = None if menu.costs is not None else share * float(rng.random())
             lost = late and step % 41 == 0
@@ -215,7 +215,7 @@ def test_a_guard_that_binds_leaves_the_optimist(seed: int, target: float, name: 
         decisions = [selector.ask() for selector in selectors]
         assert len({(decision.arm, decision.price) for decision in decisions}) == 1
         arm = decisions[0].arm
-        share = (arm / (menu.arms - 1)) ** luck
+        share = (arm / (menu.n_arms - 1)) ** luck
         success = bool(decisions[0].is_safe or (not decisions[0].is_skip and rng.random() < share))
         cost = None if menu.costs is not None else 0.5 * share
         for selector, decision in zip(selectors, decisions, strict=True):
@@ -236,7 +236,7 @@ def test_a_tiny_guard_leaves_the_optimist_whenever_the_gap_is_open(name: str) ->
             wanted = selector.learner.optimistic(price, None)
             assert selector.ask(audit=False).arm == wanted
         decision = selector.ask()
-        share = (decision.arm / (menu.arms - 1)) ** 0.5
+        share = (decision.arm / (menu.n_arms - 1)) ** 0.5
         selector.tell(decision, bool(rng.random() < share), None if menu.costs is not None else share)
     assert forced > 300
 
@@ -402,7 +402,7 @@ def test_hostile_choosers_break_nothing(stream: Any, kind: type[Hostile], kappa:
     menu = stream.menu
     regret, priced = endure(stream, chooser, kappa, steps)
     bounds = Selector(menu, TARGET).bounds
-    limit = theorem(bounds, steps, menu.arms, menu.safe_cost / (1 - TARGET), menu.safe_cost, kappa)
+    limit = theorem(bounds, steps, menu.n_arms, menu.safe_cost / (1 - TARGET), menu.safe_cost, kappa)
     assert max(regret, priced) <= limit
     assert chooser.calls > (10 if kappa == 1.0 else 2)
 

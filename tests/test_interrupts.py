@@ -97,7 +97,7 @@ def test_an_outcome_counts_once_or_not_at_all(which: str, way: str, monkeypatch:
     calls: dict[str, Callable[[Selector], object]] = {
         "tell": lambda selector: selector.tell(5, False),
         "tell shortly": lambda selector: selector.tell(
-            Decision(5, selector.menu.arms - 1, "all", 1, 0.0, selector._identity.key), True
+            Decision(5, selector.menu.n_arms - 1, "all", 1, 0.0, selector._identity.key), True
         ),
         "amend": lambda selector: selector.tell(3, True),
         "expire": lambda selector: selector.expire(5),
@@ -233,7 +233,7 @@ def test_an_interrupted_expiry_can_be_amended_and_saved(way: str, monkeypatch: p
             selector.tell(second, True)
         again = Selector.from_state(selector.state())
         assert again.outcomes == selector.outcomes == 2
-        assert all((row.success or 0.0) <= 1.0 for row in selector.arms())
+        assert all((row.success or 0.0) <= 1.0 for row in selector.options())
     assert line > 40
 
 
@@ -256,7 +256,7 @@ class CallAt(InterruptAt):
 
 
 @pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("what", ["certificate", "ask", "tell", "expire", "state", "arms"])
+@pytest.mark.parametrize("what", ["certificate", "ask", "tell", "expire", "state", "options"])
 def test_a_handler_may_look_and_is_refused_what_it_may_not(
     what: str, way: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -274,7 +274,7 @@ def test_a_handler_may_look_and_is_refused_what_it_may_not(
         newer = selector.ask()
         now[0] = 11.0  # the older is overdue
         calls: dict[str, Callable[[], object]] = {
-            "certificate": selector.certificate, "ask": selector.ask, "state": selector.state, "arms": selector.arms,
+            "certificate": selector.certificate, "ask": selector.ask, "state": selector.state, "options": selector.options,
             "tell": lambda: selector.tell(older, True), "expire": lambda: selector.expire(older),  # noqa: B023
         }  # fmt: skip
         handler = CallAt(line, calls[what])

@@ -100,7 +100,7 @@ def test_rows_go_round_in_their_order(tmp_path: Path) -> None:
 
 def test_a_single_row(tmp_path: Path) -> None:
     log = Log.load(written(tmp_path, "success:all,cost:all\n1,3\n"))
-    assert log.menu.arms == 1
+    assert log.menu.n_arms == 1
     assert (
         simulate(Selector(Log.load(written(tmp_path, GOOD)).menu, 0.5), Log.load(tmp_path / "log.csv"), 50).rate >= 0.5
     )
@@ -251,4 +251,4 @@ def test_parquet_without_a_reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 def test_the_example_is_played_where_no_file_is_named(tmp_path: Path) -> None:
     assert Log.named().menu.safe == "person"
-    assert Log.named(path=str(written(tmp_path, GOOD)), skip="skip").menu.arms == 3
+    assert Log.named(path=str(written(tmp_path, GOOD)), skip="skip").menu.n_arms == 3

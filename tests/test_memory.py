@@ -123,7 +123,7 @@ def menus(draw: Any) -> Menu:
 
 def naive_sums(menu: Menu, before: Floats, now: Floats) -> Floats:
     """Per interior arm: of all inside it and of all around it, before and since, as `_pool` orders them."""
-    inner = range(menu.arms)[menu.interior]
+    inner = range(menu.n_arms)[menu.interior]
     since = now - before
     rows = []
     for arm in inner:
@@ -137,30 +137,30 @@ def naive_sums(menu: Menu, before: Floats, now: Floats) -> Floats:
 @given(menu=menus(), seed=st.integers(0, 10**6), whole=st.booleans())
 def test_the_sums_are_those_of_the_order(menu: Menu, seed: int, whole: bool) -> None:
     rng = np.random.default_rng(seed)
-    before = np.zeros((menu.arms, 2))
-    before[:, 0] = rng.integers(0, 50, menu.arms) * (rng.random(menu.arms) < 0.7)
-    before[:, 1] = before[:, 0] * rng.random(menu.arms)
-    later = rng.integers(0, 50, menu.arms) * (rng.random(menu.arms) < 0.7)
-    now = before + np.stack([later, later * rng.random(menu.arms)], axis=1)
+    before = np.zeros((menu.n_arms, 2))
+    before[:, 0] = rng.integers(0, 50, menu.n_arms) * (rng.random(menu.n_arms) < 0.7)
+    before[:, 1] = before[:, 0] * rng.random(menu.n_arms)
+    later = rng.integers(0, 50, menu.n_arms) * (rng.random(menu.n_arms) < 0.7)
+    now = before + np.stack([later, later * rng.random(menu.n_arms)], axis=1)
     if whole:
         before, now = np.floor(before), np.floor(now)
     table = learner_of(menu, "reset", compiled=False).table.plain()
     moment = forgetting.moment_at(table, 0, 1)
-    for arm in range(menu.arms):
-        table.room[moment + 1 + arm], table.room[moment + 1 + menu.arms + arm] = before[arm].tolist()
+    for arm in range(menu.n_arms):
+        table.room[moment + 1 + arm], table.room[moment + 1 + menu.n_arms + arm] = before[arm].tolist()
         table.arms[arm].plays, table.arms[arm].successes = now[arm].tolist()
     room = forgetting.moment_at(table, table.head.memory_levels, 0)
     wanted = naive_sums(menu, before, now)
     found = []
     for kind, made in both_kinds(table):
         made(forgetting._pool)(kind, moment, room)
-        rows = np.array(kind.room[room : room + 8 * menu.arms]).reshape(menu.arms, 8)[menu.interior]
+        rows = np.array(kind.room[room : room + 8 * menu.n_arms]).reshape(menu.n_arms, 8)[menu.interior]
         np.testing.assert_allclose(rows, wanted, atol=1e-9, rtol=0)
         assert not whole or np.array_equal(rows, wanted)
         assert np.array_equal(rows[:, ::2], np.rint(rows[:, ::2]))  # plays are counted exactly
         found.append(rows)
     assert np.array_equal(found[0], found[1])
-    assert room + 8 * menu.arms <= len(table.room)
+    assert room + 8 * menu.n_arms <= len(table.room)
 
 
 # --- whether two means are apart
@@ -226,7 +226,7 @@ def test_each_of_the_four_tests_is_needed(before: Any, since: Any) -> None:
     moment = forgetting.moment_at(table, 0, 1)
     for arm in (1, 2, 3):
         (plays, successes), (later, later_successes) = before[arm - 1], since[arm - 1]
-        table.room[moment + 1 + arm], table.room[moment + 1 + menu.arms + arm] = float(plays), float(successes)
+        table.room[moment + 1 + arm], table.room[moment + 1 + menu.n_arms + arm] = float(plays), float(successes)
         put(table, "plays", arm, float(plays + later))
         put(table, "successes", arm, float(successes + later_successes))
     contradiction = since is not ONLY["none of them"][1]
@@ -243,9 +243,9 @@ def outcomes_of(menu: Menu, seed: int, count: int) -> Iterator[Outcome]:
     arm = 0
     for step in range(count):
         if step % 400 == 0:
-            truth = rng.choice([0.02, 0.5, 0.98]) + rng.uniform(-0.02, 0.02, menu.arms)
+            truth = rng.choice([0.02, 0.5, 0.98]) + rng.uniform(-0.02, 0.02, menu.n_arms)
         if rng.random() < 0.4:
-            arm = int(rng.integers(menu.arms))
+            arm = int(rng.integers(menu.n_arms))
         cost = None if menu.costs is not None else float(rng.choice([menu.safe_cost, rng.random()]))
         yield Outcome(arm, float(rng.random() < truth[arm]), cost)
 
@@ -345,7 +345,7 @@ SHAPES = {
 
 def shares_of(menu: Menu, way: int, streams: int, end: int) -> tuple[float, float]:
     """The share of streams with a contradiction in the epoch up to `end`; and at a tenth of the threshold."""
-    inner = range(menu.arms)[menu.interior]
+    inner = range(menu.n_arms)[menu.interior]
     nested = np.array([[float(menu.nested(a, b)) for b in inner] for a in inner])
     strengths = []
     for seed in range(streams):
@@ -460,8 +460,8 @@ def test_a_shift_is_noticed_and_learning_begins_anew(
         kept = int(plays[inner].sum())
         played = np.flatnonzero((trace.arms >= inner.start) & (trace.arms < inner.stop))
         suffix = played[len(played) - kept :]
-        assert np.array_equal(np.bincount(trace.arms[suffix], minlength=stream.menu.arms)[inner], plays[inner])
-        worked = np.bincount(trace.arms[suffix], weights=trace.successes[suffix], minlength=stream.menu.arms)
+        assert np.array_equal(np.bincount(trace.arms[suffix], minlength=stream.menu.n_arms)[inner], plays[inner])
+        worked = np.bincount(trace.arms[suffix], weights=trace.successes[suffix], minlength=stream.menu.n_arms)
         assert np.array_equal(worked[inner], successes[inner])
         assert trace.largest_debt <= target
 
@@ -570,7 +570,7 @@ def played(selector: Selector, seed: int, count: int, cuts: tuple[int, ...] = ()
     """What is chosen in a world that shifts; at each cut the selector is saved and loaded."""
     rng = np.random.default_rng(seed)
     menu = selector.menu
-    truths = [np.sort(rng.random(menu.arms)) for _ in range(3)]
+    truths = [np.sort(rng.random(menu.n_arms)) for _ in range(3)]
     found: list[Any] = []
     for step in range(count):
         if step in cuts:

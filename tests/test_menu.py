@@ -31,15 +31,15 @@ MENUS = {
 @pytest.mark.parametrize("menu", MENUS.values(), ids=MENUS.keys())
 class TestEveryMenu:
     def test_arms_and_options_correspond(self, menu: Menu) -> None:
-        options = [menu.option(arm) for arm in range(menu.arms)]
-        assert [menu.arm(option) for option in options] == list(range(menu.arms))
+        options = [menu.option(arm) for arm in range(menu.n_arms)]
+        assert [menu.arm(option) for option in options] == list(range(menu.n_arms))
         assert options[-1] == menu.safe
         assert options[menu.interior] == list(menu.options)
         assert (options[0] == menu.skip) == menu.has_skip
-        assert [arm for arm in range(menu.arms) if menu.is_boundary(arm)] == [0] * menu.has_skip + [menu.arms - 1]
+        assert [arm for arm in range(menu.n_arms) if menu.is_boundary(arm)] == [0] * menu.has_skip + [menu.n_arms - 1]
 
     def test_known_costs_lie_between_the_boundary_costs(self, menu: Menu) -> None:
-        assert menu.known_cost(menu.arms - 1) == menu.safe_cost
+        assert menu.known_cost(menu.n_arms - 1) == menu.safe_cost
         if menu.has_skip:
             assert menu.known_cost(0) == 0.0
         if menu.costs is not None:
@@ -47,9 +47,9 @@ class TestEveryMenu:
 
     def test_containment_is_an_order_and_costs_respect_it(self, menu: Menu) -> None:
         rng = np.random.default_rng(0)
-        for a, b, c in rng.integers(0, menu.arms, (300, 3)).tolist():
+        for a, b, c in rng.integers(0, menu.n_arms, (300, 3)).tolist():
             assert menu.nested(a, a)
-            assert menu.nested(a, menu.arms - 1)
+            assert menu.nested(a, menu.n_arms - 1)
             if a != b and menu.nested(a, b):
                 assert not menu.nested(b, a)
                 cheap, dear = menu.known_cost(a), menu.known_cost(b)
@@ -59,7 +59,7 @@ class TestEveryMenu:
 
     def test_the_recipe_builds_the_same_menu(self, menu: Menu) -> None:
         again = Menu.from_recipe(json.loads(json.dumps(menu.recipe())))
-        assert [again.option(arm) for arm in range(again.arms)] == [menu.option(arm) for arm in range(menu.arms)]
+        assert [again.option(arm) for arm in range(again.n_arms)] == [menu.option(arm) for arm in range(menu.n_arms)]
         assert again.recipe() == menu.recipe()
         assert again.safe_success == menu.safe_success
         assert (again.costs is None) == (menu.costs is None)
@@ -69,10 +69,10 @@ class TestEveryMenu:
     def test_menus_pickle(self, menu: Menu) -> None:
         again = pickle.loads(pickle.dumps(menu))
         assert again.recipe() == menu.recipe()
-        assert again.nested(0, menu.arms - 1)
+        assert again.nested(0, menu.n_arms - 1)
 
     def test_menus_read_well(self, menu: Menu) -> None:
-        assert repr(menu).startswith(f"<Menu of {menu.arms} arms (")
+        assert repr(menu).startswith(f"<Menu of {menu.n_arms} arms (")
 
 
 def test_top_k() -> None:
@@ -92,7 +92,7 @@ def test_thresholds() -> None:
 
 def test_grid() -> None:
     menu = Menu.grid(distance=[1, 5, 50], rating=[4.5, 4.0, 0])
-    assert menu.arms == 10
+    assert menu.n_arms == 10
     assert menu.safe == {"distance": 50, "rating": 0}
     near, far = menu.arm({"distance": 1, "rating": 4.0}), menu.arm({"rating": 4.0, "distance": 5})
     fussy = menu.arm({"distance": 5, "rating": 4.5})
@@ -103,14 +103,14 @@ def test_grid() -> None:
 
 def test_intervals() -> None:
     menu = Menu.intervals(step=0.25)
-    assert menu.arms == 11
+    assert menu.n_arms == 11
     assert menu.option(1) == (0.0, 0.25)
     assert menu.safe == (0.0, 1.0)
     assert menu.skip is None
     assert menu.known_cost(menu.arm((0.25, 0.75))) == 0.5
     assert menu.nested(menu.arm((0.25, 0.5)), menu.arm((0.0, 0.5)))
-    assert Menu.intervals(horizon=10_000).arms == 10 * 11 // 2 + 1
-    assert Menu.intervals(horizon=10_001).arms == 11 * 12 // 2 + 1
+    assert Menu.intervals(horizon=10_000).n_arms == 10 * 11 // 2 + 1
+    assert Menu.intervals(horizon=10_001).n_arms == 11 * 12 // 2 + 1
 
 
 def test_subsets() -> None:
@@ -120,7 +120,7 @@ def test_subsets() -> None:
     assert menu.nested(menu.arm(("a",)), menu.arm(("a", "c")))
     assert Menu.subsets({"a": 1, "b": 2}).safe == ("a", "b")
     assert Menu.subsets({"a": 1, "b": 2}).safe_cost == 3
-    assert Menu.subsets(dict.fromkeys("abcd", 1), at_most=2, safe=0, safe_cost=9).arms == 12
+    assert Menu.subsets(dict.fromkeys("abcd", 1), at_most=2, safe=0, safe_cost=9).n_arms == 12
 
 
 def test_own_containment_function() -> None:
@@ -212,7 +212,7 @@ def test_an_unknown_option_is_named() -> None:
 def test_what_is_handed_out_is_not_the_menu() -> None:
     """A caller that changes a dict it was handed does not change what the safe option is."""
     menu = Menu.grid(distance=[1, 5, 50], rating=[4.5, 0])
-    menu.option(menu.arms - 1)["distance"] = 1
+    menu.option(menu.n_arms - 1)["distance"] = 1
     menu.recipe()["options"].clear()
-    assert menu.option(menu.arms - 1) == {"distance": 50, "rating": 0}
-    assert len(menu.recipe()["options"]) == menu.arms
+    assert menu.option(menu.n_arms - 1) == {"distance": 50, "rating": 0}
+    assert len(menu.recipe()["options"]) == menu.n_arms

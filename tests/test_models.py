@@ -51,7 +51,7 @@ def taught(model: Any, count: int = 1000, menu: Menu = MENU, seed: int = 0) -> A
     rng = np.random.default_rng(seed)
     model.open(menu)
     for context in world(count, seed):
-        arm = int(rng.integers(menu.arms))
+        arm = int(rng.integers(menu.n_arms))
         kind = menu.kind_of(arm)
         chance = truth(context, arm - menu.has_skip) if kind == 0 else float(kind > 0)
         model.update(context, arm, float(rng.random() < chance), None)
@@ -108,7 +108,7 @@ def test_predictions_are_probabilities_whatever_the_context(name: str) -> None:
     ):
         before = model.predict(context)
         for means, deviations in (before, (model.update(context, 1, 1.0, None), model.predict(context))[1]):
-            assert np.asarray(means).shape == np.asarray(deviations).shape == (MENU.arms,)
+            assert np.asarray(means).shape == np.asarray(deviations).shape == (MENU.n_arms,)
             assert ((means >= 0.0) & (means <= 1.0)).all()
             assert ((deviations >= 0.0) & (deviations <= 0.5)).all()
 
@@ -333,7 +333,7 @@ def test_sklearn_learns_all_that_was_kept() -> None:
     by_hand, rows = BernoulliNB(), world(256, 0)
     vectors, labels = [], []
     for context in rows:
-        arm = int(rng.integers(MENU.arms))
+        arm = int(rng.integers(MENU.n_arms))
         chance = truth(context, arm - 1) if MENU.kind_of(arm) == 0 else float(MENU.kind_of(arm) > 0)
         label = rng.random() < chance
         if arm == 1:

@@ -47,8 +47,8 @@ class Liar:
         self.rng = np.random.default_rng(seed)
 
     def open(self, menu: Menu, horizon: int | None) -> None:
-        self.upper = self.rng.normal(size=menu.arms)
-        self.lower = self.rng.normal(size=menu.arms)
+        self.upper = self.rng.normal(size=menu.n_arms)
+        self.lower = self.rng.normal(size=menu.n_arms)
 
     def update(self, tally: Tally, arm: int, told: int) -> None:
         self.upper[arm] = self.rng.choice([-1e9, 0.0, 1.0, np.nan, np.inf])

@@ -197,7 +197,7 @@ def test_charts_move_while_decisions_flow(visit: Visit, site: Site) -> None:
     visitor.expect_tile("debt", ahead if known["debt"] else "level")
     visitor.expect_tile("cost", f"{known['mean_cost']:.3g}")
     expect(visitor.test("arm")).to_have_count(4)
-    expect(visitor.test("arms")).to_contain_text("a person")
+    expect(visitor.test("options")).to_contain_text("a person")
     page.reload()
     for chart in CHARTS:  # what came bit by bit is what comes at once
         visitor.expect_charted(chart, 300)
@@ -275,7 +275,7 @@ def test_twenty_thousand_arms_are_not_too_many(visit: Visit, site: Site) -> None
     visitor = visit(site)
     page = visitor.selector(name)
     visitor.expect_charted("chart-shares", 30)
-    expect(visitor.test("arms")).to_contain_text("20,000")
+    expect(visitor.test("options")).to_contain_text("20,000")
     assert 1 <= visitor.test("arm").count() <= 100
     sizes: list[int] = []
     page.on("response", lambda answer: sizes.append(int(answer.headers.get("content-length", 0))))

@@ -167,7 +167,7 @@ def test_hostile_plans_fit_and_hide_nothing(visit: Visit, site: Site) -> None:
     visitor = visit(site)
     page = visitor.selector(name)
     visitor.expect_charted("chart-shares", 40)
-    expect(visitor.test("arms")).to_contain_text(r"\u202egnp.exe")
+    expect(visitor.test("options")).to_contain_text(r"\u202egnp.exe")
     expect(visitor.test("decisions")).to_contain_text(r"\u202egroup")
     assert "\u202e" not in page.locator("main").inner_text()
     assert sticking_out(page) == []

@@ -102,7 +102,7 @@ def test_targets_are_large_enough_for_thumbs(visit: Visit, crowded: Site) -> Non
 def test_what_is_hostile_is_shown_as_text(visit: Visit, crowded: Site) -> None:
     visitor = visit(crowded)
     page = settle(visitor, f"selectors/{LONG}")
-    expect(visitor.test("arms")).to_contain_text(HOSTILE)
+    expect(visitor.test("options")).to_contain_text(HOSTILE)
     expect(visitor.test("decisions")).to_contain_text(HOSTILE)
     assert page.locator("img").count() == 0
     page.goto(f"{visitor.url}#/selectors/{HOSTILE}")

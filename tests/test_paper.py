@@ -38,7 +38,7 @@ def test_same_arm_at_every_step(seed: int, projected: bool) -> None:
     scale = int(rng.choice([1, 5, 20]))
     safe_cost = int(rng.choice([1, 1, 2, 7]))
     menu = suffice.Menu(range(int(rng.integers(1, 40))), safe="all", skip="none", safe_cost=safe_cost)
-    n = menu.arms
+    n = menu.n_arms
     truth = np.concatenate([[0.0], np.sort(rng.random(n - 2)), [1.0]])
     price = np.concatenate([[0.0], np.sort(rng.random(n - 2)) * safe_cost, [safe_cost]])
 
@@ -80,7 +80,7 @@ def test_the_certificate_begins_after_the_first_round() -> None:
     for decision in opening:
         selector.tell(decision, False, 0.5)
     assert selector.certificate().outcomes == 0
-    assert [row.plays for row in selector.arms()] == [0, 1, 1, 1, 0]
+    assert [row.plays for row in selector.options()] == [0, 1, 1, 1, 0]
     selector.tell(selector.ask(), False)
     assert selector.certificate().outcomes == 1
 

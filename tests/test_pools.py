@@ -138,12 +138,12 @@ def test_step_by_step_as_written_down(menu: Menu, kind: str, compiled: bool, hor
     closed = kind == "closed" and menu in INTERVALS.values()
     naive = NaiveBounds(menu, closed=closed, horizon=horizon)
     table = fresh_table(menu, CODES[kind], compiled=compiled, tree=True, horizon=horizon or 0)
-    favourite = int(rng.integers(menu.arms))
+    favourite = int(rng.integers(menu.n_arms))
     for told in range(1, 280):
         if told % 40 == 0:
-            favourite = int(rng.integers(menu.arms))
-        arm = favourite if rng.random() < 0.6 else int(rng.integers(menu.arms))
-        success = {menu.arms - 1: 1.0}.get(arm, float(np.round(rng.random() ** 0.5, int(rng.integers(0, 3)))))
+            favourite = int(rng.integers(menu.n_arms))
+        arm = favourite if rng.random() < 0.6 else int(rng.integers(menu.n_arms))
+        success = {menu.n_arms - 1: 1.0}.get(arm, float(np.round(rng.random() ** 0.5, int(rng.integers(0, 3)))))
         cost = float(rng.random()) if menu.costs is None else None
         naive.tell(arm, success, cost)
         tell(table, arm, success, np.nan if cost is None else cost, float(rng.uniform(0, 5)), compiled=compiled)
@@ -208,7 +208,7 @@ def test_where_there_are_no_differences_closed_is_contained(menu: Menu, compiled
     both = [fresh_table(menu, code, compiled=compiled) for code in CODES.values()]
     assert len(both[0].room) == len(both[1].room)
     for _ in range(1, 300):
-        arm, success = int(rng.integers(menu.arms)), float(rng.random() < 0.5)
+        arm, success = int(rng.integers(menu.n_arms)), float(rng.random() < 0.5)
         for table in both:
             tell(table, arm, success, 0.3, 1.0, compiled=compiled)
     put_head(both[1], "kind", head_of(both[0]).kind)
@@ -228,7 +228,7 @@ def test_pools_bound_more_tightly_than_an_arms_own_plays() -> None:
             table = fresh_table(menu, NAMED[kind].code, compiled=False)
             rng = np.random.default_rng(0)
             for _ in range(1, 512):
-                arm = int(rng.integers(menu.arms))
+                arm = int(rng.integers(menu.n_arms))
                 tell(table, arm, float(rng.random() < 0.4), 0.1, 1.0)
             refresh(table, 1.0, True)
             uppers.append(column(table, "upper")[menu.interior])
@@ -283,7 +283,7 @@ def truth_of(menu: Menu, seed: int) -> Any:
     rng = np.random.default_rng(seed)
     if menu.kind == "intervals":
         points = np.sort(np.concatenate([rng.beta(2, 5, 500), rng.integers(0, 21, 100) / 20]))
-        ends = np.array([menu.option(arm) for arm in range(menu.arms)[menu.interior]])
+        ends = np.array([menu.option(arm) for arm in range(menu.n_arms)[menu.interior]])
         held = np.searchsorted(points, ends[:, 1], "right") - np.searchsorted(points, ends[:, 0], "left")
         inner = held / points.size
     else:
@@ -296,8 +296,8 @@ def truth_of(menu: Menu, seed: int) -> Any:
 def run_contest(menu: Menu, code: int, step: float, steps: int, *, compiled: bool = True) -> tuple[Any, Any]:
     table = fresh_table(menu, code, compiled=compiled, tree=True)
     played = np.zeros(steps, dtype=np.int64)
-    draws = np.random.default_rng(menu.arms).random(steps)
-    truth = truth_of(menu, menu.arms)
+    draws = np.random.default_rng(menu.n_arms).random(steps)
+    truth = truth_of(menu, menu.n_arms)
     if not compiled:
         draws, truth = draws.tolist(), truth.tolist()
     assert twin(contest, compiled)(table, truth, draws, step, played) == 0
@@ -308,7 +308,7 @@ def run_contest(menu: Menu, code: int, step: float, steps: int, *, compiled: boo
 @pytest.mark.parametrize("kind", CODES)
 @pytest.mark.parametrize("menu", SIZED.values(), ids=SIZED.keys())
 def test_the_tree_chooses_what_a_scan_chooses(menu: Menu, kind: str) -> None:
-    steps = 3_000 if menu.arms > 1000 else 15_000
+    steps = 3_000 if menu.n_arms > 1000 else 15_000
     for step in (0.5, 0.003):
         played, _ = run_contest(menu, CODES[kind], step, steps)
         assert len(set(played.tolist())) > 4
@@ -330,7 +330,7 @@ def test_the_tree_chooses_what_a_scan_chooses_among_many(grid: int, steps: int, 
 @pytest.mark.parametrize("count", [5_051, 125_251])
 def test_the_tree_chooses_what_a_scan_chooses_in_long_chains(count: int) -> None:
     menu = Menu.top_k(range(1, count - 1), classes=2 * count)
-    assert menu.arms == count
+    assert menu.n_arms == count
     run_contest(menu, formulas.CONTAINED, 0.5, 20_000 if count < 10_000 else 1_000)
 
 

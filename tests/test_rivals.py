@@ -111,7 +111,7 @@ def make(kind: type[Rival], stream: Any = None, target: Any = 0.9, horizon: int 
 
 def arm_at(menu: Menu, value: float) -> int:
     """The smallest option at or above a value, the plain way."""
-    return next((arm for arm in range(menu.arms) if float(menu.option(arm)) >= value), menu.arms - 1)
+    return next((arm for arm in range(menu.n_arms) if float(menu.option(arm)) >= value), menu.n_arms - 1)
 
 
 def needed(stream: Any, count: int) -> list[float]:
@@ -167,11 +167,11 @@ class TestEveryRival:
     def test_ask_and_tell(self, kind: type[Rival]) -> None:
         rival, menu = make(kind), stream_for(kind).menu
         rng = np.random.default_rng(0)
-        first = menu.arms - 2 if kind is Projected else 0  # its first round is not counted
+        first = menu.n_arms - 2 if kind is Projected else 0  # its first round is not counted
         cost = 0.0
         for step in range(300):
             decision = ask(rival)
-            assert 0 <= decision.arm < menu.arms
+            assert 0 <= decision.arm < menu.n_arms
             assert decision.option == menu.option(decision.arm)
             assert rival.pending == 1
             success = float(rng.random() < 0.5)
@@ -222,7 +222,7 @@ class TestEveryRival:
         stream = stream_for(kind)
         with np.errstate(over="raise", invalid="raise"):
             trace = simulate(make(kind), Rigged(stream, outcome), 2000)
-        assert ((trace.arms >= 0) & (trace.arms < stream.menu.arms)).all()
+        assert ((trace.arms >= 0) & (trace.arms < stream.menu.n_arms)).all()
         for value in vars(trace.method).values():
             if isinstance(value, float | np.ndarray):
                 assert np.isfinite(value).all()
@@ -360,7 +360,7 @@ def test_settings_are_checked() -> None:
 
 class _Hopeless:
     def truth(self) -> tuple[Any, Any]:
-        return np.zeros(RANKS.menu.arms), np.zeros(RANKS.menu.arms)
+        return np.zeros(RANKS.menu.n_arms), np.zeros(RANKS.menu.n_arms)
 
 
 def test_costs_must_be_told_where_they_are_not_known() -> None:
@@ -385,7 +385,7 @@ def test_the_methods_randomness_is_its_own() -> None:
 def test_scalar_aci(stream: Any) -> None:
     step, target = Fraction(1, 20), Fraction(9, 10)
     trace = simulate(ScalarACI(stream.menu, 0.9, step=0.05), stream, 500)
-    low, high = (Fraction(str(stream.menu.option(arm))) for arm in (0, stream.menu.arms - 1))
+    low, high = (Fraction(str(stream.menu.option(arm))) for arm in (0, stream.menu.n_arms - 1))
     threshold = high
     for arm, success in zip(trace.arms, trace.successes, strict=True):
         assert arm == arm_at(stream.menu, float(threshold))
@@ -629,7 +629,7 @@ def test_ag_aci() -> None:
         ends = np.clip([_quantile(past, a) for a in levels], 0.0, 1.0)
         weights = rates * np.exp(-rates * exponents)
         mean = (weights @ ends) / weights.sum()
-        assert arm == (arm_at(NEEDS.menu, mean - 1e-9) if past else NEEDS.menu.arms - 1)
+        assert arm == (arm_at(NEEDS.menu, mean - 1e-9) if past else NEEDS.menu.n_arms - 1)
         slope = -0.8 if latent > mean else 0.2
         regrets = np.vstack([regrets, slope * (ends - mean)])
         exponents = exponents + regrets[-1] * (1 + rates * regrets[-1])
@@ -715,7 +715,7 @@ def test_group_aci() -> None:
 def test_exp3() -> None:
     stream = LabelRanks.cifar100()
     trace = simulate(Exp3P(stream.menu, 0.9, 500, penalty=0.01, seed=2), stream, 500)
-    rng, arms = own_rng(2), stream.menu.arms
+    rng, arms = own_rng(2), stream.menu.n_arms
     beta, eta = math.sqrt(math.log(arms) / (arms * 500)), 0.95 * math.sqrt(math.log(arms) / (arms * 500))
     gamma = 1.05 * math.sqrt(arms * math.log(arms) / 500)
     gains = np.zeros(arms)
@@ -779,7 +779,7 @@ def test_unlocked_losses_are_unbiased() -> None:
 
 def test_exp3_unlock() -> None:
     trace = simulate(Exp3Unlock(RANKS.menu, 0.9, 500, penalty=0.01, seed=2), RANKS, 500)
-    rng, arms = own_rng(2), RANKS.menu.arms
+    rng, arms = own_rng(2), RANKS.menu.n_arms
     eta = math.sqrt(math.log(arms) / 500)
     costs = np.array([0, 0.05, 0.1, 0.2, 0.5, 1.0])
     sums = np.zeros(arms)
@@ -899,15 +899,15 @@ def test_the_sample_path_variant_is_never_behind(target: Any) -> None:
         owed = Fraction(str(target))
         sums = np.cumsum(trace.successes).astype(int).tolist()
         assert all(done >= owed * step for step, done in enumerate(sums, 1))
-        assert (trace.arms != world.menu.arms - 1).any()
+        assert (trace.arms != world.menu.n_arms - 1).any()
 
 
 def test_shortest_interval() -> None:
     trace = simulate(ShortestInterval(POINTS.menu, 0.6, 300), POINTS, 300)
     past: list[float] = []
-    options = [POINTS.menu.option(arm) for arm in range(POINTS.menu.arms)]
+    options = [POINTS.menu.option(arm) for arm in range(POINTS.menu.n_arms)]
     for latent, arm in zip(latents_of(POINTS, 300), trace.arms, strict=True):
-        fine = [(1.0, 0.0, POINTS.menu.arms - 1)]
+        fine = [(1.0, 0.0, POINTS.menu.n_arms - 1)]
         for place, option in enumerate(options[1:-1], 1):
             held = sum(option[0] <= point <= option[1] for point in past)
             if past and held >= (0.6 + math.sqrt(math.log(300) / len(past))) * len(past) - 1e-9:

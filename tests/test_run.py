@@ -166,7 +166,7 @@ def test_settings_reach_the_stream(tmp_path: Path) -> None:
     log = open_stream(str(path), ["costs.a=0.1", "costs.1=2", "skip=skip"], safe="1").stream
     assert (log.menu.safe, log.menu.skip, log.menu.safe_cost) == ("1", "skip", 2.0)
     assert open_stream("ranks", ["ks=5,10"]).stream.menu.options == (5, 10)
-    assert open_stream("rides-grid", ["requests=50"]).stream.menu.arms > 2
+    assert open_stream("rides-grid", ["requests=50"]).stream.menu.n_arms > 2
 
 
 # --- contexts

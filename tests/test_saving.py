@@ -48,7 +48,7 @@ def test_every_menu_comes_back(menu: Menu, tmp_path: Path) -> None:
     again = Selector.load(path)
     assert again.state() == selector.state()
     assert str(again.certificate()) == str(selector.certificate())
-    assert again.arms() == selector.arms()
+    assert again.options() == selector.options()
     assert again.bounds == "hoeffding"
     pending = selector.state()["outstanding"][0][0]
     again.tell(pending, True, 0.1)

@@ -88,14 +88,14 @@ def test_expired_decisions_are_learned_as_failures_and_amended() -> None:
     selector = Selector(TOLD, 0.5)
     lead(selector, 30)
     decision = selector.ask()
-    before = selector.arms()[decision.arm]
+    before = selector.options()[decision.arm]
     cost = selector.cost
     selector.expire(decision)
-    expired = selector.arms()[decision.arm]
+    expired = selector.options()[decision.arm]
     assert expired.plays == before.plays + 1
     assert selector.cost == cost
     selector.tell(decision, True, 0.3)
-    amended = selector.arms()[decision.arm]
+    amended = selector.options()[decision.arm]
     assert amended.plays == expired.plays
     assert (amended.success or 0) > (expired.success or 0)
     assert selector.cost == pytest.approx(cost + 0.3)
@@ -167,9 +167,9 @@ def test_fractional_successes() -> None:
 def test_arms_report() -> None:
     selector = Selector(MENU, 0.5)
     lead(selector, 20)
-    fresh = Selector(MENU, 0.5).arms()
+    fresh = Selector(MENU, 0.5).options()
     assert [row.success for row in fresh] == [None] * 4
-    rows = selector.arms()
+    rows = selector.options()
     assert [row.option for row in rows] == ["none", "a", "b", "all"]
     assert sum(row.plays for row in rows) == 20
     assert sum(row.share for row in rows) == pytest.approx(1)

@@ -58,7 +58,7 @@ async def caught_up(server: Server) -> None:
         path, until = f"/v1/selectors/{name}", asyncio.get_running_loop().time() + PATIENCE
         while True:  # what expires meanwhile comes between
             told = (await wire.call("GET", f"{path}/certificate")).body
-            plays = sum(arm["plays"] for arm in (await wire.call("GET", f"{path}/arms")).body["arms"])
+            plays = sum(arm["plays"] for arm in (await wire.call("GET", f"{path}/options")).body["options"])
             bins = (await wire.call("GET", f"{path}/history?bins=30")).body["bins"]
             if told["outcomes"] == plays == sum(one["outcomes"] for one in bins):
                 break

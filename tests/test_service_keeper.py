@@ -95,7 +95,7 @@ def test_it_chooses_the_arms_that_the_library_chooses(store_url: str, more: dict
             twin.tell(mine, success)
             assert await tell(service, theirs.decision, success) == (200, "counted")
         assert str(await service.certificate("a")) == str(twin.certificate())
-        assert await service.arms("a") == twin.arms()
+        assert await service.options("a") == twin.options()
         standing = await service.overview("a")
         assert standing.cost == pytest.approx(twin.cost)
         assert (standing.asks, standing.tells, standing.price) == (250, 250, twin.price)
@@ -471,7 +471,7 @@ def test_what_was_learned_survives_a_restart(tmp_path: Path, postgres: Postgres)
         async def looks(service: SelectorService) -> Any:
             context_report = await service.context_report("a")
             return (
-                await service.arms("a"),
+                await service.options("a"),
                 context_report.followed,
                 await service.history("a", 9),
                 str(await service.certificate("a")),
@@ -503,7 +503,7 @@ def test_a_snapshot_that_cannot_be_read_costs_money_only(tmp_path: Path) -> None
         await service.store.save(1, 10**6, '{"nonsense": true}')
 
     async def second(service: SelectorService) -> None:
-        assert sum(arm.plays for arm in await service.arms("a")) == 5  # learned again from the log
+        assert sum(arm.plays for arm in await service.options("a")) == 5  # learned again from the log
         assert (await service.certificate("a")).outcomes == 5
         assert (await one(service)).decision == 5
 
@@ -527,7 +527,7 @@ def test_processes_learn_from_one_another(postgres: Postgres) -> None:
                 await tell(other, asked.decision, asked.safe or rng.random() < 0.6)
 
         await asyncio.gather(*(client(keepers[i], keepers[(i + j) % 3]) for i in range(3) for j in range(2)))
-        arms = [[(arm.plays, arm.success) for arm in await service.arms("a")] for service in keepers]
+        arms = [[(arm.plays, arm.success) for arm in await service.options("a")] for service in keepers]
         assert arms[0] == arms[1] == arms[2]
         assert sum(plays for plays, _ in arms[0]) == 360
         certificates = [str(await service.certificate("a")) for service in keepers]
@@ -557,9 +557,9 @@ def test_what_processes_have_learned_goes_into_a_file(postgres: Postgres, tmp_pa
             await service.stop()
 
     async def look(service: SelectorService) -> None:
-        assert sum(arm.plays for arm in await service.arms("a")) == 20 == (await service.certificate("a")).outcomes
+        assert sum(arm.plays for arm in await service.options("a")) == 20 == (await service.certificate("a")).outcomes
         await tell(service, (await one(service)).decision, True)
-        assert sum(arm.plays for arm in await service.arms("a")) == 21 == (await service.certificate("a")).outcomes
+        assert sum(arm.plays for arm in await service.options("a")) == 21 == (await service.certificate("a")).outcomes
 
     asyncio.run(both())
     asyncio.run(copy(url, file))

@@ -149,15 +149,15 @@ def test_arms_and_context_report(store: str) -> None:
     async def do(api: Api) -> None:
         await api.put()
         await play(api, 5)
-        arms = (await api.get("/arms"))["arms"]
+        arms = (await api.get("/options"))["options"]
         assert [arm["option"] for arm in arms] == ["skip", "small", "large", "a person"]
         assert sum(arm["plays"] for arm in arms) == 5
-        few = await api.get("/arms?order=plays&limit=2")
-        assert few["arms"] == sorted(arms, key=lambda arm: -arm["plays"])[:2]
+        few = await api.get("/options?order=plays&limit=2")
+        assert few["options"] == sorted(arms, key=lambda arm: -arm["plays"])[:2]
         assert few["total"] == 4
-        assert (await api.get("/arms?limit=1"))["arms"] == arms[:1]
+        assert (await api.get("/options?limit=1"))["options"] == arms[:1]
         for wrong in ("limit=0", "order=best"):
-            await api.get(f"/arms?{wrong}", status=422)
+            await api.get(f"/options?{wrong}", status=422)
         assert "model" in (await api.get("/context-report", status=422))["detail"]
         await api.put("looking", {**PLAN, "model": "auto"})
         await play(api, 5, "looking", context={"length": 3})
@@ -165,7 +165,7 @@ def test_arms_and_context_report(store: str) -> None:
         assert found["trusted"] is False
         assert found["text"].startswith("The model (")
         await api.put("pairs", {"menu": {"kind": "intervals", "step": 0.5}, "target": 0.5})
-        arms = (await api.get("/arms", "pairs"))["arms"]
+        arms = (await api.get("/options", "pairs"))["options"]
         assert [arm["option"] for arm in arms] == [None, [0.0, 0.5], [0.5, 1.0], [0.0, 1.0]]
 
     serve(do, store)
@@ -287,7 +287,7 @@ def test_options_in_the_export() -> None:
     async def do(api: Api) -> None:
         await api.put(body={"menu": {"kind": "options", "options": options, "safe": "e"}, "target": 0.5})
         menu = (await api.service.plan("router")).menu()
-        written = [export._option(menu.option(arm)) for arm in range(menu.arms)]
+        written = [export._option(menu.option(arm)) for arm in range(menu.n_arms)]
         assert written == [
             "'=1+1", "plain", '""', '" "', "-5", "2.5", "true", "null", '[1,"a"]', '{"k":1}', "with, comma\nand line", "'@x",
             "e",

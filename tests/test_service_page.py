@@ -357,12 +357,12 @@ def test_the_arms_played_most() -> None:
     for step in range(500):
         decision = selector.ask()
         selector.tell(decision, step % 7 < decision.option)
-    every = selector.arms()
+    every = selector.options()
     for most in (1, 3, 5, 100):
-        assert selector.arms(most) == sorted(every, key=lambda arm: -arm.plays)[:most]
+        assert selector.options(most) == sorted(every, key=lambda arm: -arm.plays)[:most]
 
 
 def test_of_a_large_menu_only_so_many_are_shown() -> None:
     selector = Selector(Menu([*range(5000)], safe="all"), 0.9)
-    assert len(selector.arms(25)) == 25
-    assert selector.arms(1)[0].plays == 0
+    assert len(selector.options(25)) == 25
+    assert selector.options(1)[0].plays == 0

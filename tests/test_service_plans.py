@@ -94,7 +94,7 @@ def test_a_form_is_the_menu_of_the_library(form: dict[str, Any], menu: Menu) -> 
     assert key(made.menu().recipe()) == key(menu.recipe())
     assert made.menu() is made.menu()
     assert made.selector().ask().arm == Selector(menu, 0.9).ask().arm
-    assert [made.menu().option(arm) for arm in range(menu.arms)] == [menu.option(arm) for arm in range(menu.arms)]
+    assert [made.menu().option(arm) for arm in range(menu.n_arms)] == [menu.option(arm) for arm in range(menu.n_arms)]
 
 
 @pytest.mark.parametrize(("form", "menu"), FORMS)
@@ -172,7 +172,7 @@ def test_arguments_reach_the_selector() -> None:
 @pytest.mark.parametrize(("form", "menu"), FORMS)
 def test_options_go_to_json_and_back(form: dict[str, Any], menu: Menu) -> None:
     made = plan(form).menu()
-    for arm in range(menu.arms):
+    for arm in range(menu.n_arms):
         sent = json.loads(json.dumps(option_json(menu, arm)))
         assert arm_of(made, sent) == arm
     strangers: list[Any] = ["no such", ["no", "such"], {"no": "such"}, [[[]]], 1e300]
@@ -260,7 +260,7 @@ def test_what_is_too_large_is_refused_before_it_is_built(form: dict[str, Any], m
 
 def test_limits_are_those_of_the_server() -> None:
     made = plan({"kind": "intervals", "step": 0.05})
-    assert made.menu().arms == 211
+    assert made.menu().n_arms == 211
     made.check(Limits(arms=211))
     with pytest.raises(InvalidArgument, match="at most 200 options on this server: step makes 211"):
         made.check(Limits(arms=200))
@@ -393,7 +393,7 @@ def test_a_spoilt_recipe_is_refused_or_works(recipe: Any) -> None:
     decisions = selector.ask_many(20)
     selector.tell_many([(decision, False, 0.0) for decision in decisions])
     selector.ask_many(5)
-    selector.arms()
+    selector.options()
     assert made.same(Plan.parse(made.canonical))
 
 

@@ -204,7 +204,7 @@ def test_a_decision_that_expires_and_is_told_in_one_transaction_is_amended(store
         again = await service.tell("hasty", [Outcome(identity, False, 0.5) for identity in ids])
         assert [one.status for one in again] == [409] * 40
         assert [row.state for row in await service.decisions("hasty")] == [AMENDED] * 40
-        assert sum(arm.plays for arm in await service.arms("hasty")) == 40
+        assert sum(arm.plays for arm in await service.options("hasty")) == 40
         await service.stop()
         if store_url != "memory:":
             assert [verdict.amended for verdict in check(await read(store_url), SHAPES)] == [40]

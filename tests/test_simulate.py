@@ -113,7 +113,7 @@ def test_a_summary_says_what_the_trace_says(monkeypatch: pytest.MonkeyPatch) -> 
         assert summary.mean_cost == pytest.approx(trace.mean_cost)
         assert summary.debt == pytest.approx(trace.debt)
         assert summary.largest_debt == pytest.approx(trace.largest_debt)
-        assert list(summary.plays) == np.bincount(trace.arms, minlength=stream.menu.arms).tolist()
+        assert list(summary.plays) == np.bincount(trace.arms, minlength=stream.menu.n_arms).tolist()
 
 
 def test_replicas_are_what_single_runs_are() -> None:

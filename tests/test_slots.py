@@ -149,7 +149,7 @@ def test_what_the_quick_way_does_not_take_comes_to_the_careful_way() -> None:
             selector.tell(forged, True)
     assert (selector.outcomes, selector.pending) == (0, 1)
     selector.tell(decision._replace(arm=3), True)  # what was asked is what counts, not what the record says
-    assert selector.arms()[-1].plays == 1
+    assert selector.options()[-1].plays == 1
     told = Selector(Menu(range(80), safe="all"), 0.8)
     told.tell(told.ask(), True)
     with pytest.raises(suffice.InvalidArgument, match="cost must be told"):
@@ -204,7 +204,7 @@ def test_threads_on_both_ways_at_once() -> None:
     assert selector.outcomes == sum(told) == 6 * 1500
     assert selector.pending == 0
     assert open_for_all(selector)
-    assert sum(row.plays for row in selector.arms()) == selector.outcomes
+    assert sum(row.plays for row in selector.options()) == selector.outcomes
     certificate = selector.certificate()
     assert certificate.consistent
     assert not certificate.breach
@@ -256,7 +256,7 @@ def test_a_look_at_the_arms_is_of_one_instant() -> None:
     thread.start()
     try:
         for _ in range(300):
-            rows = selector.arms()
+            rows = selector.options()
             assert sum(row.plays for row in rows) == 0 or sum(row.share for row in rows) == pytest.approx(1.0)
             assert all((row.success or 0.0) <= 1.0 for row in rows)
     finally:

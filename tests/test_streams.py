@@ -108,7 +108,7 @@ class TestEveryStream:
     def test_outcomes_are_possible_and_boundary_arms_do_what_they_say(self, stream: Stream) -> None:
         menu = stream.menu
         for latent in stream.draw(np.random.default_rng(0), 60):
-            for arm in range(menu.arms):
+            for arm in range(menu.n_arms):
                 success, cost = stream.judge(latent, arm, 0.5)
                 assert type(success) is type(cost) is float
                 assert 0 <= success <= 1
@@ -117,20 +117,20 @@ class TestEveryStream:
                 assert known is None or cost == pytest.approx(known, rel=1e-12)
             if menu.has_skip:
                 assert stream.judge(latent, 0, 0.5) == (0.0, 0.0)
-            assert stream.judge(latent, menu.arms - 1, 0.5) == (1.0, menu.safe_cost)
+            assert stream.judge(latent, menu.n_arms - 1, 0.5) == (1.0, menu.safe_cost)
 
     def test_compiled_forms_judge_as_the_stream_does(self, stream: Stream) -> None:
         rng = np.random.default_rng(1)
         latents = stream.draw(rng, 80)
-        arms = rng.integers(stream.menu.arms, size=(80, 5))
+        arms = rng.integers(stream.menu.n_arms, size=(80, 5))
         if hasattr(stream, "windows"):
             low, high, costs = stream.windows()
-            assert low.shape == high.shape == costs.shape == (stream.menu.arms,)
+            assert low.shape == high.shape == costs.shape == (stream.menu.n_arms,)
             for latent, arm in ((latent, arm) for latent, row in zip(latents, arms, strict=True) for arm in row):
                 assert stream.judge(latent, arm, 0.5) == (float(low[arm] <= latent <= high[arm]), costs[arm])
         if hasattr(stream, "table"):
             successes, costs = stream.table()
-            assert successes.shape == costs.shape == (len(costs), stream.menu.arms)
+            assert successes.shape == costs.shape == (len(costs), stream.menu.n_arms)
             assert np.asarray(latents).dtype.kind == "i"
             assert ((successes >= 0) & (successes <= 1)).all()
             assert ((costs >= 0) & (costs <= stream.menu.safe_cost)).all()
@@ -143,7 +143,7 @@ class TestEveryStream:
         truth: tuple[Any, Any] = stream.truth()
         draws = 24_000
         latents = stream.draw(np.random.default_rng(3), draws)
-        arms = np.unique(np.linspace(0, stream.menu.arms - 1, 7).astype(int))
+        arms = np.unique(np.linspace(0, stream.menu.n_arms - 1, 7).astype(int))
         for arm in arms:
             judged = np.array([stream.judge(latent, int(arm), 0.5) for latent in latents])
             for part in (0, 1):
@@ -296,7 +296,7 @@ def test_atoms_at_the_ends_of_intervals_count_on_both_sides() -> None:
 def test_half_a_million_intervals() -> None:
     stream = UnitPoints(Menu.intervals(step=0.001))
     success, cost = stream.truth()
-    assert success.size == cost.size == stream.menu.arms == 500_501
+    assert success.size == cost.size == stream.menu.n_arms == 500_501
     assert 0.39 < optimum(success, cost, 0.8).cost < 0.39738
 
 
@@ -330,7 +330,7 @@ def test_any_threshold_can_be_judged() -> None:
     assert stream.judge_value(4.5, 4.5) == (1.0, 0.9)
     assert stream.judge_value(0.0, 0.0) == (0.0, 0.0)
     assert stream.judge_value(10.0, 10.0) == (1.0, 2.0)
-    for arm in range(stream.menu.arms):
+    for arm in range(stream.menu.n_arms):
         assert stream.judge(4.5, arm, 0.0) == stream.judge_value(4.5, stream.menu.option(arm))
 
 
@@ -508,7 +508,7 @@ def test_the_fewest_drivers_are_probed() -> None:
         drivers = int(pool.there[row].sum())
         scores = sorted(pool.score[row], reverse=True)
         assert pool.score[row].tolist() == scores
-        for arm in range(1, stream.menu.arms - 1):
+        for arm in range(1, stream.menu.n_arms - 1):
             threshold = stream.menu.option(arm)
             enough = [size for size in range(1, drivers + 1) if sum(scores[:size]) >= threshold]
             size = enough[0] if enough else drivers
@@ -529,8 +529,8 @@ def test_drivers_accept_as_often_as_their_scores_say() -> None:
 def test_more_permissive_options_succeed_more_and_cost_more() -> None:
     for stream in (Rides(requests=300), RidesGrid(requests=300)):
         successes, costs = stream.table()
-        for inner in range(stream.menu.arms):
-            for outer in range(stream.menu.arms):
+        for inner in range(stream.menu.n_arms):
+            for outer in range(stream.menu.n_arms):
                 if stream.menu.nested(inner, outer):
                     assert (successes[:, inner] <= successes[:, outer]).all()
                     assert (costs[:, inner] <= costs[:, outer]).all()
@@ -653,7 +653,7 @@ def told(stream: Any, spread: float = 0.5, tie: float = 0.0, draws: int = 4000) 
     """Successes and costs of every arm in some steps."""
     noisy = HiddenCosts(stream, spread=spread, tie=tie)
     steps = noisy.draw(np.random.default_rng(7), draws)
-    return noisy, np.array([[noisy.judge(step, arm, 0.0) for arm in range(noisy.menu.arms)] for step in steps])
+    return noisy, np.array([[noisy.judge(step, arm, 0.0) for arm in range(noisy.menu.n_arms)] for step in steps])
 
 
 def test_told_costs_are_known_costs_times_noise() -> None:
@@ -677,7 +677,7 @@ def test_told_costs_keep_their_mean_where_there_is_little_room() -> None:
     assert ((costs >= 0) & (costs <= 1)).all()
     assert costs[:, 9].min() == pytest.approx(0.8)  # 0.9 has room for 0.1 only, and so as much less below
     assert costs[:, 9].max() == pytest.approx(1.0)
-    rows = noisy.table().costs.reshape(-1, 8, noisy.menu.arms)
+    rows = noisy.table().costs.reshape(-1, 8, noisy.menu.n_arms)
     assert rows.mean(axis=1) == pytest.approx(np.tile(dear.truth()[1], (len(rows), 1)))
 
 
@@ -705,8 +705,8 @@ def test_noise_does_not_change_the_points(stream: Any) -> None:
         assert [steps[place] for place in range(50)] == list(steps)
         for latent, step in zip(plain, steps, strict=True):
             assert float(step) == latent
-            assert [noisy.judge(step, arm, 0.0)[0] for arm in range(stream.menu.arms)] == [
-                stream.judge(latent, arm, 0.0)[0] for arm in range(stream.menu.arms)
+            assert [noisy.judge(step, arm, 0.0)[0] for arm in range(stream.menu.n_arms)] == [
+                stream.judge(latent, arm, 0.0)[0] for arm in range(stream.menu.n_arms)
             ]
 
 
@@ -744,7 +744,7 @@ def test_hidden_menus_can_be_saved() -> None:
         menu = Menu.from_recipe(json.loads(json.dumps(stream.menu.recipe())))
         assert menu.costs is None
         assert menu.recipe() == stream.menu.recipe()
-        pairs = np.random.default_rng(0).integers(menu.arms, size=(50, 2)).tolist()
+        pairs = np.random.default_rng(0).integers(menu.n_arms, size=(50, 2)).tolist()
         inner = stream.stream.menu
         assert all(menu.nested(a, b) == inner.nested(a, b) for a, b in pairs)
 

@@ -80,7 +80,7 @@ def pairs_on_a_grid(grid: int) -> list[tuple[int, int]]:
 
 def around(menu: Menu, order: PoolingOrder) -> dict[int, list[int]]:
     """Per interior arm those that contain it, its own number included, as the kernels understand an order."""
-    first, last = int(menu.has_skip), menu.arms - 1
+    first, last = int(menu.has_skip), menu.n_arms - 1
     if order.shape == CHAIN:
         return {arm: list(range(arm, last)) for arm in range(first, last)}
     if order.shape == INTERVALS:
@@ -93,7 +93,7 @@ def around(menu: Menu, order: PoolingOrder) -> dict[int, list[int]]:
     assert order.shape == PAIRS
     assert order.starts is not None
     assert order.outer is not None
-    assert order.starts.size == menu.arms + 1
+    assert order.starts.size == menu.n_arms + 1
     assert order.starts[-1] == order.outer.size == order.pairs
     return {arm: order.outer[order.starts[arm] : order.starts[arm + 1]].tolist() for arm in range(first, last)}
 
@@ -103,7 +103,7 @@ def test_the_order_is_that_of_the_menu(menu: Menu) -> None:
     order = order_of(menu)
     assert order is not None
     found = around(menu, order)
-    inner = range(menu.arms)[menu.interior]
+    inner = range(menu.n_arms)[menu.interior]
     assert set(found) == set(inner)
     for arm in inner:
         assert found[arm] == [other for other in inner if menu.nested(arm, other)]
@@ -146,8 +146,8 @@ def test_more_items_than_a_number_has_bits(items: int) -> None:
     order = order_of(menu)
     assert order is not None
     found = around(menu, order)
-    for arm in (1, items // 2, items, items + 1, menu.arms - 2):
-        assert found[arm] == [other for other in range(menu.arms)[menu.interior] if menu.nested(arm, other)]
+    for arm in (1, items // 2, items, items + 1, menu.n_arms - 2):
+        assert found[arm] == [other for other in range(menu.n_arms)[menu.interior] if menu.nested(arm, other)]
     assert cells_of(menu) is None
 
 
@@ -172,9 +172,9 @@ def implied(menu: Menu, cells: Cells, masses: NDArray[np.float64]) -> NDArray[np
     """The success of each arm if its cells hold these masses."""
     assert cells.members is not None
     if cells.form == SPANS:
-        spans = cells.members.reshape(menu.arms, 2).astype(int)
+        spans = cells.members.reshape(menu.n_arms, 2).astype(int)
         return np.array([masses[low:high].sum() for low, high in spans])
-    return np.asarray(cells.members.reshape(menu.arms, cells.count) @ masses)
+    return np.asarray(cells.members.reshape(menu.n_arms, cells.count) @ masses)
 
 
 def random_masses(rng: np.random.Generator, count: int) -> NDArray[np.float64]:
@@ -198,7 +198,7 @@ def test_the_cells_of_intervals(grid: int, end: dict[str, Any]) -> None:
         # Cell 2i is the grid point i, cell 2i + 1 any place in the gap behind it.
         atoms = [k / 2 / grid if k % 2 == 0 else (k // 2 + rng.uniform(0.01, 0.99)) / grid for k in range(2 * grid + 1)]
         success = implied(menu, cells, masses)
-        for arm in range(menu.arms)[menu.interior]:
+        for arm in range(menu.n_arms)[menu.interior]:
             low, high = menu.option(arm)
             held = sum(mass for atom, mass in zip(atoms, masses, strict=False) if low <= atom <= high)
             assert success[arm] == pytest.approx(held, abs=1e-12)
@@ -239,7 +239,7 @@ def test_the_cells_of_subsets(kind: str, end: dict[str, Any]) -> None:
         for bits in itertools.product([0, 1], repeat=len(names))
     ]
     success = implied(menu, cells, masses)
-    for arm in range(menu.arms)[menu.interior]:
+    for arm in range(menu.n_arms)[menu.interior]:
         right = sum(mass for pattern, mass in zip(patterns, masses, strict=True) if pattern & set(menu.option(arm)))
         assert success[arm] == pytest.approx(right)
 
@@ -252,7 +252,7 @@ def test_what_contains_more_holds_more_cells(menu: Menu) -> None:
         return
     units = np.array([implied(menu, cells, unit) for unit in np.eye(cells.count)]).T  # an arm per row
     assert set(units.ravel().tolist()) <= {0.0, 1.0}
-    inner = range(menu.arms)[menu.interior]
+    inner = range(menu.n_arms)[menu.interior]
     for a, b in itertools.product(inner, inner):
         assert menu.nested(a, b) == bool((units[a] <= units[b]).all())
 
@@ -314,10 +314,10 @@ def test_the_blocks_lie_behind_one_another() -> None:
         table = learner.table.plain()
         head, order = table.head, order_of(menu)
         assert order is not None
-        pools = pooling.block_size(order.shape, order.grid, order.pairs, menu.arms)
+        pools = pooling.block_size(order.shape, order.grid, order.pairs, menu.n_arms)
         pools += interval_closure.matrix_size(order.grid) if order.shape == INTERVALS else 0
-        past = forgetting.block_size(head.memory, head.memory_levels, head.memory_span, menu.arms)
+        past = forgetting.block_size(head.memory, head.memory_levels, head.memory_span, menu.n_arms)
         assert head.leaves == 0 == head.pools_at
         assert head.rng_at == pools
-        assert head.memory_at == pools + thompson.block_size(head.form, head.cells, menu.arms)
+        assert head.memory_at == pools + thompson.block_size(head.form, head.cells, menu.n_arms)
         assert len(table.room) == head.memory_at + past

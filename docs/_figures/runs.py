@@ -40,7 +40,7 @@ def hull() -> Hull:
     success, cost = stream.truth()
     mixes = [suffice.optimum(success, cost, level).weights for level in np.linspace(0.02, 0.999, 400)]
     corners = sorted({int(arm) for weights in mixes for arm in np.flatnonzero(weights)})
-    names = [short(stream.menu.option(arm)) for arm in range(stream.menu.arms)]
+    names = [short(stream.menu.option(arm)) for arm in range(stream.menu.n_arms)]
     return Hull(success, cost, corners, suffice.optimum(success, cost, TARGET), names)
 
 
@@ -66,7 +66,7 @@ def envelope(steps: int = 3000) -> Envelope:
     """The bounds of the optimist after so many outcomes."""
     stream = PredictionApis("IMDB")
     selector = suffice.Selector(stream.menu, TARGET, chooser="optimist")
-    arms = suffice.simulate(selector, stream, steps, SEED).method.arms()
+    arms = suffice.simulate(selector, stream, steps, SEED).method.options()
     upper, lower = np.array([arm.upper_success for arm in arms]), np.array([arm.lower_cost for arm in arms])
     return Envelope(steps, lower, upper, [short(arm.option) for arm in arms])
 

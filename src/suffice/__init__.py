@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from suffice.precompile import warmup as warmup
     from suffice.promise.certificate import Certificate as Certificate
     from suffice.selector.paper import paper as paper
-    from suffice.selector.records import Arm as Arm
     from suffice.selector.records import Decision as Decision
+    from suffice.selector.records import OptionReport as OptionReport
     from suffice.selector.selector import Selector as Selector
     from suffice.selector.threshold import ThresholdSelector as ThresholdSelector
     from suffice.simulator import Checkpoint as Checkpoint
@@ -70,7 +70,7 @@ _HOMES: Final = {
     "precompile": ("warmup",),
     "promise.certificate": ("Certificate",),
     "selector.paper": ("paper",),
-    "selector.records": ("Arm", "Decision"),
+    "selector.records": ("Decision", "OptionReport"),
     "selector.selector": ("Selector",),
     "selector.threshold": ("ThresholdSelector",),
     "simulator": ("Checkpoint", "Summary", "Trace", "replicate", "simulate", "summarize"),

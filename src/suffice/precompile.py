@@ -17,7 +17,7 @@ class _TopK:
 
     def __init__(self) -> None:
         self.menu = Menu.top_k(range(1, OPTIONS), classes=100)
-        low = np.zeros(self.menu.arms)
+        low = np.zeros(self.menu.n_arms)
         high = np.array([-1.0, *range(1, OPTIONS), 100.0])  # skipping never succeeds
         self._windows = Windows(low, high, np.clip(high / 100.0, 0.0, 1.0))
 

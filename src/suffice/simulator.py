@@ -241,7 +241,7 @@ def summarize(
     largest = -np.inf
     window = min(positive_int("window", window), horizon)
     worst, tail = np.inf, np.zeros(1)  # the sums of successes after each of the last `window` steps
-    plays = np.zeros(stream.menu.arms, dtype=np.int64)
+    plays = np.zeros(stream.menu.n_arms, dtype=np.int64)
     for start, block in _blocks(twin, stream, horizon, seed, progress):
         steps = np.arange(start + 1, start + block.arms.size + 1, dtype=np.float64)
         sums, spent = successes + np.cumsum(block.successes), cost + np.cumsum(block.costs)

@@ -72,10 +72,10 @@ class View:
             self.top = 1.0
             return
         made = menu(spec)
-        self.arms = made.arms
-        self.options = [made.option(arm) for arm in range(made.arms)]
+        self.n_arms = made.n_arms
+        self.options = [made.option(arm) for arm in range(made.n_arms)]
         self.first = int(made.has_skip)  # of those between
-        self.costs = [made.known_cost(arm) for arm in range(made.arms)]
+        self.costs = [made.known_cost(arm) for arm in range(made.n_arms)]
         self.top = made.safe_cost
 
 

@@ -61,8 +61,8 @@ class Cautious:
 
     def open(self, menu: Any, horizon: int | None) -> None:
         self.menu = menu
-        self.upper, self.lower = np.ones(menu.arms), np.zeros(menu.arms)
-        for arm in range(menu.arms):
+        self.upper, self.lower = np.ones(menu.n_arms), np.zeros(menu.n_arms)
+        for arm in range(menu.n_arms):
             self.lower[arm] = menu.known_cost(arm) or 0.0
         if menu.has_skip:
             self.upper[0] = 0.0
@@ -77,7 +77,7 @@ class Cautious:
             self.lower[arm] = max(0.0, float(tally.costs[arm]) / max(1.0, float(tally.priced[arm])) - width)
 
     def refresh(self, tally: Any, told: int) -> None:
-        for arm in range(self.menu.arms):
+        for arm in range(self.menu.n_arms):
             if tally.plays[arm]:
                 self.update(tally, arm, told)
 

@@ -111,7 +111,7 @@ def run(
     with bars(where) as moving:
         progress = stepping(moving, made, steps * len(worlds))
         found = compare(opened.stream, target, steps, made, seeds=worlds, window=window, progress=progress)
-    about = {"stream": opened.name, "about": opened.about, "arms": opened.stream.menu.arms}
+    about = {"stream": opened.name, "about": opened.about, "arms": opened.stream.menu.n_arms}
     written = [] if place is None else write(found, about, place)
     if as_json:
         write_json(numbers(found, about))
@@ -142,7 +142,7 @@ def _story(opened: Opened, found: Comparison) -> Text:
     menu: Any = opened.stream.menu
     costs = "told with the outcome" if menu.costs is None else "known"
     text = Text("\n").append(opened.name, style="bold").append(
-        f": {opened.about}. {menu.arms:,} arms{'' if menu.has_skip else ' and no skip option'}, costs {costs}, "
+        f": {opened.about}. {menu.n_arms:,} arms{'' if menu.has_skip else ' and no skip option'}, costs {costs}, "
         f"the safe option costs {number(menu.safe_cost)}. {found.horizon:,} steps.\n"
     )  # fmt: skip
     if found.best is not None:

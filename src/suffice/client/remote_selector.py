@@ -30,7 +30,7 @@ from suffice.errors import (
 from suffice.menu.menu import Menu
 from suffice.numbers import positive_int
 from suffice.promise.account import SAFE
-from suffice.selector.records import Arm, Decision
+from suffice.selector.records import Decision, OptionReport
 
 FORBIDDEN: Final = 403
 
@@ -106,7 +106,7 @@ class AsyncRemoteSelector:
                 raise
             return  # a key that may ask and tell need not be one that may look
         if self._menu is None and self._transport.fallback:  # what to play should the service go away
-            last = (await self.arms())[-1]
+            last = (await self.options())[-1]
             self._safe = last.arm, last.option
 
     async def _prepare(self) -> None:
@@ -188,7 +188,7 @@ class AsyncRemoteSelector:
         with self._lock:
             self._unasked += 1
         if self._menu is not None:
-            arm, option = self._menu.arms - 1, self._menu.option(self._menu.arms - 1)
+            arm, option = self._menu.n_arms - 1, self._menu.option(self._menu.n_arms - 1)
         else:
             arm, option = copy.deepcopy(self._safe or (0, None))
         return Decision(FALLBACK_ID, arm, option, SAFE, 0.0, self._key)
@@ -260,15 +260,15 @@ class AsyncRemoteSelector:
         query = "" if group is None else f"?group={quote(_text('group', group, 'a name'), safe='')}"
         return await self._transport.call(Request("GET", f"{self._path}/certificate{query}"), responses.certificate)
 
-    async def arms(self, most: int | None = None) -> list[Arm]:
+    async def options(self, most: int | None = None) -> list[OptionReport]:
         """A row per arm: how often it was played, how it did, and what is certain of it.
 
         `most`: only so many, those played most often first.
         """
         await self._prepare()
         query = "" if most is None else f"?order=plays&limit={positive_int('most', most)}"
-        request = Request("GET", f"{self._path}/arms{query}")
-        return await self._transport.call(request, lambda said: responses.arms(said, self._menu))
+        request = Request("GET", f"{self._path}/options{query}")
+        return await self._transport.call(request, lambda said: responses.options(said, self._menu))
 
     async def context_report(self) -> ContextReport:
         """What is made of contexts: whether the model is followed, how it did, what was missing."""

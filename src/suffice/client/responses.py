@@ -13,7 +13,7 @@ from suffice.menu.menu import Menu
 from suffice.promise.account import FREE, SAFE, SKIP, Account
 from suffice.promise.certificate import Certificate, worst
 from suffice.promise.rules import Promise
-from suffice.selector.records import UNAUDITED, Arm, Decision
+from suffice.selector.records import UNAUDITED, Decision, OptionReport
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +128,7 @@ def decision(said: Mapping[str, Any], menu: Menu | None, key: str) -> Decision:
     """A decision, its option as the menu has it; as JSON has it where the menu is not known."""
     identity, arm, option = said["decision"], int(said["arm"]), said["option"]
     if menu is not None:
-        if not 0 <= arm < menu.arms or as_json(menu.option(arm)) != option:
+        if not 0 <= arm < menu.n_arms or as_json(menu.option(arm)) != option:
             raise InvalidArgument(f"menu must be the selector's own: of that, arm {arm} is {quoted(option)}")
         option = menu.option(arm)
     kind = SAFE if said["safe"] else SKIP if said["skip"] else FREE
@@ -142,9 +142,9 @@ def decision(said: Mapping[str, Any], menu: Menu | None, key: str) -> Decision:
     )
 
 
-def arms(said: Any, menu: Menu | None) -> list[Arm]:
+def options(said: Any, menu: Menu | None) -> list[OptionReport]:
     """A row per arm, its option as the menu has it."""
-    rows = [Arm(**_values(Arm, row)) for row in said["arms"]]
+    rows = [OptionReport(**_values(OptionReport, row)) for row in said["options"]]
     if not rows:
         raise ValueError
     return rows if menu is None else [replace(row, option=menu.option(row.arm)) for row in rows]

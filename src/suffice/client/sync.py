@@ -190,7 +190,7 @@ class RemoteSelector:
     tell = blocking(AsyncRemoteSelector.tell)
     tell_many = blocking(AsyncRemoteSelector.tell_many)
     certificate = blocking(AsyncRemoteSelector.certificate)
-    arms = blocking(AsyncRemoteSelector.arms)
+    options = blocking(AsyncRemoteSelector.options)
     context_report = blocking(AsyncRemoteSelector.context_report)
     overview = blocking(AsyncRemoteSelector.overview)
     archive = blocking(AsyncRemoteSelector.archive)

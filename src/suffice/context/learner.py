@@ -107,12 +107,12 @@ class ContextLearner(Learner):
             own_copy(model, self.menu) if isinstance(model, LogisticModel) else CustomModel(model, self.menu)
         )
         # An array, which compiled code shares.
-        self.watch = Watch(Trust(), cast("MutableSequence[float]", np.zeros(room_size(self.menu.arms))))
+        self.watch = Watch(Trust(), cast("MutableSequence[float]", np.zeros(room_size(self.menu.n_arms))))
         seed_state(self.watch.room, 0, seed)
         forget_means(self.watch.room)
-        self.tally = np.zeros((4, self.menu.arms))  # of all plays: how many, successes, costs told, their sum
+        self.tally = np.zeros((4, self.menu.n_arms))  # of all plays: how many, successes, costs told, their sum
         self.failures = 0
-        self._interior = range(self.menu.arms)[self.menu.interior]
+        self._interior = range(self.menu.n_arms)[self.menu.interior]
         self.trust_rows: Rows | None = None  # where compiled code finds what is trusted
         if plain.compiled is not None:
             self.compile()

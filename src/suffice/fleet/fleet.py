@@ -72,7 +72,7 @@ class Fleet:
         self._menu = menu
         self._bounds = found.name
         self._horizon = None if horizon is None else positive_int("horizon", horizon)
-        known = [menu.known_cost(arm) for arm in range(menu.arms)]
+        known = [menu.known_cost(arm) for arm in range(menu.n_arms)]
         self._known: Floats = np.array([np.nan if cost is None else cost for cost in known])
         made = new_table(menu, found.code, self._horizon or 0, self._promise.cap, None, FULL, 0, 0.0)
         curved = self._promise.step is None and self._promise.start == self._promise.cap
@@ -203,7 +203,7 @@ class Fleet:
         return Certificate.make(self._promise, self._rows.account(index), int(self._rows.out[index] >= 0))
 
     def __repr__(self) -> str:
-        return f"<Fleet of {len(self):,} selectors, {self._menu.arms} arms, target={self._promise.rate:g}>"
+        return f"<Fleet of {len(self):,} selectors, {self._menu.n_arms} arms, target={self._promise.rate:g}>"
 
     # --- saving
 

@@ -70,7 +70,7 @@ def read_fleet(cls: type[Fleet], path: str | os.PathLike[str]) -> Fleet:
 
 def _restore(fleet: Fleet, promise: Promise, counts: Any, hints: Any, tally: Any, out: Any) -> None:
     """Take over what was saved."""
-    size, arms = len(fleet), fleet._menu.arms
+    size, arms = len(fleet), fleet._menu.n_arms
     shapes = (counts.shape, hints.shape, tally.shape, out.shape)
     if shapes != ((size, len(COUNTS)), (size, len(HINTS)), (size, arms, len(TALLY)), (size,)):
         raise StateError("the numbers do not fit the menu")
@@ -100,7 +100,7 @@ def _account(promise: Promise, counts: list[int]) -> Account:
 def check_numbers(fleet: Fleet, promise: Promise, counts: dict[str, Any], hints: Any, tally: Any, out: Any) -> None:
     """Refuse numbers that contradict each other: compiled code takes them as they are."""
     plays, successes, priced, costs = tally
-    waits, last, told = out >= 0, fleet._menu.arms - 1, counts["outcomes"]
+    waits, last, told = out >= 0, fleet._menu.n_arms - 1, counts["outcomes"]
     skips = (out == 0) & fleet._menu.has_skip
     sound = [
         (hints >= 0.0) & (hints <= 1e300),  # also false where it is not a number

@@ -67,7 +67,7 @@ def board(entry: Entry, target: float, feedback: Mapping[str, str], runs: Runs, 
     return Board(
         stream=entry.label,
         about=entry.opened.about,
-        arms=entry.stream.menu.arms,
+        arms=entry.stream.menu.n_arms,
         horizon=entry.horizon,
         recorded=isinstance(entry.stream, Log),
         best=best,

@@ -44,9 +44,9 @@ def new_table(
 ) -> NewTable:
     """The table for a menu, in its first epoch. A tree, where there is one, is not built yet: see `arm_table.rebuild`."""
     head = TableHead(
-        arms=menu.arms, has_skip=int(menu.has_skip), costs_known=int(menu.costs is not None), safe_cost=menu.safe_cost,
-        ceiling=ceiling, kind=kind, horizon=horizon, unplayed=menu.arms - 1 - int(menu.has_skip),
-        leaves=leaf_count(menu.arms) if menu.arms > SMALL else 0, kappa=kappa,
+        arms=menu.n_arms, has_skip=int(menu.has_skip), costs_known=int(menu.costs is not None), safe_cost=menu.safe_cost,
+        ceiling=ceiling, kind=kind, horizon=horizon, unplayed=menu.n_arms - 1 - int(menu.has_skip),
+        leaves=leaf_count(menu.n_arms) if menu.n_arms > SMALL else 0, kappa=kappa,
     )  # fmt: skip
     start_epoch(head, 1)
     blocks, at = [], room(head.leaves) if head.leaves else 0
@@ -65,7 +65,7 @@ def new_table(
 
 def _rows(menu: Menu, kind: int) -> Rows:
     """A row for each arm: costs where they are known, and bounds that leave everything open."""
-    rows = np.zeros(menu.arms, dtype=dtype_of(ArmRow))
+    rows = np.zeros(menu.n_arms, dtype=dtype_of(ArmRow))
     rows["upper"], rows["lower"] = (math.inf, -math.inf) if kind == PAPER else (1.0, 0.0)
     rows["known_cost"] = math.nan
     if menu.costs is not None:

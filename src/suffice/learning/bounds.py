@@ -83,8 +83,8 @@ class LineBounds:
     def open(self, menu: Menu, horizon: int | None) -> None:
         self.menu = menu
         self.horizon = horizon or 0
-        self.upper: Floats = np.ones(menu.arms)
-        self.lower: Floats = np.zeros(menu.arms)
+        self.upper: Floats = np.ones(menu.n_arms)
+        self.lower: Floats = np.zeros(menu.n_arms)
         if menu.costs is not None:
             self.lower[menu.interior] = menu.costs
         if menu.has_skip:
@@ -107,7 +107,7 @@ class LineBounds:
 
     def _enter(self, step: int) -> None:
         self.last, end = formulas.epoch_of(step, self.horizon)
-        self.level = formulas.level_of(self.code, self.menu.arms, end)
+        self.level = formulas.level_of(self.code, self.menu.n_arms, end)
 
     def _line(self, tally: Tally, arm: int) -> None:
         self.upper[arm] = formulas.upper_of(self.code, float(tally.successes[arm]), int(tally.plays[arm]), self.level)

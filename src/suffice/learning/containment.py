@@ -53,8 +53,8 @@ def order_of(menu: Menu) -> PoolingOrder | None:
     if nested is None:
         return None
     first = int(menu.has_skip)
-    counts = np.zeros(menu.arms + 1, dtype=np.int64)
-    counts[first + 1 : menu.arms] = nested.sum(axis=1)
+    counts = np.zeros(menu.n_arms + 1, dtype=np.int64)
+    counts[first + 1 : menu.n_arms] = nested.sum(axis=1)
     _, outer = np.nonzero(nested)
     if outer.size > MOST_PAIRS or outer.size == len(menu.options):
         return None
@@ -67,7 +67,7 @@ def cells_of(menu: Menu) -> Cells | None:
     inner = len(menu.options)
     if inner < 2 or menu.order is None:
         return None
-    spans = np.zeros((menu.arms, 2))
+    spans = np.zeros((menu.n_arms, 2))
     if menu.order == "chain" and inner < MOST_CELLS:
         spans[menu.interior, 1] = np.arange(1, inner + 1)
         spans[-1, 1] = inner + 1
@@ -84,10 +84,10 @@ def cells_of(menu: Menu) -> Cells | None:
     if menu.order is not superset:
         return None
     called, names = _called(menu)
-    if 1 << names > MOST_CELLS or (menu.arms << names) > MOST_LISTED:
+    if 1 << names > MOST_CELLS or (menu.n_arms << names) > MOST_LISTED:
         return None
     # A cell is a pattern of items that are right; an option holds those in which one of its items is.
-    held = np.zeros((menu.arms, 1 << names))
+    held = np.zeros((menu.n_arms, 1 << names))
     held[menu.interior] = (called[:, None] & np.arange(1 << names)) != 0
     held[-1] = 1.0
     return Cells(LISTS, 1 << names, held.ravel())
@@ -125,5 +125,5 @@ def _nested(menu: Menu) -> Mask | None:
         return np.asarray((points[:, None, :] <= points[None, :, :]).all(axis=2), dtype=np.bool_)
     if len(menu.options) > MOST_ASKED:
         return None
-    inner = range(menu.arms)[menu.interior]
+    inner = range(menu.n_arms)[menu.interior]
     return np.array([[menu.nested(a, b) for b in inner] for a in inner], dtype=np.bool_)

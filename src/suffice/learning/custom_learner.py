@@ -58,8 +58,8 @@ class CustomLearner(Learner):
         self, menu: Menu, bounds: Bounds, chooser: Chooser, horizon: int | None, ceiling: float, memory: Memory, kappa: float
     ) -> None:  # fmt: skip
         self.menu, self.bounds, self.chooser, self.memory = menu, bounds, chooser, memory
-        self.tally = Tally(menu.arms)  # of all plays
-        self.evidence = Tally(menu.arms)  # of those that bounds of the user's own may learn from
+        self.tally = Tally(menu.n_arms)  # of all plays
+        self.evidence = Tally(menu.n_arms)  # of those that bounds of the user's own may learn from
         self._inner: TableLearner | None = None
         self._view: Any = bounds
         if type(bounds) in NAMED.values():
@@ -70,7 +70,7 @@ class CustomLearner(Learner):
         else:
             bounds.open(menu, horizon)
         self._head = TableHead(
-            arms=menu.arms, has_skip=int(menu.has_skip), safe_cost=menu.safe_cost, ceiling=ceiling, kappa=kappa
+            arms=menu.n_arms, has_skip=int(menu.has_skip), safe_cost=menu.safe_cost, ceiling=ceiling, kappa=kappa
         )
         self._blind = bool(getattr(chooser, "blind", False)) or type(chooser) is Optimist
 
@@ -83,7 +83,7 @@ class CustomLearner(Learner):
             return Proposal(self.optimistic(price, allowed))
         proposed = self.chooser.choose(price, self._view, allowed)
         arm = positive_int("arm", proposed, 0)
-        if arm >= self.menu.arms or not (allowed is None or allowed[arm]):
+        if arm >= self.menu.n_arms or not (allowed is None or allowed[arm]):
             raise InvalidArgument(f"a chooser must propose an arm that may be played, got {quoted(proposed)}")
         return Proposal(arm, fair=self._blind)
 

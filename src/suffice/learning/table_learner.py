@@ -51,7 +51,7 @@ class TableLearner(Learner):
         sampled = cells_for_chooser(menu, chooser)
         made = new_table(menu, bounds.code, horizon or 0, ceiling, sampled, memory, seed, kappa)
         slow = sampled is not None and sampled.form != OWN and sampled.count > SLOW
-        use = available() and (menu.arms > SMALL or slow or at_hand())
+        use = available() and (menu.n_arms > SMALL or slow or at_hand())
         self.table: PlainTable | CompiledTable = CompiledTable(made) if use else PlainTable.of(made)
         if made.head.leaves:
             self.table.call(rebuild, ceiling)
@@ -152,8 +152,8 @@ class TableLearner(Learner):
         table = self.table.plain()
         head = table.head
         for arm, *numbers in state["tally"]:
-            if not 0 <= positive_int("arm", arm, 0) < self.menu.arms:
-                raise StateError(f"an arm must be a number from 0 to {self.menu.arms - 1}, got {quoted(arm)}")
+            if not 0 <= positive_int("arm", arm, 0) < self.menu.n_arms:
+                raise StateError(f"an arm must be a number from 0 to {self.menu.n_arms - 1}, got {quoted(arm)}")
             row = table.arms[arm]
             row.plays, row.successes, row.priced, row.costs = (float(number) for number in numbers)
             if not self.menu.is_boundary(arm) and row.plays:
@@ -179,9 +179,9 @@ class TableLearner(Learner):
 
     def _restore_bounds(self, table: PlainTable, state: dict[str, Any]) -> None:
         upper = np.array(state["upper"], dtype=np.float64)
-        if upper.shape != (self.menu.arms,) or not ((upper >= 0.0) & (upper <= 1.0)).all():
+        if upper.shape != (self.menu.n_arms,) or not ((upper >= 0.0) & (upper <= 1.0)).all():
             raise StateError("upper must hold a number from 0 to 1 for each arm")
-        for arm in range(self.menu.arms)[self.menu.interior]:
+        for arm in range(self.menu.n_arms)[self.menu.interior]:
             table.arms[arm].upper = float(upper[arm])
         table.head.refresh_after = min(positive_int("refresh_after", state["refresh_after"], 0), table.head.epoch_end)
 

@@ -60,17 +60,17 @@ class Menu:
             then says something of others. It must be true: where it is not, choosing costs more.
 
     >>> menu = Menu({"small": 0.1, "large": 0.4}, safe="ask a person", skip="no answer")
-    >>> [menu.option(arm) for arm in range(menu.arms)]
+    >>> [menu.option(arm) for arm in range(menu.n_arms)]
     ['no answer', 'small', 'large', 'ask a person']
     """
 
     __slots__ = (
         "_all",
         "_arm_of",
-        "arms",
         "costs",
         "has_skip",
         "kind",
+        "n_arms",
         "options",
         "order",
         "safe",
@@ -103,7 +103,7 @@ class Menu:
         self.safe = safe
         self.skip = skip
         self.has_skip: bool = skip is not LEFT_OUT
-        self.arms: int = len(self.options) + 1 + self.has_skip
+        self.n_arms: int = len(self.options) + 1 + self.has_skip
         self.safe_cost: float = float(positive("safe_cost", safe_cost))
         self.safe_success = best_rate("safe_success", safe_success)
         self.costs: Floats | None = None if costs is None else self._known(costs)
@@ -112,7 +112,7 @@ class Menu:
         self.order: Order | None = order
         self._all = (*([skip] if self.has_skip else []), *self.options, safe)
         self._arm_of: dict[Hashable, int] = {}
-        for arm in range(self.arms):
+        for arm in range(self.n_arms):
             if self._arm_of.setdefault(key(self.option(arm)), arm) != arm:
                 raise InvalidArgument(f"options must differ, got {quoted(self.option(arm))} twice")
         self.kind = "options"  # which constructor made it
@@ -139,7 +139,7 @@ class Menu:
 
     def kind_of(self, arm: int) -> int:
         """1 for the safe option, -1 for the skip, 0 for all between."""
-        if arm == self.arms - 1:
+        if arm == self.n_arms - 1:
             return 1
         return -1 if arm == 0 and self.has_skip else 0
 
@@ -150,12 +150,12 @@ class Menu:
     @property
     def interior(self) -> slice:
         """The arms between the boundary arms."""
-        return slice(int(self.has_skip), self.arms - 1)
+        return slice(int(self.has_skip), self.n_arms - 1)
 
     def option(self, arm: int) -> Any:
         """The option that an arm number stands for."""
-        if not 0 <= arm < self.arms:
-            raise InvalidArgument(f"arm must be a number from 0 to {self.arms - 1}, got {quoted(arm)}")
+        if not 0 <= arm < self.n_arms:
+            raise InvalidArgument(f"arm must be a number from 0 to {self.n_arms - 1}, got {quoted(arm)}")
         option = self._all[arm]
         # Whoever is handed a dict may change it; the menu must not change with it.
         return copy.deepcopy(option) if isinstance(option, dict | list) else option
@@ -173,9 +173,9 @@ class Menu:
 
     def nested(self, inner: int, outer: int) -> bool:
         """Whether arm `outer` is known to succeed whenever arm `inner` does."""
-        if inner == outer or outer == self.arms - 1 or (self.has_skip and inner == 0):
+        if inner == outer or outer == self.n_arms - 1 or (self.has_skip and inner == 0):
             return True
-        if inner == self.arms - 1 or (self.has_skip and outer == 0) or self.order is None:
+        if inner == self.n_arms - 1 or (self.has_skip and outer == 0) or self.order is None:
             return False
         if callable(self.order):
             return bool(self.order(self.option(outer), self.option(inner)))
@@ -183,16 +183,16 @@ class Menu:
 
     def known_cost(self, arm: int) -> float | None:
         """What an arm is known to cost; None if that is told."""
-        if not 0 <= arm < self.arms:
-            raise InvalidArgument(f"arm must be a number from 0 to {self.arms - 1}, got {quoted(arm)}")
-        if arm == self.arms - 1:
+        if not 0 <= arm < self.n_arms:
+            raise InvalidArgument(f"arm must be a number from 0 to {self.n_arms - 1}, got {quoted(arm)}")
+        if arm == self.n_arms - 1:
             return self.safe_cost
         if self.has_skip and arm == 0:
             return 0.0
         return None if self.costs is None else float(self.costs[arm - self.has_skip])
 
     def __repr__(self) -> str:
-        return f"<Menu of {self.arms} arms ({self.kind}), {'costs told' if self.costs is None else 'costs known'}>"
+        return f"<Menu of {self.n_arms} arms ({self.kind}), {'costs told' if self.costs is None else 'costs known'}>"
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         return self  # never changes
@@ -206,7 +206,7 @@ class Menu:
             return {**common, "cells": round(1.0 / self.options[0][1]) if self.options else 1}
         return {
             **common,
-            "options": [to_json(self.option(arm)) for arm in range(self.arms)],
+            "options": [to_json(self.option(arm)) for arm in range(self.n_arms)],
             "costs": None if self.costs is None else self.costs.tolist(),
             "safe_cost": self.safe_cost,
             "order": write_order(self.order),
@@ -318,7 +318,7 @@ class Menu:
         The safe option is the most permissive value on every axis; the skip is None.
 
         >>> menu = Menu.grid(distance=[1, 5, 50], rating=[4.5, 0])
-        >>> menu.arms, menu.option(1), menu.safe
+        >>> menu.n_arms, menu.option(1), menu.safe
         (7, {'distance': 1, 'rating': 4.5}, {'distance': 50, 'rating': 0})
         """
         if not axes:
@@ -360,7 +360,7 @@ class Menu:
         Give the grid's step, which must divide 1, or the horizon T and get the paper's T^-1/4 (or a bit less, to divide
         1).
 
-        >>> Menu.intervals(step=0.05).arms
+        >>> Menu.intervals(step=0.05).n_arms
         211
         """
         cells = count_cells(Fraction(1), step, horizon, root=4, even=True)

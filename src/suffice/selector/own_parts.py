@@ -27,7 +27,7 @@ def same_menu(given: Menu | None, recipe: dict[str, Any]) -> Menu:
             raise StateError(f"its menu could not be written down ({recipe['why']}): pass it as menu=...")
         return Menu.from_recipe(recipe)
     if recipe["kind"] is None:
-        same = (given.arms, given.has_skip) == (recipe["arms"], recipe["skip"])
+        same = (given.n_arms, given.has_skip) == (recipe["arms"], recipe["skip"])
     else:
         same = given.recipe() == recipe
     if not same:

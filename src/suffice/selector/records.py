@@ -13,19 +13,19 @@ class Decision(NamedTuple):
     id: int  # UNAUDITED if it was asked with audit=False
     arm: int
     option: Any
-    kind: int = 0
+    role: int = 0  # 1: the safe option, -1: the skip, 0: any other
     price: float = 0.0  # the price of a success when it was asked
     selector: str = ""  # the key of the selector that was asked
 
     @property
     def is_safe(self) -> bool:
         """Whether it is the menu's safe option, which is sure to succeed."""
-        return self.kind == 1
+        return self.role == 1
 
     @property
     def is_skip(self) -> bool:
         """Whether it is the menu's skip option."""
-        return self.kind == -1
+        return self.role == -1
 
     def __repr__(self) -> str:
         return f"Decision(id={self.id}, arm={self.arm}, option={self.option!r})"
@@ -48,8 +48,8 @@ UNAUDITED = -1
 
 
 @dataclass(frozen=True, slots=True)
-class Arm:
-    """One row of `Selector.arms()`."""
+class OptionReport:
+    """One row of `Selector.options()`."""
 
     arm: int
     option: Any

@@ -44,7 +44,7 @@ from suffice.selector.groups import GroupView
 from suffice.selector.identity import LONGEST_NAME, check_group
 from suffice.selector.own_parts import again, name_of, same_menu
 from suffice.selector.plain import PlainEngine
-from suffice.selector.records import Arm, Decision
+from suffice.selector.records import Decision, OptionReport
 from suffice.selector.runs import play
 from suffice.selector.world import Block, World
 from suffice.state_files import read_state, reading
@@ -133,7 +133,7 @@ class Selector(Controller):
         if model is not None:
             self._learner = make_context_learner(self._learner, model, self._seed)
         self._prices = _prices(prices, promise)
-        self._first_unplayed = menu.arms  # the first arm that the first round has not played; beyond the last: none
+        self._first_unplayed = menu.n_arms  # the first arm that the first round has not played; beyond the last: none
         self._begin()
         self._set_up()
 
@@ -148,7 +148,7 @@ class Selector(Controller):
             self._use_engine(self._plain_engine())
         menu, engine = self._menu, self._engine
         self._options = menu.immutable() or _Options(menu)
-        self._roles = [menu.kind_of(arm) for arm in range(menu.arms)]
+        self._roles = [menu.kind_of(arm) for arm in range(menu.n_arms)]
         self._ask_quickly, self._tell_quickly, self._address = engine.ask_quickly, engine.tell_quickly, engine.address
 
     def begin_first_round(self) -> None:
@@ -197,7 +197,7 @@ class Selector(Controller):
 
     def open_quick_ways(self) -> None:
         plain = isinstance(self._engine, PlainEngine)
-        usual = self._first_unplayed >= self._menu.arms - 1
+        usual = self._first_unplayed >= self._menu.n_arms - 1
         if usual and (plain or _one_at_a_time()):
             super().open_quick_ways()
 
@@ -248,7 +248,7 @@ class Selector(Controller):
         """The model that looks at contexts: what "auto" became; None if there is none."""
         return str(self._learner.model.name) if isinstance(self._learner, ContextLearner) else None
 
-    def arms(self, most: int | None = None) -> list[Arm]:
+    def options(self, most: int | None = None) -> list[OptionReport]:
         """A row per arm: how often it was played, how it did, and what is certain of it.
 
         `most`: only so many, those played most often first.
@@ -259,10 +259,10 @@ class Selector(Controller):
         with self.lock, self._reading:
             plays, successes, priced, costs, upper, lower = self._learner.columns()
             told = max(1, int(plays.sum()))
-            every = range(self._menu.arms)
+            every = range(self._menu.n_arms)
             chosen = every if most is None else np.argsort(-plays, kind="stable")[: positive_int("most", most)].tolist()
             return [
-                Arm(
+                OptionReport(
                     arm=arm,
                     option=self._menu.option(arm),
                     plays=int(plays[arm]),
@@ -298,7 +298,7 @@ class Selector(Controller):
         if row is not None:
             return row
         check_group(group)
-        if self._first_unplayed < self._menu.arms - 1:
+        if self._first_unplayed < self._menu.n_arms - 1:
             raise InvalidArgument("group must be left out where the paper's first round is played")
         with self.lock, self._changing:
             if group not in self._groups:
@@ -379,7 +379,7 @@ class Selector(Controller):
             return None
         if isinstance(available, str | bytes) or not isinstance(available, Iterable):
             raise InvalidArgument(f"available must list options of the menu, got {quoted(available)}")
-        allowed = np.zeros(self._menu.arms, dtype=np.bool_)
+        allowed = np.zeros(self._menu.n_arms, dtype=np.bool_)
         allowed[-1] = True
         if self._menu.has_skip:
             allowed[0] = True
@@ -391,7 +391,7 @@ class Selector(Controller):
         return self._menu.option(arm)
 
     def _first_round(self, allowed: NDArray[np.bool_] | None) -> int | None:
-        while self._first_unplayed < self._menu.arms - 1:
+        while self._first_unplayed < self._menu.n_arms - 1:
             arm = self._first_unplayed
             self._first_unplayed += 1
             if allowed is None or allowed[arm]:
@@ -508,7 +508,7 @@ class Selector(Controller):
     def run(self, world: World, latents: NDArray[np.float64], block: Block) -> None:
         """Whole steps against a world that is known beforehand."""
         with self.lock, self._changing:
-            step, opening = 0, self._first_unplayed if self._first_unplayed < self._menu.arms - 1 else 0
+            step, opening = 0, self._first_unplayed if self._first_unplayed < self._menu.n_arms - 1 else 0
             while step < len(latents):
                 step, opening, left = compiled(play)(self._address, latents, *world, *block.columns, step, opening)
                 if left == FIT_FIRST:
@@ -538,7 +538,7 @@ class Selector(Controller):
         try:
             return self._menu.recipe()
         except InvalidArgument as error:  # options or an order of one's own: they must be passed again when loading
-            return {"kind": None, "why": str(error), "arms": self._menu.arms, "skip": self._menu.has_skip}
+            return {"kind": None, "why": str(error), "arms": self._menu.n_arms, "skip": self._menu.has_skip}
 
     @classmethod
     def load(

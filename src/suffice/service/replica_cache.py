@@ -171,7 +171,7 @@ class ReplicaCache:
                 continue
             if new >= SAVE_EVERY or (new and since > SAVE_AFTER):
                 await self._save(replica)
-        arms = sum(replica.menu.arms for replica in self._replicas.values())
+        arms = sum(replica.menu.n_arms for replica in self._replicas.values())
         if len(self._replicas) <= LOADED and arms <= ARMS:
             return
         for replica in sorted(self._replicas.values(), key=lambda one: one.used_at):
@@ -179,7 +179,7 @@ class ReplicaCache:
                 return
             await self._save(replica)
             if replica.learned == replica.saved and self._replicas.pop(replica.number, None) is not None:
-                arms -= replica.menu.arms
+                arms -= replica.menu.n_arms
 
     async def save_all(self) -> None:
         """Save everything that was learned."""

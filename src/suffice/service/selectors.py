@@ -14,7 +14,7 @@ from suffice.errors import InvalidArgument, SufficeError, quoted
 from suffice.numbers import cost_told, success_units
 from suffice.precompile import warmup
 from suffice.promise.certificate import Certificate
-from suffice.selector.records import Arm
+from suffice.selector.records import OptionReport
 from suffice.service.batch import KEPT, Batch, QueuedAsk, QueuedTell
 from suffice.service.errors import Conflict, Gone, NoSuchSelector, NotAllowed, StoredPlan, TooMany, status_of
 from suffice.service.group_commit import GroupCommitter
@@ -295,11 +295,11 @@ class SelectorService:
             return await asyncio.to_thread(certified, promise, kept.number, shards, self._stood.groups, group)
         return certified(promise, kept.number, shards, self._stood.groups, group)
 
-    async def arms(self, name: str, most: int | None = None) -> list[Arm]:
+    async def options(self, name: str, most: int | None = None) -> list[OptionReport]:
         """A row per arm, or for the `most` played ones, as far as this process has learned."""
         replica = await self._followed(name)
         with replica.lock:
-            return replica.selector.arms(most)
+            return replica.selector.options(most)
 
     async def context_report(self, name: str) -> ContextReport:
         """What is made of contexts."""
@@ -320,7 +320,7 @@ class SelectorService:
         with replica.lock:
             return replica.chart.bins(bins, bounds, replica.promise.rate, since, width), replica.chart.width
 
-    async def options(self, name: str, arms: Iterable[int]) -> dict[int, Any]:
+    async def options_of(self, name: str, arms: Iterable[int]) -> dict[int, Any]:
         """The options of these arms, in JSON's terms."""
         replica = await self._replica(name)
         return {arm: replica.option(arm) for arm in arms}

@@ -21,7 +21,7 @@ class CustomModel:
     def __init__(self, model: Model, menu: Menu) -> None:
         self.model, self._menu = model, menu
         self.name = str(getattr(model, "name", type(model).__name__))
-        known = [menu.known_cost(arm) for arm in range(menu.arms)]
+        known = [menu.known_cost(arm) for arm in range(menu.n_arms)]
         self._known = np.array([math.nan if cost is None else cost for cost in known])
         self._lower: Floats = np.nan_to_num(self._known)
         self._seen: tuple[Any, Floats, Floats] | None = None  # the last context, and what was predicted for it
@@ -50,9 +50,9 @@ class CustomModel:
 
     def _column(self, name: str, values: Any) -> Floats:
         column = np.asarray(values, dtype=np.float64)
-        if column.shape != (self._menu.arms,):
+        if column.shape != (self._menu.n_arms,):
             raise InvalidArgument(
-                f"a model must predict a {name} for each of {self._menu.arms} arms, got {quoted(values)}"
+                f"a model must predict a {name} for each of {self._menu.n_arms} arms, got {quoted(values)}"
             )
         return column
 

@@ -55,18 +55,18 @@ class FunctionModel(ProbabilityAdapter):
     def _ask(self, context: Any) -> list[float]:
         menu, answer = self.menu, self.function(context)
         count = len(menu.options)
-        given = [math.nan] * menu.arms
+        given = [math.nan] * menu.n_arms
         if isinstance(answer, Mapping):
             for option, probability in answer.items():
                 given[menu.arm(option)] = probability
         else:
             listed = np.asarray(answer).tolist()
-            if not isinstance(listed, list) or len(listed) not in (count, menu.arms):
+            if not isinstance(listed, list) or len(listed) not in (count, menu.n_arms):
                 raise InvalidArgument(
-                    f"function must give {count} probabilities, one per interior option, or {menu.arms}, one per arm, "
+                    f"function must give {count} probabilities, one per interior option, or {menu.n_arms}, one per arm, "
                     f"got {quoted(answer)}"
                 )
-            given[slice(None) if len(listed) == menu.arms else menu.interior] = listed
+            given[slice(None) if len(listed) == menu.n_arms else menu.interior] = listed
         return [_checked(probability) for probability in given[menu.interior]]
 
 

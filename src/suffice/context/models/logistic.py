@@ -32,10 +32,10 @@ def offsets_of(menu: Menu) -> Floats:
     [0.0, 0.0, 0.0, 1.1, 0.0]
     """
     found = cells_of(menu)
-    offsets = np.zeros(menu.arms)
+    offsets = np.zeros(menu.n_arms)
     if found is None or found.members is None:
         return offsets
-    members = found.members.reshape(menu.arms, -1)
+    members = found.members.reshape(menu.n_arms, -1)
     held = members[:, 1] - members[:, 0] if found.form == SPANS else members.sum(axis=1)
     share = np.clip(held[menu.interior] / found.count, kernel.LEAST, 1.0 - kernel.LEAST)
     offsets[menu.interior] = np.log(share / (1.0 - share))
@@ -71,14 +71,14 @@ class LogisticModel:
         """Begin with this menu."""
         self.menu = menu
         self._offsets = offsets_of(menu)
-        self._known = np.array([menu.known_cost(arm) or 0.0 for arm in range(menu.arms)])  # 0 where costs are told
+        self._known = np.array([menu.known_cost(arm) or 0.0 for arm in range(menu.n_arms)])  # 0 where costs are told
         self._priced = menu.costs is None and len(menu.options) > 0
         self._best = float(menu.safe_success)
         self.begin()
 
     def begin(self) -> None:
         """Forget what was learned; the features stay."""
-        self._slots = np.zeros(self._opened().arms, dtype=np.int64)
+        self._slots = np.zeros(self._opened().n_arms, dtype=np.int64)
         self._used = np.ones(1)  # rows that are in use, the one of all arms included
         self._learned = self._fresh(2)
         self._learned["covariances"][0] *= kernel.COMMON / kernel.OWN
@@ -197,7 +197,7 @@ class LogisticModel:
         if allowed is not None:
             scores[~allowed] = math.inf
         # Ties as in the compiled twin: the skip before the safe option before the others, in their order.
-        boundary = 0 if menu.has_skip and scores[0] <= scores[-1] else menu.arms - 1
+        boundary = 0 if menu.has_skip and scores[0] <= scores[-1] else menu.n_arms - 1
         found = int(scores.argmin())
         return found if scores[found] < scores[boundary] else boundary
 
@@ -327,7 +327,7 @@ class LogisticModel:
         """Take in an outcome."""
         row = self.read(context)
         self.note(row)
-        if self._opened().interior.start <= arm < self._opened().arms - 1:
+        if self._opened().interior.start <= arm < self._opened().n_arms - 1:
             self.learn(row, arm, success, cost)
 
     # --- saving
@@ -353,7 +353,7 @@ class LogisticModel:
         self.begin()
         menu, rows = self._opened(), len(state["slots"]) + 1
         slots = {int(arm): int(slot) for arm, slot in state["slots"]}
-        inside = range(menu.arms)[menu.interior]
+        inside = range(menu.n_arms)[menu.interior]
         if sorted(slots.values()) != list(range(1, rows)):
             raise StateError("slots must give each option that was played a row of its own")
         if not all(arm in inside for arm in slots):

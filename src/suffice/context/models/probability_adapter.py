@@ -62,7 +62,7 @@ class ProbabilityAdapter:
     def predict(self, context: Any) -> tuple[Floats, Floats]:
         """The mean success of each arm in this context, and the deviation of that mean."""
         menu = self.menu
-        means, deviations = np.zeros(menu.arms), np.zeros(menu.arms)
+        means, deviations = np.zeros(menu.n_arms), np.zeros(menu.n_arms)
         means[-1] = float(menu.safe_success)
         rates = (self._successes + 1.0) / (self._plays + 2.0)
         for place, given in enumerate(self.probabilities(context)):

@@ -53,7 +53,7 @@ class Corollaries(Experiment):
         found = run_results.measure(
             method, stream, task["horizon"], task["seed"], best_of_all(task["setting"], task["target"])
         )
-        return {**found, "setting": task["setting"], "method": task["method"], "arms": stream.menu.arms}
+        return {**found, "setting": task["setting"], "method": task["method"], "arms": stream.menu.n_arms}
 
     def collect(self, settings: Settings, results: Sequence[Numbers]) -> Numbers:
         rows, exponents, regrets = [], {}, {}

@@ -190,7 +190,7 @@ def method_of(name: str, stream: Any, target: float, horizon: int, seed: int) ->
     selector = Selector(stream.menu, target, seed=seed, **LADDER[name])
     if name == "knows all":
         success, _ = stream.truth()
-        inner = range(stream.menu.arms)[stream.menu.interior]
+        inner = range(stream.menu.n_arms)[stream.menu.interior]
         tally = [[arm, CERTAIN, float(success[arm]) * CERTAIN, 0, 0.0] for arm in inner]
         learned = {**selector.learner.state(), "tally": tally}
         selector.learner.restore(learned, 0.0)

@@ -32,7 +32,7 @@ class Adversary:
         return list(zip(range(start, start + count), rng.random(count).tolist(), strict=True))
 
     def judge(self, latent: Any, arm: int, price: float) -> tuple[float, float]:
-        if arm == 0 or arm == self.menu.arms - 1:
+        if arm == 0 or arm == self.menu.n_arms - 1:
             return float(arm > 0), float(arm > 0)
         step, luck = latent
         return float(self._allows(step, luck, price)), float(self.menu.known_cost(arm) or 0.0)

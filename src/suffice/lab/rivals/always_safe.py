@@ -24,7 +24,7 @@ class AlwaysSafe(Rival):
     guarantee = "succeeds as often as the safe option does"
 
     def _choose(self) -> int:
-        return self.menu.arms - 1
+        return self.menu.n_arms - 1
 
     def can_run(self, stream: Any) -> bool:
         """Whether `run` can play this stream."""
@@ -32,7 +32,7 @@ class AlwaysSafe(Rival):
 
     def run(self, world: World, latents: Any, block: Block) -> None:
         """Whole steps against a world that is known beforehand: no choice, so no loop."""
-        last = self.menu.arms - 1
+        last = self.menu.n_arms - 1
         if len(world.units):
             rows = latents.astype(np.int64)
             units, block.costs[:] = world.units[rows, last], world.charges[rows, last]

@@ -51,6 +51,6 @@ def truth_of(menu: Menu, stream: Any) -> tuple[Floats, Floats]:
     if not callable(getattr(stream, "truth", None)):
         raise InvalidArgument(f"stream must have truth(), as one of independent steps has, got {quoted(stream)}")
     success, cost = (np.asarray(part, dtype=np.float64) for part in stream.truth())
-    if success.shape != (menu.arms,):
-        raise InvalidArgument(f"stream must have the menu's {menu.arms} arms, got {success.size}")
+    if success.shape != (menu.n_arms,):
+        raise InvalidArgument(f"stream must have the menu's {menu.n_arms} arms, got {success.size}")
     return success, cost

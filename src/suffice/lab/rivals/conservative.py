@@ -48,4 +48,4 @@ class ConservativeUCB(Estimating):
 
     def _choose(self) -> int:
         arm = self.tempting()
-        return arm if self._safe(arm) else self.menu.arms - 1
+        return arm if self._safe(arm) else self.menu.n_arms - 1

@@ -43,5 +43,5 @@ class EpsilonGreedy(Contextual):
 
     def _pick(self, vector: Floats) -> int:
         if self._rng.random() < self._share:
-            return int(self._rng.integers(self.menu.arms))
+            return int(self._rng.integers(self.menu.n_arms))
         return int(self.losses(vector).argmin())

@@ -24,11 +24,11 @@ class Estimates:
 
     def __init__(self, menu: Menu, horizon: int) -> None:
         self.menu = menu
-        self.tally = Tally(menu.arms)
-        self.level = level_of(KL, menu.arms, horizon)
-        self.upper: Floats = np.ones(menu.arms)
-        self.lower: Floats = np.zeros(menu.arms)
-        self.cost: Floats = np.array([menu.known_cost(arm) or 0.0 for arm in range(menu.arms)])
+        self.tally = Tally(menu.n_arms)
+        self.level = level_of(KL, menu.n_arms, horizon)
+        self.upper: Floats = np.ones(menu.n_arms)
+        self.lower: Floats = np.zeros(menu.n_arms)
+        self.cost: Floats = np.array([menu.known_cost(arm) or 0.0 for arm in range(menu.n_arms)])
         if menu.has_skip:
             self.upper[0] = 0.0
         self.upper[-1] = self.lower[-1] = float(menu.safe_success)

@@ -58,9 +58,9 @@ class Exp3P(Rival):
         super().__init__(menu, target)
         horizon = positive_int("horizon", horizon)
         self._penalties = penalty_of(penalty, horizon) * sizes(menu)
-        self._logs = np.zeros(menu.arms)
+        self._logs = np.zeros(menu.n_arms)
         self._rng = own_rng(seed)
-        self._tune(menu.arms, horizon)
+        self._tune(menu.n_arms, horizon)
 
     def _tune(self, arms: int, horizon: int) -> None:
         spread = math.sqrt(math.log(arms) / (arms * horizon))
@@ -76,7 +76,7 @@ class Exp3P(Rival):
         return draw(self._rng, self._note)
 
     def _learn(self, arm: int, success: float, cost: float, *, counted: bool) -> None:
-        gains = np.full(self.menu.arms, self._bonus)
+        gains = np.full(self.menu.n_arms, self._bonus)
         gains[arm] += 1.0 - (loss(success, 1.0 - self.target) + self._penalties[arm])
         self._logs += self._rate * gains / self._note
         self._logs -= self._logs.max()
@@ -96,7 +96,7 @@ def penalty_of(penalty: Any, horizon: int) -> float:
 def sizes(menu: Menu) -> Floats:
     """How large each option is, from 0 to 1: what it is known to cost, or its place in a chain."""
     if menu.costs is not None:
-        return np.array([menu.known_cost(arm) for arm in range(menu.arms)], dtype=np.float64) / menu.safe_cost
+        return np.array([menu.known_cost(arm) for arm in range(menu.n_arms)], dtype=np.float64) / menu.safe_cost
     if menu.order == "chain":
-        return np.linspace(0.0, 1.0, menu.arms)
+        return np.linspace(0.0, 1.0, menu.n_arms)
     raise InvalidArgument(f"menu must know its costs or be a chain, for options to have sizes, got {quoted(menu)}")

@@ -60,7 +60,7 @@ class Exp3Unlock(Exp3P, Chained):
         return above
 
     def _learn(self, arm: int, success: float, cost: float, *, counted: bool) -> None:
-        covers = np.zeros(self.menu.arms)
+        covers = np.zeros(self.menu.n_arms)
         if self._heard is not None:
             covers[min(self._arm_at(self._heard), arm) :] = 1.0
         losses = loss(covers, 1.0 - self.target) + self._penalties

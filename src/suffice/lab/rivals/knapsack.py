@@ -67,7 +67,7 @@ class Knapsack(Estimating):
     def _choose(self) -> int:
         over = self.outcomes + self.pending >= self._horizon
         if over or self.left - self.pending < 1:
-            return self.menu.arms - 1
+            return self.menu.n_arms - 1
         return int(self.ratios().argmax())
 
     def _learn(self, arm: int, success: float, cost: float, *, counted: bool) -> None:

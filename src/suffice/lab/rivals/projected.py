@@ -50,7 +50,7 @@ class Projected(Rival):
         return self._price
 
     def _counted(self) -> bool:
-        return self._opened >= self.menu.arms - 1
+        return self._opened >= self.menu.n_arms - 1
 
     def _choose(self) -> int:
         if not self._counted():

@@ -32,14 +32,14 @@ class Regression:
     def __init__(self, menu: Menu) -> None:
         self.menu, self.features = menu, Features()
         self._inside, self._first = menu.interior, menu.interior.start
-        self._success = np.zeros(menu.arms)
+        self._success = np.zeros(menu.n_arms)
         self._success[-1] = float(menu.safe_success)
-        self._cost = np.array([menu.known_cost(arm) or 0.0 for arm in range(menu.arms)])
+        self._cost = np.array([menu.known_cost(arm) or 0.0 for arm in range(menu.n_arms)])
         self._learns_cost = menu.costs is None
         self._begin()
 
     def _begin(self) -> None:
-        count, width = self.menu.arms - 1 - self._first, self.features.width
+        count, width = self.menu.n_arms - 1 - self._first, self.features.width
         self._weights = np.zeros((count, width))
         self._prices = np.zeros((count if self._learns_cost else 0, width))
         self._spreads = np.tile(np.eye(width), (count, 1, 1))
@@ -80,7 +80,7 @@ class Regression:
 
     def deviations(self, vector: Floats) -> Floats:
         """The standard deviation of every arm's mean; 0 for those that are known."""
-        found = np.zeros(self.menu.arms)
+        found = np.zeros(self.menu.n_arms)
         found[self._inside] = np.sqrt(np.maximum((self._spreads @ vector) @ vector, 0.0))
         return found
 

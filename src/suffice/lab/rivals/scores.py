@@ -56,5 +56,5 @@ class Scored(Chained):
     def _arm_for(self, level: float) -> int:
         """The arm that is to miss this share of labels: by the scores' quantile; while there are none, the safe option."""
         if level <= 0.0 or not self._scores:
-            return self.menu.arms - 1
+            return self.menu.n_arms - 1
         return 0 if level >= 1.0 else self._arm_at(self._scores.quantile(1.0 - level))

@@ -48,7 +48,7 @@ class ShortestInterval(Rival):
 
     def _choose(self) -> int:
         if self.outcomes == 0:
-            return self.menu.arms - 1
+            return self.menu.n_arms - 1
         enough = self.target * self.outcomes + math.sqrt(self._log * self.outcomes)
         places = np.flatnonzero(self._held[self._order] >= enough)
         place = int(self._order[places[0]]) if places.size else len(self._held) - 1

@@ -49,7 +49,7 @@ class SquareCB(Contextual):
         """What the arm is drawn from."""
         losses = self.losses(vector) / (self.menu.safe_cost + self.price)
         best = int(losses.argmin())
-        shares: Floats = 1.0 / (self.menu.arms + self._scale * math.sqrt(self.outcomes) * (losses - losses[best]))
+        shares: Floats = 1.0 / (self.menu.n_arms + self._scale * math.sqrt(self.outcomes) * (losses - losses[best]))
         shares[best] = 0.0
         shares[best] = 1.0 - shares.sum()
         return shares

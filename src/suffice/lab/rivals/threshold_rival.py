@@ -25,15 +25,15 @@ class Chained(Rival):
 
     def __init__(self, menu: Menu, target: Any) -> None:
         super().__init__(menu, target)
-        if menu.order != "chain" or menu.arms < 2:
+        if menu.order != "chain" or menu.n_arms < 2:
             raise InvalidArgument(f"menu must be a chain of options, such as top_k or thresholds, got {quoted(menu)}")
         if menu.costs is not None and any(a > b for a, b in itertools.pairwise(menu.costs)):
             raise InvalidArgument(f"menu must be a chain whose costs do not fall, got {menu.costs.tolist()}")
-        options = [menu.option(arm) for arm in range(menu.arms)]
+        options = [menu.option(arm) for arm in range(menu.n_arms)]
         self._numbers = all(isinstance(option, Real) and not isinstance(option, bool) for option in options) and all(
             a < b for a, b in itertools.pairwise(options)
         )
-        self.places: list[float] = [float(option) for option in options] if self._numbers else list(range(menu.arms))
+        self.places: list[float] = [float(option) for option in options] if self._numbers else list(range(menu.n_arms))
         self.low, self.high = float(self.places[0]), float(self.places[-1])
         self.width = self.high - self.low
 
@@ -42,7 +42,7 @@ class Chained(Rival):
 
     def _arm_at(self, value: float) -> int:
         """The smallest option at or above a value."""
-        return min(bisect.bisect_left(self.places, value), self.menu.arms - 1)
+        return min(bisect.bisect_left(self.places, value), self.menu.n_arms - 1)
 
     def _needed(self) -> float:
         """The least option that covers the label heard: the score of the step, on the menu's own grid."""

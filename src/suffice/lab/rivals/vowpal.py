@@ -55,7 +55,7 @@ class VowpalWabbit(Rival):
         self._price = fixed(told(price, menu, self._promise, stream), f'"{SHADOW}" or a number')
         self._options = options
         self._schema = Schema()
-        self._actions = [f"|a arm{arm}" for arm in range(menu.arms)]
+        self._actions = [f"|a arm{arm}" for arm in range(menu.n_arms)]
         self._rng = own_rng(seed)
         self._wabbit = _workspace(f"{ALWAYS} {options}")
 

@@ -60,7 +60,7 @@ class PredictionApis(ByFrequency):
 
     >>> import suffice
     >>> stream = Apis("YELP", unit="usd")
-    >>> stream.menu.arms, stream.menu.option(5), stream.menu.safe_cost
+    >>> stream.menu.n_arms, stream.menu.option(5), stream.menu.safe_cost
     (17, ('GitHub (Vader)', 'Amazon'), 20.253)
     >>> round(suffice.optimum(*stream.truth(), target=0.95).cost, 3)
     1.919

@@ -76,7 +76,7 @@ def with_ends(inner: ArrayLike) -> Floats:
 
 def known_costs(menu: Menu) -> Floats:
     """What every arm is known to cost."""
-    return np.array([menu.known_cost(arm) for arm in range(menu.arms)], dtype=np.float64)
+    return np.array([menu.known_cost(arm) for arm in range(menu.n_arms)], dtype=np.float64)
 
 
 def table_of(menu: Menu, inner: ArrayLike) -> Table:

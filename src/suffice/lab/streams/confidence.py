@@ -77,7 +77,7 @@ class ConfidentApis(ByTable):
         """What the cheapest API adds to each arm: nothing where it is called anyway."""
         first, (_, costs) = self.task.apis[0], self.truth()
         price = costs[self.menu.arm((first,))]
-        called = [first in self.menu.option(arm) for arm in range(self.menu.arms - 1)]
+        called = [first in self.menu.option(arm) for arm in range(self.menu.n_arms - 1)]
         # Not above the room that there is: the sum of all prices may be rounded up.
         return np.where([*called, True], 0.0, np.minimum(price, self.menu.safe_cost - costs))
 

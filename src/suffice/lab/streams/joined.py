@@ -107,10 +107,10 @@ def common_menu(what: str, menus: Sequence[Menu]) -> Menu:
     """One menu for streams whose arms correspond; it knows only the costs that are the same in all."""
     first = menus[0]
     for menu in menus:
-        if (menu.arms, menu.has_skip, menu.safe_cost) != (first.arms, first.has_skip, first.safe_cost):
+        if (menu.n_arms, menu.has_skip, menu.safe_cost) != (first.n_arms, first.has_skip, first.safe_cost):
             raise InvalidArgument(
                 f"{what} must share one menu, or have menus with as many arms, with or without a skip option, and the same "
-                f"safe_cost, got {menu.arms} arms at {menu.safe_cost:g} beside {first.arms} at {first.safe_cost:g}"
+                f"safe_cost, got {menu.n_arms} arms at {menu.safe_cost:g} beside {first.n_arms} at {first.safe_cost:g}"
             )
     if all(menu is first or menu.recipe() == first.recipe() for menu in menus):
         return first

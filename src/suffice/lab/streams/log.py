@@ -49,9 +49,9 @@ class Log(ByTable):
 
     def __init__(self, menu: Menu, successes: ArrayLike, costs: ArrayLike, *, order: str = "recorded") -> None:
         table = Table(np.asarray(successes, dtype=np.float64), np.asarray(costs, dtype=np.float64))
-        if table.successes.ndim != 2 or table.successes.shape[1] != menu.arms or len(table.successes) == 0:
+        if table.successes.ndim != 2 or table.successes.shape[1] != menu.n_arms or len(table.successes) == 0:
             raise InvalidArgument(
-                f"successes must have at least one row and {menu.arms} columns, one per arm, "
+                f"successes must have at least one row and {menu.n_arms} columns, one per arm, "
                 f"got shape {table.successes.shape}"
             )
         if table.costs.shape != table.successes.shape:
@@ -60,7 +60,7 @@ class Log(ByTable):
             raise InvalidArgument(f'order must be "recorded" or "shuffled", got {quoted(order)}')
         self.menu, self.order = menu, order
         self._table = table
-        for arm in range(menu.arms):
+        for arm in range(menu.n_arms):
             check(f"success of {menu.option(arm)!r}", table.successes[:, arm], 1.0)
             check(f"cost of {menu.option(arm)!r}", table.costs[:, arm], menu.safe_cost)
 

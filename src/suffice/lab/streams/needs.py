@@ -56,7 +56,7 @@ class RequiredThreshold(ByWindows):
         self.menu = Menu.thresholds(low, high, step=step, costs=costs[:-1].tolist(), safe_cost=costs[-1])
         # The low end fails even a request that needs nothing at all, and the high end fails none.
         tops = np.array([-np.inf, *self.menu.options, np.inf])
-        bottoms = np.full(self.menu.arms, -np.inf)
+        bottoms = np.full(self.menu.n_arms, -np.inf)
         bottoms[0] = np.inf
         self._windows = Windows(bottoms, tops, np.append(0.0, costs))
 

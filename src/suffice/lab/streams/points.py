@@ -52,7 +52,7 @@ class UnitPoints(ByWindows):
     def truth(self) -> tuple[Floats, Floats]:
         """The exact success probability and cost of every arm."""
         inner = self.menu.interior
-        success = np.zeros(self.menu.arms)
+        success = np.zeros(self.menu.n_arms)
         # Half a million intervals share a thousand ends: the distribution is asked for those alone.
         low, first = np.unique(self._windows.low[inner], return_inverse=True)
         high, last = np.unique(self._windows.high[inner], return_inverse=True)

@@ -52,8 +52,8 @@ class LabelRanks(ByWindows):
             )
         self.menu = menu
         self.frequency = counts / counts.sum()
-        self.shown = np.array([menu.option(arm) for arm in range(menu.arms)])
-        self._windows = Windows(np.zeros(menu.arms), self.shown.astype(np.float64), self.shown / counts.size)
+        self.shown = np.array([menu.option(arm) for arm in range(menu.n_arms)])
+        self._windows = Windows(np.zeros(menu.n_arms), self.shown.astype(np.float64), self.shown / counts.size)
 
     @staticmethod
     def cifar100(ks: Iterable[int] = KS, *, least: int = 1, most: int | None = None) -> "LabelRanks":

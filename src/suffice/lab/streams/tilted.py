@@ -74,7 +74,7 @@ class SyntheticContext(ByTable):
     def _written(self) -> Table:
         """An option succeeds where it is beyond those that fail; each succeeds whenever a cheaper one does."""
         failing = np.unravel_index(np.arange(math.prod(self._shape)), self._shape)[4]
-        return table_of(self.menu, np.arange(self.menu.arms - 2) >= failing[:, None])
+        return table_of(self.menu, np.arange(self.menu.n_arms - 2) >= failing[:, None])
 
     def draw(self, rng: np.random.Generator, count: int, start: int = 0) -> NDArray[np.int64]:
         """All that a step is about in one number: its context and how many options fail."""
@@ -102,7 +102,7 @@ class SyntheticContext(ByTable):
         weights, successes = [], []
         for no_level, no_kind in ((0, 0), (1, 0), (0, 1), (1, 1)):
             lost = tuple(axis for axis, gone in enumerate((no_level, no_kind)) if gone)
-            means = self._success.mean(axis=lost, keepdims=True).reshape(-1, self.menu.arms - 2)
+            means = self._success.mean(axis=lost, keepdims=True).reshape(-1, self.menu.n_arms - 2)
             share = math.prod(self.missing if gone else 1.0 - self.missing for gone in (no_level, no_kind))
             if share > 0.0:
                 weights.append(np.full(len(means), share / len(means)))

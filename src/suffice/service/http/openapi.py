@@ -21,7 +21,7 @@ REPLIES: Final[tuple[type[BaseModel], ...]] = (
     schemas_write.SelectorReply,
     schemas_write.SelectorPage,
     schemas_read.CertificateReply,
-    schemas_read.ArmsReply,
+    schemas_read.OptionsReply,
     schemas_read.ContextReportReply,
     schemas_read.HistoryReply,
     schemas_read.RowsReply,

@@ -15,7 +15,13 @@ from suffice.service.http.export import PAGE, lines
 from suffice.service.http.keys import READ, Keyring
 from suffice.service.http.raw_route import Named, outcomes, reject_unknown_query
 from suffice.service.http.routes_write import service_of
-from suffice.service.http.schemas_read import ArmsReply, CertificateReply, ContextReportReply, HistoryReply, RowsReply
+from suffice.service.http.schemas_read import (
+    CertificateReply,
+    ContextReportReply,
+    HistoryReply,
+    OptionsReply,
+    RowsReply,
+)
 from suffice.service.http.schemas_write import SelectorReply
 from suffice.service.plans.fields import MOST_WHOLE, Name
 from suffice.service.selectors import MANY
@@ -60,12 +66,12 @@ async def certificate(
 
 
 @looks.get(
-    "/arms",
+    "/options",
     summary="Arms",
     response_model=None,
-    responses=outcomes(404, 422, said="A row for each option.", model=ArmsReply),
+    responses=outcomes(404, 422, said="A row for each option.", model=OptionsReply),
 )
-async def arms(
+async def options(
     request: Request,
     name: Named,
     order: Annotated[
@@ -75,10 +81,10 @@ async def arms(
 ) -> Response:
     """How often each option was played, how it did, and what is certain of it."""
     service = service_of(request)
-    total = (await service.plan(name)).menu().arms
+    total = (await service.plan(name)).menu().n_arms
     most = min(limit or total, total)
-    found = await service.arms(name, most if order == "plays" else None)
-    return serializers.json_response({"arms": [serializers.arm(one) for one in found[:most]], "total": total})
+    found = await service.options(name, most if order == "plays" else None)
+    return serializers.json_response({"options": [serializers.option_row(one) for one in found[:most]], "total": total})
 
 
 @looks.get(
@@ -119,7 +125,7 @@ async def history(
     service = service_of(request)
     found, finest = await service.history(name, bins, -math.inf if since is None else since, width)
     named = {arm for one in found for arm in one.arms} - {OTHERS}
-    options = await service.options(name, sorted(named))
+    options = await service.options_of(name, sorted(named))
     return serializers.json_response({
         "bins": [serializers.stretch(one) for one in found],
         "options": {str(arm): option for arm, option in options.items()},

@@ -58,7 +58,7 @@ class CertificateReply(BaseModel):
     )
 
 
-class ArmReply(BaseModel):
+class OptionReply(BaseModel):
     """An option: how often it was played, how it did, and what is certain of it."""
 
     model_config = _example(
@@ -74,11 +74,11 @@ class ArmReply(BaseModel):
     lower_cost: float | None
 
 
-class ArmsReply(BaseModel):
+class OptionsReply(BaseModel):
     """Options, as far as this server has learned."""
 
-    model_config = _example(arms=[ArmReply.model_config["json_schema_extra"]["examples"][0]], total=4)  # type: ignore[index]
-    arms: list[ArmReply]
+    model_config = _example(options=[OptionReply.model_config["json_schema_extra"]["examples"][0]], total=4)  # type: ignore[index]
+    options: list[OptionReply]
     total: int = Field(description="How many there are.")
 
 

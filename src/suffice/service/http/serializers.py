@@ -12,7 +12,7 @@ from suffice.menu.menu import Menu
 from suffice.numbers import ONE_SUCCESS
 from suffice.promise.certificate import STATUSES, Certificate
 from suffice.promise.group_certificate import GroupCertificate
-from suffice.selector.records import Arm
+from suffice.selector.records import OptionReport
 from suffice.service.history import OTHERS
 from suffice.service.plans.json_options import option_json
 from suffice.service.records import (
@@ -91,9 +91,9 @@ def certificate(one: Certificate, most: int | None = None) -> dict[str, Any]:
     return body
 
 
-def arm(one: Arm) -> dict[str, Any]:
+def option_row(one: OptionReport) -> dict[str, Any]:
     """An option and how it did."""
-    return {one_field.name: getattr(one, one_field.name) for one_field in fields(Arm)}
+    return {one_field.name: getattr(one, one_field.name) for one_field in fields(OptionReport)}
 
 
 def context_report(one: ContextReport) -> dict[str, Any]:

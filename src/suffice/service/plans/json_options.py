@@ -16,7 +16,7 @@ class JsonMenu(Menu):
     def __init__(self, *given: Any, **more: Any) -> None:
         super().__init__(*given, **more)
         self.arm_by_json: dict[Hashable, int] = {}
-        for arm in range(self.arms):
+        for arm in range(self.n_arms):
             if self.arm_by_json.setdefault(key(option_json(self, arm)), arm) != arm:
                 raise InvalidArgument(f"options must differ as JSON too, got {quoted(self.option(arm))} twice")
 

@@ -19,21 +19,21 @@ const ARMS = [
   { title: "Cost", class: "num c-cost" },
 ];
 
-export function arms(onAll) {
-  const rows = table("Arms", ARMS);
+export function optionRows(onAll) {
+  const rows = table("Options", ARMS);
   const all = h("button", { type: "button", class: "button small", hidden: true, onclick: onAll }, "");
   const note = h("p", { class: "soft" });
   const more = h("p", { class: "center" }, all);
-  return { whole: section("Arms", { class: "flush", "data-test": "arms" }, note, rows.whole, more), rows, all, note };
+  return { whole: section("Options", { class: "flush", "data-test": "options" }, note, rows.whole, more), rows, all, note };
 }
 
-export function setArms(part, found, ends, model) {
+export function setOptions(part, found, ends, model) {
   const fair = model ? " What a model played is no fair sample, so they come from the other plays." : "";
   // Confidence bounds, which options that contain each other share; and a shift makes them untrue until it is noticed.
   say(part.note, "Most played first, counted since it last had reason to forget. “At most” and “at least” are " +
     `what an option's true rate and cost may be, as far as is known from it and its like.${fair}`);
-  keyed(part.rows.body, found.arms, (one) => one.arm, () => makeArm(), (row, one) => setArm(row, one, ends));
-  setAll(part, found.arms.length, found.total);
+  keyed(part.rows.body, found.options, (one) => one.arm, () => makeArm(), (row, one) => setArm(row, one, ends));
+  setAll(part, found.options.length, found.total);
 }
 
 /** The button that shows the rest. */

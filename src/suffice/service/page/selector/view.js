@@ -10,7 +10,7 @@ import { setAdvice } from "./advice.js";
 import { Hand } from "./hand.js";
 import { facts, hasSkip } from "./plan.js";
 import { FEWEST, MOST_ROWS, age, decisions, setDecisions } from "./decisions.js";
-import { FEW, FEW_GROUPS, MANY, arms, groups, setArms, setGroups } from "./tables.js";
+import { FEW, FEW_GROUPS, MANY, optionRows, groups, setOptions, setGroups } from "./tables.js";
 import { setTiles, tiles } from "./tiles.js";
 
 const AGAIN = 5_000; // milliseconds after which a view may be made anew
@@ -53,12 +53,12 @@ export async function view(page, signal, ready, name) {
 function looks(state, parts) {
   return [
     {
-      name: "arms", every: () => (state.limit > FEW ? 5_000 : 3_000), needed: () => true,
+      name: "options", every: () => (state.limit > FEW ? 5_000 : 3_000), needed: () => true,
       load: async (signal) => {
-        const found = await get(at(state.name, "arms", { limit: state.limit, order: "plays" }), signal);
+        const found = await get(at(state.name, "options", { limit: state.limit, order: "plays" }), signal);
         state.total = found.total;
         state.ends = { safe: found.total - 1, skip: hasSkip(state.known.plan) ? 0 : null };
-        setArms(parts.arms, found, state.ends, state.known.model);
+        setOptions(parts.options, found, state.ends, state.known.model);
         drawFacts(parts, state);
       },
     },
@@ -110,7 +110,7 @@ function build(page, state, signal, refresher) {
     state.rows = MOST_ROWS;
     refresher.poke(true);
   });
-  parts.arms = arms(() => {
+  parts.options = optionRows(() => {
     state.limit = MANY;
     refresher.poke(true);
   });
@@ -134,7 +134,7 @@ function build(page, state, signal, refresher) {
         file("Decisions", "decisions.csv", `${state.name}-decisions.csv`),
         parts.archive)),
     parts.error, parts.stale, parts.advice, parts.tiles.whole, charted,
-    parts.groups.whole, parts.arms.whole, parts.contextReport, parts.decisions.whole, plan(state, parts.facts));
+    parts.groups.whole, parts.options.whole, parts.contextReport, parts.decisions.whole, plan(state, parts.facts));
   return parts;
 }
 
