@@ -12,7 +12,7 @@ help:
 	@echo "make demo       see it work: a real stream, four methods, one table"
 	@echo "make live       the same in a browser: the service with three real streams running"
 	@echo "make serve      the decision service on 127.0.0.1:8470, kept in suffice.db; see docs/service"
-	@echo "make test       ruff, mypy --strict, pytest with doctests"
+	@echo "make test       ruff, mypy --strict, import-linter, pytest with doctests"
 	@echo "make test-long  the full-length variants of the tests"
 	@echo "make golden     what is decided and certified in some 280 configurations is as recorded, plain and compiled"
 	@echo "make bench      time per decision beside NumPy, River, MABWiser, Vowpal Wabbit, PyBandits and MAPIE;"
@@ -86,6 +86,7 @@ lint: $(VENV)/dev.stamp
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache --no-logo
 
 # One stamp per extra: installed again only when pyproject.toml changes.
 $(VENV)/%.stamp: pyproject.toml | $(VENV)/bin/python

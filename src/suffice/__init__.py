@@ -3,6 +3,8 @@
 import importlib
 from typing import TYPE_CHECKING, Final
 
+from suffice.version import VERSION
+
 if TYPE_CHECKING:
     from suffice import lab as lab
     from suffice.best_mix import Optimum as Optimum
@@ -42,7 +44,7 @@ if TYPE_CHECKING:
     from suffice.simulator import simulate as simulate
     from suffice.simulator import summarize as summarize
 
-__version__ = "0.1.0"
+__version__ = VERSION
 
 # Where each public name lives. A room is imported when something of it is asked for: a product that only selects loads
 # neither the lab nor the service, and what reads certificates loads no NumPy.

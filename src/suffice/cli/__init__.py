@@ -10,11 +10,11 @@ from typing import Any
 from cyclopts import App, Group
 from cyclopts.exceptions import CycloptsError
 
-import suffice
 from suffice.cli.commands import OPTIONS, example
 from suffice.cli.terminal import console, echo, printable, quiet
 from suffice.cli.usage_errors import sentence
 from suffice.errors import SufficeError, SufficeWarning, quoted
+from suffice.version import VERSION
 
 START = Group("Start here", sort_key=1)
 METHODS = Group("Methods, streams and logs", sort_key=2)
@@ -44,7 +44,7 @@ def application(called: str | None = None) -> App:
     """The whole command line. Only the command that is called speaks for itself; of the others the first sentence is here."""
     app = App(
         name="suffice",
-        version=suffice.__version__,
+        version=VERSION,
         help="Hold a success rate at the least cost when all you ever see is whether it worked.",
         help_format="plaintext",
         group_parameters=OPTIONS,

@@ -8,9 +8,9 @@ from urllib.parse import urlsplit
 
 import httpx
 
-import suffice
 from suffice.errors import InvalidArgument, quoted
 from suffice.numbers import positive
+from suffice.version import VERSION
 
 URL: Final = "SUFFICE_URL"
 KEY: Final = "SUFFICE_KEY"
@@ -51,7 +51,7 @@ def address_of(url: str | None) -> str:
 def headers_of(key: str | None) -> dict[str, str]:
     """What every request says; the key is that in SUFFICE_KEY where none is given."""
     given = (os.environ.get(KEY) or None) if key is None else key
-    headers = {"User-Agent": f"suffice/{suffice.__version__} httpx/{httpx.__version__}", "Accept": "application/json"}
+    headers = {"User-Agent": f"suffice/{VERSION} httpx/{httpx.__version__}", "Accept": "application/json"}
     if given is None:
         return headers
     # Never quoted: it is a secret. Checked, because an error of the HTTP library would quote it.

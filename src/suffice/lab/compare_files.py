@@ -8,13 +8,13 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import suffice
 from suffice.lab import compare_figure, compare_page
 from suffice.lab.compare import Found
 from suffice.lab.compare_board import Board
 from suffice.lab.experiment import Numbers
 from suffice.lab.report import csv_text
 from suffice.lab.run_files import benchmark, finite, flat, spread
+from suffice.version import VERSION
 
 NAME = "comparison"
 
@@ -24,7 +24,7 @@ def numbers(found: Found) -> Numbers:
     plan = found.plan
     document: Numbers = finite(
         {
-            "suffice": suffice.__version__,
+            "suffice": VERSION,
             "target": plan.target,
             "seeds": list(plan.seeds),
             "window": plan.window,

@@ -8,7 +8,6 @@ from typing import Final
 from fastapi import FastAPI, Request, Response
 from starlette.responses import RedirectResponse
 
-import suffice
 from suffice.service.errors import Overloaded, ServiceError, StoreDown
 from suffice.service.http import docs_page, gateway, metrics, problems, static_page
 from suffice.service.http.event_streams import Streams
@@ -21,6 +20,7 @@ from suffice.service.http.schemas_write import Health
 from suffice.service.http.serializers import json_response
 from suffice.service.http.settings import Settings
 from suffice.service.selectors import SelectorService
+from suffice.version import VERSION
 
 SAID: Final = """Choose just enough: hold a success rate at the least cost when all you ever see is whether it worked.
 
@@ -52,7 +52,7 @@ def make_app(service: SelectorService, settings: Settings) -> FastAPI:
 
     app = FastAPI(
         title="suffice",
-        version=suffice.__version__,
+        version=VERSION,
         summary="Ask what to do, tell how it went.",
         description=SAID,
         docs_url=None,

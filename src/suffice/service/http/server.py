@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any, Final
 import uvicorn
 from fastapi import FastAPI
 
-import suffice
 from suffice.errors import InvalidArgument, SufficeError, quoted
 from suffice.service.http import logs
 from suffice.service.http.configuration import load
@@ -28,6 +27,7 @@ from suffice.service.http.keys import SCOPES, alive
 from suffice.service.http.settings import Settings
 from suffice.service.selectors import SelectorService
 from suffice.service.stores import open_store
+from suffice.version import VERSION
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -259,10 +259,10 @@ def announce(settings: Settings, sock: socket.socket) -> None:
     if settings.docs and settings.uds is None:
         said["docs"] = f"{address}{settings.root_path}/docs"
     if not sys.stderr.isatty():
-        logs.events.info("started", extra={**said, "version": suffice.__version__, "pid": os.getpid()})
+        logs.events.info("started", extra={**said, "version": VERSION, "pid": os.getpid()})
         return
     said["stop"] = "Ctrl-C"
-    lines = [f"suffice {suffice.__version__} is ready", *(f"  {name:<9}{value}" for name, value in said.items())]
+    lines = [f"suffice {VERSION} is ready", *(f"  {name:<9}{value}" for name, value in said.items())]
     sys.stderr.write("\n".join(lines) + "\n")
 
 
