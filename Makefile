@@ -42,7 +42,7 @@ compiled: $(VENV)/dev.stamp
 
 # A Chromium for the tests of the page: found, or installed where this machine allows. Without one they are skipped, and say so.
 browser: $(VENV)/dev.stamp
-	@$(BIN)/python -m tests.browser --install || true
+	@$(BIN)/python -m tests.support.browser --install || true
 
 test-long: $(VENV)/dev.stamp
 	$(BIN)/python -m pytest -n auto -q -m long

@@ -23,7 +23,7 @@ from benchmarks.measure import why
 from benchmarks.service_world import NAME, Server, fill, serving
 
 SELECTORS: Final = 50
-chromium: Any = importlib.import_module("tests.browser")  # which a checker must not see under two names
+chromium: Any = importlib.import_module("tests.support.browser")  # which a checker must not see under two names
 FRAMES: Final = """() => {
     window.gaps = [];
     let last = performance.now();

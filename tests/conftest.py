@@ -6,15 +6,17 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import browser as chromium
 import pytest
-from interrupt import let_children_hear
-from postgres import Postgres, running
+
+from tests.support import browser as chromium
+from tests.support.interrupt import let_children_hear
+from tests.support.postgres import Postgres, running
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
-    from sites import Site
-    from visiting import Visitor
+
+    from tests.support.sites import Site
+    from tests.support.visiting import Visitor
 
 
 def pytest_configure() -> None:
@@ -61,7 +63,7 @@ def browser(browser_path: str) -> Iterator["Browser"]:
 @pytest.fixture(scope="session")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator["Site"]:
     """A running service that tests share: each makes selectors of its own."""
-    from sites import serving
+    from tests.support.sites import serving
 
     with serving(tmp_path_factory.mktemp("site")) as one:
         yield one
@@ -77,7 +79,7 @@ def things() -> Iterator[ExitStack]:
 @pytest.fixture
 def visit(browser: "Browser", things: ExitStack) -> Iterator[Callable[..., "Visitor"]]:
     """Opens windows on sites. Afterwards nothing must have gone wrong in them that the test did not expect."""
-    from visiting import Visitor
+    from tests.support.visiting import Visitor
 
     visitors: list[Visitor] = []
 

@@ -38,7 +38,6 @@ def _in_this(engine: str, given: argparse.Namespace) -> int:
     os.environ.pop("SUFFICE_NO_COMPILE", None)
     if engine == PLAIN:
         os.environ["SUFFICE_NO_COMPILE"] = "1"
-    sys.path.insert(0, str(ROOT / "tests"))  # what tests have in common is imported by its own name
     from . import checking, making
 
     if engine == COMPILED and not making.warm():

@@ -4,7 +4,7 @@ import tempfile
 from pathlib import Path
 from typing import Any, Final
 
-from calling import Api, serve
+from tests.support.calling import Api, serve
 
 from . import making, reading
 from .drive_selectors import Clock

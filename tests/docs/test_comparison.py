@@ -1,0 +1,144 @@
+"""The page that compares: what it says of other libraries, held to those that are installed."""
+
+import importlib.util
+import inspect
+import re
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.paths import ROOT
+
+PAGE = (ROOT / "docs" / "comparison.md").read_text("utf-8")
+RESULTS = (ROOT / "benchmarks" / "RESULTS.md").read_text("utf-8")
+PEERS = {
+    "MAPIE": "mapie",
+    "River": "river",
+    "Vowpal Wabbit": "vowpalwabbit",
+    "MABWiser": "mabwiser",
+    "PyBandits": "pybandits",
+}
+TIMED = {"suffice 0.1": "suffice (half-log)", "MAPIE": "MAPIE ACI (n scores)", "River": "River UCB",
+         "Vowpal Wabbit": "Vowpal Wabbit", "MABWiser": "MABWiser UCB1", "PyBandits": "PyBandits"}  # fmt: skip
+
+
+def cells(line: str) -> list[str]:
+    return [cell.strip() for cell in line.strip("|\n").split("|")]
+
+
+def table() -> dict[str, dict[str, str]]:
+    """The side-by-side table: a row per need, a column per library."""
+    lines = PAGE.split("## Side by side")[1].split("\nBold:")[0].strip().splitlines()
+    names = cells(lines[0])[1:]
+    return {row[0].strip("*"): dict(zip(names, row[1:], strict=True)) for row in map(cells, lines[2:])}
+
+
+TABLE = table()
+
+
+def required(call: Any) -> set[str]:
+    """The arguments that a call cannot do without."""
+    found = inspect.signature(call).parameters.values()
+    return {one.name for one in found if one.default is one.empty and one.kind is not one.VAR_KEYWORD} - {"self"}
+
+
+def test_every_library_has_a_column_and_a_version() -> None:
+    for row in TABLE.values():
+        assert list(row) == ["suffice 0.1", *PEERS]
+        assert all(row.values())
+    for name, package in PEERS.items():
+        said = re.search(rf"{name} (\d+\.\d+)\.\d+", PAGE)
+        assert said is not None, name
+        try:
+            there = version(package)
+        except PackageNotFoundError:
+            continue
+        assert there.startswith(said[1]), f"the page speaks of {name} {said[1]}, here is {there}: read it again"
+
+
+def test_times_are_those_that_were_measured() -> None:
+    lines = RESULTS.split("## Time per decision")[1].split("##")[0].splitlines()
+    rows = {row[0]: row[1:] for row in map(cells, (line for line in lines if line.startswith("|")))}
+    sizes = rows["n ="]
+    for options in ("3", "1,000"):
+        for name, said in TABLE[f"µs a decision, {options} options"].items():
+            measured = float(rows[TIMED[name]][sizes.index(options)].replace(",", ""))
+            assert float(said.replace(",", "")) == pytest.approx(measured, rel=0.04), (name, options)
+
+
+def test_mapie_needs_the_label_and_clips_its_level() -> None:
+    regression = pytest.importorskip("mapie.regression")
+    adapt = regression.TimeSeriesRegressor.adapt_conformal_inference
+    assert {"X", "y", "gamma"} <= required(adapt)
+    assert "np.clip(new_alpha_t, 0, 1)" in inspect.getsource(adapt)
+    assert "y_conformalize" in required(regression.SplitConformalRegressor.conformalize)
+    calibration = pytest.importorskip("mapie.calibration")
+    assert calibration.VennAbersCalibrator
+    assert calibration.TopLabelCalibrator
+    assert pytest.importorskip("mapie.exchangeability_testing").RiskMonitoring
+
+
+def test_river_is_told_a_reward_and_no_target() -> None:
+    bandit = pytest.importorskip("river.bandit")
+    assert "arm_id" in required(bandit.UCB.update)
+    for policy in (bandit.UCB, bandit.EpsilonGreedy, bandit.ThompsonSampling, bandit.LinUCBDisjoint):
+        assert not {"target", "cost", "costs"} & set(inspect.signature(policy).parameters)
+    assert bandit.evaluate_offline
+    assert "y" in required(pytest.importorskip("river.conf").RegressionJackknife.learn_one)
+
+
+def test_mabwiser_is_told_rewards() -> None:
+    mab = pytest.importorskip("mabwiser.mab").MAB
+    assert {"decisions", "rewards"} <= required(mab.partial_fit)
+    assert not {"target", "cost", "costs"} & set(inspect.signature(mab).parameters)
+
+
+def test_vowpal_wabbit_has_slates_continuous_actions_and_evaluation() -> None:
+    wabbit = pytest.importorskip("vowpalwabbit")
+    for flags in (
+        "--ccb_explore_adf",
+        "--slates",
+        "--cats 4 --min_value 0 --max_value 1 --bandwidth 0.1",
+        "--explore_eval",
+    ):
+        wabbit.Workspace(f"{flags} --quiet").finish()
+    for kind in ("ips", "dr", "mtr"):
+        wabbit.Workspace(f"--cb_explore_adf --cb_type {kind} --quiet").finish()
+
+
+def test_pybandits_has_costs_estimators_and_a_window() -> None:
+    """Read, not run: importing it takes long."""
+    spec = importlib.util.find_spec("pybandits")
+    if spec is None or spec.submodule_search_locations is None:
+        pytest.skip("pybandits is not installed")
+    source = "".join(path.read_text("utf-8") for path in Path(spec.submodule_search_locations[0]).rglob("*.py"))
+    for said in (
+        "class CostControlBandit",
+        "class InverseProbabilityWeighting",
+        "class DoublyRobust",
+        "adaptive window",
+        "jax",
+    ):
+        assert said in source, said
+
+
+def test_the_links_to_rivals_count_right() -> None:
+    """Nine methods of online conformal prediction are rivals here."""
+    from suffice.lab import rivals
+
+    names = [
+        "ScalarACI",
+        "DecayingACI",
+        "ConformalPI",
+        "ScaleFreeOGD",
+        "QuantileACI",
+        "DtACI",
+        "AgACI",
+        "SAOCP",
+        "ConformalPID",
+    ]
+    ours: list[Any] = [getattr(rivals, name) for name in names]
+    assert len({one.name for one in ours}) == 9
+    assert "Nine of them are [rivals]" in PAGE

@@ -1,0 +1,119 @@
+"""The reference: every public name has its place in it, every name in it exists, and commands speak for themselves."""
+
+import importlib
+import importlib.util
+import inspect
+import re
+from typing import Any
+
+import pytest
+from sphinx.util.inspect import signature, stringify_signature
+
+import suffice
+import suffice.client
+import suffice.learning.bounds
+import suffice.learning.choosers
+from tests.support.paths import DOCS
+
+PAGES = {path.stem: path.read_text("utf-8") for path in sorted((DOCS / "reference").glob("*.md"))}
+NAMED = re.compile(r"^\.\. (?:auto\w+|py:data):: ([\w.]+)", re.MULTILINE)
+LISTED = {name for text in PAGES.values() for name in NAMED.findall(text)}
+PACKAGES = [
+    suffice.learning.bounds,
+    suffice.learning.choosers,
+    suffice.client,
+    suffice.context.models,
+    suffice.lab.rivals,
+    suffice.lab.streams,
+]
+
+
+def loaded(name: str) -> Any:
+    """One of the extensions of the site."""
+    spec = importlib.util.spec_from_file_location(name, DOCS / "_ext" / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def thing(name: str) -> Any:
+    """What a dotted name stands for."""
+    module, _, last = name.rpartition(".")
+    try:
+        return getattr(importlib.import_module(module), last)
+    except AttributeError:
+        return importlib.import_module(name)
+
+
+@pytest.mark.parametrize("name", suffice.__all__)
+def test_every_public_name_is_there(name: str) -> None:
+    if inspect.ismodule(getattr(suffice, name)):
+        assert any(f".. module:: suffice.{name}\n" in text for text in PAGES.values())
+    else:
+        assert f"suffice.{name}" in LISTED
+
+
+@pytest.mark.parametrize("package", PACKAGES, ids=lambda one: str(one.__name__))
+def test_every_public_name_of_a_package_is_there(package: Any) -> None:
+    missing = {f"{package.__name__}.{name}" for name in package.__all__} - LISTED
+    assert not missing
+
+
+def test_what_is_listed_exists_and_says_what_it_is() -> None:
+    assert len(LISTED) > 100
+    for name in sorted(LISTED):
+        found = thing(name)
+        if inspect.isclass(found) or inspect.isfunction(found):
+            assert inspect.getdoc(found), name
+
+
+def test_rivals_stand_by_what_they_are_shown() -> None:
+    parts = re.split(r"^## (.*)$", PAGES["rivals"], flags=re.MULTILINE)
+    shown = {
+        title: {thing(name).feedback for name in NAMED.findall(text)}
+        for title, text in zip(parts[1::2], parts[2::2], strict=True)
+    }
+    assert shown == {
+        "Shown whether it worked": {"success"},
+        "Shown what it cost, too": {"success + cost"},
+        "Shown a context first": {"context, success + cost"},
+        "Shown the label when it was covered": {"label when covered"},
+        "Shown every label": {"label"},
+        "Yardsticks": {"none", "truth"},
+    }
+
+
+def test_pages_are_all_in_the_contents() -> None:
+    contents = PAGES["index"].split("```{toctree}")[1].split("```")[0].split()
+    assert {name for name in contents if not name.startswith(":")} == set(PAGES) - {"index"}
+
+
+def test_the_help_of_every_command_is_asked_of_it() -> None:
+    helps = loaded("commands").helps()
+    assert {("run",), ("serve",), ("keys", "create"), ("copy",)} < set(helps)
+    for path, text in helps.items():
+        assert text.startswith(" ".join(("Usage: suffice", *path))), path
+        assert "\x1b" not in text
+        assert max(map(len, text.splitlines())) <= loaded("commands").WIDTH
+    for word in (path[0] for path in helps if path):
+        assert re.search(rf"\b{word}\b", helps[()])
+    assert "```{suffice-commands}" in PAGES["commands"]
+
+
+def test_plain_docstrings_stay_plain() -> None:
+    plain = loaded("docstrings").plain
+    assert (
+        plain("as many `Selector`s as |debt| allows, `a | b`") == r"as many `Selector`\ s as \|debt\| allows, `a | b`"
+    )
+    assert plain("nothing to do: `x`, ``y`` and z") == "nothing to do: `x`, ``y`` and z"
+
+
+def test_signatures_name_arrays_as_people_do() -> None:
+    said = stringify_signature(signature(suffice.optimum))
+    taken, _, given = loaded("docstrings").short(said).partition(" -> ")
+    assert (
+        taken == "(success: numpy.typing.ArrayLike, cost: numpy.typing.ArrayLike, target: float | fractions.Fraction)"
+    )
+    assert given == "suffice.best_mix.Optimum"

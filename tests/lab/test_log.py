@@ -1,0 +1,254 @@
+"""Logs: what is read from files, how it is played, and the sentence for everything that can be wrong with one."""
+
+import sys
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from suffice import Selector, SufficeWarning, simulate
+from suffice.lab.streams import Log
+from tests.support.refusals import refused
+
+GOOD = "success:small,cost:small,success:large,cost:large\n1,0.1,1,2\n0,0.3,1,2\n0.5,0,1,2\n"
+
+
+def written(folder: Path, text: str, name: str = "log.csv") -> Path:
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_a_csv_file_is_read(tmp_path: Path) -> None:
+    log = Log.load(written(tmp_path, GOOD))
+    assert (log.menu.options, log.menu.safe, log.menu.has_skip) == (("small",), "large", False)
+    assert (log.menu.safe_cost, log.menu.costs) == (2.0, None)
+    assert log.table().successes.tolist() == [[1, 1], [0, 1], [0.5, 1]]
+    assert log.table().costs.tolist() == [[0.1, 2], [0.3, 2], [0, 2]]
+    assert [part.round(6).tolist() for part in log.truth()] == [[0.5, 1.0], [0.133333, 2.0]]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\ufeff" + GOOD,
+        GOOD.replace("\n", "\r\n"),
+        GOOD.rstrip("\n"),
+        GOOD.replace("1,0.1", "\n\n1,0.1") + "\n\n",
+        GOOD.replace("\n1,0.1,1", "\n True,1e-1,yes").replace("\n0,", "\nfalse,"),
+        GOOD.replace(",", " ,").replace("success:small ", ' "success:small"'[1:]),
+    ],
+    ids=["byte order mark", "Windows", "no last newline", "blank lines", "words", "spaces"],
+)
+def test_other_ways_to_write_the_same(tmp_path: Path, text: str) -> None:
+    log, same = Log.load(written(tmp_path, text)), Log.load(written(tmp_path, GOOD, "same.csv"))
+    assert log.menu.recipe() == same.menu.recipe()
+    for part in (0, 1):
+        assert log.table()[part].tolist() == same.table()[part].tolist()
+
+
+def test_other_columns_are_left_alone(tmp_path: Path) -> None:
+    text = 'prompt,success:a,note,cost:a,success:b,cost:b\n"Why, oh\nwhy?",1,x,0.5,1,1\nhm,0,"""",0.5,1,1\n'
+    log = Log.load(written(tmp_path, text))
+    assert log.truth()[0].tolist() == [0.5, 1.0]
+    assert log.menu.costs is not None  # all equal, so known
+    assert log.menu.costs.tolist() == [0.5]
+
+
+def test_costs_may_be_given(tmp_path: Path) -> None:
+    path = written(tmp_path, "success:a,success:b,success:c\n1,1,1\n0,1,1\n")
+    log = Log.load(path, costs={"a": 0.1, "b": 0.4, "c": 3})
+    assert [log.menu.known_cost(arm) for arm in range(3)] == [0.1, 0.4, 3.0]
+    assert Log.load(path, costs={"a": 0.1, "b": 0.4}, safe_cost=5).menu.safe_cost == 5.0
+    with pytest.warns(SufficeWarning, match=r"'a'\) fails in 1 of 2 rows"):
+        first = Log.load(path, safe="a", costs={"a": 1, "b": 1, "c": 1})
+    assert (first.menu.options, first.menu.safe) == (("b", "c"), "a")
+
+
+def test_a_skip_needs_no_column(tmp_path: Path) -> None:
+    added = Log.load(written(tmp_path, GOOD), skip="skip")
+    assert [added.menu.option(arm) for arm in range(3)] == ["skip", "small", "large"]
+    assert added.table().successes[:, 0].tolist() == added.table().costs[:, 0].tolist() == [0, 0, 0]
+    text = "success:skip,cost:skip,success:a,cost:a\n0,0,1,1\n"
+    assert Log.load(written(tmp_path, text), skip="skip").menu.options == ()
+    refused(
+        lambda: Log.load(written(tmp_path, text.replace("\n0,0", "\n0,0.1")), skip="skip"),
+        "cost:skip must be 0, since this is the skip option, got 0.1 in row 1",
+    )
+    refused(lambda: Log.load(written(tmp_path, GOOD), skip="large"), "skip must be another option than the safe one")
+
+
+def test_the_safe_option_may_cost_more_in_some_rows() -> None:
+    columns: dict[str, Any] = {"success:a": [1, 0], "cost:a": [0.5, 2.5], "success:b": [1, 1], "cost:b": [2, 3]}
+    log = Log.of(columns)
+    assert log.menu.safe_cost == 3.0
+    assert [log.judge(row, 1, 0.0) for row in (0, 1)] == [(1.0, 2.0), (1.0, 3.0)]
+    assert log.truth()[1].tolist() == [1.5, 2.5]
+
+
+def test_rows_go_round_in_their_order(tmp_path: Path) -> None:
+    log = Log.load(written(tmp_path, GOOD))
+    rng = np.random.default_rng(0)
+    assert log.draw(rng, 7).tolist() == [0, 1, 2, 0, 1, 2, 0]
+    assert log.draw(rng, 3, start=10**12 + 1).tolist() == [(10**12 + 1 + step) % 3 for step in range(3)]
+    shuffled = Log.load(tmp_path / "log.csv", order="shuffled")
+    drawn = shuffled.draw(rng, 3000)
+    assert np.bincount(drawn, minlength=3) == pytest.approx(1000, abs=4 * np.sqrt(3000 * 2 / 9))
+
+
+def test_a_single_row(tmp_path: Path) -> None:
+    log = Log.load(written(tmp_path, "success:all,cost:all\n1,3\n"))
+    assert log.menu.n_arms == 1
+    assert (
+        simulate(Selector(Log.load(written(tmp_path, GOOD)).menu, 0.5), Log.load(tmp_path / "log.csv"), 50).rate >= 0.5
+    )
+    one = Log.load(written(tmp_path, "success:a,cost:a,success:b,cost:b\n1,0,1,3\n"))
+    assert simulate(Selector(one.menu, 0.5), one, 20).rate == 1.0
+
+
+def test_many_rows(tmp_path: Path) -> None:
+    """More than a batch, with words in the second batch only."""
+    rows = 150_000
+    lines = ["1,0.25,1"] * rows
+    lines[100_000] = "false,0.5,true"
+    log = Log.load(written(tmp_path, "success:a,cost:a,success:b\n" + "\n".join(lines)), safe_cost=1)
+    assert log.table().successes.shape == (rows, 2)
+    assert log.table().successes[:, 0].argmin() == 100_000
+    assert log.truth()[1][0] == pytest.approx(0.25 + 0.25 / rows)
+    lines[140_000] = "1,?,1"
+    path = written(tmp_path, "success:a,cost:a,success:b\n" + "\n".join(lines))
+    refused(lambda: Log.load(path, safe_cost=1), "cost:a must be a number, got '?' in row 140001")
+
+
+def changed(old: str, new: str) -> str:
+    assert old in GOOD
+    return GOOD.replace(old, new)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "columns must include success:OPTION, one per option, got none"),
+        ("a,b\n1,2\n", "columns must include success:OPTION, one per option, got 'a, b'"),
+        ("cost:a\n1\n", "columns must include success:OPTION, one per option, got 'cost:a'"),
+        (GOOD.splitlines()[0], "columns must hold at least one row, got none"),
+        (changed("cost:small", "price"), "columns must include cost:small, or costs must name 'small', not both"),
+        (changed("cost:large", "cost"), "columns must include cost:large, or costs must name 'large', not both"),
+        (
+            changed("success:small", "small"),
+            "columns must include success:small, got 'cost:small, success:large, cost:la",
+        ),
+        (changed("success:large", "success:small"), "columns must differ, got 'success:small' twice"),
+        (changed("0,0.3", "0,"), "cost:small must be a number, got '' in row 2"),
+        (changed("0,0.3", "0,cheap"), "cost:small must be a number, got 'cheap' in row 2"),
+        (
+            changed("0,0.3", "0,nan"),
+            "cost:small must be between 0 and 2, what the safe option costs at most, got nan in row 2",
+        ),
+        (
+            changed("0,0.3", "0,-0.3"),
+            "cost:small must be between 0 and 2, what the safe option costs at most, got -0.3 in row",
+        ),
+        (
+            changed("0,0.3", "0,2.5"),
+            "cost:small must be between 0 and 2, what the safe option costs at most, got 2.5 in row 2",
+        ),
+        (
+            changed("0,0.3", "0,inf"),
+            "cost:small must be between 0 and 2, what the safe option costs at most, got inf in row 2",
+        ),
+        (changed("0.5,0", "1.5,0"), "success:small must be between 0 and 1, got 1.5 in row 3"),
+        (changed("0.5,0", "-1,0"), "success:small must be between 0 and 1, got -1 in row 3"),
+        (changed("0.5,0", "nan,0"), "success:small must be between 0 and 1, got nan in row 3"),
+        (changed("0.5,0", "0.5,0,0"), "rows must have 4 cells as the header has, got 5 in row 3"),
+        (changed("0.5,0,1,2", "0.5"), "rows must have 4 cells as the header has, got 1 in row 3"),
+        (GOOD.replace(",2", ",0").replace("0.1", "0").replace("0.3", "0"), "safe_cost must be above 0"),
+        (GOOD + '"' + "x" * 200_000, "path must name a CSV file, got line 5 with: field larger than field limit"),
+    ],
+)
+def test_hostile_files(tmp_path: Path, text: str, said: str) -> None:
+    refused(lambda: Log.load(written(tmp_path, text)), said)
+
+
+def test_hostile_arguments(tmp_path: Path) -> None:
+    path = written(tmp_path, GOOD)
+    load: Any = Log.load
+    for settings, said in (
+        ({"safe": "huge"}, "safe must be one of 'small, large', got 'huge'"),
+        ({"safe_cost": 1}, "cost:large must be between 0 and 1, what the safe option costs at most, got 2 in row 1"),
+        ({"safe_cost": "x"}, "safe_cost must be a number"),
+        ({"costs": {"small": 1}}, "columns must leave out cost:small, or costs must name 'small', not both"),
+        ({"costs": {"other": 1}}, "costs must name options, got 'other', which has no column in 'success:small"),
+        ({"costs": [1, 2]}, "costs must map options to their costs, got [1, 2]"),
+        ({"order": "random"}, 'order must be "recorded" or "shuffled", got \'random\''),
+        ({"safe_success": 2}, "safe_success must lie above 0 and be at most 1"),
+    ):
+        refused(lambda settings=settings: load(path, **settings), said)  # type: ignore[misc]
+    refused(lambda: load(tmp_path / "none.csv"), "path must name a file that can be read")
+    refused(lambda: load(tmp_path / "log.xlsx"), "path must name a .csv or .parquet file")
+    refused(lambda: load(None), "path must name a .csv or .parquet file, got None")
+    (tmp_path / "latin.csv").write_bytes("success:größe\n1\n".encode("latin-1"))
+    refused(lambda: load(tmp_path / "latin.csv"), "path must name a text file in UTF-8")
+
+
+def test_a_safe_option_that_fails_is_counted(tmp_path: Path) -> None:
+    path = written(tmp_path, GOOD.replace("0,0.3,1,2", "0,0.3,0,2"))
+    with pytest.warns(SufficeWarning, match=r"\('large'\) fails in 1 of 3 rows.*safe_success=0\.666"):
+        Log.load(path)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        log = Log.load(path, safe_success=0.666)
+    assert float(log.menu.safe_success) == 0.666
+
+
+def test_arrays_are_checked() -> None:
+    menu = Log.named().menu
+    refused(lambda: Log(menu, [[1, 1]], [[1, 1]]), "successes must have at least one row and 3 columns, one per arm")
+    refused(lambda: Log(menu, np.ones((0, 3)), np.ones((0, 3))), "successes must have at least one row")
+    refused(lambda: Log(menu, np.ones((2, 3)), np.ones((1, 3))), "costs must have the shape (2, 3), got (1, 3)")
+    refused(
+        lambda: Log(menu, [[1, 2, 1]], [[0, 0, 1]]), "success of 'large model' must be between 0 and 1, got 2 in row 1"
+    )
+    refused(lambda: Log(menu, [[1, 1, 1]], [[0, 9, 1]]), "cost of 'large model' must be between 0 and 1")
+    refused(lambda: Log.of({"success:a": ["x"]}), "success:a must hold one number per row, got ['x']")
+    refused(lambda: Log.of({"success:a": [[1]]}), "success:a must hold one number per row, got shape (1, 1)")
+    refused(lambda: Log.of({"success:a": [1], "cost:a": [1, 2]}), "columns must be equally long")
+
+
+def test_parquet_is_read(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    import importlib
+
+    arrow, parquet = importlib.import_module("pyarrow"), importlib.import_module("pyarrow.parquet")
+    path = tmp_path / "log.parquet"
+
+    def write(**columns: Any) -> Path:
+        parquet.write_table(arrow.table({name.replace("_", ":"): values for name, values in columns.items()}), path)
+        return path
+
+    good = write(prompt=["a", "b"], success_a=[True, False], cost_a=[0.25, 0.5], success_b=[1, 1], cost_b=[1, 1])
+    log = Log.load(good)
+    assert log.table().successes.tolist() == [[1, 1], [0, 1]]
+    assert log.table().costs.tolist() == [[0.25, 1], [0.5, 1]]
+    refused(lambda: Log.load(write(a=[1])), "columns must include success:OPTION, one per option, got 'a'")
+    refused(lambda: Log.load(write(success_a=["x"])), "success:a must be numbers, got a column of object")
+    for missing in ([True, None], [1.0, None], [1, None]):
+        write(success_a=missing, cost_a=[1, 1])
+        refused(lambda: Log.load(path), "success:a must be between 0 and 1, got nan in row 2")
+    (tmp_path / "junk.parquet").write_bytes(b"junk")
+    refused(lambda: Log.load(tmp_path / "junk.parquet"), "path must name a Parquet file, got")
+    refused(lambda: Log.load(tmp_path / "none.parquet"), "path must name a file that can be read")
+
+
+def test_parquet_without_a_reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = sys.modules["suffice.lab.streams.log_files"]
+    monkeypatch.setattr(files, "_installed", lambda package: False)
+    path = written(tmp_path, "", "log.parquet")
+    refused(lambda: Log.load(path), "path must name a CSV file unless pyarrow is installed, got")
+
+
+def test_the_example_is_played_where_no_file_is_named(tmp_path: Path) -> None:
+    assert Log.named().menu.safe == "person"
+    assert Log.named(path=str(written(tmp_path, GOOD)), skip="skip").menu.n_arms == 3

@@ -1,0 +1,247 @@
+"""Bad input: every argument of every public call, wrong in every way. One clear sentence, and the state as it was."""
+
+import math
+from collections.abc import Callable
+from decimal import Decimal
+from fractions import Fraction
+from functools import partial
+from operator import methodcaller
+from typing import Any
+
+import numpy as np
+import pytest
+
+import suffice
+from suffice import InvalidArgument, Menu, Selector, ThresholdSelector, optimum, paper, simulate
+from suffice.lab.rivals import AlwaysSafe, Projected
+from suffice.lab.streams import LabelRanks, Phases
+from tests.support.refusals import refused as refused_within
+
+KNOWN = Menu({"a": 0.1, "b": 0.4}, safe="all", skip="none")
+TOLD = Menu(["a", "b"], safe="all", skip="none")
+NOT_NUMBERS: list[Any] = ["0.9", None, [], {}, object(), b"1", 1j, np.array([0.5])]
+NOT_FINITE = [math.nan, math.inf, -math.inf, Decimal("NaN"), np.float64("nan"), np.float32("inf")]
+refused = partial(refused_within, shorter_than=250)
+
+
+@pytest.mark.parametrize("bad", [*NOT_NUMBERS, True])
+def test_arguments_that_must_be_numbers(bad: Any) -> None:
+    refused(lambda: Selector(KNOWN, bad), "target must be a number, got ")
+    for name in ("max_surplus", "step", "cap", "expire_after"):
+        if bad is not None:
+            refused(partial(Selector, KNOWN, 0.9, **{name: bad}), f"{name} must be a number, got ")
+    refused(lambda: ThresholdSelector(0.9, bad, 1), "low must be a number, got ")
+    refused(lambda: ThresholdSelector(0.9, 0, bad), "high must be a number, got ")
+
+
+@pytest.mark.parametrize("bad", NOT_FINITE)
+def test_arguments_that_must_be_finite(bad: Any) -> None:
+    refused(lambda: Selector(KNOWN, bad), "target must be finite, got ")
+    for name in ("max_surplus", "step", "cap", "expire_after"):
+        refused(partial(Selector, KNOWN, 0.9, **{name: bad}), f"{name} must be finite, got ")
+    refused(lambda: Selector(KNOWN, 0.9, start=bad), "start must be finite, got ")
+    refused(lambda: ThresholdSelector(0.9, bad, 1), "low must be finite, got ")
+    refused(lambda: ThresholdSelector(0.9, 0, 1, start=bad), "start must be finite, got ")
+
+
+@pytest.mark.parametrize("bad", [0, 1, -0.1, 1.1, 0.0, 1.0, Fraction(3, 2), 10**99])
+def test_targets_out_of_range(bad: Any) -> None:
+    said = "target must lie strictly between 0 and 1, got "
+    refused(lambda: Selector(KNOWN, bad), said)
+    refused(lambda: paper(KNOWN, bad, 100), said)
+    refused(lambda: ThresholdSelector(bad, 0, 1), said)
+    refused(lambda: Projected(KNOWN, bad, 100), said)
+
+
+@pytest.mark.parametrize("name", ["max_surplus", "step", "cap", "expire_after"])
+@pytest.mark.parametrize("bad", [0, -1, Fraction(-1, 2), Fraction(1, 10**400)])
+def test_numbers_that_must_be_positive(name: str, bad: Any) -> None:
+    refused(lambda: Selector(KNOWN, 0.9, **{name: bad}), f"{name} must be above 0 (at least 1e-100), got ")
+
+
+@pytest.mark.parametrize("bad", [0, -5, 1.5, 1e300, "10", math.nan, [10], True, Decimal(10)])
+def test_counts(bad: Any) -> None:
+    refused(lambda: Selector(KNOWN, 0.9, bad), "horizon must be ")
+    refused(lambda: paper(KNOWN, 0.9, bad), "horizon must be ")
+    refused(lambda: Selector(KNOWN, 0.9, max_pending=bad), "max_pending must be ")
+    refused(lambda: simulate(Selector(KNOWN, 0.9), LabelRanks.cifar100(), bad), "horizon must be ")
+    if bad != 0 or bad is True:
+        refused(lambda: Selector(KNOWN, 0.9).ask_many(bad), "count must be ")
+
+
+def test_other_arguments_of_a_selector() -> None:
+    refused(lambda: Selector("menu", 0.9), "menu must be a Menu, got 'menu'")  # type: ignore[arg-type]
+    refused(lambda: paper(None, 0.9, 10), "menu must be a Menu, got None")  # type: ignore[arg-type]
+    refused(lambda: AlwaysSafe([], 0.9), "menu must be a Menu, got []")  # type: ignore[arg-type]
+    refused(lambda: Selector(KNOWN, 0.9, max_surplus=1, step=1), "give max_surplus or step, not both")
+    refused(
+        lambda: Selector(KNOWN, 0.9, start="fast"), 'start must be "safe", "cheap" or a number from 0 to the cap 10'
+    )
+    refused(lambda: Selector(KNOWN, 0.9, start=11), "start must lie between 0 and the cap 10, got 11")
+    refused(lambda: Selector(KNOWN, 0.9, start=-1), "start must lie between 0 and the cap 10, got -1")
+    refused(
+        lambda: Selector(KNOWN, 0.9, chooser="best"),
+        'chooser must be one of "auto", "optimist", "thompson" or an object',
+    )
+    refused(lambda: Selector(KNOWN, 0.9, chooser=object()), "chooser must be one of")  # type: ignore[arg-type]
+    refused(lambda: Selector(KNOWN, 0.9, memory="short"), 'memory must be "auto", "full", "reset"')
+    refused(lambda: Selector(KNOWN, 0.9, clock=3), "clock must be a function")  # type: ignore[arg-type]
+    weak = Menu(["a"], safe="all", safe_success=0.8)
+    refused(lambda: Selector(weak, 0.9), "safe_success must be above the target 0.9")
+    refused(lambda: ThresholdSelector(0.9, 1, 1), "low must be below high")
+    refused(lambda: ThresholdSelector(0.9, 0, 1, start=2), "start must lie between low 0 and high 1, got 2")
+    refused(lambda: ThresholdSelector(0.9, 0, 1, low_fails=1), "low_fails must be True or False")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("kind", ["known", "told", "threshold"])
+class TestTheStateStaysAsItWas:
+    """Compare state() before and after every refused call."""
+
+    def selector(self, kind: str) -> Selector | ThresholdSelector:
+        selector: Selector | ThresholdSelector
+        if kind == "threshold":
+            selector = ThresholdSelector(0.7, 0, 10)
+        else:
+            selector = Selector(KNOWN if kind == "known" else TOLD, 0.7)
+        for decision in selector.ask_many(5)[:3]:
+            selector.tell(decision, True, 0.1)
+        selector.expire(3)
+        return selector
+
+    def unchanged(self, kind: str, call: Callable[[Any], object], error: type[Exception], said: str) -> None:
+        selector = self.selector(kind)
+        before = selector.state()
+        with pytest.raises(error) as raised:
+            call(selector)
+        assert str(raised.value).startswith(said), str(raised.value)
+        assert isinstance(raised.value, suffice.SufficeError)
+        assert selector.state() == before
+
+    @pytest.mark.parametrize("bad", [*NOT_NUMBERS, math.nan, math.inf, -0.1, 1.0001, 2, Decimal("NaN")])
+    def test_success(self, kind: str, bad: Any) -> None:
+        self.unchanged(kind, lambda s: s.tell(4, bad, 0.1), InvalidArgument, "success must ")
+        self.unchanged(kind, lambda s: s.tell_many([(4, bad, 0.1)]), InvalidArgument, "success must ")
+
+    @pytest.mark.parametrize("bad", [*[x for x in NOT_NUMBERS if x is not None], *NOT_FINITE, -1, True])
+    def test_cost(self, kind: str, bad: Any) -> None:
+        self.unchanged(kind, lambda s: s.tell(4, True, bad), InvalidArgument, "cost must be ")
+
+    def test_decisions(self, kind: str) -> None:
+        self.unchanged(kind, lambda s: s.tell(0, True, 0.1), suffice.AlreadyTold, "decision 0 was settled before")
+        self.unchanged(kind, lambda s: s.tell(99, True, 0.1), suffice.UnknownDecision, "decision 99 was never asked")
+        self.unchanged(kind, lambda s: s.tell(-2, True, 0.1), suffice.UnknownDecision, "decision -2 was never asked")
+        self.unchanged(kind, lambda s: s.expire(0), suffice.AlreadyTold, "decision 0 was settled before")
+        self.unchanged(kind, lambda s: s.expire(3), suffice.AlreadyTold, "decision 3 has expired before")
+        self.unchanged(kind, lambda s: s.expire(99), suffice.UnknownDecision, "decision 99 was never asked")
+        foreign = Selector(KNOWN, 0.7).ask()
+        said = "decision 0 was asked of another selector"
+        self.unchanged(kind, lambda s: s.tell(foreign, True, 0.1), suffice.ForeignDecision, said)
+        for bad in ("4", None, 4.0, [4], True):
+            said = "decision must be a Decision or its id, got "
+            self.unchanged(kind, methodcaller("tell", bad, True, 0.1), InvalidArgument, said)
+
+    def test_lists(self, kind: str) -> None:
+        twice = [(4, True, 0.1), (4, True, 0.1)]
+        self.unchanged(kind, lambda s: s.tell_many(twice), suffice.AlreadyTold, "decision 4 stands twice")
+        mixed = [(4, True, 0.1), (0, True, 0.1)]
+        self.unchanged(kind, lambda s: s.tell_many(mixed), suffice.AlreadyTold, "decision 0 was settled before")
+        for bad in (4, (4,), "ab"):
+            said = "outcomes must hold (decision, success)"
+            self.unchanged(kind, methodcaller("tell_many", [bad]), InvalidArgument, said)
+        self.unchanged(kind, lambda s: s.tell_many(5), InvalidArgument, "outcomes must be a sequence")
+        self.unchanged(kind, lambda s: s.ask_many(-1), InvalidArgument, "count must be at least 0, got -1")
+
+    def test_ask(self, kind: str) -> None:
+        for bad in ("ab", 3, ["z"]):
+            said = (
+                "available must "
+                if bad != ["z"] or kind == "threshold"
+                else "option must be one of the menu's, got 'z'"
+            )
+            self.unchanged(kind, methodcaller("ask", available=bad), InvalidArgument, said)
+        for bad_flag in (1, None, "yes"):
+            said = "audit must be True or False"
+            self.unchanged(kind, methodcaller("ask", audit=bad_flag), InvalidArgument, said)
+
+
+def test_a_missing_cost_keeps_the_decision_pending() -> None:
+    selector = Selector(TOLD, 0.5)
+    while (decision := selector.ask()).option in ("all", "none"):
+        selector.tell(decision, decision.option == "all")
+    before = selector.state()
+    with pytest.raises(InvalidArgument, match="cost must be told for option 'a': the menu does not know"):
+        selector.tell(decision, True)
+    assert selector.state() == before
+    selector.tell(decision, True, 0.2)
+
+
+@pytest.mark.parametrize(
+    ("success", "cost", "target", "said"),
+    [
+        ([], [], 0.5, "success must hold one number per arm"),
+        ([0, 1], [0], 0.5, "success and cost must be equally long, got 2 and 1"),
+        ([0, 2], [0, 1], 0.5, "success must lie between 0 and 1 for every arm"),
+        ([0, math.nan], [0, 1], 0.5, "success must be finite for every arm"),
+        ([0, 1], [0, math.inf], 0.5, "cost must be finite for every arm"),
+        (["a"], [1], 0.5, "success must hold one number per arm"),
+        ([[0, 1]], [0, 1], 0.5, "success must hold one number per arm, got an array of shape (1, 2)"),
+        ([0, 1], [0, 1], 1.5, "target must lie between 0 and 1, got 1.5"),
+        ([0, 1], [0, 1], math.nan, "target must be finite"),
+        ([0, 1], [0, 1], "x", "target must be a number"),
+    ],
+)
+def test_optimum(success: Any, cost: Any, target: Any, said: str) -> None:
+    refused(lambda: optimum(success, cost, target), said)
+
+
+def test_streams_and_simulate() -> None:
+    stream = LabelRanks.cifar100()
+    used = Selector(stream.menu, 0.9)
+    used.ask()
+    refused(lambda: simulate(used, stream, 10), "method must be a fresh one")
+    refused(lambda: simulate(Selector(KNOWN, 0.9), stream, 10), "method must have the stream's menu")
+    refused(lambda: LabelRanks(KNOWN), "menu must be a top_k menu of 100 classes")
+    refused(lambda: LabelRanks(stream.menu, [-1] * 100), "histogram must hold one count of at least 0 per rank")
+    refused(lambda: LabelRanks(stream.menu, least=101), "least and most must leave a rank that occurs")
+    refused(lambda: Phases(), "phases must hold at least one")
+    refused(lambda: Phases((stream, 5), (LabelRanks.cifar100((5, 6)), 5)), "phases must share one menu")
+    refused(lambda: Projected(stream.menu, 0.9, 100, step=0), "step must be above 0")
+
+
+HUGE: list[Any] = [10**400, 10**5000, Fraction(10**400), Decimal("1e999999999"), -(10**400)]
+
+
+@pytest.mark.parametrize("bad", HUGE, ids=["int", "unprintable int", "fraction", "decimal", "negative"])
+def test_astronomical_numbers_get_a_sentence_too(bad: Any) -> None:
+    for name in ("max_surplus", "step", "cap", "expire_after", "start"):
+        refused(partial(Selector, KNOWN, 0.9, **{name: bad}), f"{name} must be ")
+    refused(lambda: Selector(KNOWN, bad), "target must be ")
+    refused(lambda: Selector(KNOWN, Fraction(1, 10**60)), "target must have a denominator of at most 1e50")
+    refused(lambda: ThresholdSelector(0.9, bad, 1), "low must be ")
+    refused(lambda: Menu(["a"], safe="all", safe_cost=bad), "safe_cost must be ")
+    refused(lambda: Menu({"a": bad}, safe="all"), "costs must ")
+    selector = Selector(TOLD, 0.9)
+    decision = selector.ask()
+    before = selector.state()
+    refused(lambda: selector.tell(decision, bad), "success must be ")
+    refused(lambda: selector.tell(decision, True, bad), "cost must be ")
+    if isinstance(bad, int):
+        refused(lambda: Selector(KNOWN, 0.9, bad), "horizon must be ")
+        refused(lambda: Menu.thresholds(0, 1, horizon=bad), "horizon must be ")
+        with pytest.raises(suffice.UnknownDecision, match="was never asked of this selector"):
+            selector.tell(bad, True)
+    refused(lambda: selector.tell(np.array([1, 2]), True), "decision must be a Decision or its id")  # type: ignore[arg-type]
+    refused(lambda: selector.tell(decision, Decimal("sNaN")), "success must be finite")  # type: ignore[arg-type]
+    assert selector.state() == before
+
+
+@pytest.mark.parametrize("bad", [math.nan, None, "noon", math.inf])
+def test_a_clock_that_tells_no_time(bad: Any) -> None:
+    now: list[Any] = [0.0]
+    selector = Selector(KNOWN, 0.9, expire_after=10, clock=lambda: now[0])
+    selector.ask()
+    before = selector.state()
+    now[0] = bad
+    refused(selector.ask, "clock must return seconds, got ")
+    refused(selector.certificate, "clock must return seconds, got ")
+    assert selector.state() == before

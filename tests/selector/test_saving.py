@@ -1,0 +1,354 @@
+"""State files: they come back whole, survive a crash at any instant, and say what is wrong with them."""
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import suffice
+from suffice import Menu, Selector, StateError, StateTooNew, ThresholdSelector, paper, state_files
+from suffice.learning.bounds import KL
+from suffice.learning.choosers import Optimist
+from suffice.numbers import ONE_SUCCESS
+from tests.support.paths import DATA
+
+MENUS = {
+    "top_k": Menu.top_k([5, 10], classes=100),
+    "thresholds": Menu.thresholds(0, 1, step=0.25),
+    "grid": Menu.grid(distance=[1, 5], rating=[4, 0]),
+    "intervals": Menu.intervals(step=0.25),
+    "subsets": Menu.subsets({"a": 0.1, "b": 0.2}, safe="person", safe_cost=1.0),
+    "own": Menu(["x", ("y", 1)], safe={"all": True}, skip=None),
+}
+
+
+def busy(selector: Selector | ThresholdSelector) -> Any:
+    """Some of everything: told, pending, expired, amended, unaudited."""
+    for k, decision in enumerate(selector.ask_many(12)):
+        if k % 4 == 0:
+            selector.expire(decision)
+        if k % 4 != 1:
+            selector.tell(decision, k % 3 > 0, 0.25)
+    selector.expire(1)
+    selector.ask(audit=False)
+    return selector
+
+
+@pytest.mark.parametrize("menu", MENUS.values(), ids=MENUS.keys())
+def test_every_menu_comes_back(menu: Menu, tmp_path: Path) -> None:
+    selector = busy(Selector(menu, Fraction(2, 3), max_surplus=5, max_pending=50, expire_after=1e9, bounds="hoeffding"))
+    path = tmp_path / "state.json"
+    selector.save(path)
+    again = Selector.load(path)
+    assert again.state() == selector.state()
+    assert str(again.certificate()) == str(selector.certificate())
+    assert again.options() == selector.options()
+    assert again.bounds == "hoeffding"
+    pending = selector.state()["outstanding"][0][0]
+    again.tell(pending, True, 0.1)
+    assert [p.name for p in tmp_path.iterdir()] == ["state.json"]
+
+
+def test_paper_and_threshold_come_back(tmp_path: Path) -> None:
+    selector = paper(MENUS["top_k"], 0.8, 100)
+    selector.ask()
+    selector.save(tmp_path / "paper.json")
+    again = Selector.load(tmp_path / "paper.json")
+    assert again.state() == selector.state()
+    assert again.ask().option == 10  # the first round goes on
+    scalar = busy(ThresholdSelector(0.9, 2, 7, start=3, step=0.1))
+    scalar.save(tmp_path / "scalar.json")
+    loaded = ThresholdSelector.load(tmp_path / "scalar.json")
+    assert loaded.state() == scalar.state()
+    assert loaded.threshold == scalar.threshold
+
+
+@pytest.mark.parametrize(
+    "menu",
+    [
+        Menu(["a", "b"], safe="all", order=lambda a, b: a >= b),
+        Menu([object(), "b"], safe="all", skip=None),
+    ],
+    ids=["own order", "own options"],
+)
+def test_what_cannot_be_written_down_is_passed_again(menu: Menu, tmp_path: Path) -> None:
+    path = tmp_path / "state.json"
+    selector = busy(Selector(menu, 0.9))
+    selector.save(path)
+    with pytest.raises(StateError, match="its menu could not be written down"):
+        Selector.load(path)
+    assert Selector.load(path, menu=menu).state() == selector.state()
+    with pytest.raises(StateError, match="the menu that was passed is not the one that was saved"):
+        Selector.load(path, menu=Menu(["a"], safe="all"))
+
+
+def test_a_chooser_of_ones_own_is_not_swapped_for_ours(tmp_path: Path) -> None:
+    class Mine(Optimist):
+        def __len__(self) -> int:
+            return 0  # falsy, and still an object that was passed
+
+        def choose(self, price: float, bounds: Any, allowed: Any) -> int:
+            return 2
+
+    class Own(KL):
+        pass
+
+    selector = Selector(MENUS["top_k"], 0.9, chooser=Mine(), bounds=Own())
+    selector.save(tmp_path / "state.json")
+    with pytest.raises(StateError, match=r"saved with bounds of your own \(Own\): pass bounds="):
+        Selector.load(tmp_path / "state.json", chooser=Mine())
+    with pytest.raises(StateError, match=r"saved with chooser of your own \(Mine\): pass chooser="):
+        Selector.load(tmp_path / "state.json", bounds=Own())
+    again = Selector.load(tmp_path / "state.json", chooser=Mine(), bounds=Own())
+    assert type(again._learner.chooser) is Mine
+
+
+def test_another_menu_is_refused(tmp_path: Path) -> None:
+    busy(Selector(MENUS["top_k"], 0.9)).save(tmp_path / "state.json")
+    with pytest.raises(StateError, match="the menu that was passed is not the one that was saved"):
+        Selector.load(tmp_path / "state.json", menu=Menu.top_k([5, 11], classes=100))
+    assert Selector.load(tmp_path / "state.json", menu=MENUS["top_k"]).outcomes > 0
+
+
+def test_decisions_of_another_copy_are_foreign(tmp_path: Path) -> None:
+    """After a restore the same ids are issued again: the lost run's decisions must not pass for the new ones."""
+    selector = Selector(MENUS["top_k"], 0.9)
+    before = selector.ask()
+    selector.save(tmp_path / "state.json")
+    lost = selector.ask()
+    again = Selector.load(tmp_path / "state.json")
+    new = again.ask()
+    assert new.id == lost.id
+    with pytest.raises(suffice.ForeignDecision, match="or of another copy of this one"):
+        again.tell(lost, True)
+    again.tell(before, True)
+    again.tell(new, True)
+    again.save(tmp_path / "state.json")
+    third = Selector.load(tmp_path / "state.json")
+    newest = third.ask()
+    third.tell(newest, True)
+    with pytest.raises(suffice.AlreadyTold):
+        third.tell(new, True)
+
+
+def test_a_path_must_name_a_file() -> None:
+    with pytest.raises(suffice.InvalidArgument, match="path must name a file"):
+        Selector(MENUS["top_k"], 0.9).save("")
+
+
+@pytest.mark.parametrize("version", sorted(p.name for p in DATA.glob("selector-*.json")))
+def test_state_files_of_every_version_are_read(version: str) -> None:
+    selector = Selector.load(DATA / version)
+    assert selector.outcomes == 9
+    assert selector.certificate().holds
+    assert selector.state()["menu"]["kind"] == "top_k"
+
+
+def test_a_state_file_of_an_earlier_version_is_refused_in_one_sentence(tmp_path: Path) -> None:
+    with pytest.raises(StateError, match=r"was written by an earlier suffice \(format 1, this one reads format 2\)"):
+        Selector.load(DATA / "earlier-v1.json")
+
+
+def test_there_is_a_state_file_of_this_version() -> None:
+    assert (DATA / f"selector-v{state_files.VERSION}.json").exists()
+
+
+def saved(tmp_path: Path) -> tuple[Path, str]:
+    path = tmp_path / "state.json"
+    busy(Selector(MENUS["top_k"], 0.9, clock=lambda: 1000.0)).save(path)
+    return path, path.read_text()
+
+
+def test_truncated_at_every_length(tmp_path: Path) -> None:
+    path, text = saved(tmp_path)
+    for length in range(0, len(text.rstrip()), 7):
+        path.write_text(text[:length])
+        with pytest.raises(StateError, match="is not a whole state file: it is cut short or damaged"):
+            Selector.load(path)
+
+
+def test_a_changed_digit_is_noticed(tmp_path: Path) -> None:
+    path, text = saved(tmp_path)
+    changed = 0
+    for place, char in enumerate(text):
+        if char.isdigit() and place > text.index('"state"'):
+            damaged = text[:place] + str((int(char) + 1) % 10) + text[place + 1 :]
+            with contextlib.suppress(ValueError):  # a number that begins with 0 is no JSON any more
+                if json.loads(damaged) == json.loads(text):
+                    continue  # the last digit of a double, which reads as the same one
+            path.write_text(damaged)
+            with pytest.raises(StateError):
+                Selector.load(path)
+            changed += 1
+    assert changed > 50
+
+
+def test_foreign_and_newer_files(tmp_path: Path) -> None:
+    path, text = saved(tmp_path)
+    document = json.loads(text)
+    for content, error, said in [
+        ({"hello": 1}, StateError, "is not a state file of suffice"),
+        ([], StateError, "is not a state file of suffice"),
+        (
+            {**document, "version": 3},
+            StateTooNew,
+            "was written by a later suffice (format 3, this one reads up to 2): upgrade",
+        ),
+        ({**document, "version": "1"}, StateError, "has no valid version"),
+        ({**document, "state": []}, StateError, "is damaged"),
+    ]:
+        path.write_text(json.dumps(content))
+        with pytest.raises(error) as raised:
+            Selector.load(path)
+        assert said in str(raised.value)
+    path.write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(StateError):
+        Selector.load(path)
+    with pytest.raises(FileNotFoundError):
+        Selector.load(tmp_path / "none.json")
+    ThresholdSelector(0.9, 0, 1).save(path)
+    with pytest.raises(StateError, match="the state must be one of a Selector, got 'ThresholdSelector'"):
+        Selector.load(path)
+
+
+# Where something stands in a state, and what must not stand there.
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        ("accounts", []),
+        ("accounts", None),
+        ("accounts 0 counts", None),
+        ("accounts 0 counts", {}),
+        ("accounts 0 counts outcomes", -1),
+        ("accounts 0 counts outcomes", 10**9),
+        ("accounts 0 counts outcomes", 9),
+        ("accounts 0 counts outcomes", 1.5),
+        ("accounts 0 counts outcomes", 2**53),
+        ("accounts 0 counts outcomes", True),
+        ("accounts 0 counts unknown", 1),
+        ("accounts 0 counts max_debt", 10**12),
+        ("accounts 0 counts target", 10**8),
+        ("accounts 0 counts successes", 11 * ONE_SUCCESS),
+        ("accounts 0 counts owed", 8 * ONE_SUCCESS),
+        ("accounts 0 counts owed", 10**400),
+        ("accounts 0 counts carried", 1),
+        ("accounts 0 counts carried", -1),
+        ("accounts 0 counts safe_shortage", 10 * ONE_SUCCESS),
+        ("accounts 0 counts shortfall", 5 * ONE_SUCCESS),
+        ("accounts 0 counts expired", 11),
+        ("accounts 0 counts outstanding", 7),
+        ("accounts 0 counts not_skips", 1),
+        ("accounts 0 counts most_not_skips", 1),
+        ("accounts 0 hints", [1.0]),
+        ("accounts 0 hints 0", -1.0),
+        ("accounts 0 hints 0", float("nan")),
+        ("accounts 0 spent", float("nan")),
+        ("accounts 0 spent", -1.0),
+        ("accounts 0 spent", "much"),
+        ("accounts 0 name", "a group"),
+        ("outstanding", 5),
+        ("outstanding 0 0", 10**6),
+        ("outstanding 0 0", "0"),
+        ("outstanding 0 0", -1),
+        ("outstanding 0 0", 9),
+        ("outstanding 0 1", 1),
+        ("outstanding 0 2", 99),
+        ("outstanding 0 2", 1.0),
+        ("outstanding 0 3", None),
+        ("outstanding 0 3", float("inf")),
+        ("outstanding 0 4", 1),
+        ("outstanding 0", [5, 0, 3, 0.0, True]),
+        ("expired 0 0", 5),
+        ("next_id", None),
+        ("next_id", 11),
+        ("next_id", 10**300),
+        ("keys", []),
+        ("learner tally", [[99, 1, 1.0, 1, 1.0]]),
+        ("learner tally", [[1, "x", 1.0, 1, 1.0]]),
+        ("learner tally", [[1, 1, 5.0, 1, 1.0]]),
+        ("learner tally", [[1, 1, float("nan"), 1, 1.0]]),
+        ("learner tally", [[-1, 1, 1.0, 1, 1.0]]),
+        ("learner steps", -1),
+        ("learner gap", float("nan")),
+        ("promise", None),
+        ("promise target", 0),
+        ("promise target", 0.9),
+        ("promise cap", 0),
+        ("promise cap", -1.0),
+        ("promise start", -1.0),
+        ("promise start", "x"),
+        ("promise max_surplus", "x"),
+        ("promise max_surplus", -5.0),
+        ("promise step", 0.0),
+        ("promise safe_success", 2 * ONE_SUCCESS),
+        ("promise safe_success", ONE_SUCCESS // 2),
+        ("promise forgiving", "no"),
+        ("menu", {"kind": "from_recipe"}),
+        ("menu", {"kind": "mystery", "safe_success": 1.0}),
+        ("bounds", "unheard of"),
+        ("first_unplayed", -3),
+    ],
+)
+def test_a_state_that_contradicts_itself_is_refused(path: str, value: Any) -> None:
+    state = busy(Selector(MENUS["top_k"], 0.9)).state()
+    *way, last = [int(part) if part.isdigit() else part for part in path.split()]
+    place: Any = state
+    for part in way:
+        place = place[part]
+    place[last] = value
+    with pytest.raises(StateError, match="the state does not describe a Selector"):
+        Selector.from_state(state)
+
+
+def test_any_missing_field_is_refused() -> None:
+    state = busy(Selector(MENUS["top_k"], 0.9)).state()
+    for name in state:
+        with pytest.raises(StateError):
+            Selector.from_state({key: value for key, value in state.items() if key != name})
+
+
+def test_a_failed_save_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, text = saved(tmp_path)
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    for name in ("fsync", "replace"):
+        with monkeypatch.context() as patch:
+            patch.setattr(os, name, full)
+            with pytest.raises(OSError, match="No space left"):
+                Selector(MENUS["top_k"], 0.5).save(path)
+        assert path.read_text() == text
+        assert [p.name for p in tmp_path.iterdir()] == ["state.json"]
+
+
+CHILD = """
+import sys
+from suffice import Menu, Selector
+selector = Selector(Menu.top_k([5, 10], classes=100), 0.9)
+for _ in range(10**9):
+    selector.tell(selector.ask(), True)
+    selector.save(sys.argv[1])
+    print(selector.outcomes, flush=True)
+"""
+
+
+def test_killed_while_saving(tmp_path: Path) -> None:
+    """kill -9 at a random moment: the file is whole, and holds at least what was acknowledged."""
+    path = tmp_path / "state.json"
+    for wait in range(6):
+        child = subprocess.Popen([sys.executable, "-c", CHILD, str(path)], stdout=subprocess.PIPE, text=True)
+        assert child.stdout is not None
+        acknowledged = 0
+        for _ in range(3 + 7 * wait):
+            acknowledged = int(child.stdout.readline())
+        child.kill()
+        child.wait()
+        child.stdout.close()
+        assert Selector.load(path).outcomes >= acknowledged

@@ -1,0 +1,513 @@
+"""The quick ways, which take no lock: as many decisions out as one likes, threads on both ways, and the slots themselves."""
+
+import contextlib
+import os
+import pickle
+import random
+import subprocess
+import sys
+import threading
+import weakref
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+
+import suffice
+from suffice import Menu, Selector
+from suffice.kernels.compiler import available
+from suffice.promise.account import FREE
+from suffice.selector import reentrancy
+from suffice.selector.compiled import SLOTS, CompiledEngine
+from suffice.selector.compiled_calls import EMPTY, MOVING
+from suffice.selector.controller import Controller
+from suffice.selector.entries import Entry
+from suffice.selector.plain import PlainEngine
+from suffice.selector.records import Decision
+from tests.support.interrupt import InterruptAt
+
+pytestmark = pytest.mark.skipif(not available(), reason="needs the extra fast")
+
+MENU = Menu({i: i / 100 for i in range(80)}, safe="all", skip="none")
+
+
+def engine_of(selector: Selector) -> CompiledEngine:
+    engine = selector._engine
+    assert isinstance(engine, CompiledEngine)
+    return engine
+
+
+def ids(selector: Selector) -> list[int]:
+    """What stands in the slots."""
+    found: list[int] = engine_of(selector)._array("slots")["id"].tolist()
+    return found
+
+
+def in_slots(selector: Selector) -> int:
+    return sum(one != EMPTY for one in ids(selector))
+
+
+def test_more_decisions_out_than_there_are_slots() -> None:
+    selector, rng = Selector(MENU, 0.8), random.Random(0)
+    out: list[Decision] = []
+    for _ in range(4000):
+        out.append(selector.ask())
+        if len(out) > 3 * SLOTS:
+            decision = out.pop(rng.randrange(len(out)))
+            selector.tell(decision, decision.option == "all" or rng.random() < 0.7)
+    assert selector.pending == len(out) == 3 * SLOTS
+    again = Selector.from_state(selector.state())
+    rng.shuffle(out)
+    for decision in out:
+        selector.tell(decision, True)
+        again.tell(decision, True)
+        with pytest.raises(suffice.AlreadyTold):
+            selector.tell(decision, True)
+    for one in (selector, again):
+        assert (one.outcomes, one.pending) == (4000, 0)
+        account = one.account_of(0)
+        assert account.outstanding == account.not_skips == 0
+        assert one.certificate().consistent
+        assert one.certificate().holds
+    assert again.cost == pytest.approx(selector.cost)
+    assert in_slots(selector) == 0
+
+
+@pytest.mark.parametrize("out", [0, SLOTS // 2 - 1, SLOTS, 5 * SLOTS + 3])
+def test_there_are_as_many_slots_as_are_needed(out: int) -> None:
+    """They double when most are taken; whatever is out is told the quick way, and nothing of it lies elsewhere."""
+    selector = Selector(MENU, 0.8)
+    decisions = selector.ask_many(out)
+    slots, engine = ids(selector), engine_of(selector)
+    assert len(slots) == max(SLOTS, 1 << (max(out, 1) - 1).bit_length())
+    assert not engine._overflow
+    assert sorted(one for one in slots if one != EMPTY) == [decision.id for decision in decisions]
+    assert all(slots[one.id % len(slots)] == one.id for one in decisions)
+    assert len(engine._arrays) == 4  # those that were grown out of are let go
+    for decision in decisions:
+        assert selector._tell_quickly(selector._address, decision.id, 0, 0.5) > 0
+    assert selector.outcomes == out
+    assert len(selector._engine.entries()) == 0
+
+
+def test_a_few_stragglers_do_not_have_the_slots_grow() -> None:
+    selector = Selector(MENU, 0.8)
+    stragglers = []
+    for turn in range(6 * SLOTS):
+        decision = selector.ask()
+        if turn % 100 == 0:
+            stragglers.append(decision)
+        else:
+            selector.tell(decision, True)
+    assert len(ids(selector)) == SLOTS
+    assert selector.pending == len(stragglers) == len(selector.state()["outstanding"])
+    assert len(engine_of(selector)._overflow) > len(stragglers) // 2
+    for decision in stragglers:
+        selector.tell(decision, True)
+    assert not engine_of(selector)._overflow
+    assert (selector.outcomes, selector.pending) == (6 * SLOTS, 0)
+
+
+def test_a_decision_lives_through_the_reuse_of_its_slot() -> None:
+    selector = Selector(MENU, 0.8)
+    first = selector.ask()
+    for _ in range(2 * SLOTS + 5):
+        selector.tell(selector.ask(), True)
+    assert selector.pending == 1
+    selector.tell(first, False)
+    assert selector.pending == 0
+    assert selector.outcomes == 2 * SLOTS + 6
+    with pytest.raises(suffice.AlreadyTold):
+        selector.tell(first, False)
+
+
+def test_accounts_of_groups_grow_while_decisions_are_out() -> None:
+    selector = Selector(MENU, 0.8)
+    out = [selector.ask(group=f"{number}") for number in range(70)]
+    engine = engine_of(selector)
+    assert len(engine._array("accounts")) == len(engine._array("pricings")) == 128
+    assert len(engine._arrays) == 4
+    for decision in reversed(out):
+        selector.tell(decision, True)
+    assert [group.outcomes for group in selector.groups.values()] == [1] * 70
+
+
+def test_what_the_quick_way_does_not_take_comes_to_the_careful_way() -> None:
+    selector = Selector(MENU, 0.8)
+    unaudited = selector.ask(audit=False)
+    with pytest.raises(suffice.InvalidArgument, match="audit=False"):
+        selector.tell(unaudited, True)
+    decision = selector.ask()
+    for cost in ("0.5", float("nan"), -0.1, float("inf")):
+        with pytest.raises(suffice.InvalidArgument):
+            selector.tell(decision, True, cost)  # type: ignore[arg-type]
+    for forged in (decision._replace(id=decision.id + SLOTS), decision._replace(id=-1), decision._replace(id=10**30)):
+        with pytest.raises(suffice.SufficeError):
+            selector.tell(forged, True)
+    assert (selector.outcomes, selector.pending) == (0, 1)
+    selector.tell(decision._replace(arm=3), True)  # what was asked is what counts, not what the record says
+    assert selector.options()[-1].plays == 1
+    told = Selector(Menu(range(80), safe="all"), 0.8)
+    told.tell(told.ask(), True)
+    with pytest.raises(suffice.InvalidArgument, match="cost must be told"):
+        told.tell(told.ask(), True)
+    with pytest.warns(suffice.SufficeWarning, match="above safe_cost"):
+        told.tell(1, True, 7.5)
+    assert told.cost == 8.5
+
+
+def test_threads_on_both_ways_at_once() -> None:
+    """Asks and tells on the quick way, while others ask with conditions, expire, save and look."""
+    selector = Selector(MENU, 0.8)
+    problems: list[BaseException] = []
+    told = [0] * 6
+    start = threading.Barrier(6)
+
+    def work(number: int) -> None:
+        rng = random.Random(number)
+        mine: list[Decision] = []
+        try:
+            start.wait(10)
+            for step in range(1500):
+                if number % 3 == 2 and step % 5 == 0:
+                    mine.append(selector.ask(available=[1, 5, 9]))
+                else:
+                    mine.append(selector.ask())
+                if number == 1 and step % 50 == 0:
+                    state = selector.state()
+                    counts = state["accounts"][0]["counts"]
+                    assert counts["outcomes"] + len(state["outstanding"]) == state["next_id"]
+                    assert counts["not_skips"] <= len(state["outstanding"])
+                    assert selector.certificate().consistent
+                if len(mine) > rng.randrange(8):
+                    decision = mine.pop(rng.randrange(len(mine)))
+                    if number == 0 and step % 20 == 0:
+                        selector.expire(decision)
+                    else:
+                        selector.tell(decision, decision.option == "all" or rng.random() < 0.6)
+                    told[number] += 1
+            for decision in mine:
+                selector.tell(decision, True)
+                told[number] += 1
+        except BaseException as problem:
+            problems.append(problem)
+
+    threads = [threading.Thread(target=work, args=(number,), daemon=True) for number in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert not problems
+    assert selector.outcomes == sum(told) == 6 * 1500
+    assert selector.pending == 0
+    assert open_for_all(selector)
+    assert sum(row.plays for row in selector.options()) == selector.outcomes
+    certificate = selector.certificate()
+    assert certificate.consistent
+    assert not certificate.breach
+
+
+def open_for_all(selector: Selector) -> bool:
+    """Whether asks and tells may take the quick way."""
+    return int(engine_of(selector)._header["locked"][0]) == 0
+
+
+def test_looks_while_all_arrays_grow() -> None:
+    """An array that was grown out of is let go, and nobody looks for it any more."""
+    selector, problems, stop = Selector(MENU, 0.8), list[BaseException](), threading.Event()
+
+    def look() -> None:
+        try:
+            while not stop.is_set():
+                assert selector.pending >= 0 <= selector.cost
+                assert all(group.cost >= 0.0 <= group.pending for group in selector.groups.values())
+        except BaseException as problem:
+            problems.append(problem)
+
+    thread = threading.Thread(target=look, daemon=True)
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    thread.start()
+    try:
+        for number in range(300):
+            selector.ask_many(7, group=f"{number}")
+    finally:
+        stop.set()
+        thread.join(10)
+        sys.setswitchinterval(before)
+    assert not problems
+    assert selector.pending == 2100
+
+
+def test_a_look_at_the_arms_is_of_one_instant() -> None:
+    selector = Selector(MENU, 0.8)
+    stop = threading.Event()
+
+    def play() -> None:
+        while not stop.is_set():
+            selector.tell(selector.ask(), True)
+
+    thread = threading.Thread(target=play, daemon=True)
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    thread.start()
+    try:
+        for _ in range(300):
+            rows = selector.options()
+            assert sum(row.plays for row in rows) == 0 or sum(row.share for row in rows) == pytest.approx(1.0)
+            assert all((row.success or 0.0) <= 1.0 for row in rows)
+    finally:
+        stop.set()
+        thread.join(10)
+        sys.setswitchinterval(before)
+
+
+FIRST_USE = """
+import threading
+import suffice
+menu = suffice.Menu({i: i / 100 for i in range(80)}, safe="all", skip="none")
+start, done = threading.Barrier(4), []
+def use():
+    start.wait()
+    selector = suffice.Selector(menu, 0.9)
+    for _ in range(50):
+        selector.tell(selector.ask(), True)
+    done.append(selector.outcomes)
+threads = [threading.Thread(target=use) for _ in range(4)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+assert done == [50] * 4, done
+"""
+
+
+@pytest.mark.long
+def test_the_first_use_may_be_from_many_threads(tmp_path: Path) -> None:
+    """With nothing compiled yet: a twin that is called before its callees are in place would be spoilt for good."""
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    subprocess.run([sys.executable, "-c", FIRST_USE], env=environment, check=True, timeout=300)
+
+
+def test_the_cost_comes_along(monkeypatch: pytest.MonkeyPatch) -> None:
+    selector = Selector(MENU, 0.8)
+    for _ in range(30):
+        selector.tell(selector.ask(), True)
+    packed = pickle.dumps(selector)
+    assert pickle.loads(packed).cost == selector.cost > 0
+    monkeypatch.setenv("SUFFICE_NO_COMPILE", "1")
+    plain = pickle.loads(packed)
+    assert isinstance(plain._engine, PlainEngine)
+    assert plain.cost == plain.state()["accounts"][0]["spent"] == selector.cost
+
+
+def test_amended_costs_never_sum_below_zero() -> None:
+    menu = Menu({i: i / 1000 for i in range(80)}, safe="all", skip="none", safe_cost=0.15)
+    selector = Selector(menu, 0.8)
+    decisions = selector.ask_many(7)
+    for decision in decisions:
+        selector.expire(decision)
+    for decision in decisions:
+        selector.tell(decision, True, 0.0)
+    assert selector.cost == 0.0
+    assert Selector.from_state(selector.state()).cost == 0.0
+
+
+def test_a_loaded_selector_has_the_envelope_of_its_own_cap() -> None:
+    selector = Selector(MENU, 0.8, cap=1e9)
+    again = Selector.from_state(selector.state())
+    assert again.learner.head.ceiling == selector.learner.head.ceiling == 1e9
+    assert again.learner.head.margin == selector.learner.head.margin
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
+@pytest.mark.filterwarnings("ignore:This process")
+def test_a_fork_while_a_selector_is_being_made() -> None:
+    """Another thread is in the middle of the constructor: the child can use old selectors and make new ones."""
+    old = Selector(MENU, 0.8)
+    half = Selector.__new__(Selector)
+    Controller.__init__(half, old.promise, max_pending=None, expire_after=None, clock=lambda: 0.0)
+    child = os.fork()
+    if child == 0:
+        done: list[int] = []
+
+        def use() -> None:
+            for selector in (old, Selector(MENU, 0.8)):
+                selector.tell(selector.ask(), True)
+                done.append(selector.outcomes)
+
+        thread = threading.Thread(target=use, daemon=True)
+        thread.start()
+        thread.join(20)
+        os._exit(0 if done == [1, 1] else 1)
+    assert os.waitpid(child, 0)[1] == 0
+    old.tell(old.ask(), True)
+    assert old.outcomes == 1
+
+
+def test_an_interrupt_around_a_fork_leaves_no_lock_held(monkeypatch: pytest.MonkeyPatch) -> None:
+    selector = Selector(MENU, 0.8)
+    monkeypatch.setattr(reentrancy, "_controllers", weakref.WeakSet([selector]))  # not those of other tests
+    for line in range(1, 60):
+        try:
+            with InterruptAt(line):
+                reentrancy._before_fork()
+        except KeyboardInterrupt:
+            finished = False
+        else:
+            finished = True
+        with contextlib.suppress(KeyboardInterrupt), InterruptAt(line):
+            reentrancy._after_fork()
+        reentrancy._after_fork()
+        told: list[int] = []
+        thread = threading.Thread(target=lambda: told.append(selector.certificate().outcomes), daemon=True)  # noqa: B023
+        thread.start()
+        thread.join(10)
+        assert told == [0], line
+        if finished:
+            break
+    assert finished
+
+
+def test_without_a_global_lock_the_quick_way_stays_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys._is_gil_enabled", lambda: False, raising=False)
+    selector = Selector(MENU, 0.8)
+    selector.tell(selector.ask(), True)
+    assert not open_for_all(selector)
+    assert selector.outcomes == 1
+
+
+# --- the slots against a dict
+
+
+class Slots(RuleBasedStateMachine):
+    """An engine with slots holds what a dict would hold, also when growing or moving somebody out is interrupted."""
+
+    @initialize(grown=st.booleans())
+    def begin(self, grown: bool) -> None:
+        self.selector = Selector(MENU, 0.8)
+        self.engine, self.model = engine_of(self.selector), dict[int, Entry]()
+        self.target = self.selector.promise.target
+        for arm in range(SLOTS + 1 if grown else 0):
+            self.ask(arm % 80, 0, False)
+
+    def entry(self, arm: int, asked_at: float) -> Entry:
+        return Entry(0, arm, FREE, self.target, asked_at)
+
+    @rule(arm=st.integers(0, 79), skip=st.sampled_from([0, 1, SLOTS - 1, SLOTS]), timed=st.booleans())
+    def ask(self, arm: int, skip: int, timed: bool) -> None:
+        self.engine.next_id += skip
+        entry = self.entry(arm, 5.0 if timed else 0.0)
+        identity = self.engine.issue(entry)
+        assert identity not in self.model
+        self.model[identity] = entry
+
+    @rule(line=st.integers(1, 25))
+    def interrupted_ask(self, line: int) -> None:
+        before, entry = self.engine.next_id, self.entry(7, 0.0)
+        with contextlib.suppress(KeyboardInterrupt), InterruptAt(line):
+            self.engine.issue(entry)
+        if self.engine.next_id > before:
+            self.model[before] = entry
+
+    @rule(data=st.data(), expired=st.booleans(), line=st.integers(1, 25))
+    def settle(self, data: st.DataObject, expired: bool, line: int) -> None:
+        if not self.model:
+            return
+        identity = data.draw(st.sampled_from(sorted(self.model)))
+        entry, told = self.engine.entry(identity), self.engine.account(0).outcomes
+        assert entry == self.model[identity]
+        with contextlib.suppress(KeyboardInterrupt), InterruptAt(line):
+            self.engine.settle(identity, entry, 0, expired=expired)
+        if self.engine.account(0).outcomes > told:
+            del self.model[identity]
+        assert (self.engine.entry(identity) is None) == (identity not in self.model)
+        gone = expired and identity not in self.model
+        assert (self.engine.expired_entry(identity) is not None) == gone
+
+    @invariant()
+    def the_same(self) -> None:
+        if hasattr(self, "model"):
+            assert self.engine.entries() == sorted(self.model.items())
+            assert self.engine.pending() == len(self.model) == self.engine.account(0).outstanding
+            assert self.engine.entry(self.engine.next_id) is None
+            assert self.engine.entry(-1) is None
+            before = 5.0
+            late = [one for one, entry in sorted(self.model.items()) if entry.asked_at < before]
+            self.engine.expire_after = 0.0
+            assert self.engine.overdue(before) == late
+
+
+Slots.TestCase.settings = settings(max_examples=40, stateful_step_count=40, deadline=None)
+TestSlots = Slots.TestCase
+
+
+@pytest.mark.parametrize("how", ["tell", "expire"])
+def test_what_the_careful_way_has_counted_the_quick_way_does_not_count_again(how: str) -> None:
+    counted = 0
+    for line in range(1, 500):
+        selector = Selector(MENU, 0.8)
+        decision = selector.ask()
+        try:
+            with InterruptAt(line):
+                selector.tell(decision.id, True) if how == "tell" else selector.expire(decision.id)
+        except KeyboardInterrupt:
+            pass
+        else:
+            break
+        counted += selector.outcomes
+        try:
+            selector.tell(decision, True)
+        except suffice.AlreadyTold:
+            assert selector.outcomes == 1
+        assert (selector.outcomes, selector.pending) == (1, 0)
+        for _ in range(2 * SLOTS):
+            selector.tell(selector.ask(), True)
+        with pytest.raises(suffice.AlreadyTold):
+            selector.tell(decision, True)
+        assert (selector.outcomes, selector.pending) == (1 + 2 * SLOTS, 0)
+    assert counted > 2
+
+
+def test_the_slot_of_one_that_is_being_moved_is_nobodys_for_the_quick_way() -> None:
+    struck = 0
+    for line in range(1, 500):
+        selector = Selector(MENU, 0.8)
+        first = selector.ask()
+        for _ in range(SLOTS - 1):
+            selector.tell(selector.ask(), True)
+        try:
+            with InterruptAt(line):
+                selector.ask()
+        except KeyboardInterrupt:
+            struck += ids(selector)[0] <= MOVING
+        else:
+            break
+        told = selector.outcomes
+        selector.tell(first, True)
+        with pytest.raises(suffice.AlreadyTold):
+            selector.tell(first, True)
+        for _ in range(2 * SLOTS):
+            selector.tell(selector.ask(), True)
+        with pytest.raises(suffice.AlreadyTold):
+            selector.tell(first, True)
+        assert selector.outcomes == told + 1 + 2 * SLOTS
+        assert selector.pending <= 1
+    assert struck >= 2
+
+
+def test_a_copy_has_arrays_of_its_own() -> None:
+    selector = Selector(MENU, 0.8)
+    out = selector.ask_many(SLOTS + 10)
+    other = pickle.loads(pickle.dumps(selector))
+    one, two = engine_of(selector), engine_of(other)
+    assert one.address != two.address
+    for name in ("accounts", "pricings", "slots"):
+        assert not np.shares_memory(one._array(name), two._array(name))
+    for decision in out:
+        selector.tell(decision, True)
+    assert (selector.pending, other.pending, other.outcomes) == (0, len(out), 0)
+    for decision in out:
+        other.tell(decision, False)
+    assert (other.pending, other.outcomes, selector.successes) == (0, len(out), len(out))

@@ -1,0 +1,154 @@
+"""The page in a real browser: what it says when something is wrong, and what to do."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from playwright.sync_api import expect
+
+from tests.support.sites import Site, fail_until, failing, honest, lose_all
+from tests.support.visiting import Visitor
+
+Visit = Callable[..., Visitor]
+CASES = "async ([url, known, certificate]) => (await import(url)).cases(known, certificate)"
+
+
+def test_a_breach_turns_the_status(visit: Visit, site: Site) -> None:
+    name = site.make("turning")
+    site.flow(name, 60)
+    visitor = visit(site)
+    page = visitor.selector(name)
+    visitor.expect_status("kept", "Kept")
+    expect(visitor.test("certificate")).to_contain_text("Kept")
+    assert visitor.test("advice").count() == 0
+    page.evaluate("window.loadedOnce = true")
+    fail_until(site, name, "breach")
+    visitor.expect_status("breach", "Breach")
+    expect(visitor.test("certificate")).to_contain_text("BROKEN")
+    expect(page.locator("[data-test=advice][data-case=safe-failed]")).to_contain_text("a person")
+    owed = f"{site.known(name)['debt']:.4g} successes are owed"
+    expect(page.locator("[data-test=advice][data-case=debt]")).to_contain_text(owed)
+    fail_until(site, name, "infeasible")
+    visitor.expect_status("infeasible", "Cannot be met")
+    expect(page.locator("[data-test=advice][data-case=infeasible]")).to_contain_text("promise less")
+    assert page.evaluate("window.loadedOnce") is True
+
+
+def test_a_group_that_is_behind_is_named(visit: Visit, site: Site) -> None:
+    name = site.make("one-behind")
+    site.flow(name, 300, group="steady")
+    site.flow(name, 4, failing, at_once=4, group="unlucky")
+    site.flow(name, 40, group="other")
+    known = site.known(name)
+    assert not known["holds"]
+    assert known["debt"] < known["debt_at_most"]  # all together are not behind
+    visitor = visit(site)
+    page = visitor.selector(name)
+    for case in ("infeasible", "debt"):
+        advice = page.locator(f"[data-test=advice][data-case={case}]")
+        expect(advice).to_contain_text("1 of 3 groups")
+        expect(advice).to_contain_text("In group unlucky, ")
+    expect(page.locator("[data-case=infeasible]")).to_contain_text("4 of 4 plays")
+    expect(page.locator("[data-case=debt]")).to_contain_text("3.6 successes are owed")
+    expect(visitor.test("tile-debt")).to_contain_text("a group is behind")
+    expect(visitor.test("tile-debt")).not_to_have_attribute("data-wrong", "")
+
+
+def test_of_many_groups_those_in_breach_are_counted(visit: Visit, site: Site) -> None:
+    """Only some are listed, those that cannot be met first; of them some are not behind."""
+    name = site.make("many-behind")
+    site.flow(name, 40, group="steady")
+    site.flow(name, 4, failing, at_once=4, group="unlucky")
+    visitor = visit(site)
+    visitor.go()
+    whole = site.call("GET", f"/{name}/certificate")
+    unlucky = whole["groups"]["unlucky"]
+    ahead = {**unlucky, "debt": -20.0, "holds": True}
+    behind = {**unlucky, "feasible": True, "status": "breach"}
+
+    def said(case: str, statuses: dict[str, int], *some: tuple[str, int, dict[str, Any]]) -> tuple[str, str]:
+        groups = {f"{stem}{place}": one for stem, many, one in some for place in range(many)}
+        certificate = {**whole, "debt": -500.0, "group_statuses": statuses, "groups": groups}
+        url = f"{site.url}static/selector/advice.js"
+        found = visitor.page.evaluate(CASES, [url, site.known(name), certificate])
+        [one] = [one for one in found if one["name"] == case]
+        return one["title"], one["evidence"]
+
+    title, evidence = said(
+        "debt", {"infeasible": 7, "breach": 23, "kept": 10}, ("ahead", 7, ahead), ("behind", 3, behind)
+    )
+    assert title == "Behind by more than was promised in 23 of 40 groups"
+    assert evidence.startswith("In group behind0, 3.6 successes are owed")
+    title, evidence = said("debt", {"infeasible": 12, "breach": 23, "kept": 10}, ("ahead", 10, ahead))
+    assert title == "Behind by more than was promised in at least 23 of 45 groups"
+    assert not set(evidence) & set("0123456789")  # the numbers of others would be wrong
+    title, evidence = said("infeasible", {"infeasible": 12, "breach": 23}, ("ahead", 10, ahead))
+    assert title == "The safe option itself does not reach 90% in 12 of 35 groups"
+    assert evidence.startswith("In group ahead0, the safe option (a person) fell short in 4 of 4 plays")
+    # A group of a number as its name comes first in a browser, whatever the server says.
+    _, evidence = said("debt", {"breach": 3}, ("longest", 1, {**behind, "outcomes": 9}), ("", 2, behind))
+    assert evidence.startswith("In group longest0, ")
+    title, _ = said("infeasible", {"infeasible": 1}, ("only", 1, unlucky))
+    assert title == "The safe option itself does not reach 90%"
+
+
+def test_a_rare_failure_of_the_safe_option_can_be_declared(visit: Visit, site: Site) -> None:
+    name = site.make("rare")
+    site.flow(name, 600)
+    while site.known(name)["status"] == "kept":
+        site.flow(name, 1, lambda one: 0.0 if one["safe"] else honest(one))
+    visitor = visit(site)
+    page = visitor.selector(name)
+    visitor.expect_status("warned", "Warning")
+    advice = page.locator("[data-test=advice][data-case=safe-failed]")
+    expect(advice).to_contain_text("safe_success")
+    advice.locator("summary").click()
+    line = advice.locator("pre").inner_text()
+    body = json.loads(line[line.index("-d '") + 4 : line.rindex("'")])
+    assert site.make("rare-2", body) == "rare-2"  # what it proposes is what the server takes
+    assert site.known("rare-2")["plan"]["menu"]["safe_success"] == body["menu"]["safe_success"] < 1
+
+
+def test_missing_feedback_is_said(visit: Visit, site: Site) -> None:
+    lost = lose_all(site, "lost")
+    visitor = visit(site)
+    page = visitor.selector(lost)
+    visitor.expect_status("unknown", "Not known")
+    advice = page.locator("[data-test=advice][data-case=feedback]")
+    expect(advice).to_contain_text("tell")
+    expect(advice).to_contain_text("20")
+    waiting = site.make("untold", max_pending=50)
+    site.ask(waiting, 200)
+    visitor.selector(waiting)
+    visitor.expect_status("waiting", "Waiting")
+    expect(advice).to_contain_text("max_pending")
+
+
+def test_a_skip_that_succeeds_is_said(visit: Visit, site: Site) -> None:
+    name = site.make("lucky", start="cheap")
+    for _ in range(100):
+        asked = site.ask(name)
+        site.tell(name, asked, lambda one: 1.0)
+        if asked[0]["skip"]:
+            break
+    visitor = visit(site)
+    page = visitor.selector(name)
+    visitor.expect_status("warned", "Warning")
+    expect(page.locator("[data-test=advice][data-case=skip]")).to_contain_text("The skip option succeeded")
+
+
+def test_groups_and_a_model_have_their_places(visit: Visit, site: Site) -> None:
+    name = site.make("grouped", model="auto")
+    for group in ("north", "south"):
+        site.flow(name, 30, group=group, contexts=[{"length": number} for number in range(10)])
+    visitor = visit(site)
+    visitor.selector(name)
+    expect(visitor.test("groups")).to_contain_text("north")
+    expect(visitor.test("groups")).to_contain_text("south")
+    expect(visitor.test("context-report")).to_be_visible()
+    plain = site.make("ungrouped")
+    site.flow(plain, 10)
+    visitor.selector(plain)
+    visitor.expect_charted("chart-rate", 10)
+    expect(visitor.test("groups")).to_be_hidden()
+    expect(visitor.test("context-report")).to_be_hidden()

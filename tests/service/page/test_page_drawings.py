@@ -1,0 +1,234 @@
+"""What the page's charts and words say, asked of its own modules in a real browser: ranges, marks, colours, others' texts."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.support.sites import Site
+from tests.support.visiting import Visitor
+from tests.support.watching import sticking_out
+
+Visit = Callable[..., Visitor]
+YEAR = 365 * 86_400
+UNSEEN = "\u202egnp.exe"
+SHARES = ("skip", "others", *map(str, range(1, 7)), "safe")
+
+
+@pytest.fixture
+def asked(visit: Visit, site: Site) -> Callable[..., Any]:
+    """Asks a module of the page: `asked("words.js", "(words, x) => words.percent(x)", 0.5)`."""
+    visitor = visit(site)
+    page = visitor.go()
+
+    def ask(module: str, body: str, *given: Any) -> Any:
+        script = f"async ([url, given]) => ({body})(await import(url), ...given)"
+        return page.evaluate(script, [f"{site.url}static/{module}", list(given)])
+
+    return ask
+
+
+def stretch(number: int, rate: float, **more: Any) -> dict[str, Any]:
+    """A stretch of 100 outcomes as the server tells it."""
+    told = 100 * (number + 1)
+    bounds = {"debt_at_most": 1.0, "ahead_at_most": told**0.5}
+    return {
+        "start": number,
+        "end": number + 1,
+        "outcomes": 100,
+        "rate": rate,
+        "total": told,
+        "total_rate": 0.9,
+        **bounds,
+        **more,
+    }
+
+
+def test_stretches_that_fail_do_not_flatten_the_rate(asked: Callable[..., Any]) -> None:
+    draw = """(drawings, coarse) => {
+      const {range, summary} = drawings.rate({known: {target: 0.9}, coarse, told: 0});
+      return [...range, summary];
+    }"""
+    steady = [stretch(number, 0.9) for number in range(40)]
+    low, high, said = asked("charts/drawings.js", draw, steady)
+    assert "single stretches" not in said
+    assert 0.8 < low < 0.9 < high < 1.0
+    broken = [stretch(number, 0.0 if number % 3 == 0 else 0.9) for number in range(40)]
+    below, above, said = asked("charts/drawings.js", draw, broken)
+    assert above - below < 2.5 * (high - low)  # they are cut off
+    assert below < low  # and one sees that they are
+    assert said.endswith(" In single stretches between 0% and 90%.")
+
+
+def test_the_price_now_is_the_one_of_now(asked: Callable[..., Any]) -> None:
+    """The last outcome's is older: it was the safe option then, and need not be any more."""
+    draw = """(drawings, price, bins) => drawings.price(
+      {known: {price, cap: 100}, ends: {skip: null}, fine: bins, told: 1}).summary"""
+    bins = [stretch(0, 1.0, price=100.0)]
+    scale = "the scale runs from the cheapest option (0) to the safe option (100)."
+    assert asked("charts/drawings.js", draw, 97.0, bins) == f"A success is worth 97 now; {scale}"
+    assert asked("charts/drawings.js", draw, None, bins) == f"T{scale[1:]}"
+
+
+def test_a_bound_that_the_mean_is_beyond_says_so(asked: Callable[..., Any]) -> None:
+    body = "(tables, all) => all.map((one) => tables.bounded(...one, (value) => value === null ? '–' : String(value)))"
+    cases = [
+        (("at most", 0.9, 0.95), "at most 0.95"),
+        (("at most", None, 0.95), "at most 0.95"),
+        (("at most", 0.9, 0.9), ""),
+        (("at most", 1.0, 0.897), "so far; thought to be at most 0.897"),
+        (("at most", 0.9, None), "at most –"),
+        (("at least", 0.4, 0.3), "at least 0.3"),
+        (("at least", 0.2, 0.3), "so far; thought to be at least 0.3"),
+    ]
+    given, said = zip(*cases, strict=True)
+    assert tuple(asked("selector/tables.js", body, given)) == said
+
+
+def test_a_single_moment_has_seconds_beside_it(asked: Callable[..., Any]) -> None:
+    shown = "(look, span) => look.look(() => ({lines: [], span}), {}, () => {}).scales.x.range()"
+    begin, end = asked("charts/look.js", shown, [1e9, 1e9 + 0.25])
+    assert begin == 1e9
+    assert 1 < end - begin < 60
+    assert asked("charts/look.js", shown, [1e9, 2e9]) == [1e9, 2e9]
+
+
+def test_slow_hours_and_gaps_are_drawn_as_they_were(asked: Callable[..., Any]) -> None:
+    """Where most outcomes came in a burst, the rest is still told apart; and where none came, nothing is drawn."""
+
+    def hour(number: int, told: int) -> dict[str, Any]:
+        return {
+            "start": number,
+            "end": number + 1,
+            "outcomes": told,
+            "successes": told,
+            "cost": told,
+            "arms": {"1": told},
+        }
+
+    bins = [hour(number, 100_000 if number == 0 else 25) for number in range(200) if not 90 <= number < 120]
+    body = """(stretches, bins) => {
+      const coarse = stretches.gather(bins);
+      return [coarse.map((bin) => bin.outcomes), stretches.times(coarse), stretches.gaps(coarse)];
+    }"""
+    told, times, gaps = asked("charts/stretches.js", body, bins)
+    assert sum(told) == 100_000 + 169 * 25
+    assert min(told) >= 20
+    assert 40 <= len(told) <= 100
+    assert (times[0], times[-1]) == (0, 200)  # all of it is covered
+    assert gaps == [[90, 120]]
+
+
+def test_marks_of_an_axis_are_what_they_say(asked: Callable[..., Any]) -> None:
+    write = "(stretches, marks) => marks.map((mark) => stretches.axisPercent(mark, marks))"
+    assert asked("charts/stretches.js", write, [0.875, 0.9, 0.925]) == ["87.5%", "90.0%", "92.5%"]
+    assert asked("charts/stretches.js", write, [0.8, 0.9, 1.0]) == ["80%", "90%", "100%"]
+
+
+def test_times_of_other_years_name_them(asked: Callable[..., Any]) -> None:
+    now = asked("words.js", "(words) => words.now()")
+    year = str(asked("words.js", "(words, at) => new Date(1000 * at).getFullYear()", now - 2 * YEAR))
+    assert year in asked("words.js", "(words, at) => words.moment(at)", now - 2 * YEAR)
+    assert year in asked("words.js", "(words, at) => words.ago(at)", now - 2 * YEAR)
+    assert year not in asked("words.js", "(words, at) => words.moment(at)", now)
+    assert year in asked("words.js", "(words, at) => words.ticks([at], 7776000)[0]", now - 2 * YEAR)
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [(None, "–"), (0, "0"), (0.12345, "0.123"), (12_345.6, "12,346"), (5e90, "5e+90"), (1e-90, "1e-90")],
+)
+def test_costs_are_short(asked: Callable[..., Any], value: float | None, said: str) -> None:
+    assert asked("words.js", "(words, value) => words.money(value)", value) == said
+
+
+def test_texts_of_others_hide_nothing(asked: Callable[..., Any]) -> None:
+    write = "(words, value) => words.option(value)"
+    assert asked("words.js", write, UNSEEN) == r"\u202egnp.exe"
+    assert asked("words.js", write, ["a\nb", "c"]) == r"a\u000ab + c"
+    assert asked("words.js", write, {"\u2066x": [1.5, None]}) == r"\u2066x [1.5, null]"
+    for harmless in ("שלום", "👩\u200d💻", "naïve ½", "<b>"):
+        assert asked("words.js", write, harmless) == harmless
+
+
+def test_an_address_in_a_line_for_a_shell_stays_one(asked: Callable[..., Any]) -> None:
+    line = asked("words.js", "(words, name) => words.curl('PUT', `http://x/${name}`, {a: name}, false)", "it's")
+    assert "it%27s" in line
+    assert r"it'\''s" in line
+
+
+# --- as it is shown
+
+
+def test_hostile_plans_fit_and_hide_nothing(visit: Visit, site: Site) -> None:
+    menu = {"kind": "options", "options": {UNSEEN: 1e90, "x" * 1000: 1e-90}, "safe": "all", "safe_cost": 1e100}
+    name = site.make("hostile", {"menu": menu, "target": 0.9})
+    site.flow(name, 40, group="\u202egroup")
+    visitor = visit(site)
+    page = visitor.selector(name)
+    visitor.expect_charted("chart-shares", 40)
+    expect(visitor.test("options")).to_contain_text(r"\u202egnp.exe")
+    expect(visitor.test("decisions")).to_contain_text(r"\u202egroup")
+    assert "\u202e" not in page.locator("main").inner_text()
+    assert sticking_out(page) == []
+    assert max(len(text) for text in visitor.test("arm").all_inner_texts()) < 300
+    visitor.go()
+    expect(visitor.listed(name)).to_contain_text("e+")
+    assert sticking_out(page) == []
+
+
+def light(visitor: Visitor, colour: str) -> float:
+    """How bright a colour of the style sheet is, from 0 to 1, as WCAG has it."""
+    found: float = visitor.page.evaluate(
+        """(name) => {
+          const context = new OffscreenCanvas(1, 1).getContext("2d");
+          context.fillStyle = getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+          context.fillRect(0, 0, 1, 1);
+          const linear = (part) => part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
+          const [red, green, blue] = [...context.getImageData(0, 0, 1, 1).data].map((part) => linear(part / 255));
+          return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+        }""",
+        colour,
+    )
+    return found
+
+
+def test_no_area_of_a_chart_glares_in_the_dark(visit: Visit, site: Site) -> None:
+    visitor = visit(site, color_scheme="dark")
+    visitor.go()
+    areas = {name: light(visitor, f"share-{name}") for name in SHARES}
+    assert max(areas.values()) < 0.6 < light(visitor, "ink")
+    card = light(visitor, "card")
+    assert all((one + 0.05) / (card + 0.05) > 1.4 for one in areas.values())  # each is seen
+    inner = sorted(areas.values())
+    assert (areas["safe"] + 0.05) / (card + 0.05) > 4.5
+    assert len({round(one, 3) for one in inner}) == len(inner)  # and told from the others without colour
+
+
+def test_paper_is_light(visit: Visit, site: Site) -> None:
+    visitor = visit(site, color_scheme="dark")
+    page = visitor.go()
+    assert light(visitor, "ink") > 0.5
+    page.emulate_media(media="print")
+    assert light(visitor, "ink") < 0.1
+    assert light(visitor, "card") > 0.9
+
+
+def test_chosen_colours_are_taken(visit: Visit, site: Site) -> None:
+    name = site.make("forced")
+    visitor = visit(site, forced_colors="active", color_scheme="dark")
+    page = visitor.selector(name)
+    page.evaluate("document.documentElement.dataset.theme = 'light'")  # whatever was chosen here
+    assert abs(light(visitor, "ink") - light(visitor, "card")) > 0.5
+    chosen, other = (page.locator(f"input[value={value}] + span") for value in ("all", "day"))
+    outline = "(one) => getComputedStyle(one).outlineStyle"
+    assert chosen.evaluate(outline) == "solid"
+    assert other.evaluate(outline) == "none"
+
+
+@pytest.mark.parametrize(("width", "wait"), [(None, 1000), (0.25, 1000), (4, 1000), (8, 2000), (60, 5000)])
+def test_a_long_history_is_looked_at_less_often(asked: Callable[..., Any], width: float | None, wait: int) -> None:
+    """A stretch of a minute hardly changes in a second."""
+    body = "({ Charts }, width) => Charts.prototype.every.call({ kept: width === null ? null : { width } })"
+    assert asked("charts/all.js", body, width) == wait

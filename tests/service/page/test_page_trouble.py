@@ -1,0 +1,275 @@
+"""The page in a real browser, where something goes wrong on the way: proxies that answer in the server's place, lines that die
+without a word, servers that begin anew, clocks that differ."""
+
+import json
+import re
+from collections.abc import Callable
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Error, Route, expect
+
+from tests.support.sites import Site, serving
+from tests.support.visiting import Visitor
+
+Visit = Callable[..., Visitor]
+API = "**/v1/**"
+EVENTS = "**/events?*"
+WRONG: dict[str, dict[str, Any]] = {
+    "a login page": {"status": 200, "content_type": "text/html", "body": "<form>Who are you?</form>"},
+    "a way to a login page": {"status": 302, "headers": {"location": "http://elsewhere.example/login"}},
+    "half an answer": {"status": 200, "content_type": "application/json", "body": '{"selectors": [{"na'},
+    "an error": {"status": 500, "content_type": "text/html", "body": "<h1>Oh</h1>"},
+    "an error without words": {"status": 500, "content_type": "application/json", "body": "null"},
+}
+BROKEN = {
+    "cut": ('data: {"name', "text/event-stream"),
+    "no JSON": ('data: {"name\n\n', "text/event-stream"),
+    "nothing": ("data: null\n\n", "text/event-stream"),
+    "another's": ('data: {"name": "another"}\n\n', "text/event-stream"),
+    "a login page": ("<form>\n\nWho are you?</form>", "text/html"),
+}
+SOON = ("cut", "a login page")  # tried at every change; the others with -m long
+
+
+def state(visitor: Visitor, wanted: str) -> None:
+    """Wait until the page says so of its connection."""
+    expect(visitor.test("connection")).to_have_attribute("data-state", wanted)
+
+
+# --- answers that are not the server's
+
+
+@pytest.mark.parametrize("route", ["", "selectors/answered"], ids=["list", "selector"])
+@pytest.mark.parametrize("wrong", WRONG)
+def test_what_answers_in_the_servers_place_is_outlasted(visit: Visit, site: Site, wrong: str, route: str) -> None:
+    site.flow(site.make("answered"), 20)
+    visitor = visit(site)
+    visitor.watch.allow("status of 500")
+    visitor.page.route(API, lambda one: one.fulfill(**WRONG[wrong]))
+    visitor.page.goto(visitor.at_route(route))
+    state(visitor, "lost")
+    expect(visitor.test("banner")).to_be_visible()
+    expect(visitor.page.get_by_role("button", name="Try now")).to_be_visible()
+    visitor.page.unroute(API)
+    visitor.page.locator("#banner-retry").dispatch_event("click")  # the page may have tried by itself, and hidden it
+    state(visitor, "live")
+    expect(visitor.test("banner")).to_be_hidden()
+    visitor.expect_status("kept", "Kept", visitor.listed("answered") if route == "" else None)
+
+
+@pytest.mark.parametrize(
+    "broken", [one if one in SOON else pytest.param(one, marks=pytest.mark.long) for one in BROKEN]
+)
+def test_events_that_are_none_are_outlasted(visit: Visit, site: Site, broken: str) -> None:
+    site.flow(site.make("broken-line"), 20)
+    visitor = visit(site)
+    body, media = BROKEN[broken]
+    asked: list[str] = []
+
+    def answer(one: Route) -> None:
+        asked.append(one.request.url)
+        one.fulfill(status=200, content_type=media, body=body)
+
+    visitor.page.route(EVENTS, answer)
+    visitor.selector("broken-line")
+    state(visitor, "lost")
+    visitor.page.wait_for_timeout(1_500)
+    assert len(asked) <= 4  # it tries again, and does not hammer
+    visitor.page.unroute(EVENTS)
+    state(visitor, "live")
+
+
+def test_it_waits_as_long_as_it_is_told_to(visit: Visit, site: Site) -> None:
+    visitor = visit(site)
+    visitor.watch.expect("status of 429")
+    asked: list[str] = []
+
+    def refuse(one: Route) -> None:
+        asked.append(one.request.url)
+        one.fulfill(status=429, headers={"retry-after": "30"}, body="slowly")
+
+    visitor.page.route(API, refuse)
+    visitor.page.goto(visitor.url)
+    state(visitor, "lost")
+    visitor.page.wait_for_timeout(2_500)  # in which it would try three times by itself
+    assert len(asked) == 1
+
+
+def test_what_a_proxy_does_not_find_is_not_taken_for_a_selector(visit: Visit, site: Site) -> None:
+    visitor = visit(site)
+    visitor.watch.expect("status of 404")
+    visitor.page.route(API, lambda one: one.fulfill(status=404, content_type="text/html", body="nginx"))
+    page = visitor.go()
+    expect(page.locator("h1")).to_have_text("That did not work")
+    page.unroute(API)
+    page.get_by_role("button", name="Try again").click()
+    expect(page.locator("h1")).to_have_text("Selectors")
+
+
+def test_what_is_out_of_date_is_said(visit: Visit, site: Site) -> None:
+    name = site.make("half-dead")
+    visitor = visit(site)
+    visitor.watch.expect("status of 500")
+    page = visitor.selector(name)
+    page.route("**/history?*", lambda one: one.fulfill(status=500, body=""))
+    site.flow(name, 20)
+    note = page.get_by_text("Not up to date: history")
+    expect(note).to_be_visible()
+    visitor.expect_tile("outcomes", "20")
+    page.unroute("**/history?*")
+    visitor.expect_charted("chart-rate", 20)  # though nothing more has happened
+    expect(note).to_be_hidden()
+
+
+# --- lines and servers that die
+
+
+def test_a_line_that_dies_silently_is_noticed(visit: Visit, site: Site) -> None:
+    name = site.make("silent")
+    visitor = visit(site)
+    visitor.page.clock.install()
+    held: list[Route] = []
+    visitor.page.route(EVENTS, lambda one: held.append(one))  # taken, and never answered
+    page = visitor.selector(name)
+    page.wait_for_timeout(500)
+    page.clock.fast_forward(20_000)
+    assert visitor.test("connection").get_attribute("data-state") != "lost"  # it may only have nothing to say
+    page.clock.fast_forward(30_000)
+    state(visitor, "lost")
+    page.unroute(EVENTS)
+    page.clock.fast_forward(10_000)
+    state(visitor, "live")
+    for one in held:
+        with suppress(Error):  # the page has given them up
+            one.abort("aborted")
+
+
+def test_a_selector_that_is_gone_after_a_restart_is_said_to_be(visit: Visit, things: ExitStack, tmp_path: Path) -> None:
+    site = things.enter_context(serving(tmp_path))  # which keeps nothing
+    name = site.make("fleeting")
+    visitor = visit(site)
+    visitor.watch.expect("status of 404")
+    visitor.watch.allow("net::ERR_", "status of 503")
+    visitor.selector(name)
+    state(visitor, "live")
+    site.kill()
+    state(visitor, "lost")
+    site.up()
+    expect(visitor.test("missing")).to_contain_text(name)
+
+
+def test_another_selector_of_the_same_name_is_shown_as_what_it_is(visit: Visit, site: Site) -> None:
+    name = site.make("twice")
+    visitor = visit(site)
+    page = visitor.page
+
+    def younger(one: Route) -> None:
+        answer = one.fetch()
+        known = answer.json()
+        known["plan"]["expire_after"] = 7
+        one.fulfill(response=answer, json={**known, "created": 1.0})
+
+    facts = page.locator("dl")
+    page.clock.install()
+    page.route(f"**/selectors/{name}", younger)  # as it was before the server began anew
+    visitor.go(f"selectors/{name}")
+    expect(facts).to_contain_text("7 s")
+    page.unroute(f"**/selectors/{name}")
+    page.clock.fast_forward(10_000)
+    expect(facts).not_to_contain_text("7 s")  # events do not carry the plan: it was asked for again
+
+
+# --- time
+
+
+@pytest.mark.parametrize("hours", [-5, 0, 5])
+def test_clocks_may_differ_and_time_goes_by(visit: Visit, site: Site, hours: int) -> None:
+    name = site.make(f"late-{hours + 5}")
+    site.flow(name, 20)
+    visitor = visit(site)
+    page = visitor.page
+    page.clock.install(time=site.known(name)["created"] + 3600 * hours)
+    visitor.selector(name)
+    when = visitor.test("decision-row").first.locator(".c-when")
+    expect(when).to_have_text(re.compile("^(now|[0-9]+ s ago)$"))
+    page.locator("input[value=quarter]").check()
+    visitor.expect_charted("chart-rate", 20)
+    visitor.watch.allow("net::ERR_")
+    page.context.set_offline(True)  # an answer would tell the page that the server's clock did not go on
+    page.clock.fast_forward(180_000)
+    expect(when).to_have_text(re.compile("^[34] min ago$"))
+
+
+# --- to and fro
+
+
+def test_nothing_piles_up(visit: Visit, site: Site) -> None:
+    names = [site.make(f"pile-{number}") for number in range(2)]
+    for name in names:
+        site.flow(name, 20)
+    visitor = visit(site)
+    page = visitor.selector(names[0])
+    session = visitor.context.new_cdp_session(page)
+    events: set[Any] = set()
+    page.on("request", lambda one: events.add(one) if "/events" in one.url else None)
+    for ended in ("requestfailed", "requestfinished"):
+        visitor.context.on(ended, lambda one: events.discard(one))
+
+    def go_round(times: int) -> dict[str, int]:
+        for turn in range(times):
+            for route in ("", f"selectors/{names[turn % 2]}", "new", f"selectors/{names[1 - turn % 2]}"):
+                page.evaluate("(route) => { location.hash = `#/${route}`; }", route)
+                page.wait_for_timeout(40)
+        page.evaluate("() => { location.hash = '#/'; }")
+        expect(visitor.listed(names[0])).to_be_visible()
+        page.wait_for_timeout(500)
+        session.send("HeapProfiler.collectGarbage")
+        counted: dict[str, int] = session.send("Memory.getDOMCounters")
+        return counted
+
+    first = go_round(3)
+    last = go_round(15)
+    assert not events  # nobody listens to what nobody sees
+    # A view has about 60 listeners and 1,000 nodes: the last one may still be there, thirty must not.
+    assert last["jsEventListeners"] < first["jsEventListeners"] + 300
+    assert last["nodes"] < first["nodes"] + 5_000
+
+
+def test_what_was_chosen_in_the_list_stays(visit: Visit, site: Site) -> None:
+    site.make("stay-one")
+    site.make("stay-two")
+    visitor = visit(site)
+    page = visitor.go()
+    visitor.test("filter").fill("stay-")
+    page.get_by_label("Problems first").check()
+    expect(visitor.test("selector")).to_have_count(2)
+    visitor.listed("stay-one").get_by_role("link").click()
+    expect(page.locator("h1")).to_have_text("stay-one")
+    page.go_back()
+    expect(visitor.test("filter")).to_have_value("stay-")
+    expect(page.get_by_label("Problems first")).to_be_checked()
+    expect(visitor.test("selector")).to_have_count(2)
+
+
+def test_the_focus_is_not_lost(visit: Visit, site: Site) -> None:
+    name = site.make("focused")
+    visitor = visit(site)
+    visitor.watch.expect("status of 422")
+    page = visitor.selector(name)
+    page.get_by_text("With a group").click()
+    page.route(
+        "**/ask",
+        lambda one: one.fulfill(status=422, content_type="application/problem+json", body=json.dumps({"detail": "no"})),
+    )
+    visitor.test("ask").focus()
+    page.keyboard.press("Enter")
+    expect(visitor.test("hand-error")).to_have_text("No.")
+    expect(visitor.test("ask")).to_be_focused()
+    visitor.test("archive").focus()
+    page.keyboard.press("Enter")
+    page.locator("[data-test=confirm]").press("Enter")
+    visitor.expect_status("archived", "Archived")
+    expect(visitor.test("archive")).to_be_focused()

@@ -1,0 +1,247 @@
+"""Disks that are full, lines that are cut, processes that stand still, and what comes together in one transaction."""
+
+import asyncio
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from suffice.service.plans import Plan
+from suffice.service.records import AskRequest, Outcome
+from suffice.service.selectors import SelectorService
+from suffice.service.stores import open_store
+from tests.support.journal import PLANS, SHAPES
+from tests.support.load import Storm, fetch, until, verify
+from tests.support.postgres import Postgres
+from tests.support.recount import AMENDED, check, read
+from tests.support.servers import Server, Wire, all_ready, servers
+
+ASKING = 0x7377  # the advisory locks by which asks of a selector take turns
+QUICK = """
+import os
+from suffice.service.stores.postgres_connection import SETTINGS
+SETTINGS.update(application_name=f"suffice-{os.getpid()}", lock_timeout="2s", idle_in_transaction_session_timeout="2s")
+"""
+
+
+# --- no space
+
+
+async def through_no_space(some: list[Server], fill: Callable[[], None], free: Callable[[], None], url: str) -> None:
+    """Fill the disk under load, see that nothing is acknowledged, and that all goes on once there is space."""
+    await all_ready(some)
+    storm = Storm([server.port for server in some], seed=31, clients=12)
+    await storm.prepare()
+    journal, statuses = storm.journal, storm.journal.statuses
+    storming = asyncio.create_task(storm.run())
+
+    async def heard(more: int = 0) -> bool:
+        return len(journal.heard) > more or bool(journal.wrong)
+
+    async def refused() -> bool:
+        return bool((statuses["ask", 503] and statuses["tell", 503]) or journal.wrong)
+
+    await until(lambda: heard(300), "nothing goes through")
+    fill()
+    await until(refused, "nothing was refused")
+    wire = Wire(some[0].port)
+    answer = await wire.call("POST", "/v1/selectors/plain/ask")
+    assert answer.status == 503, answer
+    assert "nothing was changed" in answer.detail
+    assert (await wire.call("GET", "/v1/selectors/plain/certificate")).status == 200  # one may look
+    wire.close()
+    free()
+    before = len(journal.heard)
+    await until(lambda: heard(before + 50), f"it does not go on: {some[0].said()}")
+    storm.stop.set()
+    await storming
+    await verify(url, storm, some)
+    assert some[0].stop() == 0
+    await verify(url, storm, some)
+
+
+@pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="needs prlimit")
+def test_a_file_that_may_not_grow(tmp_path: Path) -> None:
+    path = tmp_path / "suffice.db"
+    with servers(f"sqlite:///{path}", tmp_path) as some:
+        process = some[0].process
+        assert process is not None
+
+        def limit(size: int) -> None:
+            resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
+
+        def fill() -> None:
+            limit(path.with_name("suffice.db-wal").stat().st_size)
+
+        asyncio.run(through_no_space(some, fill, lambda: limit(resource.RLIM_INFINITY), f"sqlite:///{path}"))
+
+
+def test_a_full_disk(tmp_path: Path) -> None:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=24m", "tmpfs", str(disk)]
+    if (
+        sys.platform != "linux"
+        or os.geteuid() != 0
+        or subprocess.run(mount, capture_output=True, check=False).returncode
+    ):
+        pytest.skip("needs to be allowed to mount a disk")
+    try:
+        url = f"sqlite:///{disk / 'suffice.db'}"
+        with servers(url, tmp_path) as some:
+            filler = disk / "filler"
+
+            def fill() -> None:
+                with filler.open("wb", buffering=0) as file, suppress(OSError):
+                    while file.write(b"x" * 4096):
+                        pass
+
+            asyncio.run(through_no_space(some, fill, filler.unlink, url))
+    finally:
+        subprocess.run(["umount", "-l", str(disk)], check=True)
+
+
+# --- lines that are cut, processes that stop
+
+
+def test_connections_that_are_cut_in_the_middle_of_a_transaction(postgres: Postgres, tmp_path: Path) -> None:
+    url = postgres.database()
+    cut = """SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+        WHERE application_name = 'suffice' AND datname = current_database() AND state <> 'idle'"""
+
+    async def run(some: list[Server]) -> None:
+        await all_ready(some)
+        storm = Storm([server.port for server in some], seed=37, clients=16)
+        await storm.prepare()
+        storming = asyncio.create_task(storm.run(1500))
+        cuts = 0
+        while cuts < 25 and not storming.done():
+            cuts += len(await fetch(url, cut))
+            await asyncio.sleep(0.02)
+        await storming
+        assert cuts >= 5
+        assert storm.journal.statuses["tell", 503] + storm.journal.statuses["ask", 503] > 0
+        print(f"{cuts} cuts; {storm.journal}", *(await verify(url, storm, some)), sep="\n  ")
+
+    with servers(url, tmp_path, 2) as some:
+        asyncio.run(run(some))
+
+
+def test_a_server_that_stops_in_the_middle_of_a_transaction_holds_up_the_others_only_for_a_while(
+    postgres: Postgres, tmp_path: Path
+) -> None:
+    url = postgres.database()
+    turns = """SELECT count(*) FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid
+        WHERE a.application_name = $1 AND l.locktype = 'advisory' AND l.classid = $2 AND l.granted"""
+
+    async def run(stopped: Server, other: Server) -> None:
+        await all_ready([stopped, other])
+        storm = Storm([stopped.port, other.port], seed=41, clients=12)
+        await storm.prepare()
+        storming = asyncio.create_task(storm.run())
+        assert stopped.process is not None
+        name = f"suffice-{stopped.process.pid}"
+
+        async def caught() -> bool:
+            stopped.send(signal.SIGSTOP)
+            await asyncio.sleep(0.05)  # what the database has begun it ends
+            if (await fetch(url, turns, name, ASKING))[0][0]:
+                return True
+            stopped.send(signal.SIGCONT)
+            return False
+
+        await until(caught, "it was never caught in the middle of a transaction")
+        wire = Wire(other.port)
+
+        async def answered() -> bool:
+            asked = [await wire.call("POST", f"/v1/selectors/{name}/ask") for name in PLANS]
+            assert {answer.status for answer in asked} <= {200, 503}
+            storm.journal.unheard.update(list(PLANS))  # nobody will tell how these went
+            return all(answer.status == 200 for answer in asked)
+
+        await until(answered, "the other server waits for ever")
+        stopped.send(signal.SIGCONT)
+        await stopped.ready()
+        wire.close()
+        wire = Wire(stopped.port)
+        await until(answered, "it does not go on")
+        wire.close()
+        storm.stop.set()
+        await storming
+        print(storm.journal, *(await verify(url, storm, [stopped, other])), sep="\n  ")
+
+    with servers(url, tmp_path, 2, before=QUICK) as some:
+        asyncio.run(run(some[0], some[1]))
+
+
+def test_a_decision_that_expires_and_is_told_in_one_transaction_is_amended(store_url: str) -> None:
+    async def run() -> None:
+        if store_url.startswith(
+            "postgresql"
+        ):  # of two updates of a row it does the first that it meets: which, it plans
+            for way in ("hashjoin", "mergejoin"):
+                name = (await fetch(store_url, "SELECT current_database()"))[0][0]
+                await fetch(store_url, f"ALTER DATABASE {name} SET enable_{way} = off")
+        service = SelectorService(open_store(store_url))
+        await service.start()
+        await service.put("hasty", Plan.parse(json.dumps({**PLANS["hasty"], "expire_after": 3600.0})))
+        ids = [one.decision for one in await service.ask("hasty", AskRequest(count=40)) if one.decision is not None]
+        replica = await service._replica("hasty")
+        expired, told = await asyncio.gather(  # both wait for the same transaction, in this order
+            service._tell(replica, [(identity, 0, None) for identity in ids], expire=True),
+            service.tell("hasty", [Outcome(identity, True, 0.5) for identity in ids]),
+        )
+        assert [one.result for one in expired] == ["expired"] * 40
+        assert [one.result for one in told] == ["amended"] * 40
+        again = await service.tell("hasty", [Outcome(identity, False, 0.5) for identity in ids])
+        assert [one.status for one in again] == [409] * 40
+        assert [row.state for row in await service.decisions("hasty")] == [AMENDED] * 40
+        assert sum(arm.plays for arm in await service.options("hasty")) == 40
+        await service.stop()
+        if store_url != "memory:":
+            assert [verdict.amended for verdict in check(await read(store_url), SHAPES)] == [40]
+
+    asyncio.run(run())
+
+
+def test_saving_in_the_middle_of_a_batch_changes_no_count(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'suffice.db'}"
+
+    async def run() -> None:
+        service = SelectorService(open_store(url))
+        await service.start()
+        await service.put("plain", Plan.parse(json.dumps(PLANS["plain"])))
+        replica, done = await service._replica("plain"), threading.Event()
+
+        def save() -> None:
+            while not done.is_set():
+                replica.state()
+
+        saving = threading.Thread(target=save)
+        saving.start()
+        try:
+            for _ in range(10):
+                asked = await asyncio.gather(*(service.ask("plain", AskRequest()) for _ in range(20)))
+                outcomes = [Outcome(one.decision, True) for some in asked for one in some if one.decision is not None]
+                told = await asyncio.gather(*(service.tell("plain", [outcome]) for outcome in outcomes))
+                assert {one.result for some in told for one in some} == {"counted"}
+        finally:
+            done.set()
+            saving.join()
+        await service.stop()
+        assert [verdict.outcomes for verdict in check(await read(url), SHAPES)] == [200]
+
+    often = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)  # threads take turns all the time
+    try:
+        asyncio.run(run())
+    finally:
+        sys.setswitchinterval(often)
