@@ -284,7 +284,7 @@ def replicate(
 
 def _checked(method: Method, stream: Stream, horizon: int) -> tuple[int, Any]:
     horizon = positive_int("horizon", horizon)
-    if getattr(method, "told", 0) or getattr(method, "pending", 0):
+    if getattr(method, "outcomes", 0) or getattr(method, "pending", 0):
         raise InvalidArgument("method must be a fresh one, which has been asked nothing yet")
     menu = getattr(method, "menu", None)
     if menu is not None and menu is not stream.menu and menu.recipe() != stream.menu.recipe():

@@ -91,13 +91,13 @@ def combine(own: Certificate, parts: Mapping[str, Certificate]) -> GroupCertific
     summed = {
         name: sum(getattr(part, name) for part in some)
         for name in (
-            "told", "successes", "debt", "debt_at_most", "ahead_at_most", "pending", "forgiven", "expired", "amended",
+            "outcomes", "successes", "debt", "debt_at_most", "ahead_at_most", "pending", "forgiven", "expired", "amended",
             "unaudited", "safe_plays", "safe_failures", "safe_lost", "skip_successes", "breaches",
         )
     }  # fmt: skip
     return GroupCertificate(
         target=first.target,
-        rate=summed["successes"] / summed["told"] if summed["told"] else None,
+        rate=summed["successes"] / summed["outcomes"] if summed["outcomes"] else None,
         safe_failure_at_least=least,
         safe_failure_at_most=most,
         holds=all(part.holds for part in some),
