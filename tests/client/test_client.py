@@ -24,8 +24,9 @@ import pytest
 
 import suffice
 from suffice import AsyncClient, Client, Menu, Selector, SufficeWarning
-from suffice.client import FALLBACK_ID, Overview, sync
+from suffice.client import Overview, sync
 from suffice.client.outbox import CHUNK, Outbox, Outcome
+from suffice.client.requests import FALLBACK_ID
 from suffice.client.transport import LONGEST, backoff
 from suffice.learning.memory import Window
 from suffice.selector.records import UNAUDITED

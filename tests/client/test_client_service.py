@@ -15,7 +15,7 @@ import uvicorn
 
 import suffice
 from suffice import AsyncClient, Client, Menu, Selector
-from suffice.client import FALLBACK_ID
+from suffice.client.requests import FALLBACK_ID
 from suffice.service.http.keys import new_key
 from suffice.service.http.server import Service, bind, build
 from suffice.service.http.settings import Settings

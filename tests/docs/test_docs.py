@@ -41,10 +41,10 @@ BOOK = {
 
 # Snippets that stand in a file of their own: what is in them, and the test that runs them from the page, or line by line.
 RUN_ELSEWHERE = {
-    "class Shop": ("test_lab.py", "test_the_stream_of_the_docs_works_as_it_stands"),
-    "class Coin": ("test_lab.py", "test_the_stream_of_the_docs_works_as_it_stands"),
-    "perform(plan(": ("test_compare.py", "test_the_lines_of_the_docs_work_as_they_stand"),
-    'joblib.parallel_config(backend="dask")': ("test_lab.py", "test_a_sweep_on_a_real_dask_cluster"),
+    "class Shop": ("lab/test_lab.py", "test_the_stream_of_the_docs_works_as_it_stands"),
+    "class Coin": ("lab/test_lab.py", "test_the_stream_of_the_docs_works_as_it_stands"),
+    "perform(plan(": ("lab/test_compare.py", "test_the_lines_of_the_docs_work_as_they_stand"),
+    'joblib.parallel_config(backend="dask")': ("lab/test_lab.py", "test_a_sweep_on_a_real_dask_cluster"),
 }
 
 

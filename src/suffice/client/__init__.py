@@ -1,6 +1,6 @@
 """Clients of the decision service: its selectors as if they were in this process. Needs the extra `client`.
 
-The logic is written once, with awaits (`remote`, `delivery`, `line`). The client that blocks runs the same: it sends and
+The logic is written once, with awaits (`remote_selector`, `delivery`, `transport`). The client that blocks runs the same: it sends and
 waits before it goes on, so that nothing is ever left to be awaited.
 """
 

@@ -127,7 +127,7 @@ class AsyncRemoteSelector:
     ) -> Decision:
         """What to do now; as `Selector.ask`.
 
-        Where the service cannot be reached and there is a fallback, it is the safe option, with the id UNASKED: telling
+        Where the service cannot be reached and there is a fallback, it is the safe option, with the id FALLBACK_ID: telling
         how that one went changes nothing.
         """
         body = requests.ask_request(self._menu, available, audit, group)

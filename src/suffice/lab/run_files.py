@@ -42,7 +42,7 @@ def benchmark(best: Optimum | None, **more: Any) -> dict[str, Any] | None:
 
 def _certificate(certificate: Any) -> dict[str, Any]:
     names = (
-        "told",
+        "outcomes",
         "successes",
         "rate",
         "debt",

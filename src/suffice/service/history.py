@@ -100,7 +100,7 @@ class History:
             every = max(1, round(width / self.width))
         merged = _merged({place: self.buckets[place] for place in shown}, every, first)
         before = [self.buckets[place] for place in places[: len(places) - len(shown)]]
-        told, units, cost = (sum(getattr(one, name) for one in before) for name in ("told", "units", "cost"))
+        told, units, cost = (sum(getattr(one, name) for one in before) for name in ("outcomes", "units", "cost"))
         promised = bounds(list(itertools.accumulate((one.outcomes for one in merged.values()), initial=told))[1:])
         # What was lost then was not known to have succeeded: `bounds` counts only what is lost now (theory 4: X).
         lost = sum(one.lost for one in before) - sum(one.lost for one in self.buckets.values())
