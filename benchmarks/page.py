@@ -33,7 +33,8 @@ FRAMES: Final = """() => {
 CHANGES: Final = """() => {
     window.changes = 0;
     const observer = new MutationObserver(() => { window.changes += 1; });
-    observer.observe(document.querySelector("[data-test=tile-told]"), { subtree: true, childList: true, characterData: true });
+    const tile = document.querySelector("[data-test=tile-outcomes]");
+    observer.observe(tile, { subtree: true, childList: true, characterData: true });
 }"""
 PAINT: Final = "() => performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? null"
 

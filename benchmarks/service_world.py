@@ -188,7 +188,7 @@ def _live(db: sqlite3.Connection, plan: Any, count: int, now: float) -> None:
             yield 1, place, "", arm, price, at, 1, ONE_SUCCESS * success, at, 0, place + 1
 
     db.executemany(
-        """INSERT INTO decisions (selector, id, group_name, arm, price, asked, state, units, told, shard, seq)
+        """INSERT INTO decisions (selector, id, group_name, arm, price, asked_at, state, units, told_at, shard, seq)
             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""",
         rows(),
     )

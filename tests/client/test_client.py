@@ -129,7 +129,7 @@ def test_it_decides_as_the_library_does(desk: Desk) -> None:
     remote, here = desk.selector(), Selector(MENU, 0.9)
     for step in range(300):
         one, other = remote.ask(), here.ask()
-        assert (one.id, one.arm, one.option, one.kind, one.price) == tuple(other)[:5]
+        assert (one.id, one.arm, one.option, one.role, one.price) == tuple(other)[:5]
         success = one.is_safe or step % 3 > 0
         remote.tell(one, success)
         here.tell(other, success)
@@ -275,7 +275,7 @@ def test_many_large_contexts_take_several_requests(desk: Desk) -> None:
 def test_costs_that_are_told(desk: Desk) -> None:
     selector = desk.client().selector("routing", TOLD, target=0.1)
     selector.tell(selector.ask(), True)
-    between = next(one for one in selector.ask_many(20) if one.kind == 0)
+    between = next(one for one in selector.ask_many(20) if one.role == 0)
     with pytest.raises(suffice.InvalidArgument, match="cost must be told"):
         selector.tell(between, True)
     selector.tell(between, True, cost=np.float64(0.25))
@@ -465,7 +465,7 @@ def test_a_retried_ask_decides_once(desk: Desk, trouble: Any) -> None:
 @pytest.mark.parametrize("how", BROKEN)
 def test_what_is_no_answer_is_asked_again(desk: Desk, how: str) -> None:
     selector = desk.selector()
-    for call in (selector.ask, selector.overview, selector.certificate, selector.arms, lambda: selector.tell(0, True)):
+    for call in (selector.ask, selector.overview, selector.certificate, selector.options, lambda: selector.tell(0, True)):
         desk.service.trouble = [BROKEN[how]() for _ in range(3)]
         call()
     assert (len(desk.waits), desk.kept.outcomes) == (15, 1)

@@ -84,10 +84,10 @@ class World:
 
     def change(self, process: int, seen: dict[int, Shard], do: Callable[[Account], Any]) -> Any:
         own = self.kept[process]
-        before = self.shards.visible_to(self.promise.open(), own, seen, process)
+        before = self.shards.visible_counts(self.promise.open(), own, seen, process)
         after = replace(before)
         result = do(after)
-        self.kept[process] = Shard(self.shards.moved(own.counts, before, after))
+        self.kept[process] = Shard(self.shards.shard_delta(own.counts, before, after))
         return result
 
     def ask(self, process: int) -> None:
@@ -123,7 +123,7 @@ class World:
             self.out.remove(one)
 
     def check(self) -> None:
-        total = self.shards.summed(self.promise.open(), [shard.counts for shard in self.kept.values()])
+        total = self.shards.merge_accounts(self.promise.open(), [shard.counts for shard in self.kept.values()])
         roles = [one.role for one in self.out if not one.expired]
         assert (total.outcomes, total.successes) == (self.outcomes, self.units)
         assert total.outstanding == sum(role != SAFE for role in roles)

@@ -41,7 +41,7 @@ class Visitor:
         """Go to a selector, and wait until it is there."""
         self.go(f"selectors/{name}")
         expect(self.page.locator("h1")).to_contain_text(name)
-        self.test("tile-told").wait_for()
+        self.test("tile-outcomes").wait_for()
         return self.page
 
     def listed(self, name: str) -> Locator:

@@ -202,9 +202,11 @@ def test_the_history(store: str) -> None:
     [(4, 3.0, 2.0, 0.75, 0.5), (1, 6.0, -1.0, None, None), (0, 2.0, 1.0, None, None), (2, 2.0, 0.0, 1.0, 0.0)],
 )
 def test_late_outcomes_make_no_impossible_rates(
-    told: int, successes: float, cost: float, rate: float | None, mean_cost: float | None
+    outcomes: int, successes: float, cost: float, rate: float | None, mean_cost: float | None
 ) -> None:
-    found = serializers.stretch(Bin(0.0, 1.0, told, successes, cost, 0.0, None, {}, told, successes, cost, 0.9, 1.0))
+    found = serializers.stretch(
+        Bin(0.0, 1.0, outcomes, successes, cost, 0.0, None, {}, outcomes, successes, cost, 0.9, 1.0)
+    )
     assert (found["rate"], found["mean_cost"]) == (rate, mean_cost)
 
 
@@ -224,7 +226,7 @@ def test_decisions_newest_first_and_in_order(store: str) -> None:
         assert await numbers("?after=1&limit=3") == ([2, 3, 4], None)
         assert await numbers("?after=4") == ([], None)
         newest, told = (await api.get("/decisions?limit=2"))["decisions"]
-        assert (newest["state"], newest["success"], newest["outcomes"], newest["group"]) == (
+        assert (newest["state"], newest["success"], newest["told_at"], newest["group"]) == (
             "pending",
             None,
             None,
@@ -269,7 +271,7 @@ def test_the_export(store: str, monkeypatch: pytest.MonkeyPatch) -> None:
         assert [row["late"] for row in rows[14:]] == ["false", "true", "false", "false"]
         assert [row["group"] for row in rows[15:]] == ["'-Oslo", "'-Oslo", '\'=cmd|" /C calc"!A0']
         assert {row["option"]: float(row["cost"]) for row in rows}["a person"] == 1.0
-        asked, told = (datetime.fromisoformat(rows[0][name]) for name in ("asked", "told"))
+        asked, told = (datetime.fromisoformat(rows[0][name]) for name in ("asked_at", "told_at"))
         assert asked <= told
         assert asked.utcoffset() is not None
         assert len(await table(api, "?state=told")) == 15
@@ -477,7 +479,7 @@ class Slow:
                 told, began = self.outcomes, self.now()
                 await asyncio.sleep(self.seconds)
                 self.spent += self.now() - began
-                return SimpleNamespace(certificate=SimpleNamespace(told=told))
+                return SimpleNamespace(certificate=SimpleNamespace(outcomes=told))
         finally:
             self.together -= 1
 

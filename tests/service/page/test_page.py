@@ -221,7 +221,7 @@ def test_what_is_not_audited_is_not_missed(visit: Visit, site: Site) -> None:
     site.ask(name, 20, audit=False)
     visitor = visit(site)
     visitor.selector(name)
-    expect(visitor.test("tile-told")).to_contain_text("20 decisions asked")
+    expect(visitor.test("tile-outcomes")).to_contain_text("20 decisions asked")
     expect(visitor.test("decisions")).to_contain_text("None was asked to be audited yet")
     expect(visitor.test("certificate")).to_contain_text("Nothing told yet")
     expect(visitor.test("advice")).to_have_count(0)

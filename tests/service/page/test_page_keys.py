@@ -113,7 +113,7 @@ def test_what_a_key_may_not_is_said(visit: Visit, keyed: Keyed) -> None:
     page = visitor.page
     page.goto(visitor.at_route("selectors/locked"))
     enter(visitor, keyed.read)
-    expect(visitor.test("tile-told")).to_be_visible()
+    expect(visitor.test("tile-outcomes")).to_be_visible()
     visitor.test("ask").click()
     expect(visitor.test("refused")).to_contain_text("use")
     expect(visitor.test("hand-error")).to_be_hidden()  # it is said once

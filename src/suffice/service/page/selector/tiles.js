@@ -1,4 +1,4 @@
-// The five numbers that say most: rate, debt, cost, pending, told.
+// The five numbers that say most: rate, debt, cost, pending, outcomes.
 
 import { h, mark, say } from "../dom.js";
 import { bullet, setBullet } from "../parts.js";
