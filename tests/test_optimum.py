@@ -11,7 +11,7 @@ from scipy.optimize import linprog
 
 import suffice
 from suffice import optimum
-from suffice.best_mix import contextual_optimum
+from suffice.best_mix import CLOSE, contextual_optimum
 
 Floats = NDArray[np.float64]
 
@@ -174,9 +174,15 @@ def test_contexts_that_do_not_matter(drawn: Contexts) -> None:
         rows = np.zeros(weights.size, dtype=np.int64)
         alike = contextual_optimum(weights, success[rows], cost[rows], target)
         scale = max(1e-6, float(np.abs(cost).max()))
+        gaps = np.abs(success[0] - target)
+        on_a_kink_or_off_it = not (
+            (gaps > 0.0) & (gaps < 2 * CLOSE)
+        ).any()  # next to one, the slope is that of either side
         for result in (alone, alike):
             assert result.cost == pytest.approx(plain.cost, abs=1e-9 * scale)
-            assert (result.price, result.price_ahead) == pytest.approx((plain.price, plain.price_ahead), rel=1e-6)
+            assert not on_a_kink_or_off_it or (result.price, result.price_ahead) == pytest.approx(
+                (plain.price, plain.price_ahead), rel=1e-6
+            )
     pooled = np.minimum(weights @ success, 1.0), weights @ cost
     if pooled[0].max() >= target:
         told = contextual_optimum(weights, success, cost, target).cost

@@ -13,7 +13,7 @@ from suffice.kernels.compiler import available, signatures
 from suffice.lab.rivals import AlwaysSafe, Projected
 from suffice.lab.streams import LabelRanks, Phases, Stream, Table, Trap
 
-module = importlib.import_module("suffice.simulate")  # the name `suffice.simulate` is the function
+module = importlib.import_module("suffice.simulator")  # the name `suffice.simulate` is the function
 
 
 @pytest.mark.parametrize("name", ["auto", "paper"])

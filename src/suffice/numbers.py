@@ -19,7 +19,7 @@ FINEST: Final = 10**50  # the largest denominator of a target
 def as_fraction(name: str, value: Any) -> Fraction:
     """The number as it is written: 0.7 is 7/10, not the double next to it.
 
-    >>> exact("target", 0.7), exact("target", Fraction(2, 3))
+    >>> as_fraction("target", 0.7), as_fraction("target", Fraction(2, 3))
     (Fraction(7, 10), Fraction(2, 3))
     """
     if isinstance(value, bool) or not isinstance(value, Real | Decimal):

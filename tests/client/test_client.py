@@ -465,7 +465,13 @@ def test_a_retried_ask_decides_once(desk: Desk, trouble: Any) -> None:
 @pytest.mark.parametrize("how", BROKEN)
 def test_what_is_no_answer_is_asked_again(desk: Desk, how: str) -> None:
     selector = desk.selector()
-    for call in (selector.ask, selector.overview, selector.certificate, selector.options, lambda: selector.tell(0, True)):
+    for call in (
+        selector.ask,
+        selector.overview,
+        selector.certificate,
+        selector.options,
+        lambda: selector.tell(0, True),
+    ):
         desk.service.trouble = [BROKEN[how]() for _ in range(3)]
         call()
     assert (len(desk.waits), desk.kept.outcomes) == (15, 1)

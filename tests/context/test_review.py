@@ -122,7 +122,7 @@ def test_too_many_fields_are_refused_before_they_cost_anything() -> None:
 def test_a_run_with_contexts_compiles_its_steps_by_itself() -> None:
     """In a process that has compiled nothing yet, where a small menu would not begin to."""
     code = (
-        "import os, suffice; from suffice.lab.streams import Tilted; stream = Tilted()\n"
+        "import os, suffice; from suffice.lab.streams import SyntheticContext; stream = SyntheticContext()\n"
         "os.environ['SUFFICE_NO_COMPILE'] = '1'\n"  # machine code of earlier processes may be at hand
         "method = suffice.Selector(stream.menu, 0.9, model='auto')\n"
         "del os.environ['SUFFICE_NO_COMPILE']\n"

@@ -41,6 +41,8 @@ def loaded(name: str) -> Any:
 def thing(name: str) -> Any:
     """What a dotted name stands for."""
     module, _, last = name.rpartition(".")
+    if module == "suffice.models":
+        return getattr(suffice.models, last)
     try:
         return getattr(importlib.import_module(module), last)
     except AttributeError:

@@ -67,7 +67,7 @@ class View:
 
     def __init__(self, spec: Spec) -> None:
         if spec["kind"] == "range":  # a threshold between two ends: one below all, one above all, and all between
-            self.arms, self.options, self.first = 3, [spec["low"], None, spec["high"]], 1
+            self.n_arms, self.options, self.first = 3, [spec["low"], None, spec["high"]], 1
             self.costs: list[float | None] = [0.0, None, 1.0]
             self.top = 1.0
             return

@@ -198,7 +198,7 @@ def served(certificate: Mapping[str, Any], standing: Mapping[str, Any], in_vain:
 
 def _served(c: Mapping[str, Any], cost: float, in_vain: int) -> Numbers:
     return [
-        int(c["told"]),
+        int(c["outcomes"]),
         sum_of(c["successes"]),
         number(c["rate"]),
         number(float(c["debt"])),

@@ -44,8 +44,8 @@ class Judge:
 
     def __init__(self, world: World, view: View, steps: int, seed: int) -> None:
         self.world, self.view, self.steps, self.seed = world, view, steps, seed
-        inner = view.arms - 1 - view.first
-        self.strength = [(arm - view.first + 1) / (inner + 1) for arm in range(view.arms)]
+        inner = view.n_arms - 1 - view.first
+        self.strength = [(arm - view.first + 1) / (inner + 1) for arm in range(view.n_arms)]
 
     def phase(self, step: int) -> float:
         """How easy it is."""
@@ -57,13 +57,13 @@ class Judge:
         luck = random.Random(self.seed * 1_000_003 + step)
         draw, other, spread = luck.random(), luck.random(), luck.random()
         world = self.world
-        if arm == self.view.arms - 1:
+        if arm == self.view.n_arms - 1:
             success = float(other < world.best)
         elif arm < self.view.first:
             success = float(other < world.leak)
         else:
             success = float(self._succeeds(luck, draw, step, arm, option, context))
-        if success and world.fractions and (arm < self.view.arms - 1 or world.best < 1.0):
+        if success and world.fractions and (arm < self.view.n_arms - 1 or world.best < 1.0):
             success = FRACTIONS[int(8.0 * spread)]
         known = self.view.costs[arm]
         cost = self.strength[arm] * self.view.top * world.dear * (0.4 + 0.6 * spread) if known is None else None

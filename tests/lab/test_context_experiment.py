@@ -20,7 +20,7 @@ from suffice.lab.sweep import sweep
 from suffice.lab.verdict import NOT_REPRODUCED, REPRODUCED, Verdict
 
 needs_compiler = pytest.mark.skipif(not available(), reason="the extra `fast` is not installed")
-DOCS = Path(__file__).parents[1] / "docs" / "context.md"
+DOCS = Path(__file__).parents[2] / "docs" / "context.md"
 
 
 def run(seeds: int, horizon: int) -> dict[str, Any]:

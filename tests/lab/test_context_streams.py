@@ -33,7 +33,7 @@ from suffice.lab.streams.tilted import KINDS
 from suffice.selector.records import Decision
 from tests.support.refusals import refused
 
-simulator = import_module("suffice.simulate")  # the name `suffice.simulate` is the function
+simulator = import_module("suffice.simulator")  # the name `suffice.simulate` is the function
 
 
 class Looks:

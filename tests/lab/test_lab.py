@@ -311,7 +311,7 @@ class Coin(Experiment):
 
     @staticmethod
     def work(task):
-        stream = suffice.lab.streams.Points.named(step=0.2)
+        stream = suffice.lab.streams.UnitPoints.named(step=0.2)
         run = suffice.summarize(suffice.Selector(stream.menu, 0.5), stream, 500, task["seed"])
         return {"rate": run.rate, "debt": run.debt, "largest_debt": run.largest_debt}
 

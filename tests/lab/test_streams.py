@@ -196,8 +196,8 @@ def test_every_stream_is_found() -> None:
 def test_the_default_streams_need_no_scipy() -> None:
     code = (
         "import sys; sys.modules['scipy'] = None\n"
-        "from suffice.lab.streams.discover import found, maker\n"
-        "for kind in found().values():\n"
+        "from suffice.lab.streams.discover import available, maker\n"
+        "for kind in available().values():\n"
         "    stream = maker(kind)()\n"
         "    getattr(stream, 'truth', int)()\n"
     )

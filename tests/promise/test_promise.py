@@ -37,7 +37,6 @@ from suffice.promise.rules import Promise
 PACKAGE = Path(suffice.__file__).parent
 FILES = [
     *sorted(path.relative_to(PACKAGE).as_posix() for path in (PACKAGE / "promise").glob("*.py")),
-    "checks.py",
     "errors.py",
 ]
 

@@ -442,10 +442,10 @@ def test_a_group_is_a_view() -> None:
     selector = Selector(WITH, 0.7)
     decision = selector.ask(group="a")
     group = selector.groups["a"]
-    assert repr(group) == "<GroupView 'a' target=0.7 told=0 successes=0 pending=1>"
+    assert repr(group) == "<GroupView 'a' target=0.7 outcomes=0 successes=0 pending=1>"
     assert (group.name, group.rate, group.mean_cost) == ("a", None, None)
     selector.tell(decision, 0.5)
-    assert repr(group) == "<GroupView 'a' target=0.7 told=1 successes=0.5 pending=0>"
+    assert repr(group) == "<GroupView 'a' target=0.7 outcomes=1 successes=0.5 pending=0>"
     assert (group.outcomes, group.rate, group.cost, group.mean_cost) == (1, 0.5, 1.0, 1.0)
     assert group.debt == pytest.approx(0.2)
     assert group.certificate() == selector.certificate(group="a")

@@ -270,7 +270,7 @@ def test_save_load_continues_with_the_same_arms(tmp_path: Any) -> None:
 def test_repr() -> None:
     selector = Selector(MENU, 0.5)
     lead(selector, 2)
-    assert repr(selector) == "<Selector target=0.5 told=2 successes=2 pending=0>"
+    assert repr(selector) == "<Selector target=0.5 outcomes=2 successes=2 pending=0>"
 
 
 def test_a_clock_that_goes_back_does_not_stop_expiry() -> None:

@@ -16,7 +16,7 @@ NUMBER, CATEGORY, UNDECIDED = range(3)  # undecided: the value was missing so fa
 def hat_basis(knots: Any, start: int, count: int, value: float) -> tuple[int, float]:
     """The knot at or to the left of a value, by its place among the `count` from `start` on, and the next hat's share.
 
-    >>> hat([0.0, 10.0, 20.0], 0, 3, 12.5), hat([0.0, 10.0, 20.0], 0, 3, 99.0)
+    >>> hat_basis([0.0, 10.0, 20.0], 0, 3, 12.5), hat_basis([0.0, 10.0, 20.0], 0, 3, 99.0)
     ((1, 0.25), (2, 0.0))
     """
     if value <= knots[start]:

@@ -16,7 +16,7 @@ from suffice.lab.run_stream import Opened, open_stream, parts
 
 # What a result does not depend on: the commands, and of the lab all but what a run goes through.
 APART: Final = ("cli", "lab")
-THROUGH: Final = ("lab/compare_work.py", "lab/run_methods.py", "lab/run_stream.py", "lab/runs.py")
+THROUGH: Final = ("lab/compare_work.py", "lab/method_specs.py", "lab/run_stream.py", "lab/run_results.py")
 
 
 @dataclass(frozen=True, slots=True)

@@ -126,7 +126,7 @@ def parameters(kind: type[Any]) -> dict[str, inspect.Parameter]:
 def defaults(kind: type[Any]) -> str:
     """The settings of a stream with their defaults, in a line.
 
-    >>> defaults(found()["trap"])
+    >>> defaults(available()["trap"])
     'first=800, last=1300, cost=0.05'
     """
     return ", ".join(
@@ -163,7 +163,7 @@ def _known(kind: type[Any], given: Mapping[str, Any]) -> None:
 def settings(kind: type[Any], texts: Iterable[str]) -> dict[str, Any]:
     """Settings from `key=value`; `costs.small=0.1` is one entry of a mapping, `ks=5,10` are several numbers.
 
-    >>> settings(found()["needs"], ["step=0.1", "flat=true"])
+    >>> settings(available()["needs"], ["step=0.1", "flat=true"])
     {'step': 0.1, 'flat': True}
     """
     given: dict[str, Any] = {}

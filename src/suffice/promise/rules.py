@@ -21,8 +21,8 @@ class Promise:
     >>> account = promise.open()
     >>> limit(account) == SAFE  # debt 0: the safe start
     True
-    >>> reserve(account, SAFE); settle(account, SAFE, account.target, WHOLE, False)
-    >>> debt(account) / WHOLE, limit(account) == FREE
+    >>> reserve(account, SAFE); settle(account, SAFE, account.target, ONE_SUCCESS, False)
+    >>> debt(account) / ONE_SUCCESS, limit(account) == FREE
     (-0.3, True)
     """
 

@@ -7,7 +7,7 @@ from suffice.lab.streams.discover import by_name, classes_of
 def available() -> dict[str, type[Rival]]:
     """Every rival of this package by its name.
 
-    >>> found()["scalar ACI"].feedback
+    >>> available()["scalar ACI"].feedback
     'success'
     """
     kinds = [kind for kind in classes_of("suffice.lab.rivals") if issubclass(kind, Rival)]

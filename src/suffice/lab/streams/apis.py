@@ -59,7 +59,7 @@ class PredictionApis(ByFrequency):
             are US dollars per 10,000 decisions.
 
     >>> import suffice
-    >>> stream = Apis("YELP", unit="usd")
+    >>> stream = PredictionApis("YELP", unit="usd")
     >>> stream.menu.n_arms, stream.menu.option(5), stream.menu.safe_cost
     (17, ('GitHub (Vader)', 'Amazon'), 20.253)
     >>> round(suffice.optimum(*stream.truth(), target=0.95).cost, 3)

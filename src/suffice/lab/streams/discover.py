@@ -18,7 +18,7 @@ NEEDED = ("draw", "judge")
 def available() -> dict[str, type[Any]]:
     """Every stream of this package by its name.
 
-    >>> found()["trap"](first=10, last=20).menu.n_arms
+    >>> available()["trap"](first=10, last=20).menu.n_arms
     3
     """
     return dict(sorted(by_name("stream", classes_of("suffice.lab.streams")).items()))

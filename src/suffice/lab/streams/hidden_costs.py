@@ -69,7 +69,7 @@ class HiddenCosts:
             at −1 less, and there is no other noise. The mean stays; the stream must know its `truth()`.
 
     >>> from suffice.lab.streams import LabelRanks
-    >>> stream = Told(LabelRanks.cifar100(), spread=0.5)
+    >>> stream = HiddenCosts(LabelRanks.cifar100(), spread=0.5)
     >>> rng = np.random.default_rng(0)
     >>> sorted({round(stream.judge(step, 3, 0.0)[1], 3) for step in stream.draw(rng, 100)})
     [0.1, 0.129, 0.157, 0.186, 0.214, 0.243, 0.271, 0.3]

@@ -25,7 +25,7 @@ class RequiredThreshold(ByWindows):
         cost: the cost of a threshold, which must not fall and must reach above 0 at `high`. Left out, it grows evenly
             from 0 to 1.
 
-    >>> stream = Needs(low=0, high=20, step=1)
+    >>> stream = RequiredThreshold(low=0, high=20, step=1)
     >>> stream.judge_value(latent=6.5, value=7.0)
     (1.0, 0.35)
     """
@@ -94,7 +94,7 @@ class RequiredThreshold(ByWindows):
         All thresholds there succeed exactly as often as `target` asks, so that outcomes do not push the threshold
         anywhere, while its cost keeps rising. The best is `bottom`; the controller drifts to `top`.
 
-        >>> success, cost = Needs.flat(0.8, bottom=0.4, top=0.8, step=0.2).truth()
+        >>> success, cost = RequiredThreshold.flat(0.8, bottom=0.4, top=0.8, step=0.2).truth()
         >>> success.round(6).tolist(), cost.round(6).tolist()
         ([0.0, 0.4, 0.8, 0.8, 0.8, 1.0], [0.0, 0.2, 0.4, 0.6, 0.8, 1.0])
         """

@@ -20,7 +20,7 @@ class UnitPoints(ByWindows):
             scipy.stats on [0, 1], which may have atoms.
 
     >>> import suffice
-    >>> stream = Points()
+    >>> stream = UnitPoints()
     >>> round(suffice.optimum(*stream.truth(), target=0.8).cost, 5)
     0.39738
     """

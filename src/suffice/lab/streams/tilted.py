@@ -34,7 +34,7 @@ class SyntheticContext(ByTable):
 
     >>> import suffice
     >>> from suffice.best_mix import contextual_optimum
-    >>> stream = Tilted(tilt=3, noise=2)
+    >>> stream = SyntheticContext(tilt=3, noise=2)
     >>> stream.context(stream.draw(np.random.default_rng(0), 1)[0])
     {'level': 0.84375, 'kind': 'b', 'noise 1': 0.0390625, 'noise 2': 0.2421875}
     >>> round(suffice.optimum(*stream.truth(), target=0.8).cost, 4)

@@ -70,8 +70,10 @@ def required_scopes(method: str, path: str) -> tuple[str, ...]:
 
     Who may use a selector may also confirm that it is there, by PUT of its plan: making it is another matter (`routes`).
 
-    >>> needed("GET", "/v1/selectors"), needed("POST", "/v1/selectors/ads/ask"), needed("PUT", "/v1/selectors/ads")
-    (('read',), ('use',), ('manage', 'use'))
+    >>> required_scopes("GET", "/v1/selectors"), required_scopes("POST", "/v1/selectors/ads/ask")
+    (('read',), ('use',))
+    >>> required_scopes("PUT", "/v1/selectors/ads")
+    ('manage', 'use')
     """
     if path in OPEN or path.startswith(STATIC):
         return ()
