@@ -18,7 +18,7 @@ from typing import Any, Final
 import numpy as np
 
 import suffice
-from benchmarks.against_names import called, field
+from benchmarks.against_names import called, field, streams
 from benchmarks.world import SEED, TARGET, World
 
 Steps = Callable[[int], None]
@@ -180,7 +180,7 @@ class Coverage:
 
     def __init__(self, cells: int) -> None:
         self.menu = suffice.Menu.intervals(step=1 / cells)
-        ends = [self.menu.option(arm) or (2.0, 2.0) for arm in range(self.menu.n_arms)]
+        ends = [self.menu.option(arm) or (2.0, 2.0) for arm in range(getattr(self.menu, field("n_arms", self.menu)))]
         self.low, self.high = np.array([low for low, _ in ends]), np.array([high for _, high in ends])
 
     def draw(self, rng: np.random.Generator, count: int, start: int = 0) -> Any:
@@ -193,7 +193,7 @@ class Coverage:
 
     def windows(self) -> Any:
         """The same for compiled runs."""
-        return suffice.lab.streams.Windows(self.low, self.high, self.high - self.low)
+        return streams().Windows(self.low, self.high, self.high - self.low)
 
 
 def simulated(cells: int, steps: int, whole: bool = False, **settings: Any) -> Callable[[], Player]:
@@ -268,7 +268,7 @@ def looking(n: int, warm: int, numbers: int = 20, **asking: Any) -> Callable[[],
         costs = {arm: 0.05 + 0.4 * arm / n for arm in range(n)}
         menu = called(suffice.Menu, costs, safe="all", skip="none")
         selector = suffice.Selector(menu, TARGET, model="auto")
-        last = menu.n_arms - 1
+        last = getattr(menu, field("n_arms", menu)) - 1
 
         def steps(count: int) -> None:
             for row, luck in zip(itertools.islice(turns, count), itertools.islice(lucks, count), strict=True):

@@ -8,13 +8,18 @@ import suffice
 
 # The name that cases use, and those that stand for it in one version or another, the newest first.
 ARGUMENTS: Final = {"safe": ("safe", "everything"), "skip": ("skip", "nothing")}
-FIELDS: Final = {"price": ("price", "dual")}
+FIELDS: Final = {"price": ("price", "dual"), "n_arms": ("n_arms", "arms"), "options": ("options", "arms")}
 
 
 def called(function: Callable[..., Any], *values: Any, **named: Any) -> Any:
     """Call a function with its arguments by the names that it has in this version."""
     known = inspect.signature(function).parameters
     return function(*values, **{_first(name, ARGUMENTS, known): value for name, value in named.items()})
+
+
+def streams() -> Any:
+    """The module of the streams."""
+    return suffice.lab.streams if hasattr(suffice, "lab") else suffice.streams  # type: ignore[attr-defined]
 
 
 def field(name: str, kind: Any = suffice.Decision) -> str:
