@@ -6,13 +6,15 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 
-.PHONY: help demo live serve test browser compiled test-long golden bench reproduce docs docs-links figures lint clean
+.PHONY: help demo live serve test quick browser compiled test-long golden bench reproduce docs docs-links figures lint clean
 
 help:
 	@echo "make demo       see it work: a real stream, four methods, one table"
 	@echo "make live       the same in a browser: the service with three real streams running"
 	@echo "make serve      the decision service on 127.0.0.1:8470, kept in suffice.db; see docs/service"
 	@echo "make test       ruff, mypy --strict, import-linter, pytest with doctests"
+	@echo "make quick      while you work, under a minute: the checks of the text, and the tests of the core and of the service in"
+	@echo "            plain Python; not compiled code, browser, PostgreSQL, server processes, mutants, lab, client or docs"
 	@echo "make test-long  the full-length variants of the tests"
 	@echo "make golden     what is decided and certified in some 280 configurations is as recorded, plain and compiled"
 	@echo "make bench      time per decision beside NumPy, River, MABWiser, Vowpal Wabbit, PyBandits and MAPIE;"
@@ -35,6 +37,14 @@ serve: $(VENV)/service.stamp
 test: $(VENV)/dev.stamp
 	@$(MAKE) --no-print-directory -j2 lint browser compiled
 	$(BIN)/python -m pytest -n auto -q
+
+# The core, and the service and the client in one process, in plain Python: what a change touches would first have to be compiled.
+QUICK := README.md docs/start.md tests/test_house.py tests/promise tests/menu tests/selector $(wildcard \
+	tests/service/test_selectors.py tests/service/test_plans.py tests/service/test_shards.py tests/service/http/test_api.py)
+
+quick: lint
+	SUFFICE_NO_COMPILE=1 $(BIN)/python -m pytest -n auto -q -m "not browser and not postgres and not compiled" \
+		--ignore=tests/promise/test_mutations.py $(QUICK)
 
 # Beside the checks of the text: compiled once here, not by each process of the tests.
 compiled: $(VENV)/dev.stamp

@@ -11,7 +11,7 @@ import suffice
 from benchmarks.agreement import Disagreement, check
 from benchmarks.contestants import CONTESTANTS
 from benchmarks.extras import creation, extras
-from benchmarks.measure import QUICK, Plan, measure, why
+from benchmarks.measure import QUICK, Plan, measure
 from benchmarks.report import page
 
 
@@ -56,7 +56,7 @@ def main() -> int:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "RESULTS.md").write_text(report, encoding="utf-8")
     draw(timings, folder)
-    say(f"wrote RESULTS.md and decision_time.svg, .png in {folder.name}/")
+    say(f"wrote RESULTS.md and decision_time.svg in {folder.name}/")
     return 0
 
 
@@ -68,18 +68,7 @@ def _service(quick: bool, say: Callable[[str], None]) -> str:
         from benchmarks.service import Effort, measured
     except ImportError as error:
         return f"Not measured: {error}."
-    return measured(QUICK_LOAD if quick else Effort(), say) + "\n\n" + _page(quick, say)
-
-
-def _page(quick: bool, say: Callable[[str], None]) -> str:
-    """Its page in a real browser, where there is one."""
-    say("the page of the service")
-    try:
-        from benchmarks import page as watched
-
-        return f"**The page.** {watched.measure(watched.QUICK if quick else watched.Effort())}"
-    except Exception as error:
-        return f"**The page** was not measured: {why(error)}."
+    return measured(QUICK_LOAD if quick else Effort(), say)
 
 
 if __name__ == "__main__":

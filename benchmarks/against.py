@@ -1,6 +1,6 @@
 """The working tree beside another commit, in one run: `python -m benchmarks.against COMMIT`, or `make bench AGAINST=COMMIT`.
 
-Both versions take turns block by block, in processes of their own, and what is told is the ratio of their CPU times with a
+Both versions take turns block by block, in processes of their own, and the result is the ratio of their CPU times with a
 95% interval. Times of two runs tell little: a machine changes by more than what is looked for.
 """
 
@@ -28,13 +28,13 @@ MARK: Final = "**slower**"
 class Effort:
     """How much to measure."""
 
-    sittings: int = 8  # in each both versions are started anew
-    pairs: int = 10  # of blocks, of each case in each sitting
-    longest: float = 0.4  # seconds for the blocks of a case in a sitting, where that leaves a pair
+    sessions: int = 8  # in each both versions are started anew
+    pairs: int = 10  # of blocks, of each case in each session
+    longest: float = 0.4  # seconds for the blocks of a case in a session, where that leaves a pair
     cold: int = 3  # repeats of a cold start
 
 
-QUICK: Final = Effort(sittings=4, pairs=10, longest=0.15, cold=1)
+QUICK: Final = Effort(sessions=4, pairs=10, longest=0.15, cold=1)
 
 
 @dataclass(slots=True)
@@ -44,12 +44,12 @@ class Row:
     case: Case
     steps: int = 0  # in a block; 0 if that is not known yet
     unit: int = 1
-    sittings: list[list[tuple[float, float]]] = field(default_factory=list)
+    sessions: list[list[tuple[float, float]]] = field(default_factory=list)
     trouble: str = ""
 
     def of(self, version: int) -> list[float]:
         """All times of one version: 0 the old one, 1 the new one."""
-        return [pair[version] for sitting in self.sittings for pair in sitting]
+        return [pair[version] for session in self.sessions for pair in session]
 
     def median(self, version: int) -> float:
         """Microseconds per decision."""
@@ -58,14 +58,14 @@ class Row:
     @property
     def ratio(self) -> Ratio:
         """New divided by old."""
-        return ratio_of(self.sittings)
+        return ratio_of(self.sessions)
 
     def beside(self, other: "Row", version: int) -> Ratio:
-        """This case divided by another of the same sittings, within one version."""
+        """This case divided by another of the same sessions, within one version."""
         return ratio_of(
             [
                 [(theirs[version], ours[version]) for ours, theirs in zip(mine, others, strict=False)]
-                for mine, others in zip(self.sittings, other.sittings, strict=True)
+                for mine, others in zip(self.sessions, other.sessions, strict=True)
             ]
         )
 
@@ -81,15 +81,15 @@ class Contest:
         self._order = random.Random(SEED)
 
     def run(self) -> None:
-        """All sittings."""
-        for sitting in range(self._effort.sittings):
+        """All sessions."""
+        for session in range(self._effort.sessions):
             for plain in (False, True):
                 rows = [row for row in self._rows if row.case.plain == plain]
                 if rows:
-                    self._say(f"sitting {sitting + 1} of {self._effort.sittings}{', without a compiler' * plain}")
-                    self._sit(rows, plain)
+                    self._say(f"session {session + 1} of {self._effort.sessions}{', without a compiler' * plain}")
+                    self._run_session(rows, plain)
 
-    def _sit(self, rows: Sequence[Row], plain: bool) -> None:
+    def _run_session(self, rows: Sequence[Row], plain: bool) -> None:
         workers: list[Worker] = []
         try:
             workers += [Worker(version, plain=plain) for version in self._versions]
@@ -107,7 +107,7 @@ class Contest:
         self._say(f"  {scene[0].case.part}")
         ready = [row for row in scene if not row.trouble and self._attempt(row, lambda row: self._make(row, pair))]
         for row in ready:
-            row.sittings.append([])
+            row.sessions.append([])
         most = self._effort.pairs
         for turn in range(most):
             # Each row has its blocks of both versions one after the other; the rows take turns in any order.
@@ -147,7 +147,7 @@ class Contest:
 
     def _pairs(self, row: Row) -> int:
         """How many pairs there is time for."""
-        done = row.sittings[-1]
+        done = row.sessions[-1]
         return int(self._effort.longest / max(1e-9, sum(done[0]) * row.steps * row.unit)) if done else 1
 
     def _blocks(self, row: Row, pair: Pair) -> None:
@@ -156,7 +156,7 @@ class Contest:
             found[version] = pair[version].time(row.case.key, row.steps) / (row.steps * row.unit)
         if min(found) <= 0.0:
             raise Failed("a block took no time that the system's clock can tell")
-        row.sittings[-1].append((found[0], found[1]))
+        row.sessions[-1].append((found[0], found[1]))
 
     def _drop(self, row: Row, worker: Worker) -> None:
         worker.order("drop", row.case.key)
@@ -164,7 +164,7 @@ class Contest:
 
 
 def _answers(pair: Pair) -> list[float]:
-    """Both answers, also if one of them is trouble: nobody else is to read them."""
+    """Both answers, also if one of them is an error: each must be read."""
     found, trouble = [], None
     for worker in pair:
         try:
@@ -211,7 +211,7 @@ def page(rows: Sequence[Row], begun: Sequence[Start], old: Version, new: Version
 
 
 def _line(row: Row) -> tuple[str, ...]:
-    if row.trouble or not any(row.sittings):
+    if row.trouble or not any(row.sessions):
         return row.case.key, "–", "–", "–", "–", row.trouble
     ratio = row.ratio
     interval = f"{ratio.low:.3f} to {ratio.high:.3f}"
@@ -241,7 +241,7 @@ def _within(rows: Sequence[Row]) -> list[str]:
 
 
 def _summary(rows: Sequence[Row]) -> str:
-    ratios = [row.ratio for row in rows if not row.trouble and any(row.sittings)]
+    ratios = [row.ratio for row in rows if not row.trouble and any(row.sessions)]
     if not ratios:
         return "Nothing was measured."
     same, slower = sum(ratio.same for ratio in ratios), sum(ratio.slower for ratio in ratios)

@@ -1,4 +1,4 @@
-"""What is timed of two versions, in terms of the public API alone. Each case is made anew in each sitting.
+"""What is timed of two versions, in terms of the public API alone. Each case is made anew in each session.
 
 Parts: core (ask and tell on menus of all sizes), choose (bounds and choosers), memory, guard, simulate, fleet, context,
 groups, create, import, service, cliffs (what used to leave the short way through ask and tell, beside what does not), plain
@@ -93,7 +93,7 @@ def loop(selector: Any, n: int, **asking: Any) -> Steps:
 
 
 def warmed(selector: Any, n: int, steps: Steps) -> Player:
-    """A player whose selector plays between the rails most of the time, as far as it gets there in good time."""
+    """A player whose selector plays between the limits most of the time, if it gets there early enough."""
     least, chances, world = min(5 * n, WARM_STEPS), World(n).chances, World(n)
     done = inside = 0
     while done < least or (inside < MOSTLY * 250 and done < MOST_WARM_STEPS):
@@ -157,7 +157,7 @@ def choose() -> Iterator[Case]:
     for n in (10, 72):
         yield Case("choose", f"thompson on a chain, n = {n}", asked(n, chain_of, chooser="thompson"))
     yield Case("choose", "optimist on a chain, n = 72", asked(72, chain_of, chooser="optimist"))
-    for bounds in ("kl", "contained"):
+    for bounds in ("kl", "ordered"):
         yield Case("choose", f"{bounds} on a chain, n = 72", asked(72, chain_of, bounds=bounds), quick=False)
 
 
@@ -187,7 +187,7 @@ class Coverage:
         """So many values to be covered."""
         return rng.beta(2.0, 5.0, count)
 
-    def judge(self, latent: Any, arm: int, price: float) -> tuple[float, float]:
+    def outcome(self, latent: Any, arm: int, price: float) -> tuple[float, float]:
         """Whether an arm covers it, and what that costs."""
         return float(self.low[arm] <= latent <= self.high[arm]), self.menu.known_cost(arm) or 0.0
 
@@ -384,7 +384,7 @@ def service() -> Iterator[Case]:
 
 
 def outstanding(n: int, many: int, **settings: Any) -> Callable[[], Player]:
-    """Ask and tell while so many decisions are out, the oldest of which is told each time."""
+    """Ask and tell while so many decisions are outstanding; each tell is of the oldest."""
 
     def make() -> Player:
         selector = called(suffice.Selector, menu_of(n), TARGET, **settings)

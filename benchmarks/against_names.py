@@ -8,12 +8,16 @@ import suffice
 
 # The name that cases use, and those that stand for it in one version or another, the newest first.
 ARGUMENTS: Final = {"safe": ("safe", "everything"), "skip": ("skip", "nothing")}
+LEARNING: Final = frozenset({"bounds", "chooser", "guard", "memory", "prices"})
 FIELDS: Final = {"price": ("price", "dual"), "n_arms": ("n_arms", "arms"), "options": ("options", "arms")}
 
 
 def called(function: Callable[..., Any], *values: Any, **named: Any) -> Any:
     """Call a function with its arguments by the names that it has in this version."""
     known = inspect.signature(function).parameters
+    if "learning" in known and not LEARNING.isdisjoint(named):  # before, each was an argument of its own
+        learning = {name: named.pop(name) for name in LEARNING & named.keys()}
+        named["learning"] = suffice.Learning(**learning)
     return function(*values, **{_first(name, ARGUMENTS, known): value for name, value in named.items()})
 
 

@@ -1,8 +1,8 @@
 """How much slower or faster: the ratio of two versions from blocks that were timed in pairs, and its 95% interval.
 
-The blocks come in sittings. In each, both versions are processes of their own, started anew: where the system puts code and
+The blocks come in sessions. In each, both versions are processes of their own, started anew: where the system puts code and
 data makes one process some percent faster than the next for as long as it lives, and no number of blocks within one would
-tell that from a difference between the versions. So it is sittings that are drawn in the bootstrap.
+tell that from a difference between the versions. So it is sessions that are drawn in the bootstrap.
 """
 
 import math
@@ -16,11 +16,11 @@ import numpy as np
 SEED: Final = 20_261
 DRAWS: Final = 2_000
 LIMIT: Final = 1.10  # a ratio whose whole interval lies above this is marked
-# Student's 97.5% quantile by degrees of freedom, against the normal one: few sittings say little of how much they differ.
+# Student's 97.5% quantile by degrees of freedom, against the normal one: few sessions say little of how much they differ.
 QUANTILES: Final = (12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23)
 NORMAL: Final = 1.96
 
-Sitting = Sequence[tuple[float, float]]  # time per step in each pair of blocks: the old version's, the new one's
+Session = Sequence[tuple[float, float]]  # time per step in each pair of blocks: the old version's, the new one's
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,15 +50,15 @@ class Ratio:
         return f"{self.value:.3f} ({self.low:.3f} to {self.high:.3f})"
 
 
-def ratio_of(sittings: Sequence[Sitting]) -> Ratio:
-    """The ratio: within each sitting the median of the paired ratios, over all sittings their geometric mean."""
-    logs = [[math.log(new / old) for old, new in sitting] for sitting in sittings if sitting]
+def ratio_of(sessions: Sequence[Session]) -> Ratio:
+    """The ratio: within each session the median of the paired ratios, over all sessions their geometric mean."""
+    logs = [[math.log(new / old) for old, new in session] for session in sessions if session]
     if not logs:
         raise ValueError("there must be at least one pair of blocks")
     rng = np.random.default_rng(SEED)
     if len(logs) == 1:
         return _of_pairs(np.array(logs[0]), rng)
-    middles = np.array([statistics.median(sitting) for sitting in logs])
+    middles = np.array([statistics.median(session) for session in logs])
     count = middles.size
     centre = float(middles.mean())
     drawn = middles[rng.integers(0, count, (DRAWS, count))].mean(axis=1)
@@ -68,7 +68,7 @@ def ratio_of(sittings: Sequence[Sitting]) -> Ratio:
 
 
 def _of_pairs(logs: "np.ndarray[tuple[int], np.dtype[np.float64]]", rng: np.random.Generator) -> Ratio:
-    """Of a single sitting: its pairs are drawn."""
+    """Of a single session: its pairs are drawn."""
     drawn = np.median(logs[rng.integers(0, logs.size, (DRAWS, logs.size))], axis=1)
     low, high = np.quantile(drawn, (0.025, 0.975))
     return Ratio(math.exp(float(np.median(logs))), math.exp(float(low)), math.exp(float(high)))

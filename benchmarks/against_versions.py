@@ -13,7 +13,7 @@ from typing import IO, Any, Final, cast
 
 ROOT: Final = Path(__file__).parent.parent
 KEPT: Final = ROOT / "build" / "against"
-# Threads of a library beneath NumPy spin while they wait, on the CPU time of whoever happened to start them: a block in which
+# Threads of a library beneath NumPy spin while they wait, on the CPU time of the process that started them: a block in which
 # a model is fitted anew took twenty times as long as the next, or not, by chance.
 ALONE: Final = {f"{library}_NUM_THREADS": "1" for library in ("OPENBLAS", "OMP", "MKL")}
 

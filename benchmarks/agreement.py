@@ -31,7 +31,7 @@ def check() -> str:
 
 def _compare(n: int, bounds: str, version: type[PlainNumpy]) -> None:
     world = World(n, seed=n)
-    selector = suffice.Selector(menu_of(n), TARGET, bounds=bounds)
+    selector = suffice.Selector(menu_of(n), TARGET, learning=suffice.Learning(bounds=bounds))
     plain = version(World(n).costs, TARGET, bounds)
     for step in range(STEPS):
         decision = selector.ask()

@@ -42,7 +42,7 @@ class Contestant(ABC):
 class Holder(Contestant):
     """Shared by suffice and plain NumPy: warming up, and the share of asks that are interior.
 
-    On a rail there is nothing to choose, and a decision there is cheap. So that this does not flatter anyone, timing
+    At a limit there is nothing to choose, and a decision is cheap. So that this favours no contestant, timing
     starts when most asks are interior, and the share that was interior is reported.
     """
 
@@ -77,7 +77,7 @@ class Suffice(Holder):
 
     def setup(self, n: int) -> None:
         self.world = World(n)
-        self.selector = suffice.Selector(menu_of(n), TARGET, bounds=self.bounds)
+        self.selector = suffice.Selector(menu_of(n), TARGET, learning=suffice.Learning(bounds=self.bounds))
         self.warm_up(n)
 
     def steps(self, count: int) -> None:

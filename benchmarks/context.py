@@ -1,9 +1,9 @@
 """The time of a decision with a context, beside Vowpal Wabbit in the same run: `python -m benchmarks.context`.
 
 All take turns in short blocks, and the median block counts; CPU time of this process. Each decision comes with the same 20
-numbers, its outcome is told at once, and everybody learns from every one. Vowpal Wabbit is given the price of a success, holds
-no rate, and is timed in both of its forms: one set of weights per action, the quickest there is (`--cb_explore`), and a line
-of text per action (`--cb_explore_adf`). Texts are made within the time, as a user has to.
+numbers, its outcome is told at once, and each contestant learns from all of them. Vowpal Wabbit is given the price of a
+success, holds no rate, and is timed in both of its forms: one set of weights per action, the quickest there is
+(`--cb_explore`), and a line of text per action (`--cb_explore_adf`). Texts are made within the time, as a user has to.
 """
 
 import argparse

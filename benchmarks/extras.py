@@ -1,13 +1,13 @@
 """What is timed as a whole: importing, compiling, creating, simulating, a fleet. Each row is what, value, remark."""
 
 import os
+import pickle
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,20 +18,16 @@ from benchmarks.world import SEED, TARGET, World
 from suffice.lab.streams import Windows
 
 Row = tuple[str, str, str]
-_simulator = sys.modules["suffice.simulate"]  # the name `suffice.simulate` is the function
 now = time.process_time
 
 FLEET, FLEET_ARMS, LOOP = 1_000_000, 8, 1_000
-ROUNDS, TIMED = (
-    40,
-    10,
-)  # one decision of every selector each; the last ones are timed, as the first play the safe option
+ROUNDS, TIMED = 40, 10  # one decision of every selector each; the first rounds play the safe option and are not timed
 
 
 def extras(plan: Plan, say: Callable[[str], None]) -> list[Row]:
     """All rows."""
     rows: list[Row] = []
-    for part in (_imports, _compiling, _simulating, _many_arms, _choosing, _contexts, _fleet):
+    for part in (_imports, _compiling, _simulating, _choosing, _contexts, _fleet):
         say(part.__name__.strip("_"))
         try:
             rows += part(plan)
@@ -111,7 +107,7 @@ class Coverage:
     def draw(self, rng: np.random.Generator, count: int, start: int = 0) -> Any:
         return rng.beta(2.0, 5.0, count)
 
-    def judge(self, latent: Any, arm: int, price: float) -> tuple[float, float]:
+    def outcome(self, latent: Any, arm: int, price: float) -> tuple[float, float]:
         return float(self.low[arm] <= latent <= self.high[arm]), self.menu.known_cost(arm) or 0.0
 
     def windows(self) -> Windows:
@@ -122,7 +118,7 @@ def _simulating(plan: Plan) -> list[Row]:
     stream = Coverage()
     rows: list[Row] = []
     for bounds in ("half-log", "hoeffding"):
-        selector = suffice.Selector(stream.menu, TARGET, bounds=bounds)
+        selector = suffice.Selector(stream.menu, TARGET, learning=suffice.Learning(bounds=bounds))
         suffice.summarize(selector, stream, 200, seed=SEED)  # the first run may compile
         start = now()
         suffice.summarize(selector, stream, plan.compiled, seed=SEED)
@@ -130,107 +126,18 @@ def _simulating(plan: Plan) -> list[Row]:
         rows.append(
             (f"`suffice.summarize`, n = {stream.menu.n_arms}, {bounds}", pace, f"{plan.compiled:,} steps, one core")
         )
-    return [*rows, _profile()]
-
-
-def _profile() -> Row:
-    """Where the time of a simulated step goes, from what it costs to leave parts out."""
-    few, many = Coverage(2), Coverage()
-    draw, account = _loop_step(few, "hoeffding")
-    _, tree = _loop_step(many, "hoeffding")
-    _, bounds = _loop_step(many, "half-log")
-    remark = (
-        f"drawing the world {draw * 1e9:.0f} ns; account, price and tally {account * 1e9:.0f} ns (n = {few.menu.n_arms}); "
-        f"the envelope {(tree - account) * 1e9:.0f} ns more; half-log bounds (Newton) {(bounds - tree) * 1e9:.0f} ns more"
-    )
-    return f"a simulated step, n = {many.menu.n_arms}, half-log", f"{(draw + bounds) * 1e9:.0f} ns", remark
-
-
-def _loop_step(stream: Coverage, bounds: str) -> tuple[float, float]:
-    """Seconds per step: drawing the world, and the compiled loop."""
-    selector = suffice.Selector(stream.menu, TARGET, bounds=bounds)
-    rng, world, count = np.random.default_rng(SEED), _simulator._world(selector, stream), 1 << 16
-    draws, loops = [], []
-    for _ in range(30):
-        start = now()
-        latents = stream.draw(rng, count)
-        middle = now()
-        _simulator._by_kernel(selector, world, latents)
-        draws.append(middle - start)
-        loops.append(now() - middle)
-    return statistics.median(draws[5:]) / count, statistics.median(loops[5:]) / count
-
-
-# --- many arms
-
-
-def _many_arms(plan: Plan) -> list[Row]:
-    """Time per interior step of the compiled loop: the envelope at two sizes, and a plain scan beside it."""
-    rows: list[Row] = []
-    for scanned, what in ((False, "the envelope"), (True, "a compiled scan")):
-        few, many = (_interior_step(Coverage(cells), scanned, plan) for cells in (20, 1_000))
-        remark = (
-            f"{few.alone * 1e9:,.0f} ns and {many.alone * 1e9:,.0f} ns per interior step, which are {few.share:.0%} and "
-            f"{many.share:.0%} of {few.steps:,} and {many.steps:,} steps, hoeffding bounds"
-        )
-        if not scanned:
-            ratio = many.with_rebuilding / few.with_rebuilding
-            remark += f"; {ratio:.1f}x if all rebuilding of the tree is counted as theirs"
-        rows.append((f"{what}: n = {many.arms:,} against {few.arms:,}", f"{many.alone / few.alone:,.1f}x", remark))
     return rows
-
-
-@dataclass(frozen=True, slots=True)
-class Interior:
-    """Seconds per step that plays neither end."""
-
-    arms: int
-    steps: int
-    share: float  # of all steps
-    alone: float  # their own time
-    with_rebuilding: float  # and all time beyond the median of the others, too
-
-
-def _interior_step(stream: Coverage, scanned: bool, plan: Plan) -> Interior:
-    from benchmarks.cycles import play
-
-    arms, windows = stream.menu.n_arms, stream.windows()
-    rng = np.random.default_rng(SEED)
-    selector = suffice.Selector(stream.menu, TARGET, bounds="hoeffding")
-    selector.compile()
-    play(suffice.Selector(stream.menu, TARGET, bounds="hoeffding"), windows, stream.draw(rng, 10))  # may compile
-    if scanned:
-        learner: Any = selector.learner
-        learner.compiled.head.leaves = 0  # the tree is gone, so all lines are looked at
-    many = max(8 * arms, 1_000_000) // (8 if plan.quick else 1)
-    steps = min(many, 400_000_000 // arms) if scanned else many
-    seconds, cycles, own, inside = 0.0, 0, 0, 0
-    others = []
-    for done in range(0, steps, 50_000):
-        draws = stream.draw(rng, min(50_000, steps - done))
-        start = now()
-        played, took = play(selector, windows, draws)
-        seconds += now() - start
-        interior = (played > 0) & (played < arms - 1)
-        cycles += int(took.sum())
-        own += int(took[interior].sum())
-        inside += int(interior.sum())
-        others.append(took[~interior])
-    ends = np.concatenate(others)
-    tick = seconds / cycles
-    plain = float(np.median(ends)) * ends.size if ends.size else 0.0
-    return Interior(arms, steps, inside / steps, tick * own / inside, tick * (cycles - plain) / inside)
 
 
 # --- bounds and choosers
 
 
 PARTS = {
-    'optimist, "contained"': {"bounds": "contained"},
-    'optimist, "closed"': {"bounds": "closed"},
-    "optimist, memory that resets": {"chooser": "optimist"},
-    "sampling, whole history": {"memory": "full"},
-    "as it comes": {},
+    'optimist, "ordered"': suffice.Learning(bounds="ordered"),
+    'optimist, "interval-closure"': suffice.Learning(bounds="interval-closure"),
+    "optimist, memory that resets": suffice.Learning(chooser="optimist"),
+    "sampling, whole history": suffice.Learning(memory="full"),
+    "as it comes": suffice.Learning(),
 }
 
 
@@ -240,14 +147,14 @@ def _choosing(plan: Plan) -> list[Row]:
     for cells, many in ((20, 100_000), (100, 50_000), (500, 20_000)):
         stream = Coverage(cells)
         steps = many // (5 if plan.quick else 1)
-        kinds = {"kl": {"bounds": "kl"}, **PARTS}
+        kinds = {"kl": suffice.Learning(bounds="kl"), **PARTS}
         if cells > 100:
-            # All pairs of a thousand nodes at each refreshing, and samples of a thousand cells: nobody waits for that.
-            del kinds['optimist, "closed"'], kinds["sampling, whole history"]
+            # All pairs of a thousand nodes at each refreshing, and samples of a thousand cells: too slow to time.
+            del kinds['optimist, "interval-closure"'], kinds["sampling, whole history"]
         taken: dict[str, list[float]] = {kind: [] for kind in kinds}
         for _ in range(3):
-            for kind, parts in kinds.items():
-                selector = suffice.Selector(stream.menu, TARGET, **parts)  # type: ignore[arg-type]
+            for kind, learning in kinds.items():
+                selector = suffice.Selector(stream.menu, TARGET, learning=learning)
                 suffice.summarize(selector, stream, 20)  # compiles, and draws the world's tables
                 start = now()
                 suffice.summarize(selector, stream, steps)
@@ -299,7 +206,7 @@ def _fleet(plan: Plan) -> list[Row]:
             spent.append(asked + now() - start)
         between = float(np.mean((arms > 0) & (arms < FLEET_ARMS - 1)))
         pace = FLEET / statistics.median(spent[-TIMED:])
-        size = fleet.nbytes / (FLEET * FLEET_ARMS)
+        size = len(pickle.dumps(fleet)) / (FLEET * FLEET_ARMS)
         remark = f"all, {order}; {between:.0%} between the ends; {size:.0f} bytes per selector and arm"
         rows.append((f"`suffice.Fleet` of {FLEET:,}, {FLEET_ARMS} arms", f"{pace:,.0f} decisions/s", remark))
     return [*rows, _loop("compiled", ""), _loop("as they are without a compiler", "1")]
@@ -313,7 +220,9 @@ def _loop(how: str, switched_off: str) -> Row:
     os.environ["SUFFICE_NO_COMPILE"] = switched_off
     try:
         menu, world = _small_menu(), World(FLEET_ARMS)
-        selectors = [suffice.Selector(menu, TARGET, bounds="half-log") for _ in range(LOOP)]  # as in a fleet
+        selectors = [
+            suffice.Selector(menu, TARGET, learning=suffice.Learning(bounds="half-log")) for _ in range(LOOP)
+        ]  # as in a fleet
         spent = []
         for _ in range(ROUNDS):
             between, start = 0, now()

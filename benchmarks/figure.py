@@ -32,7 +32,7 @@ End = tuple[float, int, str, str]  # time and n at which a line ends, its label 
 
 
 def draw(timings: Sequence[Timing], folder: Path) -> None:
-    """Write decision_time.svg and decision_time.png."""
+    """Write decision_time.svg."""
     lines: dict[Kind, list[tuple[int, float]]] = {}
     for timing in timings:
         if not timing.reason:
@@ -64,7 +64,6 @@ def draw(timings: Sequence[Timing], folder: Path) -> None:
     _label(axes, sorted(ends))
     with mpl.rc_context({"svg.hashsalt": "suffice"}):  # with this and no date, the same data give the same file
         figure.savefig(folder / "decision_time.svg", metadata={"Date": None})
-        figure.savefig(folder / "decision_time.png", dpi=200)
 
 
 def _label(axes: Axes, ends: list[End]) -> None:

@@ -69,7 +69,7 @@ class Ones:
 
 
 def run(case: Case) -> Found:
-    """The same seed is the same world, whoever plays in it."""
+    """The same seed gives the same world to each method."""
     suffice.warmup()
     stream, rng = PredictionApis(case.task), np.random.default_rng(case.seed)
     patterns = stream.draw(rng, case.steps).tolist()
@@ -77,20 +77,20 @@ def run(case: Case) -> Found:
     table = stream.table()
     successes, costs = table.successes.tolist(), table.costs.tolist()
     ones = Ones(case, stream)
-    told, kept = [0] * case.groups, [0.0] * case.groups
+    outcomes, succeeded = [0] * case.groups, [0.0] * case.groups
     spent = largest = 0.0
     for pattern, group in zip(patterns, chosen, strict=True):
         decision = ones.ask(group)
         success = successes[pattern][decision.arm]
         ones.tell(group, decision, success)
         spent += costs[pattern][decision.arm]
-        told[group] += 1
-        kept[group] += success
-        largest = max(largest, case.target * told[group] - kept[group])
+        outcomes[group] += 1
+        succeeded[group] += success
+        largest = max(largest, case.target * outcomes[group] - succeeded[group])
     if largest > case.target + 1e-9:
         raise RuntimeError(f"a group is behind by {largest}: the promise is broken")
-    total = sum(kept)
-    return Found(spent / case.steps, total / case.steps, largest, case.target * case.steps - total, min(told))
+    total = sum(succeeded)
+    return Found(spent / case.steps, total / case.steps, largest, case.target * case.steps - total, min(outcomes))
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -22,7 +22,7 @@ from suffice.promise.account import FREE, limit, reserve, settle
 from suffice.selector.compiled_calls import parts_at
 from suffice.selector.runs import charge_of, judged
 from suffice.selector.verbs import decide, is_open, lesson_of, price_of, role_of
-from suffice.simulator import _world
+from suffice.simulator import compiled_world
 
 KAPPAS = (0.03, 0.1, 0.3, 1.0, 3.0, None)
 WORLDS: dict[str, tuple[Callable[[], Any], float]] = {
@@ -86,9 +86,9 @@ def regret_of(stream: Any, target: float, plays: NDArray[np.int64]) -> float:
 
 def guarded(stream: Any, target: float, kappa: float | None, steps: int, seed: int) -> tuple[float, float]:
     """The default selector's regret with this κ, and the share of steps on which the guard bound."""
-    selector = suffice.Selector(stream.menu, target, guard=kappa)
+    selector = suffice.Selector(stream.menu, target, learning=suffice.Learning(guard=kappa))
     selector.reseed(seed)
-    world = _world(selector, stream)
+    world = compiled_world(selector, stream)
     if world is None:
         raise SystemExit("this needs the extra `fast`: pip install '.[fast]'")
     latents = np.asarray(stream.draw(np.random.default_rng(seed), steps), dtype=np.float64)
@@ -99,7 +99,7 @@ def guarded(stream: Any, target: float, kappa: float | None, steps: int, seed: i
 
 def hostile(stream: Any, target: float, kappa: float | None, steps: int, seed: int) -> float:
     """The regret with a chooser that always proposes the safe option."""
-    selector = suffice.Selector(stream.menu, target, guard=kappa, chooser=Dearest())
+    selector = suffice.Selector(stream.menu, target, learning=suffice.Learning(guard=kappa, chooser=Dearest()))
     run = suffice.summarize(selector, stream, steps, seed)
     return regret_of(stream, target, np.array(run.plays))
 

@@ -59,7 +59,7 @@ class Timing:
 
     @property
     def mean(self) -> float:
-        """The same as a mean, in which rare dear steps show (a new epoch of the bounds recomputes every line)."""
+        """The same as a mean, in which rare expensive steps show (a new epoch of the bounds recomputes every line)."""
         return statistics.fmean(self.blocks) * 1e6
 
     @property

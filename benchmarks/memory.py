@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from suffice import Selector, optimum, simulate
+from suffice import Learning, Selector, optimum, simulate
 from suffice.lab.drawing import Sheet, twins
 from suffice.lab.statistics import mean
 from suffice.lab.streams import LabelRanks, Phases, PredictionApis, Rides, UnitPoints
@@ -108,7 +108,7 @@ def run(world: World, memory: str, chooser: str, seeds: int) -> Found:
         gaps.append((length, cost - best.price * success - (best.cost - best.price * world.target)))
 
     def one(seed: int) -> tuple[Floats, float]:
-        selector = Selector(stream.menu, world.target, memory=memory, chooser=chooser, seed=seed)
+        selector = Selector(stream.menu, world.target, learning=Learning(memory=memory, chooser=chooser), seed=seed)
         trace = simulate(selector, stream, world.length, seed)
         steps, begins = [], 0
         for length, gap in gaps:

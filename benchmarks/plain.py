@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 
 class PlainNumpy:
-    """argmin of cost − price·(upper success) between the rails, by exact integer debt; one line updated per outcome."""
+    """argmin of cost − price·(upper success) between the limits, by exact integer debt; one line updated per outcome."""
 
     tuned = False  # whether scores are written into an array that is kept, instead of a new one each time
 
@@ -31,7 +31,7 @@ class PlainNumpy:
         self.wins = np.zeros(n, dtype=np.int64)
         self.outcomes = 0
         self.hint, self.hint_sum, self.hint_count, self.hint_at = self.cap, 0.0, 0, 1
-        self.debt = 0  # target·told − successes, in units of 1/denominator: an exact integer
+        self.debt = 0  # target·outcomes − successes, in units of 1/denominator: an exact integer
         self._enter()
 
     def price(self) -> float:
@@ -48,7 +48,9 @@ class PlainNumpy:
         """The arm to play."""
         if self.debt >= 0:
             return self.n - 1
-        if self.debt * self.debt >= self.denominator * self.denominator * self.outcomes:  # ahead by sqrt(told) or more
+        if (
+            self.debt * self.debt >= self.denominator * self.denominator * self.outcomes
+        ):  # ahead by sqrt(outcomes) or more
             return 0
         if not self.tuned:
             return int(np.argmin(self.lower - self.price() * self.upper))

@@ -25,7 +25,8 @@ def page(
     parts = [
         "# Benchmarks\n\nWritten by `python -m benchmarks`; do not edit.",
         _machine(kinds, plan, took),
-        "## Who is timed\n\n" + table(["", "what it is; what it is told; what it holds"], [_who(k) for k in kinds]),
+        "## Who is timed\n\n"
+        + table(["", "what it is; what feedback it gets; what it guarantees"], [_who(k) for k in kinds]),
         "The bandits solve another problem: they look for the most successes, know nothing of costs and hold no rate. "
         "Their times say what a decision costs in a well-known library, not that one could replace the other.",
         "## Time per decision\n\nMicroseconds of CPU for one decision and its outcome (ask + tell, pull + update, "

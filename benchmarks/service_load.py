@@ -65,7 +65,7 @@ Step = Callable[[bytes], bytes | None]  # from the answer before to the next req
 class Work:
     """A job under way."""
 
-    def __init__(self, job: Job, stock: list[int]) -> None:
+    def __init__(self, job: Job, stock: list[str]) -> None:
         self.job, self.stock, self.done = job, stock, Done()
         self.taken = 0
         self._names = itertools.cycle(job.names)
@@ -115,7 +115,7 @@ class Work:
         self.taken += 1
         return request(PUT, f"/v1/selectors/{next(self._names)}", self.job.plan)
 
-    def _outcomes(self, name: str, ids: list[int]) -> bytes:
+    def _outcomes(self, name: str, ids: list[str]) -> bytes:
         some = [{"decision": one, "success": next(self._luck)} for one in ids]
         return request(POST, f"/v1/selectors/{name}/tell", some if self.job.size else some[0])
 
@@ -131,7 +131,7 @@ class Work:
             self.stock += identities(answer)
 
 
-def identities(answer: bytes) -> list[int]:
+def identities(answer: bytes) -> list[str]:
     """The decisions in an answer."""
     found = json.loads(answer)
     return [one["decision"] for one in found.get("decisions", (found,))]
@@ -183,7 +183,7 @@ class Client(asyncio.Protocol):
         self._send(answer, now)
 
 
-async def carry_out(job: Job, stock: list[int]) -> Done:
+async def carry_out(job: Job, stock: list[str]) -> Done:
     """Do a job: connect first, then all begin at once."""
     loop, work = asyncio.get_running_loop(), Work(job, stock)
     clients = []
@@ -206,7 +206,7 @@ async def carry_out(job: Job, stock: list[int]) -> Done:
 
 async def main() -> None:
     """Do jobs until there are no more."""
-    stock: list[int] = []
+    stock: list[str] = []
     loop = asyncio.get_running_loop()
     while line := await loop.run_in_executor(None, sys.stdin.readline):
         done = await carry_out(Job(**json.loads(line)), stock)

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import uvicorn
 
-ANSWER: Final = {"decision": 123_456, "arm": 5, "option": 100, "price": 9.999999, "safe": True, "skip": False}
+ANSWER: Final = {"decision": "d-1e240", "arm": 5, "option": 100, "price": 9.999999, "safe": True, "skip": False}
 
 
 def listening() -> socket.socket:

@@ -53,7 +53,7 @@ class Process:
         pipe.write(line + "\n")
         pipe.flush()
 
-    def hear(self) -> str:
+    def read_line(self) -> str:
         """The next line that it says."""
         line = cast(IO[str], self._process.stdout).readline()
         if not line:
@@ -92,7 +92,7 @@ class Server(Process):
 
     def __init__(self, what: str, *flags: str) -> None:
         super().__init__("benchmarks.service_server", what, *flags)
-        self.port = int(self.hear())
+        self.port = int(self.read_line())
 
 
 class Clients(Process):
@@ -104,7 +104,7 @@ class Clients(Process):
     def do(self, server: Server, what: str, **more: Any) -> Done:
         """Have them do a job, and see that all of it was answered well."""
         self.send(json.dumps(asdict(Job(server.port, what, **more))))
-        done = Done(**json.loads(self.hear()))
+        done = Done(**json.loads(self.read_line()))
         if done.wrong or not done.requests:
             raise Broken(f"{done.wrong} of {done.requests} requests to {what} were refused, such as: {done.example}")
         return done
@@ -172,7 +172,7 @@ async def _made(store: Any) -> None:
 def _live(db: sqlite3.Connection, plan: Any, count: int, now: float) -> None:
     if count > 10_000:
         warmup()
-    selector, chart, spent = plan.selector(), History(), 0.0
+    selector, history, spent = plan.selector(), History(), 0.0
     known = [selector.menu.known_cost(arm) or 0.0 for arm in range(selector.menu.n_arms)]
     luck = random.Random(1).random
 
@@ -184,7 +184,7 @@ def _live(db: sqlite3.Connection, plan: Any, count: int, now: float) -> None:
             success = luck() < known[arm] ** 0.25
             selector.tell(decision, success)
             spent += known[arm]
-            chart.add(at, outcomes=1, units=ONE_SUCCESS * success, cost=known[arm], price=price, arm=arm)
+            history.add(at, outcomes=1, units=ONE_SUCCESS * success, cost=known[arm], price=price, arm=arm)
             yield 1, place, "", arm, price, at, 1, ONE_SUCCESS * success, at, 0, place + 1
 
     db.executemany(
@@ -192,9 +192,9 @@ def _live(db: sqlite3.Connection, plan: Any, count: int, now: float) -> None:
             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""",
         rows(),
     )
-    shard = Shard(selector.account_of(0), count, spent, count)
+    shard = Shard(selector.engine.account(0), count, spent, count)
     db.execute("INSERT INTO counters VALUES (1, '', 0, ?)", (write(shard),))
     replica, state = Replica(1, NAME, plan), selector.state()
     replica.detached.restore({"learner": state["learner"], "accounts": {"": state["accounts"][0]}})
-    replica.seen, replica.chart = {0: count}, chart
+    replica.seen, replica.history = {0: count}, history
     db.execute("INSERT INTO snapshots VALUES (1, ?, ?)", (count, json.dumps(replica.state())))

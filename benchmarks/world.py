@@ -16,7 +16,7 @@ class World:
     """Arm i succeeds with a probability that grows with i; arm 0 (a skip) never does, the last (the safe option) always.
 
     Between the ends the probability grows from 0.8 to 1, around the target, so that a selector that holds the target
-    spends most of its time between the rails, where it has to choose, and little on them, where it has not.
+    spends most of its time between the limits, where it has to choose, and little at them, where it does not.
     """
 
     def __init__(self, n: int, seed: int = SEED) -> None:

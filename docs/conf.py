@@ -52,7 +52,7 @@ nitpick_ignore_regex = [
     # What is behind the public names, and has no page.
     (
         r"py:.*",
-        r"suffice\.(client\.requests|context\.features|promise\.\w+|simulator|lab\.streams\.(routing_files|hidden_costs))\.[A-Z]\w+",
+        r"suffice\.(client\.requests|context\.features|context\.models\.\w+|promise\.\w+|simulator|lab\.streams\.(routing_files|hidden_costs))\.[A-Z]\w+",
     ),
     (
         r"py:.*",

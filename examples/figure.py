@@ -86,7 +86,7 @@ def _choices(panel: Any, runs: Mapping[str, Watch], story: Story) -> None:
     names = [step.chosen for step in next(iter(runs.values())).steps]
     shares = [smooth(np.array([one == name for one in names], dtype=np.float64)) for name in story.order]
     between = iter(np.linspace(0.12, 0.85, sum(name.split()[0] not in ENDS for name in story.order)))
-    ramp = mpl.colormaps["viridis_r"]  # from cheap to dear, and the same to all eyes
+    ramp = mpl.colormaps["viridis_r"]  # from cheap to expensive, safe for colour blindness
     colours = [ENDS.get(name.split()[0]) or ramp(next(between)) for name in story.order]
     panel.stackplot(shares[0][0], *(share for _, share in shares), labels=story.order, colors=colours, linewidth=0)
     panel.set_ylim(0, 1)

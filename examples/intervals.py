@@ -1,11 +1,11 @@
-"""Quote an interval for electricity demand that holds nine times in ten, around a forecast nobody is proud of.
+"""Quote an interval for electricity demand that holds nine times in ten, around a poor forecast.
 
     python examples/intervals.py                     # a made-up year
     python examples/intervals.py --path elec2.npz    # New South Wales: an array `nswdemand` of half-hours, from 0 to 1
 
 The forecast is the demand of the same half-hour a week ago. All that comes back is whether the interval around it held, not by
-how much it missed. The narrower the interval the better: it costs its width. In the middle of the made-up year the summer
-comes, and the forecast gets twice as bad.
+how much it missed. The narrower the interval the better: it costs its width. The errors of the forecast double in
+the summer of the made-up year.
 """
 
 import numpy as np
@@ -43,8 +43,8 @@ def main() -> None:
 
     menu = suffice.Menu.intervals(step=0.1, skip=False)
     # Bounds are named, lest "auto" find others where there is a compiler: the numbers are then the same everywhere.
-    settings = {"chooser": given.chooser, "bounds": "contained", "memory": "reset"}
-    selector, watch = suffice.Selector(menu, TARGET, **settings), Watch()
+    learning = suffice.Learning(chooser=given.chooser, bounds="ordered", memory="reset")
+    selector, watch = suffice.Selector(menu, TARGET, learning=learning), Watch()
     for error in errors.tolist():
         decision = selector.ask()
         low, high = decision.option  # yours: quote forecast + (low − 0.5)·2·REACH to forecast + (high − 0.5)·2·REACH

@@ -3,10 +3,10 @@
     python examples/llm_routing.py
 
 Nine of ten answers shall be *no worse than the strong model's*. So the strong model is a true safe option: it is never worse
-than itself. A team sees it by having a judge compare the two answers. That is dear, so one answer in twenty is judged
-(`audit`), by a coin that is tossed before anything is decided. Each kind of query has a promise of its own (`group`), and a
-model looks at what is known of a query (`context`). On Wednesday half of what the cheap model would have got right goes wrong,
-and nobody is told.
+than itself. To learn whether an answer is no worse, a judge compares it with the strong model's. That is expensive, so one
+answer in twenty is judged (`audit`), drawn at random before the decision. Each kind of query has its own promise (`group`),
+and a model uses what is known of a query (`context`). On Wednesday half of the cheap model's good answers
+turn bad, without notice.
 """
 
 import random

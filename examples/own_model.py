@@ -1,10 +1,10 @@
-"""Bring your own model. A good one saves money; with a bad one the promise holds all the same, and a guard bounds the loss.
+"""Bring your own model. A good one saves money; with a bad one the promise still holds, and a guard bounds the loss.
 
     python examples/own_model.py
 
-Tickets go to a small model, a large one or a person, and nine of ten must be answered well. A classifier of scikit-learn's,
-fitted to old tickets, proposes who answers a new one (`chooser=`). Then one that was fitted to labels with the wrong sign, and
-prefers who will fail: without a guard, with one, and where a model must be right for a while before it is followed (`model=`).
+Tickets go to a small model, a large one or a person, and nine of ten must be answered well. A scikit-learn classifier,
+fitted to old tickets, proposes which option answers a new one (`chooser=`). A second one is fitted to inverted labels and
+prefers options that fail: without a guard, with one, and as `model=`, which must earn trust before it is followed.
 """
 
 from typing import Any
@@ -21,9 +21,9 @@ MENU = suffice.Menu({"small": COSTS[0], "large": COSTS[1]}, safe="a person")
 
 
 class ByModel:
-    """Proposes what is cheapest at the price of the moment, should the model be right."""
+    """Proposes the option that is cheapest at the current price, if the model is right."""
 
-    name, chances = "by model", np.ones(3)  # what the model says of the ticket at hand: set before asking
+    name, chances = "by model", np.ones(3)  # the predictions for the current ticket, set before asking
 
     def choose(self, price: float, bounds: Any, allowed: Any) -> int:
         """The arm with the least cost − price · success."""
@@ -38,34 +38,35 @@ def tickets(rng: np.random.Generator, count: int) -> tuple[Array, Array, Array]:
 
 
 def fitted(old: Array, right: Array, new: Array) -> Array:
-    """What a tree for each model says of new tickets. (Yours: of one at a time, when it comes.)"""
+    """A tree per model, fitted to old tickets, predicts its success on new ones. (In production: one ticket at a time.)"""
     trees = [DecisionTreeClassifier(max_depth=4, random_state=0).fit(old, column) for column in right.T[:2]]
     return np.stack([*(tree.predict_proba(new)[:, 1] for tree in trees), np.ones(len(new))], axis=1)
 
 
-def run(right: Array, chances: Array, **settings: Any) -> tuple[suffice.Selector, Watch]:
+def run(right: Array, chances: Array, learning: Any = None, **settings: Any) -> tuple[suffice.Selector, Watch]:
     """Answer all tickets."""
-    selector, watch, chooser = suffice.Selector(MENU, TARGET, **settings), Watch(), settings.get("chooser", ByModel())
-    for said, works in zip(chances, right.tolist(), strict=True):
-        chooser.chances = said
-        decision = selector.ask(context=said if "model" in settings else None)
-        selector.tell(decision, works[decision.arm])  # yours: have it answered, and see
+    selector, watch = suffice.Selector(MENU, TARGET, learning=learning, **settings), Watch()
+    chooser: Any = learning.chooser if learning else ByModel()
+    for predicted, works in zip(chances, right.tolist(), strict=True):
+        chooser.chances = predicted
+        decision = selector.ask(context=predicted if "model" in settings else None)
+        selector.tell(decision, works[decision.arm])  # yours: answer it, and check
         watch.note(100.0 * decision.is_safe, works[decision.arm], COSTS[decision.arm], selector.debt)
     return selector, watch
 
 
 def main() -> None:
-    """The same tickets for everybody."""
+    """Run every variant on the same tickets."""
     parser = arguments(__doc__)
     parser.add_argument("--guard", type=float, default=0.1, help="default 0.1; that of suffice itself is 1")
     given, rng, runs = parser.parse_args(), np.random.default_rng(1), {}
     (old, _, answered), (new, hard, right) = tickets(rng, 4000), tickets(rng, 8000)
     good, bad = fitted(old, answered, new), fitted(old, ~answered, new)
     _, runs["no model"] = run(right, good)
-    _, runs["good"] = run(right, good, chooser=ByModel())
-    selector, runs["bad, no guard"] = run(right, bad, chooser=ByModel(), guard=None)
-    _, runs["bad, guarded"] = run(right, bad, chooser=ByModel(), guard=given.guard)
-    _, runs["bad, as model="] = run(right, bad, model=lambda said: said.tolist())
+    _, runs["good"] = run(right, good, suffice.Learning(chooser=ByModel()))
+    selector, runs["bad, no guard"] = run(right, bad, suffice.Learning(chooser=ByModel(), guard=None))
+    _, runs["bad, guarded"] = run(right, bad, suffice.Learning(chooser=ByModel(), guard=given.guard))
+    _, runs["bad, as model="] = run(right, bad, model=lambda predicted: predicted.tolist())
     print("\n".join(f"{name:15}{watch.said()}" for name, watch in runs.items()))
     blind = suffice.optimum(right.mean(axis=0), COSTS, TARGET).cost
     best = suffice.contextual_optimum([1.0 - hard.mean(), hard.mean()], ABLE, [COSTS] * 2, TARGET).cost

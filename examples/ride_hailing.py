@@ -3,10 +3,10 @@
     python examples/ride_hailing.py
 
 A request goes to the k drivers who are likeliest to take it, and works if one of them does; a car of the company's own comes
-for sure, and is dear. Whether it worked is known when the ride begins, one to five minutes later, while other requests go out.
-One confirmation in fifty gets lost. After ten minutes without a word it counts as a failure (`expire_after`); half of the lost
-ones turn up later, when the driver's phone is back in the net, and amend that. No more than sixty requests are ever in the
-open (`max_pending`). In the rush hour drivers accept half as often.
+for sure, and is expensive. Whether it worked is known when the ride begins, one to five minutes later, while other requests go
+out. One confirmation in fifty gets lost. After ten minutes without a word it counts as a failure (`expire_after`); half of the
+lost ones turn up later, when the driver's phone is back in the net, and amend that. No more than sixty requests are ever
+outstanding (`max_pending`). In the rush hour drivers accept half as often.
 """
 
 import heapq
@@ -43,7 +43,9 @@ def main() -> None:
 
     menu = suffice.Menu(PINGS, safe="own car", order="chain")  # everybody gets a car: there is no skip option
     clock, memory = (lambda: now), given.memory
-    selector = suffice.Selector(menu, TARGET, max_pending=60, expire_after=600.0, clock=clock, memory=memory)
+    selector = suffice.Selector(
+        menu, TARGET, max_pending=60, expire_after=600.0, clock=clock, learning=suffice.Learning(memory=memory)
+    )
     for request in range(REQUESTS):
         now, willing = request * GAP, 0.5 if 5000 <= request < 7500 else 1.0
         while words and words[0][0] <= now:

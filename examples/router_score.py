@@ -3,7 +3,7 @@
     python examples/router_score.py
 
 A router scores each question: how likely is it that the small model will do? Somebody chose 0.64 as the threshold, from old
-traffic, and it was right. Then other customers come, for whom the score is too hopeful, and it is wrong; nobody notices. Here
+traffic, and it was right. Then other customers come, for whom the score is too high, and it is wrong, without notice. Here
 the outcomes move the threshold instead. Copy `answer` and `feedback`; the client is made up, in the shape of OpenAI's.
 """
 
@@ -20,7 +20,7 @@ PRICES = {"small": 0.15, "large": 2.5}  # assumed: US dollars per thousand answe
 TARGET, BY_HAND, QUESTIONS = 0.9, 0.64, 20_000
 
 # At 1 all questions go to the large model. At 0 all go to the small one, which may do: so `low` does not always fail.
-controller = suffice.ThresholdSelector(TARGET, low=0.0, high=1.0, low_fails=False, max_surplus=50)
+controller = suffice.ThresholdSelector(low=0.0, high=1.0, target=TARGET, low_fails=False, max_surplus=50)
 
 
 def answer(client: Any, question: str, score: float) -> tuple[str, suffice.Decision, str]:
@@ -50,7 +50,7 @@ def hindsight(asked: list[tuple[float, bool]]) -> float:
 
 
 def main() -> None:
-    """Other customers come in the middle."""
+    """Other customers come halfway through."""
     given = arguments(__doc__).parse_args()
     client = Record(chat=Record(completions=Record(create=create)))
     rng, half, owed, ours, by_hand = random.Random(1), QUESTIONS // 2, 0.0, Watch(), Watch()

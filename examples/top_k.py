@@ -3,8 +3,8 @@
     python examples/top_k.py
 
 A small classifier reads handwritten digits (scikit-learn's). Its k likeliest digits are shown to a clerk, who picks the right
-one; all ten always hold it. It must be among those shown for 95% of the images, and each digit shown costs time. In the middle
-the scanner gets dirty: images become noisy, and the classifier is no longer what it was when it was tested.
+one; all ten always hold it. It must be among those shown for 95% of the images, and each digit shown costs time. Halfway
+through the scanner gets dirty: images become noisy, and the classifier is no longer what it was when it was tested.
 """
 
 import numpy as np

@@ -61,7 +61,7 @@ class Story(NamedTuple):
     optimum: Sequence[tuple[int, float]] = ()  # from which decision on the least cost is what
     least: str = "optimum"
     marks: Mapping[int, str] = {}  # what happened at which decision
-    order: Sequence[str] = ()  # what can be chosen, from cheap to dear; the ends begin with "skip" and "safe"
+    order: Sequence[str] = ()  # what can be chosen, from cheap to expensive; the ends begin with "skip" and "safe"
     chosen: str = "what was chosen (share)"
     unit: str = "decisions"
 

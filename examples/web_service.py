@@ -1,12 +1,12 @@
-"""In a web service: ask in the handler, tell in the background, and expire what nobody tells.
+"""In a web service: ask in the handler, tell in the background, and expire what is never told.
 
     python examples/web_service.py       # calls itself four thousand times
     uvicorn web_service:app              # in this folder: the same, for real
 
-A help desk answers with a small model, a large one or a person. The answer goes out at once; whether it was good is found out
-in the background, by a checker that does not answer one time in fifty. Then nothing is told: the decision stays pending, and
-counts as a failure after five minutes (`expire_after`). For more than one process there is `suffice serve`: then write
-`selector = await suffice.AsyncClient(url, fallback="safe").selector("desk", MENU, target=0.9)`, and await ask and tell.
+A support service answers with a small model, a large one or a person. The answer goes out at once; a checker judges it in
+the background, and fails to do so one time in fifty. Such a decision counts as a failure after five minutes (`expire_after`).
+For more than one process there is `suffice serve`: then write `selector = await suffice.AsyncClient(url,
+fallback="safe").selector("support", MENU, target=0.9)`, and await ask and tell.
 """
 
 import asyncio
@@ -32,7 +32,7 @@ selector = suffice.Selector(MENU, target=0.9, expire_after=300.0, max_pending=10
 
 @app.post("/answer")
 async def answer(hardness: float, background: BackgroundTasks) -> str:
-    """Answer a question by whoever is just enough."""
+    """Answer with the cheapest option that is good enough."""
     decision = selector.ask()
     if decision.is_safe:
         selector.tell(decision, success=True)  # what a person says is taken as good
@@ -58,7 +58,7 @@ async def good(hardness: float, by: str) -> bool:
 async def trial(watch: Watch) -> None:
     """Questions from twenty-five customers at a time, every ten seconds."""
     rng = random.Random(1)
-    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://desk") as client:
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://support") as client:
         for turn in range(160):
             CLOCK[0] = partial(float, 10 * turn)
             questions = [rng.random() for _ in range(25)]

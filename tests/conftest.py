@@ -1,4 +1,4 @@
-"""What tests of several files are given."""
+"""Fixtures of several files, and the marks of tests that need a browser, a PostgreSQL or a compiler."""
 
 import signal
 from collections.abc import Callable, Iterator
@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from suffice.kernels.compiler import available
 from tests.support import browser as chromium
-from tests.support.interrupt import let_children_hear
+from tests.support.interrupt import restore_interrupts_in_children
 from tests.support.postgres import Postgres, running
 
 if TYPE_CHECKING:
@@ -20,8 +21,35 @@ if TYPE_CHECKING:
 
 
 def pytest_configure() -> None:
-    """Before any test starts a process: what it does on Ctrl-C must not hang on where the tests were started."""
-    let_children_hear()
+    """Before any test starts a process: Ctrl-C must work in it, wherever the tests were started."""
+    restore_interrupts_in_children()
+
+
+@pytest.hookimpl(tryfirst=True)  # before `-m` selects by the marks
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark what needs a browser, a PostgreSQL or a compiler, and leave out the long tests unless `-m` names them."""
+    for item in items:
+        for mark in needs(item):
+            item.add_marker(mark)
+        if item.get_closest_marker("compiled") and not available():
+            item.add_marker(pytest.mark.skip(reason="needs the extra `fast`"))
+    if "long" not in config.option.markexpr:
+        config.hook.pytest_deselected(items=[item for item in items if item.get_closest_marker("long")])
+        items[:] = [item for item in items if not item.get_closest_marker("long")]
+
+
+def needs(item: pytest.Item) -> Iterator[str]:
+    """The marks that follow from the fixtures and the parameters of a test; others are written beside the test."""
+    fixtures = getattr(item, "fixturenames", ())
+    parameters = dict(getattr(getattr(item, "callspec", None), "params", {}))
+    if "browser_path" in fixtures:
+        yield "browser"
+    if "postgres" in fixtures or parameters.get("store_url") == "postgres":
+        yield "postgres"
+    if parameters.get("compiled") is True or any(
+        isinstance(one, str) and one == "compiled" for one in parameters.values()
+    ):
+        yield "compiled"
 
 
 @pytest.fixture(scope="session")
@@ -44,7 +72,7 @@ def store_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 @pytest.fixture(scope="session")
 def browser_path() -> str:
-    """Where a Chromium is that starts."""
+    """The path of a Chromium that starts."""
     try:
         return chromium.find()
     except chromium.NoBrowser as error:
@@ -55,7 +83,7 @@ def browser_path() -> str:
 
 @pytest.fixture(scope="module")
 def browser(browser_path: str) -> Iterator["Browser"]:
-    """A real Chromium, one for each file of tests: the tests of other files want the thread's event loop for themselves."""
+    """A real Chromium, one per test file: while it runs, other tests could not use an event loop in this thread."""
     with chromium.launched(browser_path) as one:
         yield one
 
@@ -71,14 +99,14 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator["Site"]:
 
 @pytest.fixture
 def things() -> Iterator[ExitStack]:
-    """Holds what a test starts for a window to look at: it outlives the window."""
+    """Closes what a test starts for a window, after the window."""
     with ExitStack() as stack:
         yield stack
 
 
 @pytest.fixture
 def visit(browser: "Browser", things: ExitStack) -> Iterator[Callable[..., "Visitor"]]:
-    """Opens windows on sites. Afterwards nothing must have gone wrong in them that the test did not expect."""
+    """Opens windows on sites. The test fails if something unexpected went wrong in one of them."""
     from tests.support.visiting import Visitor
 
     visitors: list[Visitor] = []
@@ -94,7 +122,7 @@ def visit(browser: "Browser", things: ExitStack) -> Iterator[Callable[..., "Visi
 
 @pytest.fixture
 def ctrl_c() -> Iterator[None]:
-    """Ctrl-C interrupts, also where the tests run in the background of a shell and were told to ignore it."""
+    """Ctrl-C interrupts, also where the tests run in the background of a shell, which has them ignore it."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)

@@ -2,9 +2,12 @@
 
 import importlib
 import inspect
+import os
 import pkgutil
 import subprocess
 import sys
+
+import pytest
 
 import suffice
 
@@ -17,6 +20,29 @@ def test_import_needs_numpy_alone() -> None:
     seen = subprocess.run([sys.executable, "-I", "-c", code], capture_output=True, text=True, check=True).stdout
     third_party = {name for name in seen.split() if not name.startswith("_")}
     assert third_party <= {"numpy", "suffice", "cython_runtime"}  # the last is part of NumPy
+
+
+FIRST_ASK = "s = suffice.Selector(suffice.Menu({'a': 0.1}, safe='b'), 0.9); s.tell(s.ask(), True); s.ask()"
+HEAVY = {
+    "numba", "scipy", "matplotlib", "joblib", "httpx", "fastapi", "pytest", "secrets", "suffice.context.learner",
+    "suffice.lab", "suffice.service", "suffice.client", "suffice.testing", "suffice.fleet", "suffice.simulator",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("code", "left_out"),
+    [
+        ("import suffice", HEAVY | {"numpy", "suffice.selector"}),
+        ("import suffice.promise.certificate, suffice.promise.group_certificate", HEAVY | {"numpy", "suffice.kernels"}),
+        (f"import suffice; {FIRST_ASK}", HEAVY),
+    ],
+)
+def test_what_is_loaded_only_when_it_is_needed(code: str, left_out: set[str]) -> None:
+    """An import and a first ask take little more than NumPy does."""
+    code = f"import sys; {code}; print(*sys.modules)"
+    environment = {**os.environ, "SUFFICE_NO_COMPILE": "1"}  # else machine code in the cache loads Numba
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
+    assert not left_out & set(done.stdout.split())
 
 
 def test_public_names_exist_and_are_documented() -> None:

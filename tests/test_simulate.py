@@ -8,30 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from suffice import Menu, Selector, ThresholdSelector, Trace, paper, replicate, simulate, summarize
+from suffice import Learning, Menu, Selector, ThresholdSelector, Trace, paper, replicate, simulate, summarize
 from suffice.kernels.compiler import available, signatures
 from suffice.lab.rivals import AlwaysSafe, Projected
 from suffice.lab.streams import LabelRanks, Phases, Stream, Table, Trap
 
 module = importlib.import_module("suffice.simulator")  # the name `suffice.simulate` is the function
-
-
-@pytest.mark.parametrize("name", ["auto", "paper"])
-def test_it_plays_the_same_arms_as_ask_and_tell(name: str) -> None:
-    stream = LabelRanks.cifar100()
-    method = Selector(stream.menu, 0.9) if name == "auto" else paper(stream.menu, 0.9, 500)
-    trace = simulate(method, stream, 500, seed=4)
-    assert method.outcomes == 0  # the method is copied, not consumed
-    latents = stream.draw(np.random.default_rng(4), 500)
-    for step in range(500):
-        decision = method.ask()
-        success, cost = stream.judge(latents[step], decision.arm, decision.price)
-        method.tell(decision, success, cost)
-        seen = (trace.arms[step], trace.successes[step], trace.costs[step], trace.prices[step])
-        assert seen == (decision.arm, success, cost, decision.price)
-    counts = [[account["counts"] for account in one.state()["accounts"]] for one in (trace.method, method)]
-    assert counts[0] == counts[1]
-    assert trace.method.state()["next_id"] == method.state()["next_id"]
 
 
 def test_the_numbers_of_a_trace() -> None:
@@ -48,7 +30,7 @@ def test_the_numbers_of_a_trace() -> None:
 
 def test_progress_is_reported() -> None:
     seen: list[int] = []
-    simulate(ThresholdSelector(0.5, 0, 1), Trap(), 600, progress=seen.append)  # which is asked step by step
+    simulate(ThresholdSelector(0, 1, 0.5), Trap(), 600, progress=seen.append)  # which is asked step by step
     assert seen == [256, 512, 600]
     compiled: list[int] = []
     simulate(Selector(Trap().menu, 0.5), Trap(), 70_000, progress=compiled.append)
@@ -64,10 +46,10 @@ def test_a_threshold_can_be_simulated() -> None:
         def draw(self, rng: np.random.Generator, count: int) -> np.ndarray:
             return rng.random(count)
 
-        def judge(self, latent: float, arm: int, price: float) -> tuple[float, float]:
+        def outcome(self, latent: float, arm: int, price: float) -> tuple[float, float]:
             return float(arm == 2 or (arm == 1 and price > latent)), price
 
-    trace = simulate(ThresholdSelector(0.8, 0, 1), Scores(), 3000)  # type: ignore[arg-type]  # it need not know the time
+    trace = simulate(ThresholdSelector(0, 1, 0.8), Scores(), 3000)  # type: ignore[arg-type]  # it need not know the time
     assert trace.largest_debt <= 0.8
     assert trace.rate == pytest.approx(0.8, abs=0.03)
 
@@ -89,7 +71,11 @@ def test_compiled_runs_take_the_steps_of_ask_and_tell(
 ) -> None:
     """In several blocks, through a first round, and with the method left in the same state."""
     monkeypatch.setattr(module, "BLOCK", 400)
-    fresh = paper(stream.menu, 0.8, 1700) if kind == "paper's" else Selector(stream.menu, 0.8, bounds=kind)
+    fresh = (
+        paper(stream.menu, 0.8, 1700)
+        if kind == "paper's"
+        else Selector(stream.menu, 0.8, learning=Learning(bounds=kind))
+    )
     compiled = simulate(fresh, stream, 1700, seed=2)
     with monkeypatch.context() as patch:
         patch.setattr(module, "available", lambda: False)
@@ -162,7 +148,7 @@ class Kinds:
     def draw(self, rng: np.random.Generator, count: int, start: int = 0) -> Any:
         return rng.integers(0, 3, count)
 
-    def judge(self, latent: Any, arm: int, price: float) -> tuple[float, float]:
+    def outcome(self, latent: Any, arm: int, price: float) -> tuple[float, float]:
         return float(self.successes[latent, arm]), float(self.costs[latent, arm])
 
     def table(self) -> Table:
@@ -180,7 +166,7 @@ class Thirds:
     def draw(self, rng: np.random.Generator, count: int, start: int = 0) -> Any:
         return rng.uniform(1.0, 4.0, count)
 
-    def judge_value(self, latent: Any, value: float) -> tuple[float, float]:
+    def threshold_outcome(self, latent: Any, value: float) -> tuple[float, float]:
         return float(latent <= value), (value - self.low) / (self.high - self.low)
 
 
@@ -207,8 +193,8 @@ def test_every_compiled_run_takes_the_steps_of_ask_and_tell(kind: str, monkeypat
         "safe": (kinds, AlwaysSafe(kinds.menu, 0.8)),
         "safe on ranks": (ranks, AlwaysSafe(ranks.menu, 0.8)),
         "projected on ranks": (ranks, Projected(ranks.menu, 0.8, 1000, step=0.2)),
-        "threshold": (Thirds(), ThresholdSelector(0.7, 1, 4)),
-        "threshold, cheap": (Thirds(), ThresholdSelector(0.7, 1, 4, step=0.1, start=2, low_fails=False)),
+        "threshold": (Thirds(), ThresholdSelector(1, 4, 0.7)),
+        "threshold, cheap": (Thirds(), ThresholdSelector(1, 4, 0.7, step=0.1, start=2, low_fails=False)),
     }
     stream, method = cases[kind]
     compiled = simulate(method, stream, 1000, seed=3)
@@ -228,7 +214,7 @@ def test_a_menu_on_a_stream_that_only_judges_values_is_asked_step_by_step() -> N
     """There are no windows and no table for compiled code to look into."""
 
     class Both(Thirds):
-        def judge(self, latent: Any, arm: int, price: float) -> tuple[float, float]:
+        def outcome(self, latent: Any, arm: int, price: float) -> tuple[float, float]:
             value = (1.0, *self.menu.options, 4.0)[arm]
             return float(arm > 0 and latent <= value), (value - 1.0) / 3.0
 
@@ -236,4 +222,4 @@ def test_a_menu_on_a_stream_that_only_judges_values_is_asked_step_by_step() -> N
     trace = simulate(Selector(stream.menu, 0.7), stream, 400)
     latents = stream.draw(np.random.default_rng(0), 400)
     for step, arm in enumerate(trace.arms.tolist()):
-        assert (trace.successes[step], trace.costs[step]) == pytest.approx(stream.judge(latents[step], arm, 0.0))
+        assert (trace.successes[step], trace.costs[step]) == pytest.approx(stream.outcome(latents[step], arm, 0.0))

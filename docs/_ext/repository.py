@@ -17,7 +17,7 @@ PAGES = {
     "CONTRIBUTING.md": "contributing.md",
     "README.md": "index.md",
 }
-FENCE = re.compile(r"^(`{3,})[^\n]*\n.*?^\1[ \t]*$", re.MULTILINE | re.DOTALL)
+CODE_BLOCK = re.compile(r"^(`{3,})[^\n]*\n.*?^\1[ \t]*$", re.MULTILINE | re.DOTALL)
 PICTURE = re.compile(r"!\[([^\]]*)\]\(([^)\s]+)\.svg\)(?!\{)")
 NAMED = re.compile(r"(?<!!)\[[\w./-]+\.md\](?=\()")
 LINK = re.compile(r"(?<!!)\]\(((?:\.\./)+[\w./-]+)(#[\w-]+)?\)")
@@ -48,14 +48,14 @@ def for_the_site(text: str, page: Path, docs: Path) -> str:
         return f"![{alt}]({name}.svg){{.only-light}}\n![{alt}]({name}-dark.svg){{.only-dark}}"
 
     done, end = [], 0
-    for fence in [*FENCE.finditer(text), None]:
-        prose = text[end : fence.start() if fence else len(text)]
+    for block in [*CODE_BLOCK.finditer(text), None]:
+        prose = text[end : block.start() if block else len(text)]
         done.append(PICTURE.sub(picture, NAMED.sub("[]", LINK.sub(link, prose))))
-        if fence:
+        if block:
             done.append(
-                re.sub(r"\n\n+(`+)$", r"\n\1", fence[0])
+                re.sub(r"\n\n+(`+)$", r"\n\1", block[0])
             )  # a doctest ends in an empty line, a picture of it need not
-            end = fence.end()
+            end = block.end()
     return "".join(done)
 
 

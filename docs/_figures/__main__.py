@@ -5,7 +5,7 @@ from pathlib import Path
 
 from suffice.lab.drawing import SVG, Sheet, twins
 
-from . import hero, panels, runs
+from . import decision_path, hero, panels, runs
 
 
 def write(folder: Path) -> list[Path]:
@@ -19,7 +19,8 @@ def write(folder: Path) -> list[Path]:
         hero.draw(sheet, first)
 
     names = twins(paint, folder, png=False, look={**SVG, "path.simplify_threshold": 0.6})  # thousands of points
-    return [folder / f"{name}{ending}.svg" for ending in ("", "-dark") for name in names]
+    drawn = [folder / f"{name}{ending}.svg" for ending in ("", "-dark") for name in names]
+    return [*drawn, *decision_path.write(folder)]
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The picture of README.md: the world changes and changes back; a tuned threshold does not notice, suffice does."""
+"""The picture of README.md: a shift and its end; a tuned threshold stays as it is, suffice adapts."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -16,7 +16,7 @@ Floats = NDArray[np.float64]
 TARGET = 0.9
 PHASE = 10_000  # decisions of each of three phases
 WINDOW = 800
-HARD = 4  # in the middle phase the true label is never among the first three
+HARD = 4  # in the second phase the true label is never among the first three
 TUNED = 5  # labels shown by the fixed one: the fewest that reach the target before the change
 
 
@@ -38,10 +38,10 @@ def hero(seed: int = 1) -> Hero:
     stream = Phases((usual, PHASE), (hard, PHASE), (usual, PHASE))
     ours = suffice.simulate(suffice.Selector(usual.menu, TARGET), stream, 3 * PHASE, seed)
     always = suffice.simulate(AlwaysSafe(usual.menu, TARGET), stream, 3 * PHASE, seed)
-    # The fixed one needs no method: the same images, judged at one arm.
+    # The fixed one needs no method: the outcomes of the same images at one arm.
     draws = stream.draw(np.random.default_rng(seed), 3 * PHASE)
     arm = int(np.flatnonzero(usual.shown == TUNED)[0])
-    judged = [stream.judge(one, arm, 0.0) for one in draws]
+    judged = [stream.outcome(one, arm, 0.0) for one in draws]
     successes = {"suffice": ours.successes, "safe": always.successes, "tuned": np.array([s for s, _ in judged])}
     costs = {"suffice": ours.costs, "safe": always.costs, "tuned": np.array([c for _, c in judged])}
     debts = {name: TARGET * np.arange(1, 3 * PHASE + 1) - np.cumsum(found) for name, found in successes.items()}

@@ -14,7 +14,7 @@ PAIR = {"width": 3.7, "height": 3.0}
 
 
 def walk(canvas: Canvas, run: runs.Walk) -> None:
-    """Successes banked, between the two rails."""
+    """The surplus of successes, between its two limits."""
     panel = canvas.panels("how_walk", 1, **WIDE)
     ink, size = panel.title.get_color(), run.banked.size
     steps = np.arange(1, size + 1)
@@ -29,11 +29,11 @@ def walk(canvas: Canvas, run: runs.Walk) -> None:
         dots = {"linestyle": "none", "marker": "o", "markersize": 3.5, "label": label}
         panel.plot(steps[played], run.banked[played], color=canvas.colour(colour), **dots)
     said = {"va": "center", "color": ink, "fontsize": 8}
-    panel.text(12, run.max_surplus + 2, "max_surplus is banked: skip", **said)
-    panel.text(12, -2, "nothing is banked: play the safe option", **said)
-    panel.text(160, 6, "between: anything, at a price", **said)
+    panel.text(12, run.max_surplus + 2, "the surplus is max_surplus: skip", **said)
+    panel.text(12, -2, "no surplus: play the safe option", **said)
+    panel.text(160, 6, "between: any option, at a price", **said)
     panel.text(sum(run.hard) / 2, run.max_surplus + 2, "hard images", ha="center", **said)
-    panel.set(xlabel="outcomes", ylabel="successes banked", ylim=(-4, run.max_surplus + 4), xlim=(0, size))
+    panel.set(xlabel="outcomes", ylabel="surplus of successes", ylim=(-4, run.max_surplus + 4), xlim=(0, size))
     panel.legend(fontsize=7.5, loc="lower right", bbox_to_anchor=(1.0, 0.2))
 
 

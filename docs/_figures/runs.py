@@ -65,7 +65,7 @@ class Envelope:
 def envelope(steps: int = 3000) -> Envelope:
     """The bounds of the optimist after so many outcomes."""
     stream = PredictionApis("IMDB")
-    selector = suffice.Selector(stream.menu, TARGET, chooser="optimist")
+    selector = suffice.Selector(stream.menu, TARGET, learning=suffice.Learning(chooser="optimist"))
     arms = suffice.simulate(selector, stream, steps, SEED).method.options()
     upper, lower = np.array([arm.upper_success for arm in arms]), np.array([arm.lower_cost for arm in arms])
     return Envelope(steps, lower, upper, [short(arm.option) for arm in arms])
@@ -89,7 +89,9 @@ def price(steps: int = 20_000) -> Price:
     """The same stream at both kinds of prices; the same world."""
     stream = PredictionApis("IMDB")
     runs = {
-        kind: suffice.simulate(suffice.Selector(stream.menu, TARGET, prices=kind), stream, steps, SEED)
+        kind: suffice.simulate(
+            suffice.Selector(stream.menu, TARGET, learning=suffice.Learning(prices=kind)), stream, steps, SEED
+        )
         for kind in ("straight", "curve")
     }
     best = suffice.optimum(*stream.truth(), TARGET)
@@ -109,7 +111,7 @@ def price(steps: int = 20_000) -> Price:
 
 @dataclass(frozen=True, slots=True)
 class Walk:
-    """One run between the rails: the successes banked after each outcome, and where an end was played."""
+    """One run between the limits: the surplus after each outcome, and where an end was played."""
 
     max_surplus: float
     hard: tuple[int, int]
@@ -123,7 +125,7 @@ class Walk:
 @functools.cache
 def walk(easy: int = 500, hard: int = 150, again: int = 350, max_surplus: float = 20) -> Walk:
     """A thousand images, some of them hard, at a small max_surplus."""
-    stream = Phases.named(easy=easy, hard=hard, again=again)
+    stream = Phases.from_settings(easy=easy, hard=hard, again=again)
     selector = suffice.Selector(stream.menu, TARGET, max_surplus=max_surplus)
     trace = suffice.simulate(selector, stream, easy + hard + again, SEED)
     kinds = np.array([stream.menu.kind_of(arm) for arm in trace.arms])
@@ -142,7 +144,7 @@ class Shift:
 @functools.cache
 def shift(easy: int = 4000, hard: int = 2000, again: int = 4000) -> Shift:
     """CIFAR-100: the true label among the first five, then at rank 80 or beyond, then among the first five again."""
-    stream, steps = Phases.named(easy=easy, hard=hard, again=again), easy + hard + again
+    stream, steps = Phases.from_settings(easy=easy, hard=hard, again=again), easy + hard + again
     step = 20 / steps**0.5  # of the paper's steps the one that owes least
     methods: dict[str, Any] = {
         "suffice": suffice.Selector(stream.menu, TARGET),
@@ -171,7 +173,7 @@ class Late:
 @functools.cache
 def late(easy: int = 3000, hard: int = 3000) -> Late:
     """The same shift, with every outcome told so many decisions after its own."""
-    stream = Phases.named(easy=easy, hard=hard)
+    stream = Phases.from_settings(easy=easy, hard=hard)
     ranks = stream.draw(np.random.default_rng(SEED), easy + hard)
     found: dict[int, tuple[Floats, suffice.Selector]] = {lag: told_late(stream, ranks, lag) for lag in LAGS}
     return Late(
@@ -191,7 +193,7 @@ def told_late(stream: Any, latents: Floats, lag: int) -> tuple[Floats, suffice.S
 
     def tell_oldest() -> None:
         decision, latent = out.popleft()
-        selector.tell(decision, *stream.judge(latent, decision.arm, decision.price)[:1])
+        selector.tell(decision, *stream.outcome(latent, decision.arm, decision.price)[:1])
         debts.append(selector.debt)
 
     for latent in latents.tolist():
@@ -252,8 +254,8 @@ def facts() -> list[str]:
         f"Amazon {mix[0]} of the time, and Google on top of these {mix[1]} of the time: {least.optimum.cost:.3f}",
         f"The slope of the edge is {least.optimum.price:.2f}",
         f"costs {way.cost['curve']:.4f} instead of {way.cost['straight']:.4f}, where {way.optimum:.4f} is the least",
-        f"{late_by.cost[1]:.2f} a decision when told at once, {late_by.cost[10]:.2f} with 10 out",
-        f"{late_by.cost[100]:.2f} with 100 out",
+        f"{late_by.cost[1]:.2f} a decision when told at once, {late_by.cost[10]:.2f} with 10 outstanding",
+        f"{late_by.cost[100]:.2f} with 100",
         f"After 400 outcomes no stretch is more than {later:.0%} above the least possible",
         f"the last is {above['suffice'][-1]:.1%} above it",
         f"still {above['paper'][-1]:.0%} above it then, and owed {down.largest_debt['paper']:.0f} successes",

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from suffice.errors import SufficeWarning as SufficeWarning
     from suffice.errors import UnknownDecision as UnknownDecision
     from suffice.fleet import Fleet as Fleet
+    from suffice.learning.settings import Learning as Learning
     from suffice.menu.menu import Menu as Menu
     from suffice.precompile import warmup as warmup
     from suffice.promise.certificate import Certificate as Certificate
@@ -68,6 +69,7 @@ _HOMES: Final = {
         "ServiceUnreachable",
     ),
     "fleet": ("Fleet",),
+    "learning.settings": ("Learning",),
     "menu.menu": ("Menu",),
     "precompile": ("warmup",),
     "promise.certificate": ("Certificate",),

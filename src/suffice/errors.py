@@ -1,21 +1,21 @@
-"""Everything that suffice raises. Each error is one sentence that names the argument, the rule and the value.
+"""The exceptions of suffice. The message of each is one sentence that names the argument, the rule and the value.
 
 ::
 
     SufficeError
     ├── InvalidArgument (also a ValueError)   an argument breaks its rule; nothing was changed
-    │   └── InvalidContext                    a context that does not have the fields of those before it
+    │   └── InvalidContext                    a context whose fields differ from those of earlier contexts
     ├── Infeasible (also a ValueError)        no mix of the arms reaches the target
-    ├── UnknownDecision (also a LookupError)  never asked here
-    │   └── ForeignDecision                   asked, but of another selector
-    ├── AlreadyTold                           settled before; telling twice changes nothing
-    ├── Reentered                             called from a handler that interrupts the same selector; nothing was changed
-    ├── StateError                            a state that cannot be read
-    │   └── NewerState                        written by a later version of suffice
+    ├── UnknownDecision (also a LookupError)  this selector never issued the decision
+    │   └── ForeignDecision                   another selector issued it
+    ├── AlreadyTold                           the decision is settled; a second outcome changes nothing
+    ├── ReentrantCall                         a signal handler that interrupts a selector calls it; nothing was changed
+    ├── StateError                            a saved state cannot be read
+    │   └── StateTooNew                       a later version of suffice wrote it
     └── ServiceProblem                        the decision service answered with an error
-        ├── Refused                           it does not know the key, or the key may not do this
-        └── Unreachable                       it could not be reached, however often it was tried
-    SufficeWarning (a UserWarning)            something to look at that did no harm
+        ├── AccessDenied                      the key is unknown, or does not allow this
+        └── ServiceUnreachable                no attempt reached the service
+    SufficeWarning (a UserWarning)            something that did no harm but needs attention
 """
 
 from collections.abc import Mapping
@@ -31,7 +31,7 @@ class InvalidArgument(SufficeError, ValueError):
 
 
 class InvalidContext(InvalidArgument):
-    """A context that does not have the fields of those before it, or a value of another kind."""
+    """A context whose fields differ from those of earlier contexts, or a value of another kind."""
 
 
 class Infeasible(SufficeError, ValueError):
@@ -39,19 +39,19 @@ class Infeasible(SufficeError, ValueError):
 
 
 class UnknownDecision(SufficeError, LookupError):
-    """The decision was never asked of this selector."""
+    """This selector never issued the decision."""
 
 
 class ForeignDecision(UnknownDecision):
-    """The decision was asked of another selector."""
+    """Another selector issued the decision."""
 
 
 class AlreadyTold(SufficeError):
-    """The decision was settled before; telling twice changes nothing."""
+    """The decision is settled; a second outcome changes nothing."""
 
 
 class ReentrantCall(SufficeError):
-    """A signal handler or a finalizer interrupts a selector and wants to change it; nothing was changed."""
+    """A signal handler or a finalizer that interrupts a selector tries to change it; nothing was changed."""
 
 
 class StateError(SufficeError):
@@ -59,15 +59,15 @@ class StateError(SufficeError):
 
 
 class StateTooNew(StateError):
-    """A state saved by a later version of suffice."""
+    """A state that a later version of suffice saved."""
 
 
 class ServiceProblem(SufficeError):
     """The decision service answered with an error.
 
-    `status` is the HTTP status, None where nothing came back; `detail` the sentence of the service; `request_id` what its
-    logs call the request; `failed`, of outcomes that were refused or are not known to be counted, decision to reason;
-    `decisions`, those that came before it failed, where many were asked for.
+    `status` is the HTTP status, or None where there was no answer; `detail` is the sentence that the service sent;
+    `request_id` is the request's name in the service's logs; `failed` maps each decision whose outcome was refused, or is
+    not known to be counted, to the reason; `decisions` holds the decisions that a call for several got before it failed.
     """
 
     def __init__(
@@ -77,28 +77,28 @@ class ServiceProblem(SufficeError):
         status: int | None = None,
         detail: str = "",
         request_id: str | None = None,
-        failed: Mapping[int, str] | None = None,
+        failed: Mapping[str, str] | None = None,
     ) -> None:
         super().__init__(message)
         self.status, self.detail, self.request_id = status, detail or message, request_id
-        self.failed: dict[int, str] = dict(failed or {})
+        self.failed: dict[str, str] = dict(failed or {})
         self.decisions: list[Any] = []
 
 
 class AccessDenied(ServiceProblem):
-    """The service does not know the key, or the key may not do this."""
+    """The service does not know the key, or the key does not allow this."""
 
 
 class ServiceUnreachable(ServiceProblem):
-    """The service could not be reached, however often it was tried."""
+    """No attempt reached the service."""
 
 
 class SufficeWarning(UserWarning):
-    """Something to look at that did no harm."""
+    """Something that did no harm but needs attention."""
 
 
 def quoted(value: object) -> str:
-    """A value as an error quotes it: never long, and never an error of its own."""
+    """A value as an error message quotes it: at most 80 characters, and never another error."""
     try:
         text = repr(value)
     except Exception:  # an int of ten thousand digits, or an object whose repr fails

@@ -1,22 +1,22 @@
-"""Reading numbers that a user wrote: exactly, or not at all. Standard library only."""
+"""Numbers that a user wrote, checked and converted. Standard library only.
+
+A decimal is read as it is written, as a fraction: targets are rounded to billionths, and 0.1 + 0.2 is 0.3.
+"""
 
 from decimal import Decimal
 from fractions import Fraction
 from numbers import Rational, Real
-from typing import Any, Final
+from typing import Final
 
 from suffice.errors import InvalidArgument, quoted
 
 ONE_SUCCESS: Final = 1_000_000_000  # one success, in the billionths that successes are counted in
-
 # Far beyond any use, and far enough inside the range of doubles that products and quotients of a few stay in it.
-LEAST: Final = Fraction(1, 10**100)
-MOST: Final = Fraction(10**100)
-MOST_COST: Final = 1e100
-FINEST: Final = 10**50  # the largest denominator of a target
+LARGEST: Final = 10**100
+LARGEST_FLOAT: Final = 1e100
 
 
-def as_fraction(name: str, value: Any) -> Fraction:
+def as_fraction(name: str, value: object) -> Fraction:
     """The number as it is written: 0.7 is 7/10, not the double next to it.
 
     >>> as_fraction("target", 0.7), as_fraction("target", Fraction(2, 3))
@@ -33,43 +33,35 @@ def as_fraction(name: str, value: Any) -> Fraction:
             number = Fraction(str(value))  # str of a float is the shortest text that reads back as it
         except ValueError:
             raise InvalidArgument(f"{name} must be finite, got {quoted(value)}") from None
-    if abs(number) > MOST:
+    if abs(number) > LARGEST:
         raise InvalidArgument(f"{name} must be at most 1e100, got {quoted(value)}")
     return number
 
 
-def positive(name: str, value: Any) -> Fraction:
+def positive(name: str, value: object) -> Fraction:
     """A number above 0, and not so far from 1 that doubles lose it."""
     number = as_fraction(name, value)
-    if number < LEAST:
+    if number * LARGEST < 1:
         raise InvalidArgument(f"{name} must be above 0 (at least 1e-100), got {quoted(value)}")
     return number
 
 
-def positive_float(name: str, value: Any) -> float:
-    """The same as a float; most are one already."""
-    return value if type(value) is float and 1e-100 <= value <= 1e100 else float(positive(name, value))
+def positive_float(name: str, value: object) -> float:
+    """Like `positive`, as a float; a float is checked without a fraction, which takes longer."""
+    return value if type(value) is float and 1e-100 <= value <= LARGEST_FLOAT else float(positive(name, value))
 
 
-def rate(name: str, value: Any) -> Fraction:
-    """A share strictly between 0 and 1."""
+def rate(name: str, value: object, *, or_one: bool = False) -> Fraction:
+    """A share strictly between 0 and 1; with `or_one` it may also be 1."""
     number = as_fraction(name, value)
-    if not 0 < number < 1:
-        raise InvalidArgument(f"{name} must lie strictly between 0 and 1, got {quoted(value)}")
-    if number.denominator > FINEST:
-        raise InvalidArgument(f"{name} must have a denominator of at most 1e50, got {quoted(value)}")
-    return number
+    if 0 < number < 1 or (or_one and number == 1):
+        return number
+    rule = "lie above 0 and be at most 1" if or_one else "lie strictly between 0 and 1"
+    hint = f": write {float(number / 100):g} for {float(number):g}%" if 10 <= number < 100 else ""
+    raise InvalidArgument(f"{name} must {rule}, got {quoted(value)}{hint}")
 
 
-def best_rate(name: str, value: Any) -> Fraction:
-    """A share above 0 that may be 1."""
-    number = as_fraction(name, value)
-    if not 0 < number <= 1:
-        raise InvalidArgument(f"{name} must lie above 0 and be at most 1, got {quoted(value)}")
-    return number if number == 1 else rate(name, value)
-
-
-def between(name: str, value: Any, least: float, most: float) -> float:
+def between(name: str, value: object, least: float, most: float) -> float:
     """A number in a range, its ends included."""
     number = float(as_fraction(name, value))
     if not least <= number <= most:
@@ -77,7 +69,7 @@ def between(name: str, value: Any, least: float, most: float) -> float:
     return number
 
 
-def positive_int(name: str, value: Any, least: int = 1) -> int:
+def positive_int(name: str, value: object, least: int = 1) -> int:
     """A whole number of at least `least`; NumPy's integers count."""
     if isinstance(value, float) and value.is_integer():
         value = int(value)  # 1e6 is how people write a million
@@ -91,15 +83,15 @@ def positive_int(name: str, value: Any, least: int = 1) -> int:
     return number
 
 
-def flag(name: str, value: Any) -> bool:
-    """True or False and nothing that merely looks like one."""
+def flag(name: str, value: object) -> bool:
+    """True or False; 0, 1 and NumPy's bools are refused."""
     if not isinstance(value, bool):
         raise InvalidArgument(f"{name} must be True or False, got {quoted(value)}")
     return value
 
 
-def success_units(success: Any) -> int:
-    """A success in whole billionths, rounded down: what is counted never exceeds what was told.
+def success_units(success: object) -> int:
+    """A success in whole billionths, rounded down: what is counted never exceeds what was reported.
 
     >>> success_units(True), success_units(0), success_units(0.25)
     (1000000000, 0, 250000000)
@@ -116,9 +108,9 @@ def success_units(success: Any) -> int:
     return number.numerator * ONE_SUCCESS // number.denominator
 
 
-def cost_told(cost: Any) -> float:
-    """A cost that was told: finite and not negative."""
-    if type(cost) is float and 0.0 <= cost <= MOST_COST:
+def cost_told(cost: object) -> float:
+    """A cost that came with an outcome: finite and not negative."""
+    if type(cost) is float and 0.0 <= cost <= LARGEST_FLOAT:
         return cost
     number = as_fraction("cost", cost)
     if number < 0:

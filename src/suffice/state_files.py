@@ -1,21 +1,20 @@
 """State files: versioned JSON with a digest. A crash at any instant leaves the old file or the new one."""
 
-import hashlib
 import json
 import os
-import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 from suffice.errors import InvalidArgument, StateError, StateTooNew, SufficeError, quoted
 
 VERSION: Final = 2  # 1 was written before the first release, and is not read
 FORMAT: Final = "suffice"
+State = dict[str, Any]  # an object in JSON's terms, checked field by field by the part that reads it
 
 
-def write_state(path: str | os.PathLike[str], state: dict[str, Any]) -> None:
+def write_state(path: str | os.PathLike[str], state: State) -> None:
     """Write a state, with its version and digest."""
     text = json.dumps({"format": FORMAT, "version": VERSION, "digest": _digest(state), "state": state}, allow_nan=False)
     write_bytes(path, (text + "\n").encode())
@@ -26,7 +25,7 @@ def write_bytes(path: str | os.PathLike[str], content: bytes | memoryview) -> No
     target = Path(path)
     if not target.name:
         raise InvalidArgument(f"path must name a file, got {quoted(path)}")
-    beside = target.with_name(f".{target.name}.{secrets.token_hex(6)}.tmp")
+    beside = target.with_name(f".{target.name}.{os.urandom(6).hex()}.tmp")
     try:
         with open(beside, "wb") as file:
             file.write(content)
@@ -39,11 +38,11 @@ def write_bytes(path: str | os.PathLike[str], content: bytes | memoryview) -> No
     _sync_folder(target.parent)
 
 
-def read_state(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """The state in a file, or a StateError that says what is wrong with it."""
+def read_state(path: str | os.PathLike[str]) -> State:
+    """The state in a file; a StateError names what is wrong with the file."""
     raw = Path(path).read_bytes()
     try:
-        document = json.loads(raw, parse_constant=_no_constant)
+        document = json.loads(raw, parse_constant=_refuse_constant)
     except (ValueError, RecursionError):
         raise StateError(f"{path} is not a whole state file: it is cut short or damaged") from None
     if not isinstance(document, dict) or document.get("format") != FORMAT:
@@ -55,7 +54,7 @@ def read_state(path: str | os.PathLike[str]) -> dict[str, Any]:
     return state
 
 
-def check_version(path: str | os.PathLike[str], version: Any) -> None:
+def check_version(path: str | os.PathLike[str], version: object) -> None:
     """Refuse a file that another version wrote."""
     if type(version) is not int or version < 1:
         raise StateError(f"{path} has no valid version, got {quoted(version)}")
@@ -69,11 +68,13 @@ def check_version(path: str | os.PathLike[str], version: Any) -> None:
         )
 
 
-def _no_constant(name: str) -> None:
+def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not JSON")
 
 
-def _digest(state: dict[str, Any]) -> str:
+def _digest(state: State) -> str:
+    import hashlib  # here, because a selector that saves nothing should not wait for it
+
     text = json.dumps(state, sort_keys=True, separators=(",", ":"), allow_nan=False)
     return hashlib.sha256(text.encode()).hexdigest()
 
@@ -89,11 +90,11 @@ def _sync_folder(folder: Path) -> None:
 
 
 @contextmanager
-def reading(state: Any, kind: str) -> Iterator[None]:
-    """Whatever is wrong with a state while a controller is built from it becomes one StateError."""
-    found = state.get("kind") if isinstance(state, dict) else state
-    if found != kind:
-        raise StateError(f"the state must be one of a {kind}, got {quoted(found)}")
+def reading(state: object, kind: str) -> Iterator[None]:
+    """Turn every error that a wrong state causes, while an object is built from it, into a StateError."""
+    found_kind = state.get("kind") if isinstance(state, dict) else state
+    if found_kind != kind:
+        raise StateError(f"the state must be one of a {kind}, got {quoted(found_kind)}")
     try:
         yield
     except SufficeError as error:

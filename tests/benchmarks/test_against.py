@@ -8,16 +8,16 @@ import pytest
 from benchmarks.against import Row, chosen, page, scenes
 from benchmarks.against_cases import PARTS, Case, Player
 from benchmarks.against_names import called, field
-from benchmarks.against_stats import LIMIT, Sitting, ratio_of
+from benchmarks.against_stats import LIMIT, Session, ratio_of
 from benchmarks.against_versions import ROOT, Version
 
 STILL = Version("old", ROOT / "src")
 
 
-def sittings(ratio: float, *, seed: int, count: int = 8, luck: float = 0.02) -> list[Sitting]:
+def sessions(ratio: float, *, seed: int, count: int = 8, luck: float = 0.02) -> list[Session]:
     """Made-up timings: each process has a pace of its own, some blocks are hit by other work, and the machine drifts."""
     rng = random.Random(seed)
-    found: list[Sitting] = []
+    found: list[Session] = []
     for _ in range(count):
         paces = [1e-6 * rng.lognormvariate(0.0, luck), 1e-6 * ratio * rng.lognormvariate(0.0, luck)]
         blocks = []
@@ -32,7 +32,7 @@ def sittings(ratio: float, *, seed: int, count: int = 8, luck: float = 0.02) -> 
 @pytest.mark.parametrize("count", [1, 4, 8])
 def test_a_slower_version_is_found(count: int) -> None:
     for seed in range(20):
-        ratio = ratio_of(sittings(1.3, seed=seed, count=count))
+        ratio = ratio_of(sessions(1.3, seed=seed, count=count))
         assert ratio.value == pytest.approx(1.3, rel=0.1)
         assert ratio.low > LIMIT, seed
         assert ratio.slower
@@ -42,7 +42,7 @@ def test_a_slower_version_is_found(count: int) -> None:
 def test_equal_versions_are_not_told_apart() -> None:
     """A process of its own has its own pace: nearly all intervals contain 1 all the same, and none is marked."""
     for count in (4, 8):
-        ratios = [ratio_of(sittings(1.0, seed=seed, count=count)) for seed in range(200)]
+        ratios = [ratio_of(sessions(1.0, seed=seed, count=count)) for seed in range(200)]
         assert sum(ratio.same for ratio in ratios) >= 180
         assert not any(ratio.slower for ratio in ratios)
 
@@ -53,7 +53,7 @@ def test_equal_timings_have_the_ratio_1() -> None:
 
 
 def test_the_same_timings_have_the_same_interval() -> None:
-    assert ratio_of(sittings(1.1, seed=1)) == ratio_of(sittings(1.1, seed=1))
+    assert ratio_of(sessions(1.1, seed=1)) == ratio_of(sessions(1.1, seed=1))
 
 
 def test_no_timings_have_no_ratio() -> None:
@@ -67,9 +67,9 @@ def test_a_page_marks_what_is_slower_and_says_what_failed() -> None:
 
     base, slow, broken = (Row(Case("core", label, make)) for label in ("base", "slow", "broken"))
     beside = Row(Case("core", "beside", make, beside="base"))
-    base.sittings = [list(one) for one in sittings(1.0, seed=1)]
-    slow.sittings = [list(one) for one in sittings(1.3, seed=2)]
-    beside.sittings = [[(3 * old, 3 * new) for old, new in one] for one in base.sittings]
+    base.sessions = [list(one) for one in sessions(1.0, seed=1)]
+    slow.sessions = [list(one) for one in sessions(1.3, seed=2)]
+    beside.sessions = [[(3 * old, 3 * new) for old, new in one] for one in base.sessions]
     broken.trouble = "old: AttributeError"
     text = page([base, slow, broken, beside], [], STILL, Version("new", ROOT / "src"), 60.0)
     rows = {line.split("|")[1].strip(): line for line in text.splitlines() if line.startswith("|")}

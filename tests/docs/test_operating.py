@@ -1,17 +1,9 @@
-"""The page on operating the service, held to it: metrics, statuses, alerts, errors, and what a query says."""
+"""The page on operating the service, held to it: metrics, statuses, alerts and errors."""
 
-import asyncio
-import json
 import re
-
-import pytest
 
 from suffice.promise.certificate import STATUSES
 from suffice.service.http.metrics import COUNTERS, GAUGES
-from suffice.service.plans import Plan
-from suffice.service.records import AskRequest, Outcome, Overview
-from suffice.service.selectors import SelectorService
-from suffice.service.stores import open_store
 from tests.support.paths import ROOT
 
 PAGE = (ROOT / "docs" / "service" / "operating.md").read_text("utf-8")
@@ -44,44 +36,6 @@ def test_queries_are_well_formed() -> None:
         # A counter is only ever asked how fast it grows; a gauge never with increase or rate, which take falls for restarts.
         for call, metric in re.findall(r"(increase|rate|delta)\((suffice_\w+)\[", query):
             assert (call == "delta") == (not metric.endswith(("_total", "_bucket"))), query
-
-
-def test_the_rate_of_a_stretch_is_what_the_query_says() -> None:
-    query = queries()["success rate, last hour"]
-    assert query == (
-        "suffice_target - delta(suffice_debt[1h]) / (increase(suffice_tells_total[1h]) + increase(suffice_expiries_total[1h]))"
-    )
-
-    async def stretch() -> tuple[Overview, Overview, float]:
-        now = [1e9]
-        service = SelectorService(open_store("memory:"), clock=lambda: now[0])
-        await service.start()
-        plan = {
-            "menu": {"kind": "options", "options": {"a": 0.1}, "safe": "b"},
-            "target": 0.7,
-            "expire_after": 60,
-        }
-        await service.put("one", Plan.parse(json.dumps(plan)))
-        won = 0.0
-        for step in range(80):
-            if step == 40:
-                before, won = await service.overview("one"), 0.0
-            (asked,) = await service.ask("one", AskRequest())
-            if step % 9 == 5:
-                continue  # never told: it expires, and counts as a failure
-            won += (worked := asked.safe or step % 3 > 0)
-            await service.tell("one", [Outcome(asked.decision or 0, worked)])
-            now[0] += 61.0
-            await service.sweep()
-        after = await service.overview("one")
-        await service.stop()
-        return before, after, won
-
-    before, after, won = asyncio.run(stretch())
-    told = after.tells - before.tells + after.certificate.expired - before.certificate.expired
-    assert after.certificate.expired > before.certificate.expired
-    said = after.certificate.target - (after.certificate.debt - before.certificate.debt) / told
-    assert said == pytest.approx(won / told)
 
 
 def test_every_status_is_in_the_table_by_the_word_on_the_page() -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from suffice.lab.experiment import LEVELS, perform
+from suffice.lab.experiment import LEVELS, run_experiment
 from suffice.lab.reproduce import chosen
 from tests.support.paths import DOCS
 
@@ -30,7 +30,7 @@ ROWS = {
 def verdicts() -> dict[tuple[str, str], Any]:
     found = {}
     for experiment in chosen(["trap", "labels", "attack"]):
-        numbers = perform(
+        numbers = run_experiment(
             experiment, dict(experiment.levels["quick"]), lambda work, tasks: [work(task) for task in tasks]
         )
         found.update({(experiment.name, verdict.claim): verdict for verdict in experiment.verdicts(numbers)})

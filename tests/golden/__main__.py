@@ -22,9 +22,8 @@ def main() -> int:
     parser.add_argument("--record", action="store_true", help="record what happens now, without a compiler")
     parser.add_argument("--only", default="", metavar="NAME-part", help="only configurations with this in their names")
     parser.add_argument("--engine", choices=(PLAIN, COMPILED, "both"), default="both")
-    parser.add_argument("--dump", metavar="NAME", help="write the sequence of arms of one configuration, one a line")
     given = parser.parse_args()
-    if given.dump is not None or given.record:
+    if given.record:
         return _in_this(PLAIN if given.engine == "both" else given.engine, given)
     if given.engine != "both":
         return _in_this(given.engine, given)
@@ -34,7 +33,7 @@ def main() -> int:
 
 
 def _in_this(engine: str, given: argparse.Namespace) -> int:
-    """The same in this process, with one engine."""
+    """Compare or record in this process, with one engine."""
     os.environ.pop("SUFFICE_NO_COMPILE", None)
     if engine == PLAIN:
         os.environ["SUFFICE_NO_COMPILE"] = "1"
@@ -43,8 +42,6 @@ def _in_this(engine: str, given: argparse.Namespace) -> int:
     if engine == COMPILED and not making.warm():
         print("compiled: NOT CHECKED, there is no compiler here (pip install numba)")
         return NO_COMPILER
-    if given.dump is not None:
-        return checking.dump(given.dump)
     began = time.perf_counter()
     code = checking.record(given.only) if given.record else checking.check(given.only, engine)
     print(f"{engine}: {time.perf_counter() - began:.0f} s")

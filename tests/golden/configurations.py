@@ -1,9 +1,9 @@
-"""All configurations, and who drives them."""
+"""All configurations, and the drivers that run them."""
 
 import warnings
 from typing import Final
 
-from . import drive_fleets, drive_selectors, drive_service, drive_streams
+from . import drive_fleets, drive_selectors, drive_service, making, reading
 from .of_fleets import FLEETS
 from .of_selectors import SELECTORS
 from .of_service import SERVICE
@@ -14,20 +14,24 @@ ALL: Final[list[Configuration]] = [*SELECTORS, *STREAMS, *FLEETS, *SERVICE]
 
 
 def run(one: Configuration) -> Run:
-    """What happens, without warnings: choosers that fail and costs above the most are meant."""
+    """Run a configuration, without warnings: some have choosers that fail, and costs above the largest."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return _driven(one)
+        if isinstance(one, Selecting):
+            return drive_selectors.run(one)
+        if isinstance(one, Simulating):
+            return run_on_stream(one)
+        return drive_fleets.run(one) if isinstance(one, Fleeting) else drive_service.run(one)
 
 
-def _driven(one: Configuration) -> Run:
-    if isinstance(one, Selecting):
-        return drive_selectors.run(one)
-    if isinstance(one, Simulating):
-        return drive_streams.run(one)
-    return drive_fleets.run(one) if isinstance(one, Fleeting) else drive_service.run(one)
+def run_on_stream(one: Simulating) -> Run:
+    world = making.stream(one.stream)
+    method = making.on_stream(one.kind, world, one.stream, one.target, one.settings)
+    if one.summarized:
+        return Run(*reading.summarized(making.summarize(method, world, one.steps, one.seed)))
+    return Run(*reading.simulated(making.simulate(method, world, one.steps, one.seed)))
 
 
 def chosen(part: str) -> list[Configuration]:
-    """Those with this part in their names."""
+    """The configurations with this part in their names."""
     return [one for one in ALL if part in one.name]

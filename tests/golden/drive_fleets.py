@@ -1,4 +1,4 @@
-"""Fleets, of which some are asked and some are told in each step."""
+"""Fleets: in each step some are asked, and some outcomes are told."""
 
 import random
 import zlib
@@ -8,8 +8,8 @@ from .records import Fleeting, Run
 from .script import Judge, moments_of
 
 
-class Crowd:
-    """A fleet, who has what out, and what happened."""
+class FleetRun:
+    """A fleet, its outstanding decisions, and what happened."""
 
     def __init__(self, one: Fleeting) -> None:
         self.one, self.run = one, Run()
@@ -21,14 +21,14 @@ class Crowd:
         self.out: dict[int, int] = {}
         self.cost = 0.0
 
-    def some(self, wanted: list[int], share: float) -> list[int]:
-        """So many of them, in random order."""
-        found = [one for one in wanted if self.random.random() < share]
-        self.random.shuffle(found)
-        return found
+    def some(self, indices: list[int], share: float) -> list[int]:
+        """A random part of these, in random order."""
+        chosen = [index for index in indices if self.random.random() < share]
+        self.random.shuffle(chosen)
+        return chosen
 
     def ask(self) -> None:
-        """Ask some of those with nothing out."""
+        """Ask for some of those without an outstanding decision."""
         listed = self.some([one for one in range(self.one.size) if one not in self.out], self.one.asked)
         prices = reading.fleet_prices(self.fleet)
         for one, arm in zip(listed, self.fleet.ask(listed).tolist(), strict=True):
@@ -37,7 +37,7 @@ class Crowd:
             self.run.prices.append(prices[one])
 
     def tell(self, step: int) -> None:
-        """Tell some of those with something out, and give up some."""
+        """Tell some outstanding outcomes, and expire others."""
         listed = self.some(list(self.out), self.one.told)
         lost = self.some(listed, self.one.given_up) if self.one.given_up else []
         told = [one for one in listed if one not in lost]
@@ -59,19 +59,19 @@ class Crowd:
         return cost if cost is not None else known or 0.0
 
     def certify(self) -> None:
-        """Read where all stand, and certificates of some."""
+        """Record a moment."""
         ones = sorted({0, self.one.size // 2, self.one.size - 1})
         self.run.moments.append(reading.fleet_moment(self.fleet, ones, self.cost))
 
 
 def run(one: Fleeting) -> Run:
-    """What happens."""
-    crowd, moments = Crowd(one), moments_of(one.steps)
+    """Run a configuration."""
+    driver, moments = FleetRun(one), moments_of(one.steps)
     for step in range(one.steps):
         if one.saved and step == one.steps // 2:
-            crowd.fleet = reading.fleet_again(crowd.fleet)
-        crowd.ask()
-        crowd.tell(step)
+            driver.fleet = reading.fleet_again(driver.fleet)
+        driver.ask()
+        driver.tell(step)
         if step in moments:
-            crowd.certify()
-    return crowd.run
+            driver.certify()
+    return driver.run

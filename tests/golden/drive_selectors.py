@@ -18,17 +18,17 @@ class Clock:
         return self.now
 
 
-class Conversation:
+class SelectorRun:
     """A selector, its clock, and what happened."""
 
     def __init__(self, one: Selecting) -> None:
         self.one, self.flow, self.clock, self.run = one, one.flow, Clock(), Run()
         self.selector = making.selector(one.kind, one.menu, one.target, one.settings, self.clock)
         self.script = Script(one.name, one.flow, one.world, making.View(one.menu), one.steps)
-        self.in_vain = 0
+        self.refused = 0
 
     def step(self, step: int) -> None:
-        """Ask, and tell what comes back."""
+        """Ask, and tell the outcomes that are due."""
         self.clock.now += self.flow.seconds
         wish = self.script.wish()
         for place, decision in enumerate(ask(self.selector, wish, self.one.kind)):
@@ -42,10 +42,10 @@ class Conversation:
             self.selector.tell_many([(one.decision, one.success, one.cost) for one in due])
             return
         for event in due:
-            self.in_vain += not heard(self.selector, event, self.flow)
+            self.refused += not report(self.selector, event, self.flow)
 
     def replace(self) -> None:
-        """In the middle: go on with what was saved, or with a copy."""
+        """Halfway: continue with what was saved, or with a copy."""
         one, flow = self.one, self.flow
         if flow.saved:
             self.selector = making.again(one.kind, self.selector, one.menu, one.settings, self.clock)
@@ -74,8 +74,8 @@ def ask(selector: Any, wish: Wish, kind: str) -> list[Any]:
     return decisions
 
 
-def heard(selector: Any, event: Event, flow: Flow) -> bool:
-    """Tell; whether it was not in vain."""
+def report(selector: Any, event: Event, flow: Flow) -> bool:
+    """Tell or expire; False if the selector refused."""
     decision = reading.key(event.decision) if flow.by_number else event.decision
     act: Callable[..., None] = selector.expire if event.what == GIVE_UP else selector.tell
     told = () if event.what == GIVE_UP else (event.success, event.cost)
@@ -87,12 +87,12 @@ def heard(selector: Any, event: Event, flow: Flow) -> bool:
 
 
 def run(one: Selecting) -> Run:
-    """What happens."""
-    talk, moments = Conversation(one), moments_of(one.steps)
+    """Run a configuration."""
+    driver, moments = SelectorRun(one), moments_of(one.steps)
     for step in range(one.steps):
         if step == one.steps // 2:
-            talk.replace()
-        talk.step(step)
+            driver.replace()
+        driver.step(step)
         if step in moments:
-            talk.run.moments.append(reading.moment(talk.selector, talk.in_vain))
-    return talk.run
+            driver.run.moments.append(reading.moment(driver.selector, driver.refused))
+    return driver.run

@@ -4,6 +4,7 @@ Configurations have words of their own; SETTINGS says what the package calls the
 """
 
 import copy
+import dataclasses
 import json
 from collections.abc import Callable
 from typing import Any, Final
@@ -11,7 +12,7 @@ from typing import Any, Final
 import suffice
 from suffice.lab import streams
 
-from .own import Cautious, Greedy, Sighted, Turns, dearer, guess
+from .own import Cautious, Greedy, Sighted, Turns, guess, has_letters_of
 from .records import Spec
 
 SETTINGS: Final = {
@@ -31,6 +32,7 @@ SETTINGS: Final = {
     "patience": "expire_after",
     "low_fails": "low_fails",
 }
+LEARNING: Final = ("bounds", "chooser", "guard", "memory", "prices")
 OWN: Final[dict[str, Callable[[], Any]]] = {
     "own: turns": Turns,
     "own: greedy": Greedy,
@@ -38,12 +40,20 @@ OWN: Final[dict[str, Callable[[], Any]]] = {
     "own: cautious": Cautious,
     "own: guess": lambda: guess,
 }
+BOUNDS: Final = {
+    "contained": "ordered",
+    "closed": "interval-closure",
+}  # as configurations name them, as the package does
 REJECTED: Final = suffice.AlreadyTold
 
 
 def arguments(settings: Spec) -> dict[str, Any]:
     """The package's arguments for settings; new objects for parts of one's own."""
-    return {SETTINGS[name]: OWN[value]() if value in OWN else value for name, value in settings.items()}
+    values: dict[str, Any] = {
+        SETTINGS[name]: OWN[value]() if value in OWN else BOUNDS.get(value, value) for name, value in settings.items()
+    }
+    learning = {name: values.pop(name) for name in LEARNING if name in values}
+    return {**values, "learning": suffice.Learning(**learning)} if learning else values
 
 
 # --- menus
@@ -56,14 +66,14 @@ def menu(spec: Spec) -> suffice.Menu:
     if kind != "options":
         made: suffice.Menu = getattr(suffice.Menu, kind)(**spec)
         return made
-    if spec.get("order") == "own: dearer":
-        spec["order"] = dearer
+    if spec.get("order") == "own: letters":
+        spec["order"] = has_letters_of
     options = spec.pop("options")
     return suffice.Menu(options, **spec)
 
 
 class View:
-    """A menu as worlds look at it."""
+    """What a world needs to know of a menu."""
 
     def __init__(self, spec: Spec) -> None:
         if spec["kind"] == "range":  # a threshold between two ends: one below all, one above all, and all between
@@ -74,7 +84,7 @@ class View:
         made = menu(spec)
         self.n_arms = made.n_arms
         self.options = [made.option(arm) for arm in range(made.n_arms)]
-        self.first = int(made.has_skip)  # of those between
+        self.first = int(made.has_skip)  # of the interior options
         self.costs = [made.known_cost(arm) for arm in range(made.n_arms)]
         self.top = made.safe_cost
 
@@ -88,7 +98,7 @@ def selector(kind: str, spec: Spec, target: float, settings: Spec, clock: Callab
     if kind == "paper":
         return suffice.paper(menu(spec), target, **given)
     if kind == "threshold":
-        return suffice.ThresholdSelector(target, spec["low"], spec["high"], clock=clock, **given)
+        return suffice.ThresholdSelector(spec["low"], spec["high"], target, clock=clock, **given)
     return suffice.Selector(menu(spec), target, clock=clock, **given)
 
 
@@ -97,8 +107,8 @@ def again(kind: str, one: Any, spec: Spec, settings: Spec, clock: Callable[[], f
     state = json.loads(json.dumps(one.state()))
     if kind == "threshold":
         return suffice.ThresholdSelector.from_state(state, clock=clock)
-    given = {SETTINGS[name]: OWN[value]() for name, value in settings.items() if value in OWN}
-    if spec.get("order") == "own: dearer":
+    given = arguments({name: value for name, value in settings.items() if value in OWN})
+    if spec.get("order") == "own: letters":
         given["menu"] = menu(spec)
     return suffice.Selector.from_state(state, clock=clock, **given)
 
@@ -157,7 +167,7 @@ def on_stream(kind: str, world: Any, spec: Spec, target: float, settings: Spec) 
     if kind == "paper":
         return suffice.paper(world.menu, target, **given)
     if kind == "threshold":
-        return suffice.ThresholdSelector(target, world.low, world.high, **given)
+        return suffice.ThresholdSelector(world.low, world.high, target, **given)
     return suffice.Selector(world.menu, target, **given)
 
 
@@ -173,7 +183,10 @@ def summarize(method: Any, world: Any, steps: int, seed: int) -> Any:
 
 def plan(spec: Spec, target: float, settings: Spec) -> dict[str, Any]:
     """The body that makes a selector of the service."""
-    return {"menu": dict(spec), "target": target, **arguments(settings)}
+    given = arguments(settings)
+    if "learning" in given:
+        given["learning"] = dataclasses.asdict(given["learning"])
+    return {"menu": dict(spec), "target": target, **given}
 
 
 def warm() -> bool:

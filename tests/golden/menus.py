@@ -23,7 +23,7 @@ GOOD_TOLD: Final[Spec] = {**TOLD, "safe_success": 0.9}
 ONE: Final[Spec] = {"kind": "options", "options": {"only": 0.3}, "safe": "all", "skip": "none"}
 LETTERS: Final[Spec] = {
     "kind": "options", "options": {"a": 0.1, "b": 0.15, "ab": 0.3, "bc": 0.35, "abc": 0.6}, "safe": "all",
-    "skip": "none", "order": "own: dearer",
+    "skip": "none", "order": "own: letters",
 }  # fmt: skip
 LISTS: Final[Spec] = {
     "kind": "options",

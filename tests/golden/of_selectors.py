@@ -25,7 +25,7 @@ def _case(
 
 
 # Each menu with bounds that suit it.
-# Every second one banks little, so that its price goes the whole way between the ends.
+# Every second one has a small surplus, so that its price moves between both limits.
 _PARTS = [
     _case(f"{name}, {bounds}, {chooser}, {memory}", menu, target, 800, {"slack": 7} if turn % 2 else {}, world, None,
           bounds=bounds, chooser=chooser, memory=memory, seed=place)
@@ -101,21 +101,13 @@ _PARTS = [
     for turn, (bounds, chooser, memory) in enumerate(ways, place)
 ]  # fmt: skip
 
-# Long ones, where epochs end, histories contradict themselves, and moments are thinned out.
+# Long runs: epochs end, memories are reset, and moments are thinned out.
 _LONG = [
     _case("long: top shifting", menus.TOP, 0.9, 5_000, CONTAINED, World("needs", (8.0, 0.8, 8.0))),
     _case("long: five shifting", menus.FIVE, 0.8, 5_000, {**OPTIMIST, "memory": "reset"}, SHIFTING_COINS),
     _case("long: five window", menus.FIVE, 0.85, 3_000, {**OPTIMIST, "memory": "window 200"}, SHIFTING_COINS),
     _case("long: two told late", menus.TWO, 0.9, 5_000, THOMPSON, COINS, Flow(delay=30, lost=0.001)),
-    _case(
-        "long: spans of the envelope",
-        menus.SPANS_LONG,
-        0.8,
-        3_000,
-        {**OPTIMIST, "bounds": "contained"},
-        POINTS,
-        slack=4,
-    ),
+    _case("long: spans of the envelope", menus.SPANS_LONG, 0.8, 3_000, {**OPTIMIST, "bounds": "contained"}, POINTS, slack=4),
     _case("long: spans of the envelope, half-log", menus.SPANS_LONG, 0.5, 2_500, OPTIMIST, POINTS, slack=4),
     _case("long: spans of the envelope, kl", menus.SPANS_LONG, 0.85, 600, {**OPTIMIST, "bounds": "kl"}, POINTS),
     _case("long: spans of the envelope, reset", menus.SPANS_LONG, 0.9, 1_500, {**OPTIMIST, "memory": "reset"}, MOVING),
@@ -127,9 +119,9 @@ _LONG = [
     _case("long: chain told", menus.CHAIN_TOLD, 0.85, 3_000, CONTAINED, SHIFTING),
     _case("long: bare", menus.TOP_BARE, 0.9, 3_000, CONTAINED, SHIFTING, Flow(delay=5)),
     _case("long: told", menus.TOLD, 0.95, 3_000, OPTIMIST, COINS),
-]
+]  # fmt: skip
 
-# The promise: its step, its start, its cap, and what everything is worth.
+# The promise: its step, start and cap, and imperfect safe options.
 _PROMISES = [
     _case("target 0.999", menus.TOP, 0.999, 5_000, CONTAINED, World("needs", (100.0,)), slack=2),
     _case("target 0.99", menus.TWO, 0.99, 3_000, OPTIMIST, World("coins", (30.0,)), slack=4),
@@ -148,9 +140,7 @@ _PROMISES = [
     _case("cap 4", menus.TWO, 0.9, 500, OPTIMIST, COINS, cap=4.0),
     _case("cap 30, slack", menus.TOP, 0.95, 500, CONTAINED, cap=30.0, slack=12),
     _case("imperfect", menus.GOOD, 0.9, 2_000, OPTIMIST, World("coins", (9.0,), best=0.97), slack=9),
-    _case(
-        "imperfect, fractions", menus.GOOD_TOLD, 0.8, 900, OPTIMIST, World("coins", (20.0,), best=1.0, fractions=True)
-    ),
+    _case("imperfect, fractions", menus.GOOD_TOLD, 0.8, 900, OPTIMIST, World("coins", (20.0,), best=1.0, fractions=True)),
     _case("imperfect, worse than said", menus.GOOD, 0.9, 800, OPTIMIST, World("coins", (4.0,), best=0.85)),
     _case("imperfect, bare", menus.GOOD_BARE, 0.85, 600, THOMPSON, World("coins", (5.0, 0.6), best=0.95)),
     _case("imperfect, told", menus.GOOD_TOLD, 0.8, 600, OPTIMIST, World("coins", (3.0,), best=0.9)),
@@ -164,24 +154,15 @@ _PROMISES = [
     _case("little banked, bare", menus.TWO_BARE, 0.95, 600, OPTIMIST, World("coins", (20.0,)), slack=2),
     _case("little banked, late", menus.FIVE, 0.5, 600, OPTIMIST, World("coins", (9.0,)), Flow(delay=12), slack=1),
     _case("nothing succeeds", menus.TOP, 0.5, 600, CONTAINED, World("needs", (9.0,), leak=0.3), slack=1),
-    _case(
-        "nothing succeeds, told",
-        menus.TOLD,
-        0.5,
-        600,
-        OPTIMIST,
-        World("coins", (9.0,), leak=0.2),
-        slack=1,
-        start="cheap",
-    ),
+    _case("nothing succeeds, told", menus.TOLD, 0.5, 600, OPTIMIST, World("coins", (9.0,), leak=0.2), slack=1, start="cheap"),
     _case("fractions", menus.TWO, 0.85, 600, OPTIMIST, World("coins", (12.0,), fractions=True)),
     _case("fractions, thompson", menus.TOP_BARE, 0.8, 500, CONTAINED, World("needs", (9.0,), fractions=True)),
     _case("fractions, told", menus.TOLD_BARE, 0.5, 500, OPTIMIST, World("coins", (3.0,), fractions=True)),
-    _case("costs above the most", menus.TOLD, 0.8, 400, OPTIMIST, World("coins", (3.0,), dear=1.6)),
+    _case("costs above the most", menus.TOLD, 0.8, 400, OPTIMIST, World("coins", (3.0,), cost_scale=1.6)),
     _case("costs told though known", menus.FIVE, 0.8, 400, OPTIMIST, COINS, Flow(priced=True)),
-]
+]  # fmt: skip
 
-# Who proposes, behind which guard.
+# Choosers and guards.
 _CHOOSERS = [
     _case("own chooser: turns", menus.TWO, 0.8, 600, OPTIMIST, COINS, chooser="own: turns"),
     _case("own chooser: turns, small guard", menus.TOLD, 0.8, 600, OPTIMIST, COINS, chooser="own: turns", guard=0.05),
@@ -189,22 +170,10 @@ _CHOOSERS = [
     _case("own chooser: greedy", menus.FIVE, 0.85, 600, OPTIMIST, COINS, chooser="own: greedy"),
     _case("own chooser: greedy, no guard", menus.TOP, 0.9, 500, CONTAINED, chooser="own: greedy", guard=None),
     _case("own chooser: sighted", menus.FIVE, 0.8, 1_500, OPTIMIST, COINS, chooser="own: sighted", slack=7),
-    _case(
-        "own chooser: sighted, kl",
-        menus.TOLD,
-        0.8,
-        1_500,
-        OPTIMIST,
-        COINS,
-        chooser="own: sighted",
-        guard=0.1,
-        bounds="kl",
-    ),
+    _case("own chooser: sighted, kl", menus.TOLD, 0.8, 1_500, OPTIMIST, COINS, chooser="own: sighted", guard=0.1, bounds="kl"),
     _case("own bounds", menus.TWO, 0.85, 600, OPTIMIST, COINS, bounds="own: cautious"),
     _case("own bounds, told", menus.TOLD_BARE, 0.8, 500, OPTIMIST, COINS, bounds="own: cautious"),
-    _case(
-        "own bounds and chooser", menus.TOP, 0.9, 500, OPTIMIST, bounds="own: cautious", chooser="own: turns", guard=0.1
-    ),
+    _case("own bounds and chooser", menus.TOP, 0.9, 500, OPTIMIST, bounds="own: cautious", chooser="own: turns", guard=0.1),
     _case("own chooser, saved", menus.FIVE, 0.8, 500, OPTIMIST, COINS, Flow(saved=True), chooser="own: greedy"),
     _case("small guard, thompson", menus.TOP, 0.9, 600, CONTAINED, guard=0.01),
     _case("small guard, thompson, told", menus.TOLD, 0.8, 600, THOMPSON, COINS, guard=0.02),
@@ -212,9 +181,9 @@ _CHOOSERS = [
     _case("no guard, thompson", menus.SUBSETS, 0.9, 500, CONTAINED, PARTS, guard=None),
     _case("reseeded", menus.TOP, 0.9, 500, CONTAINED, EASY, Flow(reseeded=7)),
     _case("seed 12345", menus.FIVE, 0.8, 500, THOMPSON, COINS, seed=12_345),
-]
+]  # fmt: skip
 
-# How outcomes come back.
+# Late, lost, expired, repeated and restricted decisions.
 _FLOWS = [
     _case("late", menus.TWO, 0.9, 600, OPTIMIST, COINS, Flow(delay=20)),
     _case("late, thompson", menus.TOP, 0.85, 600, CONTAINED, SHIFTING, Flow(delay=40)),
@@ -266,7 +235,7 @@ _FLOWS = [
                seconds=1.0, saved=True, copied=True), patience=30.0, most_out=60),
 ]  # fmt: skip
 
-# Many promises, one menu.
+# Groups.
 _GROUPS = [
     _case("groups", menus.TWO, 0.9, 900, OPTIMIST, COINS, Flow(groups=("north", "south", "east"))),
     _case("groups and nobody", menus.TOP, 0.8, 800, CONTAINED, SHIFTING, Flow(groups=("a", "b", None), delay=6)),
@@ -283,7 +252,7 @@ _GROUPS = [
     _case("groups, own chooser", menus.TWO, 0.8, 400, OPTIMIST, COINS, Flow(groups=("a", "b")), chooser="own: turns"),
 ]  # fmt: skip
 
-# Who looks at contexts.
+# Models.
 _SEEN = Flow(contexts=True)
 _MODELS = [
     _case("model", menus.TWO, 0.8, 2_500, LOOKING, World("coins", (3.0,)), _SEEN),

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 
 class Turns:
-    """A chooser that takes turns: the option next in line that may be played."""
+    """A chooser that plays the allowed options in turn."""
 
     name = "turns"
 
@@ -25,16 +25,16 @@ class Turns:
 
 
 class Greedy:
-    """A chooser that looks at the bounds, hears of outcomes, and at nothing else; now and then it fails."""
+    """A chooser that uses the bounds and outcomes only; some of its calls fail."""
 
     name = "greedy"
-    blind = True
+    context_free = True
 
     def __init__(self) -> None:
-        self.heard = 0
+        self.outcomes = 0
 
     def choose(self, price: float, bounds: Any, allowed: NDArray[np.bool_] | None) -> int:
-        if self.heard % 97 == 96:
+        if self.outcomes % 97 == 96:
             raise RuntimeError("no idea")
         worth = np.asarray(bounds.lower) - 0.9 * price * np.asarray(bounds.upper)
         if allowed is not None:
@@ -42,14 +42,14 @@ class Greedy:
         return int(np.argmin(worth))
 
     def learn(self, arm: int, success: float, cost: float | None) -> None:
-        self.heard += 1
+        self.outcomes += 1
 
 
 class Sighted(Greedy):
-    """The same, but one that may see more than the bounds do: so they do not learn from what it has played."""
+    """Like `Greedy`, but it may know more than the bounds do: so they do not learn from its plays."""
 
     name = "sighted"
-    blind = False
+    context_free = False
 
 
 class Cautious:
@@ -59,7 +59,7 @@ class Cautious:
     upper: NDArray[np.float64]
     lower: NDArray[np.float64]
 
-    def open(self, menu: Any, horizon: int | None) -> None:
+    def start(self, menu: Any, horizon: int | None) -> None:
         self.menu = menu
         self.upper, self.lower = np.ones(menu.n_arms), np.zeros(menu.n_arms)
         for arm in range(menu.n_arms):
@@ -83,11 +83,11 @@ class Cautious:
 
 
 def guess(context: dict[str, Any]) -> list[float]:
-    """Probabilities of three options, off by some and never sure."""
+    """Rough probabilities of three options."""
     hard = context["level"] if context["level"] is not None else 0.5
     return [round(max(0.05, min(0.95, strength - 0.4 * hard)), 3) for strength in (0.5, 0.75, 0.95)]
 
 
-def dearer(a: str, b: str) -> bool:
-    """An order of one's own: who has all letters of another, and more."""
+def has_letters_of(a: str, b: str) -> bool:
+    """An order of containment: an option has all letters of another."""
     return set(b) <= set(a)

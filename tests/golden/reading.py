@@ -1,10 +1,10 @@
 """What comes back from the package, as numbers in a fixed order. All names of its decisions and certificates are here.
 
-A part of a moment is the list of numbers that NAMES describes. Counts are whole numbers and compared exactly.
+A part of a moment is a list of numbers, one per row of PARTS. Counts are whole numbers and compared exactly.
 """
 
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -14,40 +14,11 @@ import suffice
 
 from .records import Moment, Number, Numbers
 
-# What each number of a part is, in order. These are words for people: nothing is looked up by them.
-NAMES: Final = (
-    "outcomes",
-    "successes",
-    "share of successes",
-    "owed",
-    "owed at most",
-    "ahead at most",
-    "window of 500",
-    "outstanding",
-    "everything: plays",
-    "everything: failure rate at least",
-    "everything: failure rate at most",
-    "status",
-    "holds",
-    "feasible",
-    "consistent",
-    "cost",
-    "assumption seen to fail",
-    "forgiven",
-    "expired",
-    "amended",
-    "unaudited",
-    "everything: failures",
-    "everything: lost",
-    "nothing: successes",
-    "outcomes behind the bound",
-    "told in vain",
-)
 STATUSES: Final = ("bug", "infeasible", "breach", "unknown", "warned", "kept", "waiting", "archived")
 
 
 def number(value: Any) -> Number:
-    """A number as JSON can say it: truths are 0 and 1, and so many digits are kept that the last bit does not show."""
+    """A number for JSON: booleans are 0 and 1, and floats have 12 digits, so that the last bit does not matter."""
     if value is None:
         return None
     if isinstance(value, bool | int | np.integer):
@@ -79,62 +50,70 @@ def key(decision: Any) -> int:
     return int(decision.id)
 
 
+def decimal(value: Any) -> Number:
+    """A float; JSON of the service writes null where a bound is infinite."""
+    return "inf" if value is None else number(float(value))
+
+
 # --- certificates
 
-
-def part(certificate: Any, cost: float, in_vain: int = 0) -> Numbers:
-    """The numbers of a certificate, of what was spent, and of how many outcomes were refused."""
-    c = certificate
-    return [
-        int(c.outcomes),
-        sum_of(c.successes),
-        number(c.rate),
-        number(float(c.debt)),
-        number(float(c.debt_at_most)),
-        number(float(c.ahead_at_most)),
-        number(float(c.window(500))),
-        int(c.pending),
-        int(c.safe_plays),
-        number(c.safe_failure_at_least),
-        number(c.safe_failure_at_most),
-        STATUSES.index(c.status),
-        int(c.holds),
-        int(c.feasible),
-        int(c.consistent),
-        number(float(cost)),
-        int(c.breach),
-        sum_of(c.forgiven),
-        int(c.expired),
-        int(c.amended),
-        int(c.unaudited),
-        int(c.safe_failures),
-        int(c.safe_lost),
-        sum_of(c.skip_successes),
-        int(c.breaches),
-        in_vain,
-    ]
+# Per number its meaning, in words for people, the field of a certificate that it is read from, and how it is converted.
+PARTS: Final[tuple[tuple[str, str, Callable[[Any], Number]], ...]] = (
+    ("outcomes", "outcomes", int),
+    ("successes", "successes", sum_of),
+    ("share of successes", "rate", number),
+    ("debt", "debt", decimal),
+    ("debt at most", "debt_at_most", decimal),
+    ("surplus at most", "ahead_at_most", decimal),
+    ("window of 500", "", number),
+    ("outstanding", "pending", int),
+    ("safe option: plays", "safe_plays", int),
+    ("safe option: failure rate at least", "safe_failure_at_least", decimal),
+    ("safe option: failure rate at most", "safe_failure_at_most", decimal),
+    ("status", "status", STATUSES.index),
+    ("holds", "holds", int),
+    ("feasible", "feasible", int),
+    ("consistent", "consistent", int),
+    ("cost", "", decimal),
+    ("assumption failed", "breach", int),
+    ("forgiven", "forgiven", sum_of),
+    ("expired", "expired", int),
+    ("amended", "amended", int),
+    ("unaudited", "unaudited", int),
+    ("safe option: failures", "safe_failures", int),
+    ("safe option: lost", "safe_lost", int),
+    ("skip option: successes", "skip_successes", sum_of),
+    ("outcomes beyond the bound", "breaches", int),
+    ("outcomes refused", "", int),
+)
+NAMES: Final = tuple(name for name, _, _ in PARTS)
 
 
-def moment(selector: Any, in_vain: int) -> Moment:
-    """Where a selector stands, and each of its groups."""
-    parts = [part(selector.certificate(), selector.cost, in_vain)]
+def part(field: Callable[[str], Any], cost: float, refused: int = 0, window: float = 0) -> Numbers:
+    """The numbers of a certificate, read by the names of its fields; what was spent; how many outcomes were refused."""
+    others = {"cost": cost, "outcomes refused": refused, "window of 500": window}
+    return [convert(field(source) if source else others[name]) for name, source, convert in PARTS]
+
+
+def part_of(certificate: Any, cost: float, refused: int = 0) -> Numbers:
+    """The same of a certificate in this process."""
+    return part(lambda name: getattr(certificate, name), cost, refused, float(certificate.window(500)))
+
+
+def moment(selector: Any, refused: int) -> Moment:
+    """The certificates of a selector and of each of its groups."""
     groups: Mapping[str, Any] = getattr(selector, "groups", {})
-    parts += [part(selector.certificate(name), group.cost) for name, group in groups.items()]
-    return Moment(tuple(parts))
+    parts = [part_of(selector.certificate(name), group.cost) for name, group in groups.items()]
+    return Moment((part_of(selector.certificate(), selector.cost, refused), *parts))
 
 
-# --- what is simulated
+# --- simulations
 
 
-def sums(outcomes: int, successes: float, cost: float, owed: float) -> Numbers:
-    """A part of a moment that nobody certified, inside a run."""
-    some: dict[str, Number] = {
-        "outcomes": outcomes,
-        "successes": sum_of(successes),
-        "cost": number(cost),
-        "owed": number(owed),
-    }
-    return [some.get(name, 0) for name in NAMES]
+def sums(outcomes: int, successes: float, cost: float, debt: float) -> Numbers:
+    """A part of a moment inside a run, where there is no certificate."""
+    known = {"outcomes": outcomes, "successes": sum_of(successes), "cost": number(cost), "debt": number(debt)}
+    return [known.get(name, 0) for name in NAMES]
 
 
 def simulated(trace: Any) -> tuple[list[int], list[float | None], list[Moment]]:
@@ -144,7 +123,7 @@ def simulated(trace: Any) -> tuple[list[int], list[float | None], list[Moment]]:
         Moment((sums(done, float(successes[done - 1]), float(costs[done - 1]), float(trace.debts[done - 1])),))
         for done in (steps // 3, 2 * steps // 3, steps)
     ]
-    moments.append(Moment((part(trace.method.certificate(), trace.method.cost),)))
+    moments.append(Moment((part_of(trace.method.certificate(), trace.method.cost),)))
     return trace.arms.tolist(), trace.prices.tolist(), moments
 
 
@@ -152,7 +131,7 @@ def summarized(summary: Any) -> tuple[list[int], list[float | None], list[Moment
     """Plays of each arm in the place of arms; and moments, the worst window and the largest debt in the last but one."""
     moments = [Moment((sums(m.step, m.successes, m.cost, m.largest_debt),)) for m in summary.marks]
     moments.append(Moment((sums(summary.steps, summary.successes, summary.worst_window, summary.largest_debt),)))
-    moments.append(Moment((part(summary.method.certificate(), summary.method.cost),)))
+    moments.append(Moment((part_of(summary.method.certificate(), summary.method.cost),)))
     return list(summary.plays), [None] * len(summary.plays), moments
 
 
@@ -165,11 +144,11 @@ def fleet_prices(fleet: Any) -> list[float]:
     return prices
 
 
-def fleet_moment(fleet: Any, ones: Iterable[int], cost: float) -> Moment:
-    """What all were told and owe, and the certificates of some."""
-    told, owed = fleet.outcomes, fleet.debts
-    total = sums(int(told.sum()), float(np.abs(owed).sum()), cost, float(owed.sum()))
-    return Moment((total, *(part(fleet.certificate(one), 0.0) for one in ones)))
+def fleet_moment(fleet: Any, indices: Iterable[int], cost: float) -> Moment:
+    """The outcomes and debts of all, and the certificates of some."""
+    debts = fleet.debts
+    total = sums(int(fleet.outcomes.sum()), float(np.abs(debts).sum()), cost, float(debts.sum()))
+    return Moment((total, *(part_of(fleet.certificate(index), 0.0) for index in indices)))
 
 
 def fleet_again(fleet: Any) -> Any:
@@ -183,50 +162,14 @@ def fleet_again(fleet: Any) -> Any:
 # --- the service
 
 
-def answered(decision: Mapping[str, Any]) -> tuple[int | None, int, float | None]:
-    """Number, arm and price of a decision of the service."""
+def answered(decision: Mapping[str, Any]) -> tuple[str | None, int, float | None]:
+    """Id, arm and price of a decision of the service."""
     identity, price = decision["decision"], decision["price"]
-    return (None if identity is None else int(identity)), int(decision["arm"]), None if price is None else float(price)
+    return (None if identity is None else str(identity)), int(decision["arm"]), None if price is None else float(price)
 
 
-def served(certificate: Mapping[str, Any], standing: Mapping[str, Any], in_vain: int) -> Moment:
-    """Where a selector of the service stands, and each of its groups."""
-    parts = [_served(certificate, standing["cost"], in_vain)]
+def served(certificate: Mapping[str, Any], cost: float, refused: int) -> Moment:
+    """The certificates of a selector of the service and of each of its groups."""
     groups: Mapping[str, Any] = certificate.get("groups") or {}
-    return Moment((*parts, *(_served(groups[name], 0.0, 0) for name in sorted(groups))))
-
-
-def _served(c: Mapping[str, Any], cost: float, in_vain: int) -> Numbers:
-    return [
-        int(c["outcomes"]),
-        sum_of(c["successes"]),
-        number(c["rate"]),
-        number(float(c["debt"])),
-        _unbounded(c["debt_at_most"]),
-        _unbounded(c["ahead_at_most"]),
-        0,
-        int(c["pending"]),
-        int(c["safe_plays"]),
-        number(float(c["safe_failure_at_least"])),
-        number(float(c["safe_failure_at_most"])),
-        STATUSES.index(c["status"]),
-        int(c["holds"]),
-        int(c["feasible"]),
-        int(c["consistent"]),
-        number(float(cost)),
-        int(c["breach"]),
-        sum_of(c["forgiven"]),
-        int(c["expired"]),
-        int(c["amended"]),
-        int(c["unaudited"]),
-        int(c["safe_failures"]),
-        int(c["safe_lost"]),
-        sum_of(c["skip_successes"]),
-        int(c["breaches"]),
-        in_vain,
-    ]
-
-
-def _unbounded(value: float | None) -> Number:
-    """JSON of the service says null where there is no bound."""
-    return "inf" if value is None else number(float(value))
+    parts = [part(groups[name].__getitem__, 0.0) for name in sorted(groups)]
+    return Moment((part(certificate.__getitem__, cost, refused), *parts))

@@ -11,43 +11,43 @@ Spec = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """How outcomes come about; every configuration has its own luck.
+    """How outcomes are drawn; every configuration has its own seed.
 
-    `needs`: one number a step, and an option succeeds if it reaches that far. `coins`: each option has luck of its own.
-    `points`: an option is an interval, which succeeds where it holds the point. `parts`: an option is a set of items, and one
-    that is right is enough.
+    `needs`: one number per step, and an option succeeds if it reaches that far. `coins`: options succeed independently.
+    `points`: an option is an interval, which succeeds if it holds the point. `parts`: an option is a set of items, and one
+    correct item is enough.
     """
 
     kind: str = "needs"
-    phases: tuple[float, ...] = (4.0,)  # in stretches of equal length: how easy it is; of points, where their middle is
-    best: float = 1.0  # how often everything succeeds
-    leak: float = 0.0  # how often nothing does
-    fractions: bool = False  # successes of a quarter or a third, too
-    dear: float = 1.0  # what options that do not say their cost come to, where 1 is within what everything costs
+    phases: tuple[float, ...] = (4.0,)  # per stretch of equal length: how easy the steps are; for points, their mean
+    best: float = 1.0  # success rate of the safe option
+    leak: float = 0.0  # success rate of the skip option
+    fractions: bool = False  # also successes between 0 and 1
+    cost_scale: float = 1.0  # scales told costs; at 1 they stay below the cost of the safe option
 
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """Who asks, and when and how outcomes come back. Shares are of all decisions."""
+    """How decisions are asked for, and when outcomes are told. Shares are of all decisions."""
 
-    batch: int = 1  # decisions that are asked for at once
-    delay: int = 0  # steps that an outcome takes at most; they arrive in random order
-    hoard: int = 0  # steps before the first outcome comes
+    batch: int = 1  # decisions per ask
+    delay: int = 0  # the most steps until an outcome is told; the order is random
+    hoard: int = 0  # steps before the first outcome is told
     lost: float = 0.0  # never told
     given_up: float = 0.0  # expired by the caller
-    amended: float = 0.0  # and of those, told later all the same
+    amended: float = 0.0  # share of these that are told later
     twice: float = 0.0  # told a second time
     together: bool = False  # outcomes of a step are told in one call
     by_number: bool = False  # outcomes are told with the decision's number only
     priced: bool = False  # costs are told although they are known
-    groups: tuple[str | None, ...] = ()  # who asks; None is nobody in particular
+    groups: tuple[str | None, ...] = ()  # one is drawn per ask; None is no group
     restricted: float = 0.0  # asked with only some options available
-    unaudited: float = 0.0  # asked for without telling how it went
-    seconds: float = 0.0  # by which the clock moves each step
+    unaudited: float = 0.0  # asked with audit=False
+    seconds: float = 0.0  # per step
     contexts: bool = False
-    saved: bool = False  # written as JSON and read again in the middle
-    copied: bool = False  # replaced by a copy in the middle
-    reseeded: int | None = None  # in the middle
+    saved: bool = False  # written as JSON and read again halfway
+    copied: bool = False  # replaced by a copy halfway
+    reseeded: int | None = None  # halfway
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ class Simulating:
 
 @dataclass(frozen=True, slots=True)
 class Fleeting:
-    """A fleet, of which some are asked and some are told in each step."""
+    """A fleet: in each step some selectors are asked, and some outcomes are told."""
 
     name: str
     menu: Spec
@@ -90,8 +90,8 @@ class Fleeting:
     settings: Spec = field(default_factory=dict)
     world: World = World()
     given_up: float = 0.0
-    asked: float = 0.5  # the share that is asked in a step, of those with nothing out
-    told: float = 0.7  # the share that is told in a step, of those with something out
+    asked: float = 0.5  # share of the idle selectors that are asked in a step
+    told: float = 0.7  # share of the outstanding outcomes that are told in a step
     saved: bool = False
 
 
@@ -107,7 +107,7 @@ class Serving:
     world: World = World()
     flow: Flow = Flow()
     on_disk: bool = False
-    restarted: bool = False  # the service is stopped and started again in the middle
+    restarted: bool = False  # the service is stopped and started again halfway
 
 
 Configuration = Selecting | Simulating | Fleeting | Serving
@@ -115,14 +115,14 @@ Configuration = Selecting | Simulating | Fleeting | Serving
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """What was certified at one moment: the numbers of all, then of each group."""
+    """The certificates at one moment: of the selector, then of each group."""
 
     parts: tuple[Numbers, ...]
 
 
 @dataclass(slots=True)
 class Run:
-    """What happened, as a driver notes it."""
+    """What happened, as a driver records it."""
 
     arms: list[int] = field(default_factory=list)  # in order of asking
     prices: list[float | None] = field(default_factory=list)  # one for each arm

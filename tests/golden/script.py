@@ -1,7 +1,7 @@
-"""The script of a run: who asks for what in each step, which outcomes come when, and how the world judges.
+"""The script of a run: what is asked for in each step, which outcomes are told when, and how options perform.
 
-Everything that is random is drawn from generators of the standard library, seeded by the configuration's name; and what an
-option comes to in a step does not depend on what was chosen before.
+All random numbers come from generators of the standard library, seeded by the configuration's name. The outcome of an option
+in a step does not depend on earlier choices.
 """
 
 import heapq
@@ -31,7 +31,7 @@ class Wish:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """An outcome that comes back."""
+    """An outcome that is told."""
 
     what: int
     decision: Any
@@ -40,7 +40,7 @@ class Event:
 
 
 class Judge:
-    """How each option does in each step."""
+    """The outcome of each option in each step."""
 
     def __init__(self, world: World, view: View, steps: int, seed: int) -> None:
         self.world, self.view, self.steps, self.seed = world, view, steps, seed
@@ -48,7 +48,7 @@ class Judge:
         self.strength = [(arm - view.first + 1) / (inner + 1) for arm in range(view.n_arms)]
 
     def phase(self, step: int) -> float:
-        """How easy it is."""
+        """How easy this step is."""
         phases = self.world.phases
         return phases[min(len(phases) - 1, step * len(phases) // self.steps)]
 
@@ -66,7 +66,7 @@ class Judge:
         if success and world.fractions and (arm < self.view.n_arms - 1 or world.best < 1.0):
             success = FRACTIONS[int(8.0 * spread)]
         known = self.view.costs[arm]
-        cost = self.strength[arm] * self.view.top * world.dear * (0.4 + 0.6 * spread) if known is None else None
+        cost = self.strength[arm] * self.view.top * world.cost_scale * (0.4 + 0.6 * spread) if known is None else None
         return success, cost
 
     def _succeeds(
@@ -91,14 +91,14 @@ class Judge:
 
 
 class Script:
-    """Who asks, and what comes back when. Steps are asked for in order."""
+    """The asks of a run, and the outcomes that are due. Steps are taken in order."""
 
     def __init__(self, name: str, flow: Flow, world: World, view: View, steps: int) -> None:
         seed = zlib.crc32(name.encode())
         self.flow, self.view, self.steps = flow, view, steps
         self.random = random.Random(seed)
         self.judge = Judge(world, view, steps, seed)
-        self.coming: list[tuple[int, float, int, Event]] = []  # by when, then by chance
+        self.planned: list[tuple[int, float, int, Event]] = []  # by step, then at random
         self.asked = 0
 
     def wish(self) -> Wish:
@@ -119,7 +119,7 @@ class Script:
         return {"level": level, "kind": luck.choice("abc")}
 
     def take(self, step: int, decision: Any, arm: int, option: Any, context: dict[str, Any] | None = None) -> None:
-        """A decision was made: so it will go."""
+        """Plan what happens to a decision."""
         flow, luck = self.flow, self.random
         success, cost = self.judge.judge(self.asked, arm, option, context)
         self.asked += 1
@@ -130,23 +130,23 @@ class Script:
         if flow.lost and luck.random() < flow.lost:
             return
         if flow.given_up and luck.random() < flow.given_up:
-            self._come(when, Event(GIVE_UP, decision, 0.0, None))
+            self._plan(when, Event(GIVE_UP, decision, 0.0, None))
             if luck.random() < flow.amended:
-                self._come(when + luck.randint(1, 40), event)
+                self._plan(when + luck.randint(1, 40), event)
             return
-        self._come(when, event)
+        self._plan(when, event)
         if flow.twice and luck.random() < flow.twice:
-            self._come(when + luck.randint(1, 5), Event(TWICE, decision, 1.0 - success, cost))
+            self._plan(when + luck.randint(1, 5), Event(TWICE, decision, 1.0 - success, cost))
 
-    def _come(self, when: int, event: Event) -> None:
-        heapq.heappush(self.coming, (when, self.random.random(), len(self.coming), event))
+    def _plan(self, when: int, event: Event) -> None:
+        heapq.heappush(self.planned, (when, self.random.random(), len(self.planned), event))
 
     def due(self, step: int) -> list[Event]:
-        """What comes back by the end of a step."""
-        found = []
-        while self.coming and self.coming[0][0] <= step:
-            found.append(heapq.heappop(self.coming)[3])
-        return found
+        """The outcomes that are due by the end of a step."""
+        events = []
+        while self.planned and self.planned[0][0] <= step:
+            events.append(heapq.heappop(self.planned)[3])
+        return events
 
 
 def moments_of(steps: int) -> set[int]:

@@ -1,4 +1,4 @@
-"""The experiment `context`: what it runs, verdicts that turn when the numbers do, tables that the docs quote."""
+"""The experiment `context`: its runs, verdicts that follow the numbers, and the tables that the docs quote."""
 
 import copy
 import importlib.util
@@ -9,22 +9,33 @@ from typing import Any
 
 import pytest
 
-from suffice.kernels.compiler import available
 from suffice.lab import drawing
-from suffice.lab.experiment import perform
+from suffice.lab.experiment import run_experiment
 from suffice.lab.experiments import context as module
-from suffice.lab.experiments.context import FULL, PLAIN, RECORDED, SHIFTS, SHUFFLED, TARGETS, WANTED, Context, row_of
+from suffice.lab.experiments.context import (
+    FULL,
+    MOST_OF_OPTIMUM,
+    PLAIN,
+    RECORDED,
+    SHIFTS,
+    SHUFFLED,
+    TARGETS,
+    Context,
+    row_of,
+)
 from suffice.lab.experiments.context_tables import tables
 from suffice.lab.method_specs import LOOKING
 from suffice.lab.sweep import sweep
 from suffice.lab.verdict import NOT_REPRODUCED, REPRODUCED, Verdict
 
-needs_compiler = pytest.mark.skipif(not available(), reason="the extra `fast` is not installed")
+needs_compiler = pytest.mark.compiled
 DOCS = Path(__file__).parents[2] / "docs" / "context.md"
 
 
 def run(seeds: int, horizon: int) -> dict[str, Any]:
-    return perform(Context(), {"seeds": seeds, "horizon": horizon}, lambda work, tasks: [work(task) for task in tasks])
+    return run_experiment(
+        Context(), {"seeds": seeds, "horizon": horizon}, lambda work, tasks: [work(task) for task in tasks]
+    )
 
 
 def verdicts(numbers: dict[str, Any], **changes: Any) -> dict[str, Verdict]:
@@ -36,7 +47,7 @@ def numbers() -> Any:
     """Two tasks and one shift, a few seeds: a moment."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "RIVALS", ("linucb",))
-        patch.setattr(module, "RIVALLED", ("COMMAND",))
+        patch.setattr(module, "TASKS_OF_RIVALS", ("COMMAND",))
         patch.setattr(module, "SHIFTS", ("both",))
         patch.setattr(module, "TARGETS", {"COMMAND": 0.95, "EXPW": 0.9})
         return run(3, 3000)
@@ -46,13 +57,13 @@ def numbers() -> Any:
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """The claims of the two tasks alone."""
     monkeypatch.setattr(module, "TARGETS", {"COMMAND": 0.95, "EXPW": 0.9})
-    monkeypatch.setattr(module, "WANTED", {name: WANTED[name] for name in ("COMMAND", "EXPW")})
-    monkeypatch.setattr(module, "RIVALLED", ("COMMAND",))
+    monkeypatch.setattr(module, "MOST_OF_OPTIMUM", {name: MOST_OF_OPTIMUM[name] for name in ("COMMAND", "EXPW")})
+    monkeypatch.setattr(module, "TASKS_OF_RIVALS", ("COMMAND",))
 
 
 def test_every_task_has_a_target_and_a_claim_that_can_be_met() -> None:
-    assert set(TARGETS) == set(WANTED)
-    for name, wanted in WANTED.items():
+    assert set(TARGETS) == set(MOST_OF_OPTIMUM)
+    for name, wanted in MOST_OF_OPTIMUM.items():
         plain, looking = module.optima_of(name)
         assert looking.cost / plain.cost < wanted < 1.0
 
@@ -68,16 +79,16 @@ def test_runs_of_all_worlds_and_rivals() -> None:
 
 def test_without_vowpal_wabbit_the_others_run(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    assert module.there() == ("squarecb", "linucb", "epsilon_greedy")
+    assert module.installed_rivals() == ("squarecb", "linucb", "epsilon_greedy")
 
 
 def test_a_shift_comes_at_half_time() -> None:
-    stream = module.world_of("YELP", "both", 1000)
+    stream: Any = module.world_of("YELP", "both", 1000)
     assert stream.ends.tolist() == [500, 1000]
 
 
 @needs_compiler
-def test_looking_is_cheaper_and_never_behind(numbers: dict[str, Any], small: None) -> None:
+def test_contexts_save_costs_and_the_debt_stays_within_the_target(numbers: dict[str, Any], small: None) -> None:
     row = row_of(numbers, "COMMAND")
     assert row["late_of_plain_high"] < 0.8
     assert row["followed"] > 0.5
@@ -88,8 +99,8 @@ def test_looking_is_cheaper_and_never_behind(numbers: dict[str, Any], small: Non
 
 
 @needs_compiler
-def test_plain_and_looking_meet_the_same_outcomes(numbers: dict[str, Any]) -> None:
-    """As long as the model is not followed, they play the same arms; only the look itself is paid for."""
+def test_both_selectors_meet_the_same_outcomes(numbers: dict[str, Any]) -> None:
+    """As long as the model is not followed, they play the same arms; only the context itself is paid for."""
     plain, looking = (row_of(numbers, "COMMAND", SHUFFLED, method) for method in (PLAIN, LOOKING))
     assert looking["followed"] == 0.0
     assert looking["rate"] == plain["rate"]
@@ -97,7 +108,7 @@ def test_plain_and_looking_meet_the_same_outcomes(numbers: dict[str, Any]) -> No
 
 
 @needs_compiler
-def test_verdicts_turn_with_the_numbers(numbers: dict[str, Any], small: None) -> None:
+def test_verdicts_follow_the_numbers(numbers: dict[str, Any], small: None) -> None:
     assert verdicts(numbers, horizon=FULL)["EXPW, 0.9"].status == NOT_REPRODUCED
     changed = copy.deepcopy(numbers)
     row_of(changed, "EXPW").update(of_optimum=0.8, of_optimum_low=0.79, of_optimum_high=0.869, largest_debt=0.91)
@@ -115,13 +126,13 @@ def test_verdicts_turn_with_the_numbers(numbers: dict[str, Any], small: None) ->
 
 
 @needs_compiler
-def test_who_does_not_look_is_noticed(monkeypatch: pytest.MonkeyPatch, small: None) -> None:
-    """With a selector that does not look in the place of ours, the claim on COMMAND fails."""
+def test_the_claim_fails_for_a_selector_without_contexts(monkeypatch: pytest.MonkeyPatch, small: None) -> None:
+    """With a selector without contexts in the place of ours, the claim on COMMAND fails."""
     monkeypatch.setattr(module, "LOOKING", "suffice:chooser=optimist")
     monkeypatch.setattr(module, "RIVALS", ())
     monkeypatch.setattr(module, "SHIFTS", ())
-    found = perform(Context(), {"seeds": 2, "horizon": 2000}, lambda work, tasks: [work(task) for task in tasks])
-    for row in found["rows"]:  # it has no model, so nothing is said of it
+    found = run_experiment(Context(), {"seeds": 2, "horizon": 2000}, lambda work, tasks: [work(task) for task in tasks])
+    for row in found["rows"]:  # it has no model, so there is no report
         assert "followed" not in row
     assert verdicts(found, horizon=FULL)["COMMAND, 0.95"].status == NOT_REPRODUCED
 
@@ -135,7 +146,7 @@ def test_figures_and_tables(
     json.dumps(numbers)
     assert drawing.draw(Context(), numbers, tmp_path) == ["context_ratios", "context_time"]
     monkeypatch.setattr(context_tables, "TARGETS", {"COMMAND": 0.95, "EXPW": 0.9})
-    monkeypatch.setattr(context_tables, "RIVALLED", ("COMMAND",))
+    monkeypatch.setattr(context_tables, "TASKS_OF_RIVALS", ("COMMAND",))
     monkeypatch.setattr(context_tables, "SHIFTS", ("both",))
     savings, shifts, rivals = (table.splitlines() for table in tables(numbers))
     assert len(savings) == 2 + 2
@@ -159,5 +170,5 @@ def test_the_page_quotes_the_tables_of_one_run() -> None:
 @needs_compiler
 def test_what_long_runs_show() -> None:
     deep = Context.levels["deep"]
-    found = perform(Context(), dict(deep), lambda work, tasks: sweep(work, tasks))
+    found = run_experiment(Context(), dict(deep), lambda work, tasks: sweep(work, tasks))
     assert {claim for claim, verdict in verdicts(found).items() if verdict.status != REPRODUCED} == set()

@@ -1,4 +1,4 @@
-"""Rivals that look at the context: what each learns from it, its formula a second time, and whose context is whose."""
+"""Contextual rivals: what each learns from contexts, its formula a second time, and the context of each outcome."""
 
 import copy
 import importlib.util
@@ -15,8 +15,7 @@ from suffice import InvalidArgument, Menu, SufficeError, optimum, simulate
 from suffice.best_mix import contextual_optimum
 from suffice.lab.rivals import EpsilonGreedy, LinUCB, Rival, SquareCB, VowpalWabbit
 from suffice.lab.rivals.base import own_rng
-from suffice.lab.rivals.contextual import Contextual
-from suffice.lab.rivals.prices import Price
+from suffice.lab.rivals.expected_losses import ExpectedLosses
 from suffice.lab.rivals.regression import Regression
 from suffice.promise.rules import Promise
 
@@ -42,7 +41,7 @@ class Sizes:
     def context(self, latent: Any) -> dict[str, float]:
         return {"size": float(latent[0] if self.seen else latent[2])}
 
-    def judge(self, latent: Any, arm: int, price: float) -> tuple[float, float]:
+    def outcome(self, latent: Any, arm: int, price: float) -> tuple[float, float]:
         return float(latent[1] < self.cases()[1][int(latent[0] >= self.large), arm]), MENU.known_cost(arm) or 0.0
 
     def truth(self) -> tuple[Any, Any]:
@@ -55,14 +54,14 @@ class Sizes:
 
 
 def make(kind: type[Rival], **more: Any) -> Any:
-    return kind(MENU, TARGET, **({} if kind is VowpalWabbit else {"horizon": 4000}), **{"stream": Sizes(), **more})
+    return kind(MENU, TARGET, **({"stream": Sizes()} if kind is VowpalWabbit else {"horizon": 4000}), **more)
 
 
-# --- what looking is worth
+# --- what contexts are worth
 
 
 @pytest.mark.parametrize("kind", LINEAR)
-def test_it_learns_from_what_it_sees(kind: type[Rival]) -> None:
+def test_it_learns_from_contexts(kind: type[Rival]) -> None:
     looking, blind = (simulate(make(kind), Sizes(seen), 4000) for seen in (True, False))
     late = slice(2000, None)
     for trace in (looking, blind):  # the price chases the rate of either
@@ -74,7 +73,7 @@ def test_it_learns_from_what_it_sees(kind: type[Rival]) -> None:
 
 
 @wabbit
-def test_vowpal_wabbit_learns_from_what_it_sees() -> None:
+def test_vowpal_wabbit_learns_from_contexts() -> None:
     price = optimum(*Sizes().truth(), TARGET).price
     looking, blind = (simulate(make(VowpalWabbit), Sizes(seen), 4000) for seen in (True, False))
     losses = [trace.costs[2000:].mean() - price * trace.successes[2000:].mean() for trace in (looking, blind)]
@@ -85,47 +84,45 @@ def test_vowpal_wabbit_learns_from_what_it_sees() -> None:
     assert losses[1] > alike - 0.02
 
 
-@pytest.mark.parametrize("kind", ALL)
-def test_a_fixed_price_does_not_move(kind: type[Rival]) -> None:
+@wabbit
+def test_the_price_of_vowpal_wabbit_does_not_move() -> None:
     shadow = optimum(*Sizes().truth(), TARGET).price
-    assert make(kind, price="shadow").price == pytest.approx(shadow)
-    trace = simulate(make(kind, price=0.7), Sizes(), 300)
+    assert make(VowpalWabbit).price == pytest.approx(shadow)
+    trace = simulate(make(VowpalWabbit, price=0.7), Sizes(), 300)
     assert set(trace.prices.tolist()) == {0.7}
 
 
 def test_the_price_is_projected() -> None:
-    promise = Promise.make(TARGET)
-    price, value = Price("tracked", promise, step=0.3), 0.0
+    losses, value = ExpectedLosses(MENU, Promise.make(TARGET), horizon=11), 0.0
+    step = 11**-0.5
     for success in [0.0] * 30 + [1.0] * 200:
-        price.move(success)
-        value = min(max(value + 0.3 * (0.8 - success), 0.0), 1.0 / (1.0 - 0.8))
-        assert price.value == pytest.approx(value)
+        losses.vector({"size": 0.5})
+        losses.learn(1, {"size": 0.5}, success, 0.1)
+        value = min(max(value + step * (0.8 - success), 0.0), 1.0 / (1.0 - 0.8))
+        assert losses.price == pytest.approx(value)
     assert value == 0.0
 
 
-@pytest.mark.parametrize("kind", ALL)
-def test_prices_that_are_none(kind: type[Rival]) -> None:
-    for wrong, said in (
-        ("high", "price must be "),
-        (None, "price must be "),
+def test_bad_prices_of_vowpal_wabbit() -> None:
+    for price, message in (
+        ("high", "price must be a number"),
         (-1.0, "price must be at least 0, got -1.0"),
         (math.nan, "price must be finite"),
     ):
-        with pytest.raises(InvalidArgument, match=said):
-            make(kind, price=wrong)
-    with pytest.raises(InvalidArgument, match="price must be a number where no stream is given"):
-        make(kind, price="shadow", stream=None)
-    with pytest.raises(InvalidArgument, match=r"stream must have truth\(\)"):
-        make(kind, price="shadow", stream=object())
+        with pytest.raises(InvalidArgument, match=message):
+            make(VowpalWabbit, price=price)
+    for stream in (None, object()):
+        with pytest.raises(InvalidArgument, match=r"stream must have truth\(\), for the shadow price, unless a price"):
+            VowpalWabbit(MENU, TARGET, stream=stream)
 
 
 # --- contexts and their decisions
 
 
-class Keeper(Rival):
-    """Notes what it is shown, and when."""
+class Recording(Rival):
+    """Records the contexts that it is shown."""
 
-    name, source, read, feedback, guarantee, contextual = "keeper", "", "", "", "", True
+    name, source, read, feedback, guarantee, contextual = "recording", "", "", "", "", True
 
     def __init__(self, menu: Menu, target: float) -> None:
         super().__init__(menu, target)
@@ -140,8 +137,8 @@ class Keeper(Rival):
         self.learned.append((self._context, success))
 
 
-def test_late_outcomes_come_with_their_own_context() -> None:
-    rival = Keeper(MENU, TARGET)
+def test_a_late_outcome_has_the_context_of_its_decision() -> None:
+    rival = Recording(MENU, TARGET)
     row = np.zeros(2)
     decisions = []
     for place in range(6):
@@ -150,24 +147,25 @@ def test_late_outcomes_come_with_their_own_context() -> None:
     for place in (3, 0, 5, 1, 4, 2):
         rival.tell(decisions[place], place / 10)
     assert [(int(row[0]), success) for row, success in rival.learned] == [(p, p / 10) for p in (3, 0, 5, 1, 4, 2)]
-    assert not rival._waiting
+    assert not rival._outstanding
 
 
-def test_who_does_not_look_leaves_the_context_aside() -> None:
-    class Blind(Keeper):
+def test_methods_that_are_not_contextual_ignore_the_context() -> None:
+    class WithoutContexts(Recording):
         contextual = False
 
-    rival = Blind(MENU, TARGET)
+    rival = WithoutContexts(MENU, TARGET)
     rival.tell(rival.ask(context={"size": 1.0}), 1.0)
     rival.tell(rival.ask(), 1.0)
     assert (rival.chosen, rival.learned) == ([None, None], [(None, 1.0), (None, 1.0)])
 
 
 @pytest.mark.parametrize("kind", LINEAR)
-def test_outcomes_that_come_late_teach_the_same(kind: type[Contextual]) -> None:
+def test_late_outcomes_are_learned_like_prompt_ones(kind: type[Rival]) -> None:
     """What was learned is the ridge regression on each outcome with the context that its decision was asked with."""
-    curious = {"share": 0.9} if kind is EpsilonGreedy else {}  # else it would try nothing while it is told nothing
-    rival, rng = make(kind, price=1.0, **curious), np.random.default_rng(0)
+    settings = {"share": 0.9} if kind is EpsilonGreedy else {}  # else it would try nothing before the first outcome
+    rival, rng = make(kind, **settings), np.random.default_rng(0)
+    rival._losses.price = 1.0
     asked = []
     for _ in range(60):
         context = {"task": str(rng.choice(["chat", "code", "mail"]))}
@@ -175,7 +173,7 @@ def test_outcomes_that_come_late_teach_the_same(kind: type[Contextual]) -> None:
     for place in rng.permutation(60):
         decision, _, success = asked[place]
         rival.tell(decision, success)
-    regression = rival._regression
+    regression = rival._losses.regression
     for arm in (1, 2):
         mine = [(context, success) for decision, context, success in asked if decision.arm == arm]
         if not mine:
@@ -189,12 +187,12 @@ def test_outcomes_that_come_late_teach_the_same(kind: type[Contextual]) -> None:
 @pytest.mark.parametrize("kind", ALL)
 def test_a_context_must_be_given(kind: type[Rival]) -> None:
     rival = make(kind)
-    with pytest.raises(InvalidArgument, match=f"context must be given to {kind.name!r}, which looks at it"):
+    with pytest.raises(InvalidArgument, match=f"context must be given to {kind.name!r}, which needs it"):
         rival.ask()
     rival.tell(rival.ask(context={"size": 0.5}), True)
     with pytest.raises(InvalidArgument, match="context must have no other fields than 'size'"):
         rival.ask(context={"length": 0.5})
-    assert (rival.pending, rival.outcomes, len(rival._waiting)) == (0, 1, 0)
+    assert (rival.pending, rival.outcomes, len(rival._outstanding)) == (0, 1, 0)
     rival.tell(rival.ask(context={"size": None}), True)  # what is missing is no error
     assert rival.outcomes == 2
 
@@ -202,71 +200,71 @@ def test_a_context_must_be_given(kind: type[Rival]) -> None:
 # --- the formulas
 
 
-def settled(kind: type[Contextual], **more: Any) -> tuple[Any, Any]:
-    rival = simulate(make(kind, **more), Sizes(), 500).method
-    return rival, rival._regression.look({"size": 0.3})
+def settled(kind: type[Rival], **settings: Any) -> tuple[Any, Any]:
+    rival = simulate(make(kind, **settings), Sizes(), 500).method
+    return rival, rival._losses.vector({"size": 0.3})
+
+
+def shares_of_draws(rival: Any, count: int) -> Any:
+    return np.bincount([rival.ask(context={"size": 0.3}).arm for _ in range(count)], minlength=4) / count
 
 
 def test_squarecb() -> None:
     rival, vector = settled(SquareCB, scale=3.0)
-    success, cost = rival._regression.means(vector)
+    success, cost = rival._losses.regression.means(vector)
     losses = (cost - rival.price * success) / (1.0 + rival.price)
     best = int(losses.argmin())
     shares = [1.0 / (4 + 3.0 * math.sqrt(500) * (losses[arm] - losses[best])) for arm in range(4)]
     shares[best] = 1.0 - sum(share for arm, share in enumerate(shares) if arm != best)
     assert rival.probabilities(vector) == pytest.approx(shares)
-    draws = [rival._pick(vector) for _ in range(2000)]
-    assert np.bincount(draws, minlength=4) / 2000 == pytest.approx(shares, abs=0.05)
+    assert shares_of_draws(rival, 2000) == pytest.approx(shares, abs=0.05)
     with pytest.raises(InvalidArgument, match="scale must be above 0, got 0"):
         make(SquareCB, scale=0)
 
 
 def test_linucb() -> None:
-    rival, rng = make(LinUCB, price=0.9, width=1.5), np.random.default_rng(3)
-    seen: dict[int, list[tuple[Any, float]]] = {1: [], 2: []}
-    vectors = {}
-    for task in ("code", "chat"):  # after that no vector changes
-        rival.tell(rival.ask(context={"task": task}), True)
-    for task in ("code", "chat"):
-        vectors[task] = rival._regression.features.vector(rival._regression.features.row({"task": task}))
-    rival = make(LinUCB, price=0.9, width=1.5)
-    rival._regression.look({"task": "code"})
-    rival._regression.look({"task": "chat"})
+    rival, rng = make(LinUCB, width=1.5), np.random.default_rng(3)
+    outcomes: dict[int, list[tuple[Any, float]]] = {1: [], 2: []}
+    features = rival._losses.regression.features
+    for task in ("code", "chat"):  # from then on no vector changes
+        rival._losses.vector({"task": task})
+    vectors = {task: features.vector(features.row({"task": task})) for task in ("code", "chat")}
     for _ in range(300):
+        rival._losses.price = 0.9
         task = str(rng.choice(["chat", "code"]))
-        x, hopes = vectors[task], []
+        x, losses = vectors[task], []
         for arm, cost in ((1, 0.1), (2, 0.4)):
-            a = np.eye(x.size) + sum((np.outer(z, z) for z, _ in seen[arm]), np.zeros((x.size, x.size)))
-            b = sum((z * success for z, success in seen[arm]), np.zeros(x.size))
+            a = np.eye(x.size) + sum((np.outer(z, z) for z, _ in outcomes[arm]), np.zeros((x.size, x.size)))
+            b = sum((z * success for z, success in outcomes[arm]), np.zeros(x.size))
             mean = min(max(float(np.linalg.solve(a, b) @ x), 0.0), 1.0)
-            hopes.append(cost - 0.9 * min(1.0, mean + 1.5 * math.sqrt(x @ np.linalg.solve(a, x))))
-        hopes = [0.0, *hopes, 1.0 - 0.9]
+            losses.append(cost - 0.9 * min(1.0, mean + 1.5 * math.sqrt(x @ np.linalg.solve(a, x))))
+        losses = [0.0, *losses, 1.0 - 0.9]
         decision = rival.ask(context={"task": task})
-        assert hopes[decision.arm] == pytest.approx(min(hopes), abs=1e-9)
+        assert losses[decision.arm] == pytest.approx(min(losses), abs=1e-9)
         success = float(rng.random() < (0.9 if task == "chat" else 0.3))
         rival.tell(decision, success)
-        if decision.arm in seen:
-            seen[decision.arm].append((x, success))
-    assert min(map(len, seen.values())) > 2
+        if decision.arm in outcomes:
+            outcomes[decision.arm].append((x, success))
+    assert min(map(len, outcomes.values())) > 2
 
 
 def test_epsilon_greedy() -> None:
     rival, vector = settled(EpsilonGreedy, share=0.2)
-    best = int(rival.losses(vector).argmin())
-    draws = np.bincount([rival._pick(vector) for _ in range(4000)], minlength=4) / 4000
-    assert draws == pytest.approx([0.85 if arm == best else 0.05 for arm in range(4)], abs=0.02)
+    best = int(rival._losses.at(vector).argmin())
+    shares = [0.85 if arm == best else 0.05 for arm in range(4)]
+    assert shares_of_draws(rival, 4000) == pytest.approx(shares, abs=0.02)
     for wrong in (0, 1, 1.5):
         with pytest.raises(InvalidArgument, match="share must lie strictly between 0 and 1"):
             make(EpsilonGreedy, share=wrong)
 
 
-def test_what_was_learned_outlives_new_knots() -> None:
+def test_means_survive_new_knots() -> None:
     regression, rng, changes = Regression(MENU), np.random.default_rng(1), 0
     for _ in range(600):
         size, twin = float(rng.random()), copy.deepcopy(regression)
-        regression.look({"size": size})
+        regression.vector({"size": size})
         knots = regression.features.report()["size"]["knots"]
-        if twin.features.noted and knots != twin.features.report()["size"]["knots"]:
+        if twin.features.observed and knots != twin.features.report()["size"]["knots"]:
             changes += 1
             for knot in knots:
                 before, after = (one.means(_vector(one, knot))[0] for one in (twin, regression))
@@ -284,18 +282,18 @@ def _vector(regression: Regression, size: float) -> Any:
     return regression.features.vector(regression.features.row({"size": size}))
 
 
-def test_costs_that_nobody_knows_are_learned_by_the_context() -> None:
+def test_unknown_costs_are_learned_by_the_context() -> None:
     menu = Menu(["a", "b"], safe="all", safe_cost=5.0)
     regression, rng = Regression(menu), np.random.default_rng(2)
     for _ in range(600):
         size = float(rng.random())
-        regression.look({"size": size})
+        regression.vector({"size": size})
         regression.add(0, {"size": size}, success=1.0, cost=4.0 * size)
     for size in (0.3, 0.8):
         success, cost = regression.means(_vector(regression, size))
         assert cost[0] == pytest.approx(4.0 * size, abs=0.2)
         assert (success[-1], cost[-1]) == (1.0, 5.0)
-    rival = LinUCB(menu, TARGET, 1000, price=0.0)
+    rival = LinUCB(menu, TARGET, 1000)
     assert [rival.ask(context={"size": 0.5}).arm for _ in range(3)] == [0, 0, 0]  # it could be free
 
 
@@ -309,7 +307,7 @@ def test_vowpal_wabbit_reads_contexts_as_text() -> None:
     told: list[list[str]] = []
     rival._wabbit = types.SimpleNamespace(predict=rival._wabbit.predict, learn=told.append)
     decision = rival.ask(context={"size": 0.5, "task": "chat"})
-    share = rival._waiting[decision.id][2]
+    share = rival._outstanding[decision.id].note
     rival.tell(decision, True)
     cost, price = MENU.known_cost(decision.arm) or 0.0, rival.price
     assert told[0][0] == "shared |c size:0.5 task=chat"
@@ -345,7 +343,7 @@ def test_without_vowpal_wabbit_it_says_what_to_install(monkeypatch: pytest.Monke
         make(VowpalWabbit)
 
 
-def test_chance_is_its_own() -> None:
+def test_the_seed_is_of_the_methods_own_randomness() -> None:
     one, same, other = (simulate(make(SquareCB, seed=seed), Sizes(), 200).arms for seed in (1, 1, 2))
     assert (one == same).all()
     assert (one != other).any()

@@ -1,4 +1,4 @@
-"""Logs: what is read from files, how it is played, and the sentence for everything that can be wrong with one."""
+"""Logs: what is read from files, how they are replayed, and the message for everything that can be wrong with one."""
 
 import sys
 import warnings
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from suffice import Selector, SufficeWarning, simulate
+from suffice import SufficeWarning
 from suffice.lab.streams import Log
 from tests.support.refusals import refused
 
@@ -21,8 +21,12 @@ def written(folder: Path, text: str, name: str = "log.csv") -> Path:
     return path
 
 
+def load(path: Any, **settings: Any) -> Log:
+    return Log.from_settings(path=path, **settings)
+
+
 def test_a_csv_file_is_read(tmp_path: Path) -> None:
-    log = Log.load(written(tmp_path, GOOD))
+    log = load(written(tmp_path, GOOD))
     assert (log.menu.options, log.menu.safe, log.menu.has_skip) == (("small",), "large", False)
     assert (log.menu.safe_cost, log.menu.costs) == (2.0, None)
     assert log.table().successes.tolist() == [[1, 1], [0, 1], [0.5, 1]]
@@ -42,16 +46,16 @@ def test_a_csv_file_is_read(tmp_path: Path) -> None:
     ],
     ids=["byte order mark", "Windows", "no last newline", "blank lines", "words", "spaces"],
 )
-def test_other_ways_to_write_the_same(tmp_path: Path, text: str) -> None:
-    log, same = Log.load(written(tmp_path, text)), Log.load(written(tmp_path, GOOD, "same.csv"))
+def test_equivalent_files(tmp_path: Path, text: str) -> None:
+    log, same = load(written(tmp_path, text)), load(written(tmp_path, GOOD, "same.csv"))
     assert log.menu.recipe() == same.menu.recipe()
     for part in (0, 1):
         assert log.table()[part].tolist() == same.table()[part].tolist()
 
 
-def test_other_columns_are_left_alone(tmp_path: Path) -> None:
+def test_other_columns_are_ignored(tmp_path: Path) -> None:
     text = 'prompt,success:a,note,cost:a,success:b,cost:b\n"Why, oh\nwhy?",1,x,0.5,1,1\nhm,0,"""",0.5,1,1\n'
-    log = Log.load(written(tmp_path, text))
+    log = load(written(tmp_path, text))
     assert log.truth()[0].tolist() == [0.5, 1.0]
     assert log.menu.costs is not None  # all equal, so known
     assert log.menu.costs.tolist() == [0.5]
@@ -59,53 +63,43 @@ def test_other_columns_are_left_alone(tmp_path: Path) -> None:
 
 def test_costs_may_be_given(tmp_path: Path) -> None:
     path = written(tmp_path, "success:a,success:b,success:c\n1,1,1\n0,1,1\n")
-    log = Log.load(path, costs={"a": 0.1, "b": 0.4, "c": 3})
+    log = load(path, costs={"a": 0.1, "b": 0.4, "c": 3})
     assert [log.menu.known_cost(arm) for arm in range(3)] == [0.1, 0.4, 3.0]
-    assert Log.load(path, costs={"a": 0.1, "b": 0.4}, safe_cost=5).menu.safe_cost == 5.0
+    assert load(path, costs={"a": 0.1, "b": 0.4}, safe_cost=5).menu.safe_cost == 5.0
     with pytest.warns(SufficeWarning, match=r"'a'\) fails in 1 of 2 rows"):
-        first = Log.load(path, safe="a", costs={"a": 1, "b": 1, "c": 1})
+        first = load(path, safe="a", costs={"a": 1, "b": 1, "c": 1})
     assert (first.menu.options, first.menu.safe) == (("b", "c"), "a")
 
 
 def test_a_skip_needs_no_column(tmp_path: Path) -> None:
-    added = Log.load(written(tmp_path, GOOD), skip="skip")
+    added = load(written(tmp_path, GOOD), skip="skip")
     assert [added.menu.option(arm) for arm in range(3)] == ["skip", "small", "large"]
     assert added.table().successes[:, 0].tolist() == added.table().costs[:, 0].tolist() == [0, 0, 0]
     text = "success:skip,cost:skip,success:a,cost:a\n0,0,1,1\n"
-    assert Log.load(written(tmp_path, text), skip="skip").menu.options == ()
+    assert load(written(tmp_path, text), skip="skip").menu.options == ()
     refused(
-        lambda: Log.load(written(tmp_path, text.replace("\n0,0", "\n0,0.1")), skip="skip"),
+        lambda: load(written(tmp_path, text.replace("\n0,0", "\n0,0.1")), skip="skip"),
         "cost:skip must be 0, since this is the skip option, got 0.1 in row 1",
     )
-    refused(lambda: Log.load(written(tmp_path, GOOD), skip="large"), "skip must be another option than the safe one")
+    refused(lambda: load(written(tmp_path, GOOD), skip="large"), "skip must be another option than the safe one")
 
 
 def test_the_safe_option_may_cost_more_in_some_rows() -> None:
     columns: dict[str, Any] = {"success:a": [1, 0], "cost:a": [0.5, 2.5], "success:b": [1, 1], "cost:b": [2, 3]}
     log = Log.of(columns)
     assert log.menu.safe_cost == 3.0
-    assert [log.judge(row, 1, 0.0) for row in (0, 1)] == [(1.0, 2.0), (1.0, 3.0)]
+    assert [log.outcome(row, 1, 0.0) for row in (0, 1)] == [(1.0, 2.0), (1.0, 3.0)]
     assert log.truth()[1].tolist() == [1.5, 2.5]
 
 
-def test_rows_go_round_in_their_order(tmp_path: Path) -> None:
-    log = Log.load(written(tmp_path, GOOD))
+def test_rows_repeat_in_their_order(tmp_path: Path) -> None:
+    log = load(written(tmp_path, GOOD))
     rng = np.random.default_rng(0)
     assert log.draw(rng, 7).tolist() == [0, 1, 2, 0, 1, 2, 0]
     assert log.draw(rng, 3, start=10**12 + 1).tolist() == [(10**12 + 1 + step) % 3 for step in range(3)]
-    shuffled = Log.load(tmp_path / "log.csv", order="shuffled")
+    shuffled = load(tmp_path / "log.csv", order="shuffled")
     drawn = shuffled.draw(rng, 3000)
     assert np.bincount(drawn, minlength=3) == pytest.approx(1000, abs=4 * np.sqrt(3000 * 2 / 9))
-
-
-def test_a_single_row(tmp_path: Path) -> None:
-    log = Log.load(written(tmp_path, "success:all,cost:all\n1,3\n"))
-    assert log.menu.n_arms == 1
-    assert (
-        simulate(Selector(Log.load(written(tmp_path, GOOD)).menu, 0.5), Log.load(tmp_path / "log.csv"), 50).rate >= 0.5
-    )
-    one = Log.load(written(tmp_path, "success:a,cost:a,success:b,cost:b\n1,0,1,3\n"))
-    assert simulate(Selector(one.menu, 0.5), one, 20).rate == 1.0
 
 
 def test_many_rows(tmp_path: Path) -> None:
@@ -113,13 +107,13 @@ def test_many_rows(tmp_path: Path) -> None:
     rows = 150_000
     lines = ["1,0.25,1"] * rows
     lines[100_000] = "false,0.5,true"
-    log = Log.load(written(tmp_path, "success:a,cost:a,success:b\n" + "\n".join(lines)), safe_cost=1)
+    log = load(written(tmp_path, "success:a,cost:a,success:b\n" + "\n".join(lines)), safe_cost=1)
     assert log.table().successes.shape == (rows, 2)
     assert log.table().successes[:, 0].argmin() == 100_000
     assert log.truth()[1][0] == pytest.approx(0.25 + 0.25 / rows)
     lines[140_000] = "1,?,1"
     path = written(tmp_path, "success:a,cost:a,success:b\n" + "\n".join(lines))
-    refused(lambda: Log.load(path, safe_cost=1), "cost:a must be a number, got '?' in row 140001")
+    refused(lambda: load(path, safe_cost=1), "cost:a must be a number, got '?' in row 140001")
 
 
 def changed(old: str, new: str) -> str:
@@ -128,7 +122,7 @@ def changed(old: str, new: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("", "columns must include success:OPTION, one per option, got none"),
         ("a,b\n1,2\n", "columns must include success:OPTION, one per option, got 'a, b'"),
@@ -168,14 +162,13 @@ def changed(old: str, new: str) -> str:
         (GOOD + '"' + "x" * 200_000, "path must name a CSV file, got line 5 with: field larger than field limit"),
     ],
 )
-def test_hostile_files(tmp_path: Path, text: str, said: str) -> None:
-    refused(lambda: Log.load(written(tmp_path, text)), said)
+def test_hostile_files(tmp_path: Path, text: str, message: str) -> None:
+    refused(lambda: load(written(tmp_path, text)), message)
 
 
 def test_hostile_arguments(tmp_path: Path) -> None:
     path = written(tmp_path, GOOD)
-    load: Any = Log.load
-    for settings, said in (
+    for settings, message in (
         ({"safe": "huge"}, "safe must be one of 'small, large', got 'huge'"),
         ({"safe_cost": 1}, "cost:large must be between 0 and 1, what the safe option costs at most, got 2 in row 1"),
         ({"safe_cost": "x"}, "safe_cost must be a number"),
@@ -185,10 +178,10 @@ def test_hostile_arguments(tmp_path: Path) -> None:
         ({"order": "random"}, 'order must be "recorded" or "shuffled", got \'random\''),
         ({"safe_success": 2}, "safe_success must lie above 0 and be at most 1"),
     ):
-        refused(lambda settings=settings: load(path, **settings), said)  # type: ignore[misc]
+        refused(lambda settings=settings: load(path, **settings), message)  # type: ignore[misc]
     refused(lambda: load(tmp_path / "none.csv"), "path must name a file that can be read")
     refused(lambda: load(tmp_path / "log.xlsx"), "path must name a .csv or .parquet file")
-    refused(lambda: load(None), "path must name a .csv or .parquet file, got None")
+    refused(lambda: load(3), "path must name a .csv or .parquet file, got 3")
     (tmp_path / "latin.csv").write_bytes("success:größe\n1\n".encode("latin-1"))
     refused(lambda: load(tmp_path / "latin.csv"), "path must name a text file in UTF-8")
 
@@ -196,15 +189,15 @@ def test_hostile_arguments(tmp_path: Path) -> None:
 def test_a_safe_option_that_fails_is_counted(tmp_path: Path) -> None:
     path = written(tmp_path, GOOD.replace("0,0.3,1,2", "0,0.3,0,2"))
     with pytest.warns(SufficeWarning, match=r"\('large'\) fails in 1 of 3 rows.*safe_success=0\.666"):
-        Log.load(path)
+        load(path)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        log = Log.load(path, safe_success=0.666)
+        log = load(path, safe_success=0.666)
     assert float(log.menu.safe_success) == 0.666
 
 
 def test_arrays_are_checked() -> None:
-    menu = Log.named().menu
+    menu = Log.from_settings().menu
     refused(lambda: Log(menu, [[1, 1]], [[1, 1]]), "successes must have at least one row and 3 columns, one per arm")
     refused(lambda: Log(menu, np.ones((0, 3)), np.ones((0, 3))), "successes must have at least one row")
     refused(lambda: Log(menu, np.ones((2, 3)), np.ones((1, 3))), "costs must have the shape (2, 3), got (1, 3)")
@@ -229,26 +222,25 @@ def test_parquet_is_read(tmp_path: Path) -> None:
         return path
 
     good = write(prompt=["a", "b"], success_a=[True, False], cost_a=[0.25, 0.5], success_b=[1, 1], cost_b=[1, 1])
-    log = Log.load(good)
+    log = load(good)
     assert log.table().successes.tolist() == [[1, 1], [0, 1]]
     assert log.table().costs.tolist() == [[0.25, 1], [0.5, 1]]
-    refused(lambda: Log.load(write(a=[1])), "columns must include success:OPTION, one per option, got 'a'")
-    refused(lambda: Log.load(write(success_a=["x"])), "success:a must be numbers, got a column of object")
+    refused(lambda: load(write(a=[1])), "columns must include success:OPTION, one per option, got 'a'")
+    refused(lambda: load(write(success_a=["x"])), "success:a must be numbers, got a column of object")
     for missing in ([True, None], [1.0, None], [1, None]):
         write(success_a=missing, cost_a=[1, 1])
-        refused(lambda: Log.load(path), "success:a must be between 0 and 1, got nan in row 2")
+        refused(lambda: load(path), "success:a must be between 0 and 1, got nan in row 2")
     (tmp_path / "junk.parquet").write_bytes(b"junk")
-    refused(lambda: Log.load(tmp_path / "junk.parquet"), "path must name a Parquet file, got")
-    refused(lambda: Log.load(tmp_path / "none.parquet"), "path must name a file that can be read")
+    refused(lambda: load(tmp_path / "junk.parquet"), "path must name a Parquet file, got")
+    refused(lambda: load(tmp_path / "none.parquet"), "path must name a file that can be read")
 
 
 def test_parquet_without_a_reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    files = sys.modules["suffice.lab.streams.log_files"]
-    monkeypatch.setattr(files, "_installed", lambda package: False)
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
     path = written(tmp_path, "", "log.parquet")
-    refused(lambda: Log.load(path), "path must name a CSV file unless pyarrow is installed, got")
+    refused(lambda: load(path), "path must name a CSV file unless pyarrow is installed, got")
 
 
-def test_the_example_is_played_where_no_file_is_named(tmp_path: Path) -> None:
-    assert Log.named().menu.safe == "person"
-    assert Log.named(path=str(written(tmp_path, GOOD)), skip="skip").menu.n_arms == 3
+def test_without_a_file_there_is_an_example(tmp_path: Path) -> None:
+    assert Log.from_settings().menu.safe == "person"
+    assert load(str(written(tmp_path, GOOD)), skip="skip").menu.n_arms == 3

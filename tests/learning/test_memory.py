@@ -1,21 +1,17 @@
-"""Memory: what is forgotten, when, and that the promise remembers all of it."""
+"""Memory: what is forgotten, and when; and that the promise forgets nothing."""
 
-import copy
 import json
 import math
-import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from fractions import Fraction
 from typing import Any
-from unittest import mock
 
 import hypothesis.strategies as st
 import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from suffice import InvalidArgument, Menu, Selector, StateError, optimum, paper, simulate, warmup
+from suffice import InvalidArgument, Learning, Menu, Selector, paper, simulate, warmup
 from suffice.kernels.compiler import available
 from suffice.kernels.compiler import compiled as twin_of
 from suffice.lab.streams import LabelRanks, Phases, PredictionApis, UnitPoints
@@ -23,15 +19,17 @@ from suffice.lab.streams.shapes import Beta
 from suffice.learning import forgetting
 from suffice.learning.bounds import KL, HalfLog
 from suffice.learning.choosers import Optimist
-from suffice.learning.memory import LONGEST, Discount, Full, Reset, Window, named_memory
+from suffice.learning.memory import LONGEST, Memory, resolve_memory
 from suffice.learning.records import Lesson, Table
 from suffice.learning.table_learner import TableLearner, check_tally
 from suffice.learning.tables import as_arrays
 from tests.support.book import promised
 from tests.support.naive_memory import (
-    ANY,
-    CHASE,
-    FREEZE,
+    CHAIN,
+    INTERVALS,
+    LOOSE,
+    MEMORIES,
+    MENUS,
     NAIVE,
     Floats,
     NaiveReset,
@@ -39,36 +37,16 @@ from tests.support.naive_memory import (
     Outcome,
     against,
     least,
-    watch,
-    world_of,
 )
-from tests.support.tables import as_table, put
+from tests.support.tables import as_table, compiled_or_not, needs_compiler, put, uncompiled
 
-needs_compiler = pytest.mark.skipif(not available(), reason="the extra `fast` is not installed")
-compiled_or_not = pytest.mark.parametrize(
-    "compiled", [False, pytest.param(True, marks=needs_compiler)], ids=["plain", "compiled"]
-)
-MEMORIES = ["full", "reset", "window 200", "discount 200"]
-
-CHAIN = Menu.top_k([5, 10, 20, 50], classes=100)
-INTERVALS = Menu.intervals(step=0.25)
-SUBSETS = Menu.subsets({"a": 0.1, "b": 0.2, "c": 0.3}, safe="person", safe_cost=1.0)
-GRID = Menu.grid(distance=[1, 2, 5], rating=[4.5, 4.0, 0])
-LOOSE = Menu({"a": 0.1, "b": 0.4, "c": 0.2}, safe="all", skip="none")
-MENUS = {"chain": CHAIN, "intervals": INTERVALS, "subsets": SUBSETS, "grid": GRID, "loose": LOOSE}
 every_menu = pytest.mark.parametrize("menu", MENUS.values(), ids=MENUS.keys())
 
 
 @pytest.fixture(autouse=True, scope="module")
 def _warm() -> None:
-    """Once warm, small menus run compiled, too; who wants them plain switches that off."""
+    """Once warm, small menus run compiled, too; tests that need them plain switch that off."""
     warmup()
-
-
-@contextmanager
-def uncompiled(plain: bool = True) -> Iterator[None]:
-    with mock.patch.dict(os.environ, {"SUFFICE_NO_COMPILE": "1"} if plain else {}):
-        yield
 
 
 def selector_of(menu: Menu, target: float = 0.8, *, compiled: bool = True, **rules: Any) -> Selector:
@@ -82,7 +60,7 @@ def selector_of(menu: Menu, target: float = 0.8, *, compiled: bool = True, **rul
 
 
 def learner_of(menu: Menu, memory: str, *, compiled: bool = True) -> TableLearner:
-    learner = selector_of(menu, compiled=compiled, memory=memory, bounds="half-log").learner
+    learner = selector_of(menu, compiled=compiled, learning=Learning(memory=memory, bounds="half-log")).learner
     assert isinstance(learner, TableLearner)
     return learner
 
@@ -176,8 +154,8 @@ def test_apart_is_the_minimum_over_all_probabilities(
     plays: float, others: float, first: float, second: float, level: float
 ) -> None:
     successes, other_successes = plays * first, others * second
-    found = forgetting.apart(plays, successes, others, other_successes, level)
-    assert found == twin_of(forgetting.apart)(plays, successes, others, other_successes, level)
+    found = forgetting.means_differ(plays, successes, others, other_successes, level)
+    assert found == twin_of(forgetting.means_differ)(plays, successes, others, other_successes, level)
     if first <= second:
         assert not found
         return
@@ -191,14 +169,14 @@ def test_apart_is_the_minimum_over_all_probabilities(
     if exact < needed - margin:
         assert not found
     # Just below what is needed, and just above.
-    for function in (forgetting.apart, twin_of(forgetting.apart)) if exact > 1e-3 else ():
+    for function in (forgetting.means_differ, twin_of(forgetting.means_differ)) if exact > 1e-3 else ():
         assert function(plays, successes, others, other_successes, level + exact - needed - 2 * margin)
         assert not function(plays, successes, others, other_successes, level + exact - needed + 2 * margin)
 
 
 def test_apart_is_not_put_off_by_late_successes_and_rounding() -> None:
     """More successes than plays, fewer than none, and a mean that rounds to 1: no error, and never a contradiction."""
-    for function in (forgetting.apart, twin_of(forgetting.apart)):
+    for function in (forgetting.means_differ, twin_of(forgetting.means_differ)):
         assert function(10.0, 110.0, 100.0, 0.0, 5.0)  # the ten since all succeeded, and none before
         assert not function(3.0, 5.0, 3.0, 4.0, 0.0)
         assert not function(3.0, 5.0, 3.0, 3.0, 0.0)
@@ -309,75 +287,6 @@ def test_what_comes_later_than_the_window_is_long_is_not_learned(compiled: bool)
     assert [column[1] for column in learner.columns()[:4]] == [0.0, 0.0, 0.0, 0.0]
 
 
-@compiled_or_not
-def test_decisions_that_come_back_late_do_no_harm_to_a_reset(compiled: bool) -> None:
-    """All given up, then all amended: failures before the moment, more successes than plays after it."""
-    selector = selector_of(LOOSE, 0.5, compiled=compiled, memory="reset", max_surplus=500)
-    late = []
-    for round_ in range(12):
-        for _ in range(120):
-            decision = selector.ask()
-            if decision.is_safe or decision.is_skip:
-                selector.tell(decision, decision.is_safe)
-            elif round_ % 2 == 0:
-                selector.expire(decision)
-                late.append(decision)
-            else:
-                selector.tell(decision, True)
-        if round_ % 2:
-            for decision in late:
-                selector.tell(decision, True)
-            late = []
-        plays, successes = selector.learner.columns()[:2]
-        assert (successes <= plays).all()
-    assert selector.certificate().holds
-
-
-# --- false resets
-
-SHAPES = {
-    "chain": Menu.top_k(range(10, 100, 10), classes=100),
-    "intervals": Menu.intervals(step=0.2),
-    "subsets": SUBSETS,
-    "loose": LOOSE,
-}
-
-
-def shares_of(menu: Menu, way: int, streams: int, end: int) -> tuple[float, float]:
-    """The share of streams with a contradiction in the epoch up to `end`; and at a tenth of the threshold."""
-    inner = range(menu.n_arms)[menu.interior]
-    nested = np.array([[float(menu.nested(a, b)) for b in inner] for a in inner])
-    strengths = []
-    for seed in range(streams):
-        rng = np.random.default_rng(seed)
-        chances, success = world_of(menu, rng)
-        latents = rng.choice(len(chances), p=chances, size=end - 1)
-        worst = twin_of(watch)(nested, latents, rng.random(end - 1), success, way, 32)
-        strengths.append(worst[-1] if worst[-1] > worst[end // 2 - 2] else 0.0)
-    found = np.array(strengths)
-    return float((found > 1.0).mean()), float((found > 0.1).mean())
-
-
-@needs_compiler
-@pytest.mark.parametrize("way", [ANY, CHASE, FREEZE], ids=["any arm", "chase luck", "keep luck"])
-@pytest.mark.parametrize("menu", SHAPES.values(), ids=SHAPES.keys())
-def test_an_unchanging_world_hardly_ever_contradicts_itself(menu: Menu, way: int) -> None:
-    end, streams = 1024, 100
-    share, tenth = shares_of(menu, way, streams, end)
-    assert share <= 1.0 / math.sqrt(end)
-    assert tenth > 1.0 / math.sqrt(end)  # so much less would not do: the check can fail
-
-
-@pytest.mark.long
-@needs_compiler
-@pytest.mark.parametrize("way", [ANY, CHASE, FREEZE], ids=["any arm", "chase luck", "keep luck"])
-@pytest.mark.parametrize("menu", SHAPES.values(), ids=SHAPES.keys())
-def test_an_unchanging_world_hardly_ever_contradicts_itself_on_more_streams(menu: Menu, way: int) -> None:
-    for end, streams in ((64, 3000), (256, 3000), (4096, 600)):
-        share, _ = shares_of(menu, way, streams, end)
-        assert share <= 1.0 / math.sqrt(end)
-
-
 def forgotten(trace: Any) -> int:
     """How many interior outcomes no longer count."""
     menu = trace.method.menu
@@ -401,21 +310,11 @@ def forgotten(trace: Any) -> int:
 def test_selectors_do_not_reset_in_an_unchanging_world(stream: Any, target: float, chooser: str) -> None:
     """Whole runs: of forty streams none forgets anything, where 1/sqrt(E) of them may in each epoch."""
     for seed in range(10):
-        trace = simulate(Selector(stream.menu, target, chooser=chooser, seed=seed), stream, 4095, seed)
-        assert trace.method.memory == "reset"
+        trace = simulate(
+            Selector(stream.menu, target, learning=Learning(chooser=chooser), seed=seed), stream, 4095, seed
+        )
+        assert trace.method.learning.memory == "reset"
         assert forgotten(trace) == 0
-
-
-@pytest.mark.long
-@needs_compiler
-@pytest.mark.parametrize("chooser", ["auto", "optimist"])
-def test_selectors_do_not_reset_in_long_runs(chooser: str) -> None:
-    for stream, target in ((UnitPoints(), 0.8), (PredictionApis("SHOP"), 0.9), (LabelRanks.cifar100(), 0.9)):
-        resets = 0
-        for seed in range(40):
-            trace = simulate(Selector(stream.menu, target, chooser=chooser, seed=seed), stream, 65_535, seed)
-            resets += forgotten(trace) > 0
-        assert resets == 0
 
 
 # --- detection
@@ -433,8 +332,8 @@ def outage(task: str, api: int) -> PredictionApis:
 
 CHANGES = {
     "points": (Phases((UnitPoints(), 6000), (UnitPoints(distribution=Beta(5, 2)), 6000)), 0.8, 6000, 1024),
-    "easy to hard": (Phases.named(easy=4000, hard=6000), 0.8, 4000, 96),
-    "easy to hard, 0.9": (Phases.named(easy=4000, hard=6000), 0.9, 4000, 96),
+    "easy to hard": (Phases.from_settings(easy=4000, hard=6000), 0.8, 4000, 96),
+    "easy to hard, 0.9": (Phases.from_settings(easy=4000, hard=6000), 0.9, 4000, 96),
     "outage": (Phases((PredictionApis("SHOP"), 6000), (outage("SHOP", 1), 6000)), 0.9, 6000, 3072),
 }
 
@@ -448,7 +347,7 @@ def test_a_shift_is_noticed_and_learning_begins_anew(
     """Within so many interior outcomes after the shift, and not before it."""
     inner = stream.menu.interior
     for seed in range(5):
-        fresh = Selector(stream.menu, target, chooser=chooser, seed=seed)
+        fresh = Selector(stream.menu, target, learning=Learning(chooser=chooser), seed=seed)
         assert forgotten(simulate(fresh, stream, shift, seed)) == 0
         steps = simulate(fresh, stream, shift + 5000, seed).arms[shift:]
         interior = np.flatnonzero((steps >= inner.start) & (steps < inner.stop))
@@ -486,7 +385,7 @@ def test_no_memory_touches_the_promise(
     rng = np.random.default_rng(seed)
     goal = promised(target)
     with uncompiled(not compiled):
-        selector = Selector(menu, target, memory=memory, chooser=chooser, seed=seed)
+        selector = Selector(menu, target, learning=Learning(memory=memory, chooser=chooser), seed=seed)
         successes, late = Fraction(0), []
         for step in range(400):
             decision = selector.ask()
@@ -519,7 +418,7 @@ def test_no_memory_touches_the_promise(
 @pytest.mark.parametrize("chooser", ["thompson", "optimist"])
 def test_a_reset_changes_neither_counts_nor_debt(compiled: bool, chooser: str) -> None:
     """Tally and count of the memory go down; told, successes, debt and cost go on as if nothing had happened."""
-    selector = selector_of(CHAIN, 0.8, compiled=compiled, chooser=chooser)
+    selector = selector_of(CHAIN, 0.8, compiled=compiled, learning=Learning(chooser=chooser))
     told, successes, resets, noted = 0, 0, 0, 0
     for step in range(1200):
         decision = selector.ask()
@@ -536,289 +435,35 @@ def test_a_reset_changes_neither_counts_nor_debt(compiled: bool, chooser: str) -
     assert selector.learner.columns()[0][CHAIN.interior].sum() < 600
 
 
-# --- a shift that ends
-
-
-@needs_compiler
-@pytest.mark.parametrize("target", [0.8, 0.9])
-def test_a_shift_that_ends_is_over(target: float) -> None:
-    """The last 4,000 of 12,000 steps, 20 seeds: within 10% of what is possible. The paper is 19% above it at its best."""
-    stream = Phases.named(easy=4000, hard=2000, again=6000)
-    phase = stream.truths()[2]
-    best = optimum(phase.success, phase.cost, target).cost
-
-    def over(method: Any, seeds: int) -> float:
-        costs = []
-        for seed in range(seeds):
-            fresh = copy.deepcopy(method)
-            if isinstance(fresh, Selector):
-                fresh.reseed(seed)
-            costs.append(simulate(fresh, stream, 12_000, seed).costs[-4000:].mean())
-        return float(np.mean(costs)) / best
-
-    ours = over(Selector(stream.menu, target), 20)
-    papers = [over(paper(stream.menu, target, 12_000, a / 12_000**0.5), 3) for a in (1, 5, 20)]
-    assert 0.9 < ours < 1.1
-    assert min(papers) > 1.15
-    assert ours < min(papers)
-
-
-# --- saving
-
-
-def played(selector: Selector, seed: int, count: int, cuts: tuple[int, ...] = (), again: Any = None) -> list[Any]:
-    """What is chosen in a world that shifts; at each cut the selector is saved and loaded."""
-    rng = np.random.default_rng(seed)
-    menu = selector.menu
-    truths = [np.sort(rng.random(menu.n_arms)) for _ in range(3)]
-    found: list[Any] = []
-    for step in range(count):
-        if step in cuts:
-            selector = (again or Selector.from_state)(json.loads(json.dumps(selector.state())))
-        decision = selector.ask()
-        chance = truths[step * 3 // count][decision.arm]
-        success = decision.is_safe or (not decision.is_skip and bool(rng.random() < chance))
-        cost = float(rng.choice([0.25, 0.5])) if menu.costs is None else None
-        selector.tell(decision, success, cost)
-        found.append((decision.arm, decision.price))
-    state = selector.state()
-    return [*found, {"learner": state["learner"], "hints": [one["hints"] for one in state["accounts"]]}]
-
-
-@compiled_or_not
-@pytest.mark.parametrize("chooser", ["thompson", "optimist"])
-@pytest.mark.parametrize("memory", MEMORIES)
-@pytest.mark.parametrize("menu", [CHAIN, INTERVALS, SUBSETS, GRID], ids=["chain", "intervals", "subsets", "told costs"])
-def test_saved_in_the_middle_goes_on_as_without(menu: Menu, memory: str, chooser: str, compiled: bool) -> None:
-    count = 1500 if compiled else 700
-    cuts = (count // 5, count // 2 + 3, count - 7)
-    with uncompiled(not compiled):
-        one, other = (Selector(menu, 0.8, memory=memory, chooser=chooser, seed=1) for _ in range(2))
-        assert played(one, 3, count) == played(other, 3, count, cuts)
-
-
-@pytest.mark.parametrize("memory", MEMORIES)
-def test_with_a_chooser_of_ones_own_too(memory: str) -> None:
-    class Mine:
-        """Looks at the bounds and at nothing else."""
-
-        name, blind = "mine", True
-
-        def choose(self, price: float, bounds: Any, allowed: Any) -> int:
-            return int(np.argmin(bounds.lower - price * bounds.upper))
-
-    def make() -> Selector:
-        return Selector(CHAIN, 0.8, memory=memory, bounds="contained", chooser=Mine(), seed=1)
-
-    def again(state: Any) -> Selector:
-        return Selector.from_state(state, chooser=Mine())
-
-    assert make().memory == memory
-    assert played(make(), 3, 1200) == played(make(), 3, 1200, (300, 801), again)
-
-
-def busy(memory: str, menu: Menu = CHAIN) -> Any:
-    """The state of a selector that has something to remember."""
-    selector = Selector(menu, 0.8, memory=memory)
-    rng = np.random.default_rng(0)
-    for _ in range(600):
-        decision = selector.ask()
-        success = decision.is_safe or (not decision.is_skip and bool(rng.random() < 0.85))
-        selector.tell(decision, success, 0.3 if menu.costs is None else None)
-    return json.loads(json.dumps(selector.state()))
-
-
-def spoil(state: Any, what: str) -> None:
-    """One thing that no selector has ever saved."""
-    past = state["learner"]["past"]
-    used = [moment for moment in past.get("moments", []) if moment[1]]
-    if what == "count":
-        past["count"] = -1
-    elif what == "count is a share":
-        past["count"] = 0.5
-    elif what == "count is huge":
-        past["count"] = 10**17
-    elif what == "no past":
-        past.clear()
-    elif what == "too few":
-        past["moments" if used else "ring"].pop()
-    elif what == "none":
-        past["moments" if used else "ring"] = None
-    elif what == "too many":
-        past["moments" if used else "ring"] *= 2
-    elif what == "an arm out of range":
-        (used[0][1] if used else past["ring"])[0][0] = 99
-    elif what == "a negative arm":
-        (used[0][1] if used else past["ring"])[0][0] = -2
-    elif what == "no number":
-        (used[0][1] if used else past["ring"])[0][1] = math.nan
-    elif what == "a word":
-        (used[0][1] if used else past["ring"])[0][1] = "many"
-    elif what == "too many successes":
-        (used[0][1] if used else past["ring"])[0][1:] = [3, 5]
-    elif what == "a moment in no time":
-        used[0][0] = math.nan
-    elif what == "a moment at the end of time":
-        used[0][0] = math.inf
-    elif what == "more than there are now":
-        used[0][1][0][1:] = [10**9, 0]
-    elif what == "more successes than now":
-        row = used[0][1][0]
-        plays = next(plays for arm, plays, *_ in state["learner"]["tally"] if arm == row[0])
-        row[1:] = [plays, plays]
-    elif what == "a boundary arm":
-        past["ring"][0][0] = 5
-    elif what == "a cost out of range":
-        past["ring"][0][2] = 1e300
-    elif what == "a negative cost":
-        past["ring"][0][2] = -1.0
-    elif what == "an infinite cost":
-        past["ring"][0][2] = math.inf
-
-
-BOTH = [
-    "count", "count is a share", "count is huge", "no past", "too few", "none", "too many", "an arm out of range",
-    "a negative arm", "no number", "a word", "too many successes",
-]  # fmt: skip
-ONLY_RESET = [
-    "a moment in no time", "a moment at the end of time", "more than there are now", "more successes than now",
-]  # fmt: skip
-ONLY_WINDOW = ["a boundary arm", "a cost out of range", "a negative cost", "an infinite cost"]
-
-
-@pytest.mark.parametrize(
-    ("memory", "what"),
-    [("reset", what) for what in BOTH + ONLY_RESET] + [("window 50", what) for what in BOTH + ONLY_WINDOW],
-)
-def test_a_past_that_cannot_be_is_refused(memory: str, what: str) -> None:
-    state = busy(memory)
-    assert Selector.from_state(copy.deepcopy(state)).state()["learner"] == state["learner"]
-    spoil(state, what)
-    with pytest.raises(StateError):
-        Selector.from_state(state)
-
-
-@pytest.mark.parametrize("past", [None, [], 5, "past", {"count": None}])
-@pytest.mark.parametrize("memory", ["reset", "window 50", "discount 50"])
-def test_a_past_of_another_kind_is_refused(memory: str, past: Any) -> None:
-    state = busy(memory)
-    state["learner"]["past"] = past
-    with pytest.raises(StateError):
-        Selector.from_state(state)
-
-
-@pytest.mark.parametrize(
-    "memory", ["window 10000000000000", "window", "window -3", "long", 5, None, "discount 1e9", "full 3"]
-)
-def test_a_saved_memory_that_cannot_be_is_refused(memory: Any) -> None:
-    with pytest.raises(StateError):
-        Selector.from_state({**busy("full"), "memory": memory})
-
-
-def test_a_count_that_is_read_leaves_room_to_go_on() -> None:
-    state = busy_twin("reset")
-    state["learner"]["past"]["count"] = 10**15 - 100
-    with pytest.raises(StateError, match="count must be at most"):
-        Selector.from_state(state)
-
-
-@settings(max_examples=150, deadline=None)
-@given(data=st.data(), memory=st.sampled_from(["reset", "window 20", "discount 20"]))
-def test_whatever_is_read_is_refused_or_works(data: Any, memory: str) -> None:
-    """Any one number of the past may be any other: StateError, or a selector that goes on and keeps its promise."""
-    state = busy_twin(memory)
-    past = state["learner"]["past"]
-    paths = list(leaves(past))
-    path = data.draw(st.sampled_from(paths))
-    value = data.draw(
-        st.one_of(
-            st.none(), st.integers(-3, 700), st.floats(), st.sampled_from([10**14, 10**400, 1e308, -0.0, True, "1", []])
-        )
-    )
-    target = past
-    for step in path[:-1]:
-        target = target[step]
-    target[path[-1]] = value
-    try:
-        selector = Selector.from_state(state)
-    except StateError:
-        return
-    for step in range(200):
-        decision = selector.ask()
-        selector.tell(decision, decision.is_safe or (not decision.is_skip and step % 3 > 0))
-        assert selector.debt <= 0.8
-    assert selector._warning is None  # learning did not fall over
-    Selector.from_state(json.loads(json.dumps(selector.state())))
-
-
-_STATES: dict[str, Any] = {}
-
-
-def busy_twin(memory: str) -> Any:
-    if memory not in _STATES:
-        _STATES[memory] = busy(memory)
-    return copy.deepcopy(_STATES[memory])
-
-
-def leaves(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """The paths to all numbers in nested lists and dicts."""
-    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else None
-    if items is None:
-        yield path
-    else:
-        for key, inner in items:
-            yield from leaves(inner, (*path, key))
-
-
 # --- arguments
 
 
-def test_what_automatic_memory_becomes() -> None:
-    assert Selector(CHAIN, 0.8).memory == "reset"
-    assert Selector(LOOSE, 0.8).memory == "reset"
-    assert Selector(CHAIN, 0.8, chooser="optimist").memory == "reset"
-    assert Selector(CHAIN, 0.8, bounds="kl").memory == "full"
-    assert Selector(CHAIN, 0.8, bounds="kl", memory="reset").memory == "reset"
-    assert Selector(CHAIN, 0.8, memory="full").memory == "full"
-    assert Selector(CHAIN, 0.8, memory=Window(500)).memory == "window 500"
-    assert Selector(CHAIN, 0.8, memory="discount 70").memory == "discount 70"
-    assert paper(CHAIN, 0.8, 100).memory == "full"
-    for memory in ("full", "reset", "window 500", "discount 70"):
-        assert Selector.from_state(Selector(CHAIN, 0.8, memory=memory).state()).memory == memory
+def test_names_of_memories() -> None:
+    assert str(Selector(CHAIN, 0.8).learner.memory) == "reset"
+    assert paper(CHAIN, 0.8, 100).learning.memory == "full"
+    for bounds, memory, used in (("auto", "auto", "reset"), ("kl", "auto", "full"), ("kl", "reset", "reset")):
+        assert Selector(CHAIN, 0.8, learning=Learning(bounds=bounds, memory=memory)).learning.memory == used
+    for name in ("full", "reset", f"window {LONGEST}", "discount 70"):
+        assert str(resolve_memory(name)) == name
+        selector = Selector(CHAIN, 0.8, learning=Learning(memory=name))
+        assert Selector.from_state(selector.state()).learning.memory == name
+    assert resolve_memory("window 12") == Memory("window", 12)
 
 
-def test_names_and_objects() -> None:
-    assert named_memory("auto") == Reset()
-    assert named_memory("auto", "full") == Full()
-    assert named_memory("window 12") == Window(12) == named_memory(Window(12))
-    assert named_memory("discount 12") == Discount(12)
-    assert named_memory(f"window {LONGEST}").span == LONGEST
+NOT_A_NAME = 'memory must be "auto", "full", "reset", '
+WRONG: dict[str, list[Any]] = {
+    NOT_A_NAME: ["", "windows", "window", "window 2.5", "window -2", "reset 5", 7, None, [], "window " + "9" * 5000],
+    "window must be at least 1, got 0": ["window 0"],
+    "memory must span at most 1,000,000 outcomes, got 'discount 1000001'": ["discount 1000001"],
+}
 
 
 @pytest.mark.parametrize(
-    "memory",
-    ["", "windows", "window", "window 2.5", "window -2", "window x", "reset 5", "full 5", "discount", 7, None, 0.5, [],
-     Reset, "window " + "9" * 5000],
-)  # fmt: skip
-def test_other_memories_are_refused(memory: Any) -> None:
-    with pytest.raises(
-        InvalidArgument, match='memory must be "auto", "full", "reset", "window 2000", "discount 2000", '
-    ):
-        Selector(CHAIN, 0.8, memory=memory)
-
-
-@pytest.mark.parametrize("kind", [Window, Discount])
-def test_spans_are_checked(kind: Any) -> None:
-    name = "length" if kind is Window else "half_life"
-    with pytest.raises(InvalidArgument, match=f"{name} must be at least 1, got 0"):
-        kind(0)
-    with pytest.raises(InvalidArgument, match=f"{name} must be a whole number, got 2.5"):
-        kind(2.5)
-    with pytest.raises(InvalidArgument, match=f"{name} must be at most 1,000,000, got 1000001"):
-        kind(LONGEST + 1)
-    with pytest.raises(InvalidArgument, match="must be at most 1,000,000"):
-        Selector(CHAIN, 0.8, memory=f"{kind.name} 10000000000")
-    assert kind(1).span == 1
+    ("memory", "said"), [(memory, said) for said, memories in WRONG.items() for memory in memories]
+)
+def test_other_memories_are_refused(memory: Any, said: str) -> None:
+    with pytest.raises(InvalidArgument, match=said):
+        Learning(memory=memory)
 
 
 @pytest.mark.parametrize("memory", ["reset", "window 2000", "discount 2000"])
@@ -827,19 +472,19 @@ def test_memories_that_bounds_know_nothing_of_are_refused(memory: str) -> None:
         """Bounds of one's own."""
 
     with pytest.raises(InvalidArgument, match=f"memory must be \"full\" with bounds of your own, got '{memory}'"):
-        Selector(CHAIN, 0.8, bounds=Own(), memory=memory)
-    assert Selector(CHAIN, 0.8, bounds=Own()).memory == "full"
+        Selector(CHAIN, 0.8, learning=Learning(bounds=Own(), memory=memory))
+    assert Selector(CHAIN, 0.8, learning=Learning(bounds=Own())).learning.memory == "full"
     with pytest.raises(InvalidArgument, match=f'memory must be "full" with the bounds "paper", got \'{memory}\''):
-        Selector(CHAIN, 0.8, bounds="paper", memory=memory)
+        Selector(CHAIN, 0.8, learning=Learning(bounds="paper", memory=memory))
     with pytest.raises(InvalidArgument, match='memory must be "full" with the bounds "paper"'):
-        Selector(CHAIN, 0.8, bounds="paper", memory=memory, chooser=Optimist())
-    assert Selector(CHAIN, 0.8, bounds=HalfLog(), memory=memory).memory == memory
+        Selector(CHAIN, 0.8, learning=Learning(bounds="paper", memory=memory, chooser=Optimist()))
+    assert Selector(CHAIN, 0.8, learning=Learning(bounds=HalfLog(), memory=memory)).learning.memory == memory
 
 
 @compiled_or_not
 @pytest.mark.parametrize("memory", ["window 1", "discount 1", "window 17", "discount 3"])
 def test_the_shortest_spans_work(memory: str, compiled: bool) -> None:
-    selector = selector_of(INTERVALS, compiled=compiled, memory=memory)
+    selector = selector_of(INTERVALS, compiled=compiled, learning=Learning(memory=memory))
     rng = np.random.default_rng(2)
     for _ in range(300):
         decision = selector.ask()

@@ -1,29 +1,27 @@
 """Bounds that look at other arms: pools and differences against a plain transcription, epochs, and the tree above them."""
 
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from suffice import Fleet, InvalidArgument, Menu, Selector
-from suffice.kernels.compiler import available
+from suffice import Fleet, InvalidArgument, Learning, Menu, Selector
 from suffice.learning import bound_formulas as formulas
-from suffice.learning.arm_table import catch_up, cheapest, learn_arm, refresh, scan, start_epoch
+from suffice.learning.arm_table import refresh, start_epoch
 from suffice.learning.bounds import NAMED
 from suffice.learning.interval_closure import close
 from suffice.learning.pooling import tighten
-from suffice.learning.records import Lesson, Table
+from suffice.learning.records import Table
 from tests.support.naive_bounds import NaiveBounds
-from tests.support.tables import cells, check_tree, column, fresh_table, head_of, put, put_head, tell, twin
+from tests.support.tables import cells, column, fresh_table, head_of, put, put_head, tell, twin
 
-needs_compiler = pytest.mark.skipif(not available(), reason="the extra `fast` is not installed")
+needs_compiler = pytest.mark.compiled
 COMPILED = [False, pytest.param(True, marks=needs_compiler)]
 QUICK = [Phase.explicit, Phase.reuse, Phase.generate]  # shrinking lists of tallies would take minutes
 CLOSE = 1e-7  # `kl_upper` ends a little above the root
-CODES = {"contained": formulas.CONTAINED, "closed": formulas.CLOSED}
+CODES = {"ordered": formulas.ORDERED, "interval-closure": formulas.INTERVAL_CLOSURE}
 
 
 def multiple(a: int, b: int) -> bool:
@@ -80,7 +78,7 @@ TALLIES = st.lists(
 def test_pools_are_sums_over_all_that_contain_an_arm(
     menu: Menu, compiled: bool, tallies: list[tuple[int, float]], told: int
 ) -> None:
-    table, naive = fresh_table(menu, formulas.CONTAINED, compiled=compiled), NaiveBounds(menu)
+    table, naive = fresh_table(menu, formulas.ORDERED, compiled=compiled), NaiveBounds(menu)
     play(table, naive, tallies, told)
     twin(tighten, compiled)(table)
     for arm in naive.arms:
@@ -98,7 +96,7 @@ def test_the_closure_is_a_shortest_path(
     menu: Menu, compiled: bool, tallies: list[tuple[int, float]], told: int
 ) -> None:
     """Any tallies, also such as contradict one another: then nothing is changed."""
-    table, naive = fresh_table(menu, formulas.CLOSED, compiled=compiled), NaiveBounds(menu, closed=True)
+    table, naive = fresh_table(menu, formulas.INTERVAL_CLOSURE, compiled=compiled), NaiveBounds(menu, closed=True)
     play(table, naive, tallies, told)
     assert twin(close, compiled)(table) == naive.close()
     assert inner(menu, table, "upper") == pytest.approx(naive.upper, abs=CLOSE)
@@ -114,7 +112,7 @@ def test_a_world_there_is_is_not_contradicted(menu: Menu, compiled: bool, seed: 
     """Tallies of a distribution with atoms on the grid and off it: the closure holds, and bounds what was never played."""
     rng = np.random.default_rng(seed)
     points = np.where(rng.random(40) < 0.5, rng.integers(0, 61, 40) / 60, rng.random(40))
-    table, naive = fresh_table(menu, formulas.CLOSED, compiled=compiled), NaiveBounds(menu, closed=True)
+    table, naive = fresh_table(menu, formulas.INTERVAL_CLOSURE, compiled=compiled), NaiveBounds(menu, closed=True)
     tallies, truth = [], {}
     for arm in naive.arms:
         low, high = menu.option(arm)
@@ -135,7 +133,7 @@ def test_a_world_there_is_is_not_contradicted(menu: Menu, compiled: bool, seed: 
 def test_step_by_step_as_written_down(menu: Menu, kind: str, compiled: bool, horizon: int | None) -> None:
     """Every bound after every outcome: own lines, refreshes after 5%, minima within an epoch, and a new start in the next."""
     rng = np.random.default_rng(3)
-    closed = kind == "closed" and menu in INTERVALS.values()
+    closed = kind == "interval-closure" and menu in INTERVALS.values()
     naive = NaiveBounds(menu, closed=closed, horizon=horizon)
     table = fresh_table(menu, CODES[kind], compiled=compiled, tree=True, horizon=horizon or 0)
     favourite = int(rng.integers(menu.n_arms))
@@ -156,7 +154,7 @@ def test_step_by_step_as_written_down(menu: Menu, kind: str, compiled: bool, hor
 def test_bounds_fall_within_an_epoch_and_are_free_in_the_next() -> None:
     """A lucky start of failures is kept until the epoch is over, and not beyond."""
     menu = MENUS["chain"]
-    table = fresh_table(menu, formulas.CONTAINED, compiled=False)
+    table = fresh_table(menu, formulas.ORDERED, compiled=False)
     seen = [column(table, "upper")[1]]
     for told in range(1, 600):
         tell(table, 1, 0.0 if told < 140 else 1.0, np.nan, 1.0)
@@ -179,7 +177,7 @@ def test_bounds_fall_within_an_epoch_and_are_free_in_the_next() -> None:
 def test_a_contradiction_leaves_the_bounds_as_they_were(compiled: bool) -> None:
     """Two intervals that do not meet and both always succeed: no distribution does that."""
     menu = Menu.intervals(step=0.125)
-    table = fresh_table(menu, formulas.CLOSED, compiled=compiled)
+    table = fresh_table(menu, formulas.INTERVAL_CLOSURE, compiled=compiled)
     one, other = menu.arm((0.0, 0.25)), menu.arm((0.5, 0.75))
     for told in range(1, 3000):
         tell(table, one if told % 2 else other, 1.0, np.nan, 2.0, compiled=compiled)
@@ -188,7 +186,7 @@ def test_a_contradiction_leaves_the_bounds_as_they_were(compiled: bool) -> None:
     assert inner(menu, table, "upper") == before
     assert before[one] == before[other] == 1.0
     # A world that is possible: half of the points in either. Now they say something of all others.
-    table = fresh_table(menu, formulas.CLOSED, compiled=compiled)
+    table = fresh_table(menu, formulas.INTERVAL_CLOSURE, compiled=compiled)
     for told in range(1, 3000):
         tell(table, one if told % 2 else other, float(told % 4 < 2), np.nan, 2.0, compiled=compiled)
     assert twin(close, compiled)(table)
@@ -218,13 +216,13 @@ def test_where_there_are_no_differences_closed_is_contained(menu: Menu, compiled
 def test_a_fleet_refuses_what_it_has_no_room_for() -> None:
     for kind in CODES:
         with pytest.raises(InvalidArgument, match='bounds must be "auto", "half-log", "kl" or "hoeffding" for a fleet'):
-            Fleet(MENUS["chain"], 0.8, 3, bounds=kind)
+            Fleet(MENUS["chain"], 0.8, 3, learning=Learning(bounds=kind))
 
 
 def test_pools_bound_more_tightly_than_an_arms_own_plays() -> None:
     for name, menu in MENUS.items():
         uppers = []
-        for kind in ("half-log", "contained", "closed"):
+        for kind in ("half-log", "ordered", "interval-closure"):
             table = fresh_table(menu, NAMED[kind].code, compiled=False)
             rng = np.random.default_rng(0)
             for _ in range(1, 512):
@@ -238,143 +236,14 @@ def test_pools_bound_more_tightly_than_an_arms_own_plays() -> None:
             assert (uppers[0] > uppers[1]).any()
 
 
-# --- the tree above them
-
-
-def contest(table: Table, truth: Any, draws: Any, step: float, played: Any) -> int:
-    """Play the lowest line at a wandering price, and compare the tree with a scan at every step."""
-    price, differences = 2.5, 0
-    for told in range(len(draws)):
-        arm = cheapest(table, price)
-        if arm != scan(table, price):
-            differences += 1
-        played[told] = arm
-        success = 1.0 if draws[told] < truth[arm] else 0.0
-        price = min(max(price + step * (0.8 - success), 1e-3), 4.999)
-        table.head.steps += 1
-        lesson = Lesson(arm, success, draws[told] * truth[arm], 0.0, 0, True, True, True)
-        due = learn_arm(table, lesson, price, price)
-        if due > 0:
-            catch_up(table, due, arm, price)
-    return differences
-
-
-def twos(a: int, b: int) -> bool:
-    return (a & b) == b
-
-
-SIZED = {
-    "chain of 8": Menu.top_k(range(1, 7), classes=10),
-    "chain of 65": Menu.top_k(range(1, 64), classes=100),
-    "chain of 211, told": Menu(range(209), safe="all", skip="none", order="chain"),
-    "chain of 1276": Menu.top_k(range(1, 1275), classes=2000),
-    "own of 8": Menu([1, 2, 3, 4, 5, 6], safe="all", skip="none", order=twos),
-    "subsets of 65": Menu.subsets({name: 1 + place for place, name in enumerate("abcdef")}, safe=0, safe_cost=99),
-    "grid of 211": Menu.grid(a=range(6), b=range(5), c=range(7), costs=lambda p: (p["a"] + p["b"] + p["c"]) / 16),
-    "intervals of 7": Menu.intervals(step=1 / 3),
-    "intervals of 67": Menu.intervals(step=1 / 11),
-    "intervals of 211": Menu.intervals(step=0.05),
-    "intervals of 1276": Menu.intervals(step=0.02),
-}  # fmt: skip
-
-
-def truth_of(menu: Menu, seed: int) -> Any:
-    """Successes that respect the order: intervals hold points, all others succeed the more often the dearer they are."""
-    rng = np.random.default_rng(seed)
-    if menu.kind == "intervals":
-        points = np.sort(np.concatenate([rng.beta(2, 5, 500), rng.integers(0, 21, 100) / 20]))
-        ends = np.array([menu.option(arm) for arm in range(menu.n_arms)[menu.interior]])
-        held = np.searchsorted(points, ends[:, 1], "right") - np.searchsorted(points, ends[:, 0], "left")
-        inner = held / points.size
-    else:
-        inner = np.sort(rng.random(len(menu.options)))
-        if menu.costs is not None:
-            inner = inner[np.argsort(np.argsort(menu.costs, kind="stable"))]
-    return np.concatenate([[0.0] * menu.has_skip, inner, [1.0]])
-
-
-def run_contest(menu: Menu, code: int, step: float, steps: int, *, compiled: bool = True) -> tuple[Any, Any]:
-    table = fresh_table(menu, code, compiled=compiled, tree=True)
-    played = np.zeros(steps, dtype=np.int64)
-    draws = np.random.default_rng(menu.n_arms).random(steps)
-    truth = truth_of(menu, menu.n_arms)
-    if not compiled:
-        draws, truth = draws.tolist(), truth.tolist()
-    assert twin(contest, compiled)(table, truth, draws, step, played) == 0
-    return played, cells(table)
-
-
-@needs_compiler
-@pytest.mark.parametrize("kind", CODES)
-@pytest.mark.parametrize("menu", SIZED.values(), ids=SIZED.keys())
-def test_the_tree_chooses_what_a_scan_chooses(menu: Menu, kind: str) -> None:
-    steps = 3_000 if menu.n_arms > 1000 else 15_000
-    for step in (0.5, 0.003):
-        played, _ = run_contest(menu, CODES[kind], step, steps)
-        assert len(set(played.tolist())) > 4
-
-
-@pytest.mark.long
-@needs_compiler
-@pytest.mark.parametrize("kind", CODES)
-@pytest.mark.parametrize(("grid", "steps"), [(20, 1_000_000), (50, 200_000), (100, 20_000), (500, 400)])
-def test_the_tree_chooses_what_a_scan_chooses_among_many(grid: int, steps: int, kind: str) -> None:
-    """Intervals: 211, 1,276, 5,051 and 125,251 arms. Few steps of the last: its closure takes a second or more."""
-    menu = Menu.intervals(step=Fraction(1, grid))
-    for step in (0.5, 0.003):
-        run_contest(menu, CODES[kind], step, steps)
-
-
-@pytest.mark.long
-@needs_compiler
-@pytest.mark.parametrize("count", [5_051, 125_251])
-def test_the_tree_chooses_what_a_scan_chooses_in_long_chains(count: int) -> None:
-    menu = Menu.top_k(range(1, count - 1), classes=2 * count)
-    assert menu.n_arms == count
-    run_contest(menu, formulas.CONTAINED, 0.5, 20_000 if count < 10_000 else 1_000)
-
-
-@needs_compiler
-@pytest.mark.parametrize("kind", CODES)
-@pytest.mark.parametrize(
-    "name", ["chain of 8", "chain of 65", "own of 8", "subsets of 65", "intervals of 7", "intervals of 67"]
-)
-def test_compiled_and_uncompiled_give_the_same_numbers(name: str, kind: str) -> None:
-    """Arm by arm and, at the end, cell by cell."""
-    menu = SIZED[name]
-    steps = 150 if name == "intervals of 67" else 700
-    mine, kept = run_contest(menu, CODES[kind], 0.1, steps)
-    theirs, listed = run_contest(menu, CODES[kind], 0.1, steps, compiled=False)
-    assert (mine == theirs).all()
-    assert np.array_equal(kept, listed, equal_nan=True)
-
-
-@pytest.mark.parametrize("kind", CODES)
-@pytest.mark.parametrize("name", ["chain of 8", "subsets of 65", "intervals of 67"])
-def test_the_invariants_of_the_tree_hold(name: str, kind: str) -> None:
-    """After refreshes, too, which change many lines at once."""
-    menu = SIZED[name]
-    table = fresh_table(menu, CODES[kind], compiled=available(), tree=True)
-    rng = np.random.default_rng(2)
-    truth, price = truth_of(menu, 1), 2.5
-    for told in range(1, 500):
-        arm = twin(cheapest, available())(table, price)
-        success = float(rng.random() < truth[arm])
-        price = min(max(price + 0.05 * (0.8 - success), 1e-3), 4.999)
-        tell(table, arm, success, 0.2, price, compiled=available())
-        if told % 50 == 0:
-            prices = [price, *np.linspace(0, 5, 21), *rng.uniform(0, 5, 20)]
-            check_tree(table.room, head_of(table).leaves, prices)
-
-
 def test_a_selector_uses_them_by_name_and_by_itself() -> None:
     """The same arms from `auto` with an optimist and from the bounds that `auto` becomes."""
     for name in ("chain", "subsets", "intervals"):
         menu = MENUS[name]
         rng = np.random.default_rng(5)
-        auto = Selector(menu, 0.8, chooser="optimist", memory="full")
-        named = Selector(menu, 0.8, bounds=auto.bounds)
-        assert auto.bounds == ("closed" if name == "intervals" else "contained")
+        auto = Selector(menu, 0.8, learning=Learning(chooser="optimist", memory="full"))
+        named = Selector(menu, 0.8, learning=Learning(bounds=auto.learning.bounds))
+        assert auto.learning.bounds == ("interval-closure" if name == "intervals" else "ordered")
         for _ in range(400):
             one, other = auto.ask(), named.ask()
             assert one.arm == other.arm

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from suffice import Fleet, InvalidArgument, Menu, Selector, StateError, optimum, paper, summarize
+from suffice import Fleet, InvalidArgument, Learning, Menu, Selector, StateError, optimum, paper, summarize
 from suffice.lab.streams import LabelRanks, PredictionApis
 from suffice.learning import bounds
 from suffice.learning.choosers import Optimist
@@ -58,10 +58,12 @@ def test_the_price_is_the_curve_around_the_hint(menu: Menu, max_surplus: float |
         """The same bounds as an object of one's own."""
 
     kind: Any = Mine() if own else "auto"
-    selector = Selector(menu, 0.8, max_surplus=max_surplus, bounds=kind, chooser=Optimist() if own else "auto")
+    selector = Selector(
+        menu, 0.8, max_surplus=max_surplus, learning=Learning(bounds=kind, chooser=Optimist() if own else "auto")
+    )
     naive = Naive(Fraction(4, 5), max_surplus)
     rng = np.random.default_rng(3)
-    assert selector.prices == "curve"
+    assert selector.learning.prices == "curve"
     seen = set()
     for step in range(1500):
         assert selector.price == pytest.approx(naive.price(), rel=1e-9, abs=1e-9), step
@@ -121,9 +123,9 @@ def test_a_hint_that_lies_cannot_break_the_promise() -> None:
     selector = Selector(LARGE, 0.8)
     for step in range(3000):
         if step % 3 == 0:
-            pricing = selector._engine.pricing(0)
+            pricing = selector.engine.pricing(0)
             pricing.hint = float(rng.choice([0.0, 1e9, -1e9, 5.0, 1e-300, math.nan, math.inf]))
-            selector._engine.put_pricing(0, pricing)
+            selector.engine.put_pricing(0, pricing)
         decision = selector.ask()
         selector.tell(decision, decision.is_safe or (not decision.is_skip and bool(rng.random() < 0.5)))
         assert selector.debt <= 0.8
@@ -132,18 +134,18 @@ def test_a_hint_that_lies_cannot_break_the_promise() -> None:
 
 
 def test_straight_where_the_paper_is_meant() -> None:
-    assert paper(MENU, 0.8, 100).prices == "straight"
-    assert Selector(MENU, 0.8, step=0.1).prices == "straight"
-    assert Selector(MENU, 0.8, start="cheap").prices == "straight"
-    assert Selector(MENU, 0.8, prices="straight").prices == "straight"
+    assert paper(MENU, 0.8, 100).learning.prices == "straight"
+    assert Selector(MENU, 0.8, step=0.1).learning.prices == "straight"
+    assert Selector(MENU, 0.8, start="cheap").learning.prices == "straight"
+    assert Selector(MENU, 0.8, learning=Learning(prices="straight")).learning.prices == "straight"
     with pytest.raises(InvalidArgument, match='prices must be "auto", "curve" or "straight"'):
-        Selector(MENU, 0.8, prices="round")
+        Selector(MENU, 0.8, learning=Learning(prices="round"))
     with pytest.raises(InvalidArgument, match='prices must be "straight" where a step is given'):
-        Selector(MENU, 0.8, prices="curve", step=0.1)
-    straight = Selector(MENU, 0.8, prices="straight")
+        Selector(MENU, 0.8, learning=Learning(prices="curve"), step=0.1)
+    straight = Selector(MENU, 0.8, learning=Learning(prices="straight"))
     straight.tell(straight.ask(), True)
     assert straight.price == pytest.approx(5.0 * (1 - 0.2))
-    assert Selector.from_state(straight.state()).prices == "straight"
+    assert Selector.from_state(straight.state()).learning.prices == "straight"
 
 
 @pytest.mark.parametrize("hint", [[1.0], [1.0, 2.0, 3.0, float("nan")], [1.0, -2.0, 3.0, 4.0], None, "much"])
@@ -182,7 +184,12 @@ def test_it_is_cheaper_than_the_straight_price(stream: Any, target: float) -> No
     regrets = {}
     for prices in ("curve", "straight"):
         found = [
-            summarize(Selector(stream.menu, target, bounds="half-log", prices=prices), stream, 100_000, seed)
+            summarize(
+                Selector(stream.menu, target, learning=Learning(bounds="half-log", prices=prices)),
+                stream,
+                100_000,
+                seed,
+            )
             for seed in range(3)
         ]
         priced = [(run.cost - best.cost * run.steps) + best.price_ahead * run.debt for run in found]

@@ -141,14 +141,16 @@ def make(kind: str, *args: Any, **kwargs: Any) -> Menu:
         ("Menu", [5], {"safe": 1}, "options must be a sequence or a mapping of option to cost, got 5"),
         ("Menu", ["abc"], {"safe": 1}, "options must be a sequence"),
         ("Menu", [["a", "a"]], {"safe": 1}, "options must differ, got 'a' twice"),
-        ("Menu", [["a"]], {"safe": "a"}, "options must differ, got 'a' twice"),
+        ("Menu", [["a"]], {"safe": "a"}, "safe must differ from the options, got 'a'"),
+        ("Menu", [["a"]], {"safe": 1, "skip": "a"}, "options must differ, got 'a' twice"),
         ("Menu", [["a"]], {"safe": 1, "costs": [1, 2]}, "costs must hold one number per option, 1, got"),
         ("Menu", [["a"]], {"safe": 1, "costs": [-1]}, "costs must lie between 0 and safe_cost 1, got -1.0"),
         ("Menu", [["a"]], {"safe": 1, "costs": [2]}, "costs must lie between 0 and safe_cost 1, got 2.0 for option 'a': "
             "give safe_cost="),
         ("Menu", [["a"]], {"safe": 1, "costs": [float("nan")]}, "costs must lie between"),
-        ("Menu", [["a"]], {"safe": 1, "costs": ["x"]}, "costs must be numbers"),
+        ("Menu", [["a"]], {"safe": {1}}, "safe must be hashable"),
         ("Menu", [{"a": 1}], {"safe": 1, "costs": [1]}, "costs must be left out"),
+        ("Menu", [{"a": 2}], {"safe": 1}, "options must cost between 0 and safe_cost 1, got 2.0 for option 'a': give"),
         ("Menu", [["a"]], {"safe": 1, "safe_cost": 0}, "safe_cost must be above 0 (at least 1e-100), got 0"),
         ("Menu", [["a"]], {"safe": 1, "safe_cost": float("inf")}, "safe_cost must be finite, got inf"),
         ("Menu", [["a"]], {"safe": 1, "safe_cost": "1"}, "safe_cost must be a number, got '1'"),
@@ -174,14 +176,17 @@ def make(kind: str, *args: Any, **kwargs: Any) -> Menu:
         ("grid", [], {"a": []}, "a must list at least one value"),
         ("grid", [], {"a": [1, 1]}, "a must list at least one value and none twice"),
         ("grid", [], {"a": 3}, "a must list its values"),
+        ("grid", [], {"a": [{1}]}, "a must be hashable"),
+        ("top_k", [[5], 10], {"skip": 0}, "skip must be True or False, got 0"),
+        ("top_k", [[5], 10], {"safe_success": np.True_}, "safe_success must be a number, got np.True_"),
         ("intervals", [], {"step": 0.3}, "step must divide the range 1 evenly, got 0.3"),
         ("intervals", [], {"step": 1e-4}, "a menu must have at most 5,000,000 options"),
         ("subsets", [{}], {}, "prices must map at least one name"),
-        ("subsets", [{"a": -1}], {}, "price of 'a' must be at least 0, got -1"),
-        ("subsets", [{"a": "x"}], {}, "price of 'a' must be a number"),
+        ("subsets", [{"a": -1}], {}, "prices['a'] must be at least 0, got -1"),
+        ("subsets", [{"a": "x"}], {}, "prices['a'] must be a number"),
         ("subsets", [{"a": 1}], {"safe": "p"}, "safe and safe_cost must be given together"),
         ("subsets", [{str(i): 1 for i in range(30)}], {}, "prices must make at most 65,536 subsets, got 30 items"),
-        ("subsets", [{"a": 0}], {}, "safe_cost must be above 0"),
+        ("subsets", [{"a": 0}], {}, "prices must not all be 0, got {'a': 0}"),
     ],
 )  # fmt: skip
 def test_bad_menus(kind: str, args: list[Any], kwargs: dict[str, Any], said: str) -> None:
@@ -189,6 +194,19 @@ def test_bad_menus(kind: str, args: list[Any], kwargs: dict[str, Any], said: str
         make(kind, *args, **kwargs)
     assert str(error.value).startswith(said)
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "costs",
+    [["0.1", 1], {"a": "0.1"}, True, [True, 0.5], [np.True_, 0.5], np.array([True, False]), np.array(["1", "2"]), [None, 1],
+     [[1], 2]],
+)  # fmt: skip
+def test_costs_that_are_no_numbers(costs: Any) -> None:
+    with pytest.raises(InvalidArgument, match="costs must hold a number for the cost of each option, got "):
+        Menu(["a", "b"], safe="all", costs=costs)
+    if isinstance(costs, list):
+        with pytest.raises(InvalidArgument, match="options must hold a number for the cost of each option, got "):
+            Menu(dict(zip("ab", costs, strict=True)), safe="all")
 
 
 def test_arms_out_of_range() -> None:

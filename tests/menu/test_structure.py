@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from suffice import Menu, Selector
+from suffice import Learning, Menu, Selector
 from suffice.learning import forgetting, interval_closure, pooling, thompson
 from suffice.learning.containment import (
     MOST_ASKED,
@@ -120,7 +120,7 @@ def test_the_shape_is_the_quickest_that_fits() -> None:
 def test_no_order(menu: Menu) -> None:
     assert order_of(menu) is None
     assert cells_of(menu) is None
-    assert Selector(menu, 0.8).bounds == "half-log"
+    assert Selector(menu, 0.8).learning.bounds == "half-log"
 
 
 def test_orders_that_would_take_too_long() -> None:
@@ -137,7 +137,7 @@ def test_orders_that_would_take_too_long() -> None:
     many = Menu.subsets({str(i): 1 for i in range(91)}, at_most=2, **PERSON)
     assert len(many.options) > MOST_COMPARED
     assert order_of(many) is None
-    assert Selector(many, 0.8).bounds == "half-log"
+    assert Selector(many, 0.8).learning.bounds == "half-log"
 
 
 @pytest.mark.parametrize("items", [62, 63, 64, 65, 80])
@@ -298,18 +298,21 @@ def test_listed_by_hand_a_menu_is_ordered_all_the_same() -> None:
     assert around(some, order) == {0: [0, 1, 2], 1: [1, 2], 2: [2]}
 
 
+@pytest.mark.compiled
 def test_what_auto_takes() -> None:
-    taken = {kind: Selector(menu, 0.8).bounds for kind, menu in menus().items()}
+    taken = {kind: Selector(menu, 0.8).learning.bounds for kind, menu in menus().items()}
     intervals = {"intervals", "halves", "third"}
-    assert taken == {kind: "closed" if kind in intervals else "contained" for kind in taken}
-    assert Selector(Menu.intervals(step=Fraction(1, MOST_GRID)), 0.8).bounds == "closed"
-    assert Selector(Menu.intervals(step=Fraction(1, MOST_GRID + 1)), 0.8).bounds == "contained"
+    assert taken == {kind: "interval-closure" if kind in intervals else "ordered" for kind in taken}
+    assert Selector(Menu.intervals(step=Fraction(1, MOST_GRID)), 0.8).learning.bounds == "interval-closure"
+    assert Selector(Menu.intervals(step=Fraction(1, MOST_GRID + 1)), 0.8).learning.bounds == "ordered"
 
 
 def test_the_blocks_lie_behind_one_another() -> None:
     """Pools, cells and memory begin where the one before ends, and the last ends with the memory."""
     for menu in menus().values():
-        learner = Selector(menu, 0.8, bounds="closed", chooser="thompson", memory="reset").learner
+        learner = Selector(
+            menu, 0.8, learning=Learning(bounds="interval-closure", chooser="thompson", memory="reset")
+        ).learner
         assert isinstance(learner, TableLearner)
         table = learner.table.plain()
         head, order = table.head, order_of(menu)

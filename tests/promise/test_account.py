@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from suffice.kernels.compiler import OFF, available, compiled
+from suffice.learning.settings import Learning
 from suffice.menu.menu import Menu
 from suffice.promise import account as module
 from suffice.promise.account import CARRIED, FIELDS, OWN, UNLIMITED, Account, merge_of
@@ -153,22 +154,22 @@ def test_carrying_over_changes_no_decision(begins: int, ahead: int, units: int) 
         assert max(large.owed, large.successes) < 20 * ONE
 
 
-@pytest.mark.skipif(not available(), reason="the extra `fast` is not installed")
+@pytest.mark.compiled
 @pytest.mark.parametrize("carried", [0, 1, 3])
 @pytest.mark.parametrize("careful", [False, True])
 def test_surplus_that_is_forgiven_without_end_fits_64_bits(careful: bool, carried: int) -> None:
     """Without a skip, and far below what succeeds: rows of arrays say the same as whole numbers of any length."""
     menu = Menu({"small": 0.1}, safe="all")
     with mock.patch.dict(os.environ, {OFF: "1"}):
-        plain = Selector(menu, 0.2, max_surplus=5.0, bounds="half-log", chooser="optimist")
-    fast = Selector(menu, 0.2, max_surplus=5.0, bounds="half-log", chooser="optimist")
+        plain = Selector(menu, 0.2, max_surplus=5.0, learning=Learning(bounds="half-log", chooser="optimist"))
+    fast = Selector(menu, 0.2, max_surplus=5.0, learning=Learning(bounds="half-log", chooser="optimist"))
     assert fast.compile()
-    account = fast.account_of(0)
+    account = fast.engine.account(0)
     account.owed, account.forgiven = 10**17, CARRIED - 3 * ONE  # a few more successes, and it is to be carried over
     account.successes, account.forgiven_carried = account.owed + account.forgiven + account.max_surplus, carried
     account.outcomes = module.totals(account)[1] // ONE + 1
     for selector in (plain, fast):
-        selector._engine.put_account(0, replace(account))
+        selector.engine.put_account(0, replace(account))
     for step in range(40):
         decisions = [selector.ask() for selector in (plain, fast)]
         assert decisions[0].arm == decisions[1].arm
@@ -177,9 +178,9 @@ def test_surplus_that_is_forgiven_without_end_fits_64_bits(careful: bool, carrie
         for name in ("debt", "successes", "rate", "outcomes", "price"):
             assert getattr(plain, name) == getattr(fast, name), (step, name)
         assert str(plain.certificate()) == str(fast.certificate())
-    assert plain.account_of(0).forgiven_carried == carried
-    assert fast.account_of(0).forgiven_carried == carried + 1
-    assert max(abs(getattr(fast.account_of(0), name)) for name in FIELDS) < 2**63
+    assert plain.engine.account(0).forgiven_carried == carried
+    assert fast.engine.account(0).forgiven_carried == carried + 1
+    assert max(abs(getattr(fast.engine.account(0), name)) for name in FIELDS) < 2**63
 
 
 def test_what_several_keep_apart_adds_up() -> None:

@@ -265,7 +265,7 @@ def test_a_debt_beyond_the_declared_failures_is_a_breach() -> None:
 
 
 def test_a_low_end_that_may_succeed_is_no_breach() -> None:
-    selector = ThresholdSelector(0.5, 0, 1, max_surplus=1, low_fails=False)
+    selector = ThresholdSelector(0, 1, 0.5, max_surplus=1, low_fails=False)
     for _ in range(50):
         selector.tell(selector.ask(), True)
     certificate = selector.certificate()

@@ -14,7 +14,7 @@ from hypothesis import settings
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 import suffice
-from suffice import Menu, Selector, ThresholdSelector
+from suffice import Learning, Menu, Selector, ThresholdSelector
 from suffice.learning.bounds import Tally
 from suffice.learning.choosers import Optimist
 from tests.support.book import OTHER, SAFE, SKIP, Book, promised
@@ -46,7 +46,7 @@ class Liar:
     def __init__(self, seed: int) -> None:
         self.rng = np.random.default_rng(seed)
 
-    def open(self, menu: Menu, horizon: int | None) -> None:
+    def start(self, menu: Menu, horizon: int | None) -> None:
         self.upper = self.rng.normal(size=menu.n_arms)
         self.lower = self.rng.normal(size=menu.n_arms)
 
@@ -116,15 +116,14 @@ class Attack(RuleBasedStateMachine):
             arguments["step"] = cap / size
             max_surplus = float((1 / (1 - phi)) / Fraction(str(cap / size)))
         self.now = 0.0
-        self.own: dict[str, Any] = {}
-        if bounds == "liar":
-            self.own["bounds"] = Liar(seed)
-        if chooser == "hostile":
-            self.own["chooser"] = Hostile(seed)
+        self.own = Learning(
+            bounds=Liar(seed) if bounds == "liar" else bounds,
+            chooser=Hostile(seed) if chooser == "hostile" else chooser,
+        )
         with pytest.MonkeyPatch.context() as patch:
             patch.setenv("SUFFICE_NO_COMPILE", "" if compiled else "1")
             self.selector = Selector(
-                self.menu, goal, bounds=self.own.get("bounds", bounds), chooser=self.own.get("chooser", chooser),
+                self.menu, goal, learning=self.own,
                 max_pending=max_pending, expire_after=patience, clock=lambda: self.now, **arguments,
             )  # fmt: skip
         safe = {"safe": Fraction(1), "cheap": Fraction(0)}.get(start, Fraction(0.3 * cap) / Fraction(cap))
@@ -247,7 +246,7 @@ class Attack(RuleBasedStateMachine):
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "state.json"
             self.selector.save(path)
-            loaded = Selector.load(path, clock=lambda: self.now, **self.own)
+            loaded = Selector.load(path, clock=lambda: self.now, learning=self.own)
         assert loaded.state() == self.selector.state()
         self.selector = loaded
 
@@ -353,7 +352,7 @@ def test_never_behind_on_long_runs(
 @pytest.mark.parametrize("target", [0.05, 0.5, 0.9])
 @pytest.mark.parametrize("start", ["safe", "cheap", 7.0])
 def test_the_threshold_is_never_behind(adversary: str, target: float, start: Any) -> None:
-    selector = ThresholdSelector(target, low=2, high=12, max_surplus=20, start=start)
+    selector = ThresholdSelector(low=2, high=12, target=target, max_surplus=20, start=start)
     safe = {"safe": Fraction(1), "cheap": Fraction(0)}.get(start, Fraction(1, 2))
     book = Book(promised(target), 20, safe, True)
     rng = np.random.default_rng(1)
@@ -374,10 +373,10 @@ def test_lies_are_told() -> None:
     """The attack is real: the lying bounds do reach the chooser."""
     menu = Menu({"a": 0.1, "b": 0.2}, safe="all", skip="none")
     liar = Liar(0)
-    selector = Selector(menu, 0.5, bounds=liar)
+    selector = Selector(menu, 0.5, learning=Learning(bounds=liar))
     for _ in range(20):
         decision = selector.ask()
         selector.tell(decision, decision.option == "all")
-    assert selector.bounds == "liar"
+    assert selector.learning.bounds is liar
     assert Optimist().choose(1.0, liar, None) in range(4)
     assert selector.outcomes == 20

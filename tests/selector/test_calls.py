@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import suffice
-from suffice.kernels.compiler import OFF, available
+from suffice.kernels.compiler import OFF
 from tests.support.calling import Api, serve
 
 MOST_OF_AN_ASK = 20
@@ -55,7 +55,7 @@ def calls_of(step: Callable[[], Any]) -> tuple[list[str], Any]:
 def counted_run() -> tuple[int, int]:
     """The most calls of an ask, and of a tell, between the limits and at them, at times when nothing is due."""
     menu = suffice.Menu({"small": 0.1, "middle": 0.2, "large": 0.4}, safe="a person", skip="skip")
-    selector = suffice.Selector(menu, 0.9, bounds="half-log", chooser="optimist")
+    selector = suffice.Selector(menu, 0.9, learning=suffice.Learning(bounds="half-log", chooser="optimist"))
     asks, tells = [], []
     for step in range(400):
         names, decision = calls_of(selector.ask)
@@ -121,6 +121,7 @@ async def calls_over_http(api: Api, path: str, body: Any) -> tuple[int, Any]:
     return len(counted.frames), json.loads(sent[1]["body"])
 
 
+@pytest.mark.compiled
 def test_an_ask_and_a_tell_over_http_take_few_calls(tmp_path: Path) -> None:
     async def do(api: Api) -> tuple[int, int]:
         await api.put()
@@ -135,7 +136,7 @@ def test_an_ask_and_a_tell_over_http_take_few_calls(tmp_path: Path) -> None:
     assert tell <= MOST_OF_A_TELL_OVER_HTTP, tell
 
 
-@pytest.mark.skipif(not available(), reason="the extra `fast` is not installed")
+@pytest.mark.compiled
 def test_each_function_is_compiled_for_one_kind_of_arguments() -> None:
     found = run(COMPILED)
     assert len(found) > 50

@@ -4,45 +4,21 @@ import copy
 import os
 import pickle
 import random
-import sys
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from fractions import Fraction
 
 import pytest
 
 import suffice
 from suffice import Decision, Menu, Selector, ThresholdSelector
+from tests.support.threads import meanwhile, together
 
 MENU = Menu({"a": 0.1, "b": 0.4}, safe="all", skip="none")
 
 
-@pytest.fixture(autouse=True)
-def _switch_often() -> object:
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(1e-5)
-    yield
-    sys.setswitchinterval(before)
-
-
-@contextmanager
-def busy(selector: Selector) -> Iterator[None]:
-    """Another thread asks and tells all the while."""
-    stop = threading.Event()
-
-    def work() -> None:
-        while not stop.is_set():
-            decision = selector.ask()
-            selector.tell(decision, decision.option == "all")
-
-    thread = threading.Thread(target=work)
-    thread.start()
-    try:
-        yield
-    finally:
-        stop.set()
-        thread.join()
+def play(selector: Selector) -> None:
+    """One ask and one tell."""
+    decision = selector.ask()
+    selector.tell(decision, decision.option == "all")
 
 
 @pytest.mark.parametrize("max_pending", [None, 3])
@@ -50,37 +26,28 @@ def test_many_threads(max_pending: int | None) -> None:
     """Eight threads ask, tell late, lose and amend: exact counts, and the promise with the certificate's own D."""
     selector = Selector(MENU, 0.7, max_pending=max_pending)
     told = [[0, 0] for _ in range(8)]
-    errors: list[Exception] = []
 
-    def work(mine: list[int], seed: int) -> None:
-        rng = random.Random(seed)
-        out: list[Decision] = []
-        try:
-            for _ in range(400):
-                out.append(selector.ask())
-                certificate = selector.certificate()
-                assert certificate.holds
-                while len(out) > rng.randint(0, 3):
-                    decision = out.pop(rng.randrange(len(out)))
-                    success = {"all": 1, "none": 0}.get(decision.option, rng.random() < 0.5)
-                    if rng.random() < 0.05 and decision.option != "all":
-                        selector.expire(decision)
-                    selector.tell(decision, success)
-                    mine[0] += 1
-                    mine[1] += success
-            for decision in out:
-                selector.tell(decision, decision.option == "all")
-                mine[0] += 1
-                mine[1] += decision.option == "all"
-        except Exception as error:
-            errors.append(error)
+    def count(number: int, success: float) -> None:
+        told[number][0] += 1
+        told[number][1] += int(success)
 
-    threads = [threading.Thread(target=work, args=(told[i], i)) for i in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not errors
+    def work(number: int) -> None:
+        rng, out = random.Random(number), list[Decision]()
+        for _ in range(400):
+            out.append(selector.ask())
+            assert selector.certificate().holds
+            while len(out) > rng.randint(0, 3):
+                decision = out.pop(rng.randrange(len(out)))
+                success = {"all": 1, "none": 0}.get(decision.option, rng.random() < 0.5)
+                if rng.random() < 0.05 and decision.option != "all":
+                    selector.expire(decision)
+                selector.tell(decision, success)
+                count(number, success)
+        for decision in out:
+            selector.tell(decision, decision.option == "all")
+            count(number, decision.option == "all")
+
+    together(work, 8)
     certificate = selector.certificate()
     assert (selector.outcomes, selector.successes) == (sum(t[0] for t in told), sum(t[1] for t in told))
     assert selector.outcomes == 3200
@@ -92,25 +59,10 @@ def test_many_threads(max_pending: int | None) -> None:
     assert certificate.debt == float(Fraction(7, 10) * selector.outcomes - int(selector.successes))
 
 
-def test_ids_are_unique_across_threads() -> None:
-    selector = Selector(MENU, 0.7)
-    seen: list[int] = []
-
-    def work() -> None:
-        seen.extend([selector.ask().id for _ in range(500)])
-
-    threads = [threading.Thread(target=work) for _ in range(6)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert sorted(seen) == list(range(3000))
-
-
 @pytest.mark.parametrize("copied", [copy.deepcopy, lambda s: pickle.loads(pickle.dumps(s))], ids=["deepcopy", "pickle"])
 @pytest.mark.parametrize("kind", ["selector", "threshold"])
 def test_a_copy_has_the_same_history_and_a_life_of_its_own(copied: object, kind: str) -> None:
-    selector = Selector(MENU, 0.7) if kind == "selector" else ThresholdSelector(0.7, 0, 1)
+    selector = Selector(MENU, 0.7) if kind == "selector" else ThresholdSelector(0, 1, 0.7)
     selector.tell(selector.ask(), True)
     pending = selector.ask()
     other = copied(selector)  # type: ignore[operator]
@@ -133,27 +85,9 @@ def test_copies_do_not_take_each_others_decisions(copied: object) -> None:
     one.tell(mine, True)
 
 
-def test_a_callable_chooser_is_copied_too() -> None:
-    class Model:
-        name = "model"
-        calls = 0
-
-        def __call__(self) -> None: ...
-
-        def choose(self, price: float, bounds: object, allowed: object) -> int:
-            self.calls += 1
-            return 1
-
-    model = Model()
-    twin = copy.deepcopy(Selector(MENU, 0.7, chooser=model))
-    twin.tell(twin.ask(), True)
-    twin.ask()
-    assert model.calls == 0
-
-
 def test_pickling_while_others_write() -> None:
     selector = Selector(MENU, 0.7)
-    with busy(selector):
+    with meanwhile(lambda: play(selector)):
         for _ in range(100):
             other = pickle.loads(pickle.dumps(selector))
             assert other.outcomes == sum(row.plays for row in other.options())
@@ -164,7 +98,7 @@ def test_pickling_while_others_write() -> None:
 def test_a_fork_starts_whole_and_unlocked() -> None:
     """Fork again and again while another thread is busy: every child can use the selector at once."""
     selector = Selector(MENU, 0.7)
-    with busy(selector):
+    with meanwhile(lambda: play(selector)):
         for _ in range(30):
             key = selector.ask(audit=False).selector
             child = os.fork()

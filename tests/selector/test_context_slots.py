@@ -8,16 +8,16 @@ import numpy as np
 import pytest
 
 from suffice import Decision, Menu, Selector
-from suffice.kernels.compiler import available
+from suffice.context.learner import DecisionRecord
 from suffice.lab.streams import SyntheticContext
 from suffice.selector.compiled import SLOTS, CompiledEngine
 from tests.support.looking import in_slots, model_of, noted, trust_of, unfair
 
-pytestmark = pytest.mark.skipif(not available(), reason="slots are for compiled code")
+pytestmark = pytest.mark.compiled
 
 
 def steps(selector: Selector) -> int:
-    """Outcomes between the limits that the model has heard of."""
+    """Outcomes between the limits that the model has learned from."""
     return int(trust_of(selector).steps)
 
 
@@ -35,14 +35,15 @@ def ready() -> tuple[Selector, list[Any], Menu]:
 
 def kept(selector: Selector, identity: int) -> list[float]:
     """The features that are kept of a decision."""
-    entry = selector._engine.entry(identity)
+    entry = selector.engine.entry(identity)
     assert entry is not None
-    found: list[float] = entry.note.seen.tolist()
-    return found
+    assert isinstance(entry.note, DecisionRecord)
+    features: list[float] = entry.note.seen.tolist()
+    return features
 
 
-@pytest.mark.parametrize("way", ["quick", "careful ask", "saved", "loaded", "copied", "many", "moved"])
-def test_every_outcome_is_heard_however_it_was_asked(way: str) -> None:
+@pytest.mark.parametrize("way", ["fast", "slow ask", "saved", "loaded", "copied", "many", "moved"])
+def test_the_model_learns_from_every_outcome_however_it_was_asked(way: str) -> None:
     selector, contexts, menu = ready()
     rng = random.Random(0)
     for context in contexts[:2000]:
@@ -53,15 +54,15 @@ def test_every_outcome_is_heard_however_it_was_asked(way: str) -> None:
         some = contexts[start : start + 50]
         if way == "many":
             decisions = selector.ask_many(50, contexts=some)
-        elif way == "careful ask":
+        elif way == "slow ask":
             decisions = [selector.ask(context=one, available=menu.options) for one in some]
         else:
             decisions = [selector.ask(context=one) for one in some]
         elsewhere = noted(selector) - set(in_slots(selector))
-        if way in ("many", "careful ask"):
+        if way in ("many", "slow ask"):
             assert not in_slots(selector)
         else:
-            assert len(elsewhere) <= (way in ("loaded", "copied"))  # the first of a copy is asked the careful way
+            assert len(elsewhere) <= (way in ("loaded", "copied"))  # the first ask of a copy takes the slow path
         limits += sum(decision.id not in noted(selector) for decision in decisions)
         if way == "saved":
             selector.state()
@@ -83,7 +84,7 @@ def test_every_outcome_is_heard_however_it_was_asked(way: str) -> None:
 
 
 def test_a_slot_that_was_needed_by_another() -> None:
-    """Some decisions stay out while the slots are gone round several times; each is heard of with its own context."""
+    """Some decisions stay out while all slots are reused several times; the model learns from each with its own context."""
     selector, contexts, _ = ready()
     rng = random.Random(0)
     early: list[tuple[Decision, Any]] = []
@@ -111,7 +112,7 @@ def test_a_slot_that_was_needed_by_another() -> None:
         decision = selector.ask(context=context)
         slotted += decision.id in in_slots(selector)
         selector.tell(decision, outcome(rng, decision))
-    assert steps(selector) == before + slotted  # the quick way has all slots again
+    assert steps(selector) == before + slotted  # the fast path can use all slots again
     assert slotted > 500
 
 
@@ -122,9 +123,9 @@ def test_contexts_move_with_their_decisions_when_the_slots_grow() -> None:
         decision = selector.ask(context=context)
         selector.tell(decision, outcome(rng, decision))
     out = [(selector.ask(context=context), context) for context in contexts[1500 : 1500 + 3 * SLOTS]]
-    assert isinstance(selector._engine, CompiledEngine)
-    assert len(selector._engine._array("slots")) == 4 * SLOTS
-    assert not selector._engine._overflow
+    assert isinstance(selector.engine, CompiledEngine)
+    assert len(selector.engine._array("slots")) == 4 * SLOTS
+    assert not selector.engine._overflow
     held, before = in_slots(selector), steps(selector)
     assert len(held) > SLOTS
     for decision, context in out:

@@ -1,6 +1,6 @@
 """The two engines side by side: the same arms, prices, counts and states, whatever is asked and told in whatever order.
 
-And interrupts at every line of the careful ways of both: nothing is counted twice, nothing is lost, all counts agree.
+And interrupts at every line of the slow path of both: nothing is counted twice, nothing is lost, all counts agree.
 """
 
 import contextlib
@@ -18,13 +18,13 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 import suffice
-from suffice import Decision, Menu, Selector, paper
-from suffice.kernels.compiler import OFF, available
+from suffice import Decision, Learning, Menu, Selector, paper
+from suffice.kernels.compiler import OFF
 from suffice.selector.compiled import SLOTS, CompiledEngine
 from suffice.selector.plain import PlainEngine
 from tests.support.interrupt import InterruptAt
 
-pytestmark = pytest.mark.skipif(not available(), reason="needs the extra fast")
+pytestmark = pytest.mark.compiled
 
 MENUS = {
     "known": Menu({"a": 0.1, "b": 0.4, "c": 0.6}, safe="all", skip="none"),
@@ -56,11 +56,11 @@ def made(way: str, make: Callable[[], Selector]) -> Selector:
     if way == "plain":
         with without_compiler():
             selector = make()
-        assert type(selector._engine) is PlainEngine
+        assert type(selector.engine) is PlainEngine
         return selector
     selector = make()
     selector.compile()
-    assert type(selector._engine) is CompiledEngine
+    assert type(selector.engine) is CompiledEngine
     return selector
 
 
@@ -79,7 +79,7 @@ COPIES: dict[str, Callable[[Selector], Selector]] = {
 }
 
 
-def said(selector: Selector) -> dict[str, Any]:
+def state_of(selector: Selector) -> dict[str, Any]:
     """The state but for the keys, which are random."""
     return {name: value for name, value in selector.state().items() if name != "keys"}
 
@@ -107,13 +107,13 @@ class Sides(RuleBasedStateMachine):
     ) -> None:  # fmt: skip
         Clock.now = 0.0
         self.menu, self.patience, self.first_round = MENUS[menu], patience, letter == 0 and menu in ("known", "chain")
-        bounds, chooser = parts
+        learning = Learning(bounds=parts[0], chooser=parts[1], memory=memory)
 
         def make() -> Selector:
             if self.first_round:
                 return paper(self.menu, rate, 1000)
             return Selector(
-                self.menu, rate, max_surplus=max_surplus, bounds=bounds, chooser=chooser, memory=memory, seed=seed,
+                self.menu, rate, max_surplus=max_surplus, learning=learning, seed=seed,
                 max_pending=limit, expire_after=patience, clock=Clock(),
             )  # fmt: skip
 
@@ -169,7 +169,7 @@ class Sides(RuleBasedStateMachine):
 
     @rule(count=st.sampled_from([30, SLOTS + 3]), group=st.sampled_from([None, "a"]))
     def go_round(self, count: int, group: str | None) -> None:
-        """Ask and tell, so that what stays out is in the way of those who come."""
+        """Ask and tell, so that outstanding decisions occupy the slots of later ones."""
         for _ in range(count):
             found = self.both(lambda selector, _: [selector.ask(group=None if self.first_round else group)])
             assert found[0][0][:5] == found[1][0][:5]
@@ -215,11 +215,11 @@ class Sides(RuleBasedStateMachine):
         found = self.both(lambda selector, side: selector.expire(pair[side]))
         assert found[0] == found[1]
 
-    @rule(seconds=st.integers(-15, 15), look=st.booleans())
-    def wait(self, seconds: int, look: bool) -> None:
+    @rule(seconds=st.integers(-15, 15), read=st.booleans())
+    def wait(self, seconds: int, read: bool) -> None:
         """The clock may go back, too."""
         Clock.now += seconds
-        if look:
+        if read:
             found = self.both(lambda selector, _: str(selector.certificate()))
             assert found[0] == found[1]
 
@@ -249,7 +249,7 @@ class Sides(RuleBasedStateMachine):
         """What was plain is compiled, and from there on this is the compiled side."""
         with without_compiler():
             twin = copy.deepcopy(self.sides[0])
-        assert type(twin._engine) is PlainEngine
+        assert type(twin.engine) is PlainEngine
         assert twin.compile()
         self.sides[1] = twin
         for pair in self.open:
@@ -264,8 +264,8 @@ class Sides(RuleBasedStateMachine):
         if not hasattr(self, "sides"):
             return
         one, other = self.sides
-        assert (type(one._engine), type(other._engine)) == (PlainEngine, CompiledEngine)
-        assert said(one) == said(other)
+        assert (type(one.engine), type(other.engine)) == (PlainEngine, CompiledEngine)
+        assert state_of(one) == state_of(other)
         assert one.pending == other.pending == len(one.state()["outstanding"])
         assert (one.outcomes, one.cost, one.price, one.debt) == (other.outcomes, other.cost, other.price, other.debt)
         assert list(one.groups) == list(other.groups)
@@ -320,7 +320,7 @@ class Scene:
         selector.expire(self.expired)
         # Its slot was needed by this one, whose own is not.
         self.last = selector.ask(group="a")
-        assert way == "plain" or (isinstance(selector._engine, CompiledEngine) and selector._engine._overflow)
+        assert way == "plain" or (isinstance(selector.engine, CompiledEngine) and selector.engine._overflow)
 
     def fill(self) -> None:
         """Have more than half of all slots taken, and the next one too."""
@@ -329,7 +329,7 @@ class Scene:
 
     def come_round(self) -> None:
         """The next decision needs the slot of one that is still out."""
-        while self.selector._engine.next_id % SLOTS != self.late.id:
+        while self.selector.engine.next_id % SLOTS != self.late.id:
             self.selector.tell(self.selector.ask(), True)
 
     def pass_time(self) -> None:
@@ -343,7 +343,7 @@ def _ask_often(scene: Scene) -> None:
 
 CALLS: dict[str, tuple[Callable[[Scene], object] | None, Callable[[Scene], object]]] = {
     "tell": (None, lambda scene: scene.selector.tell(scene.last.id, True)),
-    "tell quickly": (None, lambda scene: scene.selector.tell(scene.last, True)),
+    "tell fast": (None, lambda scene: scene.selector.tell(scene.last, True)),
     "tell a straggler": (None, lambda scene: scene.selector.tell(scene.straggler, True)),
     "expire": (None, lambda scene: scene.selector.expire(scene.last)),
     "expire a straggler": (None, lambda scene: scene.selector.expire(scene.straggler)),
@@ -361,7 +361,7 @@ CALLS: dict[str, tuple[Callable[[Scene], object] | None, Callable[[Scene], objec
     "more slots": (Scene.fill, lambda scene: scene.selector.ask()),
     "give up": (Scene.pass_time, lambda scene: scene.selector.certificate()),
     "give up and ask": (Scene.pass_time, lambda scene: scene.selector.ask(group="a")),
-    "look": (None, lambda scene: (scene.selector.state(), scene.selector.options(), scene.selector.cost)),
+    "read": (None, lambda scene: (scene.selector.state(), scene.selector.options(), scene.selector.cost)),
     "copy": (None, lambda scene: copy.deepcopy(scene.selector)),
     "compile": (None, lambda scene: scene.selector.compile()),
 }
@@ -382,8 +382,8 @@ def check(scene: Scene) -> None:
         assert one["outstanding"] == sum(decision[2] != arms - 1 for decision in mine)
         assert one["not_skips"] == sum(decision[2] != 0 for decision in mine)
     assert all(group.outcomes + group.pending > 0 for group in selector.groups.values() if group.name == "a")
-    again = Selector.from_state(json.loads(json.dumps(state)), clock=Clock())  # which looks for contradictions, too
-    assert said(again) == said(selector)
+    again = Selector.from_state(json.loads(json.dumps(state)), clock=Clock())  # which checks for contradictions, too
+    assert state_of(again) == state_of(selector)
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -406,7 +406,7 @@ def test_an_interrupt_at_any_line_loses_nothing_and_counts_nothing_twice(what: s
             check(scene)
             for decision in (scene.straggler, scene.last, scene.late, scene.expired):
                 told = selector.outcomes
-                was_out = decision.id in dict(selector._engine.entries())
+                was_out = decision.id in dict(selector.engine.entries())
                 try:
                     selector.tell(decision, False)
                 except suffice.AlreadyTold:
@@ -414,16 +414,16 @@ def test_an_interrupt_at_any_line_loses_nothing_and_counts_nothing_twice(what: s
                 assert selector.outcomes == told + was_out
                 with pytest.raises(suffice.AlreadyTold):
                     selector.tell(decision, True)
-            decision = selector.ask(available=[], group="b")  # the careful way, which opens the quick ways again
+            decision = selector.ask(available=[], group="b")  # the slow path, which opens the fast path again
             selector.tell(decision, True)
-            for identity, _ in selector._engine.entries():
+            for identity, _ in selector.engine.entries():
                 selector.tell(identity, True)
             check(scene)
             assert selector.pending == 0
             if what == "compile":
                 assert selector.compile()
-            identity, _, _ = selector._ask_quickly(selector._address, 0, Clock.now)
-            assert identity == selector._engine.next_id - 1 >= 0
+            identity, _, _ = selector._ask_fast(selector._address, 0, Clock.now)
+            assert identity == selector.engine.next_id - 1 >= 0
         if finished:
             break
     assert finished

@@ -6,10 +6,6 @@ import math
 import os
 import pickle
 import random
-import subprocess
-import sys
-import threading
-import tracemalloc
 import warnings
 from collections import Counter
 from collections.abc import Callable
@@ -24,14 +20,14 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 import suffice
-from suffice import InvalidArgument, Menu, Selector, StateError, paper
-from suffice.kernels.compiler import available
+from suffice import InvalidArgument, Learning, Menu, Selector, StateError, paper
 from suffice.learning.prices import OWN_HINT_AT
 from suffice.promise.group_certificate import GroupCertificate
 from suffice.selector.compiled import SLOTS
 from suffice.selector.records import Decision
 from tests.support.book import OTHER, SAFE, SKIP, Book
 from tests.support.looking import noted, trust_of, unfair
+from tests.support.threads import together
 
 WITH = Menu({"a": 0.1, "b": 0.4}, safe="all", skip="none")
 WITHOUT = Menu({"a": 0.1, "b": 0.4}, safe="all")
@@ -47,21 +43,21 @@ def _warm() -> None:
 
 
 class Own:
-    """A model of one's own that knows nothing, and raises now and then."""
+    """A custom model that knows nothing, and sometimes raises."""
 
     def __init__(self) -> None:
-        self.heard: list[Any] = []
+        self.outcomes_seen: list[Any] = []
 
     def open(self, menu: Menu) -> None:
         self.menu = menu
 
     def predict(self, context: Any) -> Any:
-        if len(self.heard) % 5 == 4:
+        if len(self.outcomes_seen) % 5 == 4:
             raise RuntimeError("not now")
         return [0.5] * self.menu.n_arms, [0.1] * self.menu.n_arms
 
     def update(self, context: Any, arm: int, success: float, cost: float | None) -> None:
-        self.heard.append(context)
+        self.outcomes_seen.append(context)
 
 
 COPIES: dict[str, Callable[[Selector], Selector]] = {
@@ -100,7 +96,13 @@ class Machine(RuleBasedStateMachine):
         Clock.now, self.menu, self.patience = 0.0, menu, math.inf if patience is None else patience
         made = model if model is None or isinstance(model, str) else model()
         self.selector = Selector(
-            menu, TARGET, model=made, guard=None, max_pending=limit, expire_after=patience, clock=Clock()
+            menu,
+            TARGET,
+            model=made,
+            learning=Learning(guard=None),
+            max_pending=limit,
+            expire_after=patience,
+            clock=Clock(),
         )
         self.books = {name: Book(TARGET, None, Fraction(1), menu.has_skip, limit) for name in NAMES}
         self.open: list[tuple[str | None, Decision, float]] = []  # out
@@ -168,7 +170,7 @@ class Machine(RuleBasedStateMachine):
     @rule(seconds=st.integers(1, 15))
     def wait(self, seconds: int) -> None:
         Clock.now += seconds
-        self.selector.certificate()  # who looks gives up what is overdue, in all groups
+        self.selector.certificate()  # a read expires what is overdue, in all groups
         for name, decision, asked in self.open:
             if asked < Clock.now - self.patience:
                 self._expired(name, decision)
@@ -266,21 +268,6 @@ def test_a_thousand_groups_each_keep_their_promise(model: str | None) -> None:
         assert selector.context_report().followed > 0
 
 
-@pytest.mark.parametrize("model", [None, "auto"])
-def test_what_a_group_weighs(model: str | None) -> None:
-    """Some 2.5 KB each, at most 20."""
-    selector = Selector(WITH, 0.9, model=model)
-    context = {"x": 0.5} if model else None
-    selector.tell(selector.ask(group="first", context=context), True)
-    tracemalloc.start()
-    before = tracemalloc.get_traced_memory()[0]
-    for number in range(300):
-        selector.tell(selector.ask(group=f"{number}", context=context), True)
-    grown = tracemalloc.get_traced_memory()[0] - before
-    tracemalloc.stop()
-    assert 100 < grown / 300 < 20_000
-
-
 def test_groups_learn_from_each_other() -> None:
     """A new group knows what the options do, and what a success is worth; alone it would have to find out."""
     menu = Menu({f"option {one}": 0.1 + one / 100 for one in range(30)}, safe="all", skip="none")
@@ -300,7 +287,7 @@ def test_groups_learn_from_each_other() -> None:
 def hint(selector: Selector, group: str | None) -> float:
     """The hint of the right price, as of the next ask."""
     if group is not None:
-        assert selector.groups[group].price == selector.groups[group].price  # who looks takes over the hint of all
+        assert selector.groups[group].price == selector.groups[group].price  # a read takes over the hint of the whole
     names = [one["name"] for one in selector.state()["accounts"]]
     found: float = selector.state()["accounts"][names.index(group)]["hints"][0]
     return found
@@ -333,14 +320,14 @@ def test_a_price_of_one_is_not_charged_to_another() -> None:
     for step in range(60):
         decision = selector.ask(context={"x": step / 60})
         selector.tell(decision, decision.role > 0)
-    own = selector._engine.pricing(0).now
+    own = selector.engine.pricing(0).now
     assert own == pytest.approx(min(selector.price, 1.0 / 0.3))
     for step in range(40):
         decision = selector.ask(context={"x": step / 60}, group="other")
         selector.tell(decision, True)
-        assert selector._engine.pricing(0).now == own
+        assert selector.engine.pricing(0).now == own
     group = selector.groups["other"]
-    assert selector._engine.pricing(1).now == pytest.approx(max(0.0, group.price)) != own
+    assert selector.engine.pricing(1).now == pytest.approx(max(0.0, group.price)) != own
 
 
 # --- names and ids
@@ -363,54 +350,8 @@ def test_names() -> None:
         selector.groups["new"] = selector.groups[" "]  # type: ignore[index]
     with pytest.raises(InvalidArgument, match="group must be left out where the paper's first round is played"):
         paper(WITH, 0.7, 100).ask(group="a")
-    with pytest.raises(InvalidArgument, match="context must be left out where no model looks at it"):
+    with pytest.raises(InvalidArgument, match="context must be left out where there is no model"):
         selector.ask(context={"x": 1}, group=" ")
-
-
-def test_ids_are_the_selectors_own_whatever_the_group() -> None:
-    selector = Selector(WITH, 0.7)
-    plain, one, other = selector.ask(), selector.ask(group="one"), selector.ask(group="other")
-    assert [plain.id, one.id, other.id] == [0, 1, 2]
-    for forged in (one._replace(selector="other"), plain._replace(selector="")):
-        with pytest.raises(suffice.ForeignDecision):
-            selector.tell(forged, True)
-    for unknown in (3, 1 << 40, 1 << 100, -1, one._replace(id=3)):
-        with pytest.raises(suffice.SufficeError):
-            selector.tell(unknown, True)
-    stranger = Selector(WITH, 0.7).ask(group="one")
-    with pytest.raises(suffice.ForeignDecision):
-        selector.tell(stranger, True)
-    assert (selector.outcomes, selector.pending) == (0, 3)
-    selector.tell(np.int64(one.id), True)  # type: ignore[arg-type]
-    selector.tell(other.id, True)
-    selector.tell_many([(plain, True)])
-    for again in (plain, one, other.id):
-        with pytest.raises(suffice.AlreadyTold):
-            selector.tell(again, True)
-    assert [selector.groups[name].outcomes for name in ("one", "other")] == [1, 1]
-    assert (selector.outcomes, selector.pending, selector.certificate().outcomes) == (3, 0, 3)
-
-
-def test_all_or_none_across_groups() -> None:
-    selector = Selector(WITH, 0.7)
-    decisions = [selector.ask(group=name) for name in (None, "a", "b", "a")]
-    for bad in ((decisions[1], True), (99, True), (decisions[0], 2.0)):
-        with pytest.raises(suffice.SufficeError):
-            selector.tell_many([*((decision, True) for decision in decisions), bad])
-        assert selector.outcomes == 0
-    selector.tell_many([(decision, True) for decision in decisions])
-    assert [selector.groups[name].outcomes for name in "ab"] == [2, 1]
-
-
-def test_unaudited_decisions_of_a_group() -> None:
-    selector = Selector(WITH, 0.7)
-    decision = selector.ask(group="a", audit=False)
-    with pytest.raises(InvalidArgument, match="asked with audit=False"):
-        selector.tell(decision, True)
-    assert (selector.certificate(group="a").unaudited, selector.certificate().unaudited) == (1, 1)
-    selector.ask(audit=False)
-    assert selector.certificate().unaudited == 2
-    assert (selector.outcomes, selector.pending) == (0, 0)
 
 
 def test_a_warning_is_said_once_for_all_groups() -> None:
@@ -428,17 +369,17 @@ def test_a_warning_is_said_once_for_all_groups() -> None:
 
 
 def between(selector: Selector, group: str) -> Decision:
-    """A decision between the rails."""
+    """A decision between the limits."""
     for _ in range(1000):
         decision = selector.ask(group=group)
         if decision.role == 0:
             return decision
         selector.tell(decision, decision.role > 0)
-    raise AssertionError("it never left the rails")
+    raise AssertionError("it never left the limits")
 
 
 def test_a_group_is_a_view() -> None:
-    """It shows how the group stands now, and there is nothing to be changed by it."""
+    """It shows the group as it is now, and cannot change it."""
     selector = Selector(WITH, 0.7)
     decision = selector.ask(group="a")
     group = selector.groups["a"]
@@ -457,35 +398,6 @@ def test_a_group_is_a_view() -> None:
 # --- limits and lost outcomes, per group
 
 
-def test_limits_are_per_group() -> None:
-    selector = Selector(WITH, 0.5, max_pending=2)
-    for name in "ab":
-        for _ in range(20):
-            selector.tell(selector.ask(group=name), True)
-    out = [selector.ask(group="a") for _ in range(6)]
-    assert [decision.role == 1 for decision in out] == [False, False, True, True, True, True]
-    assert selector.ask(group="b").role != 1
-    assert selector.ask().role == 1  # nothing told there: the safe start
-    assert selector.certificate(group="a").debt_at_most == 0.5 * 2
-
-
-def test_what_is_overdue_is_given_up_in_all_groups_at_the_next_ask_of_any() -> None:
-    now = [0.0]
-    selector = Selector(WITH, 0.7, expire_after=10.0, clock=lambda: now[0])
-    lost = {name: selector.ask(group=name) for name in ("a", "b", None)}
-    now[0] = 11.0
-    selector.ask(group="a")
-    assert (selector.groups["a"].outcomes, selector.groups["b"].outcomes, selector.outcomes) == (1, 1, 3)
-    total = selector.certificate()
-    assert (total.expired, total.outcomes, total.pending, total.safe_lost) == (3, 3, 1, 3)
-    for decision in lost.values():
-        selector.tell(decision, True)
-    total = selector.certificate()
-    assert (total.amended, total.safe_lost) == (3, 0)
-    assert total.debt == pytest.approx(3 * 0.7 - 3)
-    assert Selector.from_state(selector.state(), clock=lambda: now[0]).certificate() == total
-
-
 def test_one_broken_group_is_named() -> None:
     selector = Selector(WITH, 0.7)
     for _ in range(30):
@@ -495,7 +407,7 @@ def test_one_broken_group_is_named() -> None:
     assert not total.holds
     assert total.consistent
     assert "TARGET OUT OF REACH in 1 of 2 groups ('bad')" in str(total)
-    assert f"The group where it is worst is 'bad'. {selector.certificate(group='bad')._advice()}" in str(total)
+    assert f"The group where it is worst is 'bad'. {selector.certificate(group='bad').advice()}" in str(total)
     assert selector.certificate(group="good").holds
     assert isinstance(total, GroupCertificate)
     assert total.groups["good"] == selector.certificate(group="good")
@@ -516,7 +428,7 @@ def test_a_success_of_the_skip_is_no_failure_of_the_safe_option() -> None:
     assert "That is within what safe_success declares, in each group." in str(total)
 
 
-def test_a_group_that_hears_nothing_is_named() -> None:
+def test_a_group_without_outcomes_is_named() -> None:
     """What others have banked does not make up for outcomes that never came."""
     selector = Selector(WITHOUT, 0.7)
     for _ in range(50):
@@ -547,7 +459,7 @@ def test_decisions_without_a_group_are_one_more() -> None:
 # --- contexts are each decision's own
 
 
-@pytest.mark.skipif(not available(), reason="needs the extra fast")
+@pytest.mark.compiled
 def test_groups_do_not_take_each_others_contexts() -> None:
     """What is kept of decisions without a group stays theirs, however many of a group come and need their slots."""
     selector, rng = Selector(WITH, 0.6, model="auto"), random.Random(0)
@@ -571,7 +483,7 @@ def test_groups_do_not_take_each_others_contexts() -> None:
     assert selector.context_report().followed > before
 
 
-def test_a_model_hears_of_each_outcome_with_its_own_context() -> None:
+def test_a_model_learns_from_each_outcome_with_its_own_context() -> None:
     model = Own()
     selector = Selector(WITH, 0.5, model=model)
     rng, out = random.Random(0), []
@@ -580,14 +492,14 @@ def test_a_model_hears_of_each_outcome_with_its_own_context() -> None:
         out.append((selector.ask(context={"step": step}, group=name), step))
         if len(out) > 20:
             decision, then = out.pop(rng.randrange(len(out)))
-            count = len(model.heard)
+            count = len(model.outcomes_seen)
             selector.tell(decision, decision.role > 0)
-            assert model.heard[count:] == ([{"step": then}] if decision.role == 0 else [])
-    assert len(model.heard) > 50
+            assert model.outcomes_seen[count:] == ([{"step": then}] if decision.role == 0 else [])
+    assert len(model.outcomes_seen) > 50
 
 
-def test_a_rail_is_not_taken_for_the_models_choice() -> None:
-    selector = Selector(WITH, 0.5, model=Own(), guard=None)
+def test_a_play_at_a_limit_does_not_count_as_the_models_choice() -> None:
+    selector = Selector(WITH, 0.5, model=Own(), learning=Learning(guard=None))
     rng, played = random.Random(0), 0
     for step in range(300):
         trust_of(selector).given = 1
@@ -613,38 +525,6 @@ def grown(model: Any) -> Selector:
         elif step % 10 == 8:
             selector.expire(decision)
     return selector
-
-
-@pytest.mark.parametrize("how", COPIES)
-@pytest.mark.parametrize("model", [None, "auto"])
-def test_a_copy_goes_on_like_the_original(how: str, model: str | None) -> None:
-    selector = grown(model)
-    other = COPIES[how](selector)
-    assert other.state() == selector.state()
-    assert other.cost == pytest.approx(selector.cost)
-    assert str(other.certificate()) == str(selector.certificate())
-    assert list(other.groups) == list(selector.groups)
-    row = 1 + list(selector.groups).index("東京")
-    pending = [identity for identity, place, *_ in selector.state()["outstanding"] if place == row]
-    assert len(pending) == other.groups["東京"].pending > 0
-    for one in (selector, other):
-        for identity in pending:
-            one.tell(identity, True)
-        assert one.groups["東京"].pending == 0
-    rng = random.Random(1)
-    for step in range(200):
-        name = [*NAMES, "new"][step % 5]
-        context = {"x": rng.random(), "task": "a"} if model else None
-        decisions = [one.ask(group=name, context=context) for one in (selector, other)]
-        assert decisions[0][:2] == decisions[1][:2]
-        assert decisions[0].price == decisions[1].price
-        with pytest.raises(suffice.ForeignDecision):
-            other.tell(decisions[0], True)
-        success = decisions[0].role > 0 or (decisions[0].role == 0 and rng.random() < 0.7)
-        for one, decision in zip((selector, other), decisions, strict=True):
-            one.tell(decision, success)
-    assert str(other.certificate()) == str(selector.certificate())
-    assert other.cost == pytest.approx(selector.cost)
 
 
 def test_a_file_of_groups(tmp_path: Path) -> None:
@@ -681,44 +561,30 @@ def test_a_file_of_groups(tmp_path: Path) -> None:
 def test_threads_on_groups_of_their_own() -> None:
     """Asked and told at once: no count is lost, in any group or in all."""
     selector = Selector(WITH, 0.7, model="auto")
-    kept: dict[int, list[int]] = {number: [0, 0] for number in range(6)}
-    problems: list[BaseException] = []
-    start = threading.Barrier(6)
+    counts = [[0, 0] for _ in range(6)]
 
     def work(number: int) -> None:
-        rng, out = random.Random(number), []
-        try:
-            start.wait(10)
-            for step in range(150):
-                names = [f"own {number}", "shared", None, f"{number} {step}"]
-                name = rng.choices(names, [6, 2, 1, 1])[0]
-                out.append(selector.ask(group=name, context={"x": rng.random()} if step % 3 else None))
-                if step % 40 == 0:
-                    assert selector.certificate().consistent
-                while len(out) > rng.randrange(4):
-                    decision = out.pop(rng.randrange(len(out)))
-                    success = decision.role > 0 or (decision.role == 0 and rng.random() < 0.6)
-                    selector.tell(decision, success)
-                    kept[number][0] += 1
-                    kept[number][1] += success
-            for decision in out:
-                selector.expire(decision)
-                selector.tell(decision, False)
-                kept[number][0] += 1
-        except BaseException as problem:
-            problems.append(problem)
+        rng, out = random.Random(number), list[Decision]()
+        for step in range(150):
+            names = [f"own {number}", "shared", None, f"{number} {step}"]
+            name = rng.choices(names, [6, 2, 1, 1])[0]
+            out.append(selector.ask(group=name, context={"x": rng.random()} if step % 3 else None))
+            if step % 40 == 0:
+                assert selector.certificate().consistent
+            while len(out) > rng.randrange(4):
+                decision = out.pop(rng.randrange(len(out)))
+                success = decision.role > 0 or (decision.role == 0 and rng.random() < 0.6)
+                selector.tell(decision, success)
+                counts[number][0] += 1
+                counts[number][1] += success
+        for decision in out:
+            selector.expire(decision)
+            selector.tell(decision, False)
+            counts[number][0] += 1
 
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(1e-5)
-    threads = [threading.Thread(target=work, args=(number,), daemon=True) for number in kept]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(60)
-    sys.setswitchinterval(before)
-    assert not problems
-    assert selector.outcomes == sum(count for count, _ in kept.values()) == 900
-    assert selector.successes == sum(count for _, count in kept.values())
+    together(work, 6)
+    assert selector.outcomes == sum(count for count, _ in counts) == 900
+    assert selector.successes == sum(count for _, count in counts)
     assert selector.pending == 0
     total = selector.certificate()
     assert (total.outcomes, total.successes) == (selector.outcomes, selector.successes)
@@ -726,41 +592,3 @@ def test_threads_on_groups_of_their_own() -> None:
     assert selector.learner.head.steps == selector.outcomes
     assert sum(row.plays for row in selector.options()) == 900
     assert not noted(selector)
-
-
-FORKS = """
-import os, sys, threading
-from suffice import Menu, Selector
-menu = Menu({"a": 0.1, "b": 0.4}, safe="all", skip="none")
-selector, stop = Selector(menu, 0.7), threading.Event()
-def work():
-    number = 0
-    while not stop.wait(1e-5):  # locks are not fair: others must get a chance
-        selector.tell(selector.ask(group=f"group {number}"), True)
-        number += 1
-sys.setswitchinterval(1e-5)
-thread = threading.Thread(target=work, daemon=True)
-thread.start()
-for _ in range(80):
-    key = selector.ask(audit=False).selector
-    child = os.fork()
-    if child == 0:
-        try:
-            told = selector.outcomes
-            decision = selector.ask(group="group 0")
-            selector.tell(decision, True)
-            made = selector.ask(group="of the child")
-            whole = selector.outcomes == told + 1 == selector.learner.head.steps and decision.selector != key
-            os._exit(0 if whole else 1)
-        except BaseException:
-            os._exit(2)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-stop.set()
-thread.join()
-"""
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
-def test_a_fork_while_groups_are_made() -> None:
-    """Another thread makes groups all the while: neither waits for the other, and each child can go on at once."""
-    subprocess.run([sys.executable, "-W", "ignore", "-c", FORKS], check=True, timeout=100)

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import suffice
-from suffice import Menu, Selector
+from suffice import Learning, Menu, Selector
 from suffice.kernels.compiler import available
 from suffice.selector.plain import PlainEngine
 from suffice.selector.records import Decision
@@ -30,7 +30,7 @@ def fresh(way: str, monkeypatch: pytest.MonkeyPatch) -> Selector:
     monkeypatch.setenv("SUFFICE_NO_COMPILE", "1" if way == "plain" else "")
     menu = MENU if way == "plain" else LARGE
     selector = Selector(menu, 0.7, expire_after=1e9 if way == "long" else None)
-    assert isinstance(selector._engine, PlainEngine) == (way == "plain" or not available())
+    assert isinstance(selector.engine, PlainEngine) == (way == "plain" or not available())
     return selector
 
 
@@ -46,7 +46,7 @@ def tell(selector: Selector, way: str, decision: Decision, success: bool) -> Non
 
 def outstanding(selector: Selector) -> tuple[int, int]:
     """What the account says is outstanding: other than safe plays, and other than skips."""
-    account = selector.account_of(0)
+    account = selector.engine.account(0)
     return account.outstanding, account.not_skips
 
 
@@ -199,7 +199,7 @@ def test_a_chooser_may_look_at_its_own_selector() -> None:
             return 1 if self.selector.debt < -1 else 2
 
     curious = Curious()
-    curious.selector = Selector(MENU, 0.7, chooser=curious)
+    curious.selector = Selector(MENU, 0.7, learning=Learning(chooser=curious))
     seen: list[str] = []
 
     def play() -> None:

@@ -62,7 +62,7 @@ def test_same_arm_in_the_three_arm_trap(projected: bool) -> None:
     naive_kind, kind = (NaiveProjected, Projected) if projected else (NaivePaper, suffice.paper)
     naive = naive_kind(3, Fraction(1, 2), 2000, 0.05, Fraction(1, 400), Fraction(1))
     method = kind(stream.menu, 0.5, 2000, 0.05)
-    arms = compare(method, naive, 2000, lambda t, arm: stream.judge(works[t], arm, 0.0))
+    arms = compare(method, naive, 2000, lambda t, arm: stream.outcome(works[t], arm, 0.0))
     outage = np.array(arms[stream.first : stream.last])
     if projected:
         assert not (outage == 2).any()  # the lemma: the safe option is never played, so nothing succeeds

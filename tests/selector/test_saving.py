@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import suffice
-from suffice import Menu, Selector, StateError, StateTooNew, ThresholdSelector, paper, state_files
+from suffice import Learning, Menu, Selector, StateError, StateTooNew, ThresholdSelector, paper, state_files
 from suffice.learning.bounds import KL
 from suffice.learning.choosers import Optimist
 from suffice.numbers import ONE_SUCCESS
@@ -42,14 +42,18 @@ def busy(selector: Selector | ThresholdSelector) -> Any:
 
 @pytest.mark.parametrize("menu", MENUS.values(), ids=MENUS.keys())
 def test_every_menu_comes_back(menu: Menu, tmp_path: Path) -> None:
-    selector = busy(Selector(menu, Fraction(2, 3), max_surplus=5, max_pending=50, expire_after=1e9, bounds="hoeffding"))
+    selector = busy(
+        Selector(
+            menu, Fraction(2, 3), max_surplus=5, max_pending=50, expire_after=1e9, learning=Learning(bounds="hoeffding")
+        )
+    )
     path = tmp_path / "state.json"
     selector.save(path)
     again = Selector.load(path)
     assert again.state() == selector.state()
     assert str(again.certificate()) == str(selector.certificate())
     assert again.options() == selector.options()
-    assert again.bounds == "hoeffding"
+    assert again.learning.bounds == "hoeffding"
     pending = selector.state()["outstanding"][0][0]
     again.tell(pending, True, 0.1)
     assert [p.name for p in tmp_path.iterdir()] == ["state.json"]
@@ -62,7 +66,7 @@ def test_paper_and_threshold_come_back(tmp_path: Path) -> None:
     again = Selector.load(tmp_path / "paper.json")
     assert again.state() == selector.state()
     assert again.ask().option == 10  # the first round goes on
-    scalar = busy(ThresholdSelector(0.9, 2, 7, start=3, step=0.1))
+    scalar = busy(ThresholdSelector(2, 7, 0.9, start=3, step=0.1))
     scalar.save(tmp_path / "scalar.json")
     loaded = ThresholdSelector.load(tmp_path / "scalar.json")
     assert loaded.state() == scalar.state()
@@ -88,7 +92,7 @@ def test_what_cannot_be_written_down_is_passed_again(menu: Menu, tmp_path: Path)
         Selector.load(path, menu=Menu(["a"], safe="all"))
 
 
-def test_a_chooser_of_ones_own_is_not_swapped_for_ours(tmp_path: Path) -> None:
+def test_custom_parts_are_not_replaced_by_ours(tmp_path: Path) -> None:
     class Mine(Optimist):
         def __len__(self) -> int:
             return 0  # falsy, and still an object that was passed
@@ -99,14 +103,16 @@ def test_a_chooser_of_ones_own_is_not_swapped_for_ours(tmp_path: Path) -> None:
     class Own(KL):
         pass
 
-    selector = Selector(MENUS["top_k"], 0.9, chooser=Mine(), bounds=Own())
+    selector = Selector(MENUS["top_k"], 0.9, learning=Learning(chooser=Mine(), bounds=Own()))
     selector.save(tmp_path / "state.json")
-    with pytest.raises(StateError, match=r"saved with bounds of your own \(Own\): pass bounds="):
-        Selector.load(tmp_path / "state.json", chooser=Mine())
-    with pytest.raises(StateError, match=r"saved with chooser of your own \(Mine\): pass chooser="):
-        Selector.load(tmp_path / "state.json", bounds=Own())
-    again = Selector.load(tmp_path / "state.json", chooser=Mine(), bounds=Own())
+    with pytest.raises(StateError, match=r"saved with bounds of your own \(Own\): pass learning=Learning\(bounds="):
+        Selector.load(tmp_path / "state.json", learning=Learning(chooser=Mine()))
+    with pytest.raises(StateError, match=r"saved with chooser of your own \(Mine\): pass learning=Learning\(chooser="):
+        Selector.load(tmp_path / "state.json", learning=Learning(bounds=Own()))
+    again = Selector.load(tmp_path / "state.json", learning=Learning(chooser=Mine(), bounds=Own()))
     assert type(again._learner.chooser) is Mine
+    with pytest.raises(StateError, match="learning must be as it was saved, with memory='full', got 'reset'"):
+        Selector.load(tmp_path / "state.json", learning=Learning(chooser=Mine(), bounds=Own(), memory="reset"))
 
 
 def test_another_menu_is_refused(tmp_path: Path) -> None:
@@ -192,7 +198,7 @@ def test_a_changed_digit_is_noticed(tmp_path: Path) -> None:
 def test_foreign_and_newer_files(tmp_path: Path) -> None:
     path, text = saved(tmp_path)
     document = json.loads(text)
-    for content, error, said in [
+    for content, error, message in [
         ({"hello": 1}, StateError, "is not a state file of suffice"),
         ([], StateError, "is not a state file of suffice"),
         (
@@ -206,18 +212,18 @@ def test_foreign_and_newer_files(tmp_path: Path) -> None:
         path.write_text(json.dumps(content))
         with pytest.raises(error) as raised:
             Selector.load(path)
-        assert said in str(raised.value)
+        assert message in str(raised.value)
     path.write_bytes(b"\xff\xfe\x00")
     with pytest.raises(StateError):
         Selector.load(path)
     with pytest.raises(FileNotFoundError):
         Selector.load(tmp_path / "none.json")
-    ThresholdSelector(0.9, 0, 1).save(path)
+    ThresholdSelector(0, 1, 0.9).save(path)
     with pytest.raises(StateError, match="the state must be one of a Selector, got 'ThresholdSelector'"):
         Selector.load(path)
 
 
-# Where something stands in a state, and what must not stand there.
+# A place in a state, and a value that must not be there.
 @pytest.mark.parametrize(
     ("path", "value"),
     [
@@ -291,7 +297,9 @@ def test_foreign_and_newer_files(tmp_path: Path) -> None:
         ("promise forgiving", "no"),
         ("menu", {"kind": "from_recipe"}),
         ("menu", {"kind": "mystery", "safe_success": 1.0}),
-        ("bounds", "unheard of"),
+        ("learning bounds", "unheard of"),
+        ("learning guard", 0),
+        ("learning colour", "red"),
         ("first_unplayed", -3),
     ],
 )

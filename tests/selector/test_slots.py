@@ -1,4 +1,4 @@
-"""The quick ways, which take no lock: as many decisions out as one likes, threads on both ways, and the slots themselves."""
+"""The fast path, which takes no lock: any number of decisions out, threads on both paths, and the slots themselves."""
 
 import contextlib
 import os
@@ -18,7 +18,6 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 import suffice
 from suffice import Menu, Selector
-from suffice.kernels.compiler import available
 from suffice.promise.account import FREE
 from suffice.selector import reentrancy
 from suffice.selector.compiled import SLOTS, CompiledEngine
@@ -28,20 +27,21 @@ from suffice.selector.entries import Entry
 from suffice.selector.plain import PlainEngine
 from suffice.selector.records import Decision
 from tests.support.interrupt import InterruptAt
+from tests.support.threads import meanwhile, together
 
-pytestmark = pytest.mark.skipif(not available(), reason="needs the extra fast")
+pytestmark = pytest.mark.compiled
 
 MENU = Menu({i: i / 100 for i in range(80)}, safe="all", skip="none")
 
 
 def engine_of(selector: Selector) -> CompiledEngine:
-    engine = selector._engine
+    engine = selector.engine
     assert isinstance(engine, CompiledEngine)
     return engine
 
 
 def ids(selector: Selector) -> list[int]:
-    """What stands in the slots."""
+    """The decisions in the slots."""
     found: list[int] = engine_of(selector)._array("slots")["id"].tolist()
     return found
 
@@ -68,7 +68,7 @@ def test_more_decisions_out_than_there_are_slots() -> None:
             selector.tell(decision, True)
     for one in (selector, again):
         assert (one.outcomes, one.pending) == (4000, 0)
-        account = one.account_of(0)
+        account = one.engine.account(0)
         assert account.outstanding == account.not_skips == 0
         assert one.certificate().consistent
         assert one.certificate().holds
@@ -78,7 +78,7 @@ def test_more_decisions_out_than_there_are_slots() -> None:
 
 @pytest.mark.parametrize("out", [0, SLOTS // 2 - 1, SLOTS, 5 * SLOTS + 3])
 def test_there_are_as_many_slots_as_are_needed(out: int) -> None:
-    """They double when most are taken; whatever is out is told the quick way, and nothing of it lies elsewhere."""
+    """They double when most are taken; the fast path can tell every outstanding decision, and none is in the overflow."""
     selector = Selector(MENU, 0.8)
     decisions = selector.ask_many(out)
     slots, engine = ids(selector), engine_of(selector)
@@ -86,14 +86,14 @@ def test_there_are_as_many_slots_as_are_needed(out: int) -> None:
     assert not engine._overflow
     assert sorted(one for one in slots if one != EMPTY) == [decision.id for decision in decisions]
     assert all(slots[one.id % len(slots)] == one.id for one in decisions)
-    assert len(engine._arrays) == 4  # those that were grown out of are let go
+    assert len(engine._arrays) == 4  # those that were replaced are released
     for decision in decisions:
-        assert selector._tell_quickly(selector._address, decision.id, 0, 0.5) > 0
+        assert selector._tell_fast(selector._address, decision.id, 0, 0.5) > 0
     assert selector.outcomes == out
-    assert len(selector._engine.entries()) == 0
+    assert len(selector.engine.entries()) == 0
 
 
-def test_a_few_stragglers_do_not_have_the_slots_grow() -> None:
+def test_a_few_old_decisions_do_not_make_the_slots_grow() -> None:
     selector = Selector(MENU, 0.8)
     stragglers = []
     for turn in range(6 * SLOTS):
@@ -111,19 +111,6 @@ def test_a_few_stragglers_do_not_have_the_slots_grow() -> None:
     assert (selector.outcomes, selector.pending) == (6 * SLOTS, 0)
 
 
-def test_a_decision_lives_through_the_reuse_of_its_slot() -> None:
-    selector = Selector(MENU, 0.8)
-    first = selector.ask()
-    for _ in range(2 * SLOTS + 5):
-        selector.tell(selector.ask(), True)
-    assert selector.pending == 1
-    selector.tell(first, False)
-    assert selector.pending == 0
-    assert selector.outcomes == 2 * SLOTS + 6
-    with pytest.raises(suffice.AlreadyTold):
-        selector.tell(first, False)
-
-
 def test_accounts_of_groups_grow_while_decisions_are_out() -> None:
     selector = Selector(MENU, 0.8)
     out = [selector.ask(group=f"{number}") for number in range(70)]
@@ -135,7 +122,7 @@ def test_accounts_of_groups_grow_while_decisions_are_out() -> None:
     assert [group.outcomes for group in selector.groups.values()] == [1] * 70
 
 
-def test_what_the_quick_way_does_not_take_comes_to_the_careful_way() -> None:
+def test_what_the_fast_path_declines_takes_the_slow_path() -> None:
     selector = Selector(MENU, 0.8)
     unaudited = selector.ask(audit=False)
     with pytest.raises(suffice.InvalidArgument, match="audit=False"):
@@ -159,110 +146,69 @@ def test_what_the_quick_way_does_not_take_comes_to_the_careful_way() -> None:
     assert told.cost == 8.5
 
 
-def test_threads_on_both_ways_at_once() -> None:
-    """Asks and tells on the quick way, while others ask with conditions, expire, save and look."""
+def test_threads_on_both_paths_at_once() -> None:
+    """Asks and tells on the fast path, while other threads ask with conditions, expire, save and read."""
     selector = Selector(MENU, 0.8)
-    problems: list[BaseException] = []
     told = [0] * 6
-    start = threading.Barrier(6)
 
     def work(number: int) -> None:
-        rng = random.Random(number)
-        mine: list[Decision] = []
-        try:
-            start.wait(10)
-            for step in range(1500):
-                if number % 3 == 2 and step % 5 == 0:
-                    mine.append(selector.ask(available=[1, 5, 9]))
+        rng, out = random.Random(number), list[Decision]()
+        for step in range(1500):
+            rare = number % 3 == 2 and step % 5 == 0
+            out.append(selector.ask(available=[1, 5, 9]) if rare else selector.ask())
+            if number == 1 and step % 50 == 0:
+                state = selector.state()
+                counts = state["accounts"][0]["counts"]
+                assert counts["outcomes"] + len(state["outstanding"]) == state["next_id"]
+                assert counts["not_skips"] <= len(state["outstanding"])
+                assert selector.certificate().consistent
+            if len(out) > rng.randrange(8):
+                decision = out.pop(rng.randrange(len(out)))
+                if number == 0 and step % 20 == 0:
+                    selector.expire(decision)
                 else:
-                    mine.append(selector.ask())
-                if number == 1 and step % 50 == 0:
-                    state = selector.state()
-                    counts = state["accounts"][0]["counts"]
-                    assert counts["outcomes"] + len(state["outstanding"]) == state["next_id"]
-                    assert counts["not_skips"] <= len(state["outstanding"])
-                    assert selector.certificate().consistent
-                if len(mine) > rng.randrange(8):
-                    decision = mine.pop(rng.randrange(len(mine)))
-                    if number == 0 and step % 20 == 0:
-                        selector.expire(decision)
-                    else:
-                        selector.tell(decision, decision.option == "all" or rng.random() < 0.6)
-                    told[number] += 1
-            for decision in mine:
-                selector.tell(decision, True)
+                    selector.tell(decision, decision.option == "all" or rng.random() < 0.6)
                 told[number] += 1
-        except BaseException as problem:
-            problems.append(problem)
+        for decision in out:
+            selector.tell(decision, True)
+            told[number] += 1
 
-    threads = [threading.Thread(target=work, args=(number,), daemon=True) for number in range(6)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(60)
-    assert not problems
+    together(work, 6)
     assert selector.outcomes == sum(told) == 6 * 1500
     assert selector.pending == 0
-    assert open_for_all(selector)
+    assert fast_path_is_open(selector)
     assert sum(row.plays for row in selector.options()) == selector.outcomes
     certificate = selector.certificate()
     assert certificate.consistent
     assert not certificate.breach
 
 
-def open_for_all(selector: Selector) -> bool:
-    """Whether asks and tells may take the quick way."""
+def fast_path_is_open(selector: Selector) -> bool:
+    """Whether asks and tells may take the fast path."""
     return int(engine_of(selector)._header["locked"][0]) == 0
 
 
-def test_looks_while_all_arrays_grow() -> None:
-    """An array that was grown out of is let go, and nobody looks for it any more."""
-    selector, problems, stop = Selector(MENU, 0.8), list[BaseException](), threading.Event()
+def test_reads_while_all_arrays_grow() -> None:
+    """A read never finds an array that was replaced and released."""
+    selector = Selector(MENU, 0.8)
 
-    def look() -> None:
-        try:
-            while not stop.is_set():
-                assert selector.pending >= 0 <= selector.cost
-                assert all(group.cost >= 0.0 <= group.pending for group in selector.groups.values())
-        except BaseException as problem:
-            problems.append(problem)
+    def read() -> None:
+        assert selector.pending >= 0 <= selector.cost
+        assert all(group.cost >= 0.0 <= group.pending for group in selector.groups.values())
 
-    thread = threading.Thread(target=look, daemon=True)
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    thread.start()
-    try:
+    with meanwhile(read):
         for number in range(300):
             selector.ask_many(7, group=f"{number}")
-    finally:
-        stop.set()
-        thread.join(10)
-        sys.setswitchinterval(before)
-    assert not problems
     assert selector.pending == 2100
 
 
-def test_a_look_at_the_arms_is_of_one_instant() -> None:
+def test_a_report_on_the_options_is_of_one_instant() -> None:
     selector = Selector(MENU, 0.8)
-    stop = threading.Event()
-
-    def play() -> None:
-        while not stop.is_set():
-            selector.tell(selector.ask(), True)
-
-    thread = threading.Thread(target=play, daemon=True)
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    thread.start()
-    try:
+    with meanwhile(lambda: selector.tell(selector.ask(), True)):
         for _ in range(300):
             rows = selector.options()
             assert sum(row.plays for row in rows) == 0 or sum(row.share for row in rows) == pytest.approx(1.0)
             assert all((row.success or 0.0) <= 1.0 for row in rows)
-    finally:
-        stop.set()
-        thread.join(10)
-        sys.setswitchinterval(before)
 
 
 FIRST_USE = """
@@ -298,7 +244,7 @@ def test_the_cost_comes_along(monkeypatch: pytest.MonkeyPatch) -> None:
     assert pickle.loads(packed).cost == selector.cost > 0
     monkeypatch.setenv("SUFFICE_NO_COMPILE", "1")
     plain = pickle.loads(packed)
-    assert isinstance(plain._engine, PlainEngine)
+    assert isinstance(plain.engine, PlainEngine)
     assert plain.cost == plain.state()["accounts"][0]["spent"] == selector.cost
 
 
@@ -327,7 +273,7 @@ def test_a_fork_while_a_selector_is_being_made() -> None:
     """Another thread is in the middle of the constructor: the child can use old selectors and make new ones."""
     old = Selector(MENU, 0.8)
     half = Selector.__new__(Selector)
-    Controller.__init__(half, old.promise, max_pending=None, expire_after=None, clock=lambda: 0.0)
+    Controller.__init__(half, old.promise, MENU, max_pending=None, expire_after=None, clock=lambda: 0.0)
     child = os.fork()
     if child == 0:
         done: list[int] = []
@@ -370,11 +316,11 @@ def test_an_interrupt_around_a_fork_leaves_no_lock_held(monkeypatch: pytest.Monk
     assert finished
 
 
-def test_without_a_global_lock_the_quick_way_stays_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_global_lock_the_fast_path_stays_closed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys._is_gil_enabled", lambda: False, raising=False)
     selector = Selector(MENU, 0.8)
     selector.tell(selector.ask(), True)
-    assert not open_for_all(selector)
+    assert not fast_path_is_open(selector)
     assert selector.outcomes == 1
 
 
@@ -444,7 +390,7 @@ TestSlots = Slots.TestCase
 
 
 @pytest.mark.parametrize("how", ["tell", "expire"])
-def test_what_the_careful_way_has_counted_the_quick_way_does_not_count_again(how: str) -> None:
+def test_what_the_slow_path_has_counted_the_fast_path_does_not_count_again(how: str) -> None:
     counted = 0
     for line in range(1, 500):
         selector = Selector(MENU, 0.8)
@@ -470,7 +416,7 @@ def test_what_the_careful_way_has_counted_the_quick_way_does_not_count_again(how
     assert counted > 2
 
 
-def test_the_slot_of_one_that_is_being_moved_is_nobodys_for_the_quick_way() -> None:
+def test_the_fast_path_does_not_find_a_decision_that_is_being_moved() -> None:
     struck = 0
     for line in range(1, 500):
         selector = Selector(MENU, 0.8)

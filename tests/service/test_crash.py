@@ -1,7 +1,7 @@
-"""Kill -9 under load: the server on SQLite, servers on PostgreSQL, PostgreSQL itself. Nothing acknowledged is lost or doubled.
+"""Kill -9 under load: a server on SQLite, servers on PostgreSQL, PostgreSQL itself. Nothing acknowledged is lost or doubled.
 
-After each round the log is counted again by other means, the promise is checked at every prefix of it, and what was learned
-must have caught up with it. Each round prints its seed; chance also lies in when the machine does what.
+After each round independent code recomputes the counts from the log, checks the promise at every prefix, and waits until what
+was learned agrees with the log. The seed is printed, but timing is random too.
 """
 
 import asyncio
@@ -14,13 +14,13 @@ from tests.support.journal import PLANS, SHAPES
 from tests.support.load import Storm
 from tests.support.postgres import Postgres, running
 from tests.support.recount import Found, check, read, read_sqlite
-from tests.support.servers import PATIENCE, Server, Unheard, Wire, all_ready, servers
+from tests.support.servers import PATIENCE, NoAnswer, Server, Wire, all_ready, servers
 
 LONG = pytest.param(50, marks=pytest.mark.long)
 
 
 class Rounds:
-    """Storms with a strike in each, on the same store."""
+    """Rounds of a storm on the same store, with a kill in each."""
 
     def __init__(self, some: list[Server], seed: int, clients: int = 12) -> None:
         self.servers, self.rng = some, random.Random(seed)
@@ -38,12 +38,12 @@ class Rounds:
         await asyncio.sleep(self.rng.uniform(0.3, 1.5))
 
     async def end(self) -> None:
-        """Let the storm calm down."""
+        """End the storm."""
         self.storm.stop.set()
         await self._task
 
     def verify(self, found: Found, *, last: bool = False) -> None:
-        """Counts, promise, and all that was acknowledged."""
+        """Check the counts, the promise, all that was acknowledged, and the logs."""
         verdicts = check(found, SHAPES)
         self.storm.journal.check(found)
         for server in self.servers:
@@ -53,11 +53,11 @@ class Rounds:
 
 
 async def caught_up(server: Server) -> None:
-    """Wait until what a server has learned is what was told, no less and no more."""
+    """Wait until a server has learned from exactly what was told."""
     wire = Wire(server.port)
     for name in PLANS:
         path, until = f"/v1/selectors/{name}", asyncio.get_running_loop().time() + PATIENCE
-        while True:  # what expires meanwhile comes between
+        while True:  # decisions may expire between two requests
             told = (await wire.call("GET", f"{path}/certificate")).body
             plays = sum(arm["plays"] for arm in (await wire.call("GET", f"{path}/options")).body["options"])
             bins = (await wire.call("GET", f"{path}/history?bins=30")).body["bins"]
@@ -97,13 +97,13 @@ def test_servers_on_postgres_are_killed(postgres: Postgres, tmp_path: Path, roun
         game = Rounds(some, seed=rounds + 2)
         for _ in range(rounds):
             await game.begin()
-            struck = game.rng.sample(some, game.rng.choice([1, 1, 2]))
-            for server in struck:
+            killed = game.rng.sample(some, game.rng.choice([1, 1, 2]))
+            for server in killed:
                 server.kill()
             await asyncio.sleep(0.3)
             await game.end()
             game.verify(await read(url))
-            for server in struck:
+            for server in killed:
                 server.start()
             await all_ready(some)
             await asyncio.gather(*(caught_up(server) for server in some))
@@ -114,27 +114,28 @@ def test_servers_on_postgres_are_killed(postgres: Postgres, tmp_path: Path, roun
         asyncio.run(run(some))
 
 
+@pytest.mark.postgres
 @pytest.mark.parametrize("rounds", [2, LONG])
 def test_postgres_itself_is_killed(tmp_path: Path, rounds: int) -> None:
     async def run(postgres: Postgres, url: str, some: list[Server]) -> None:
         game = Rounds(some, seed=rounds + 3)
         for number in range(rounds):
             await game.begin()
-            game.storm.only_ask = number % 2 == 0  # then no commit of a tell takes the asks before it to the disk
+            game.storm.only_ask = number % 2 == 0  # then no commit of a tell forces the asks to disk
             await asyncio.sleep(0.2)
             await asyncio.to_thread(postgres.kill)
             game.storm.only_ask = False
             await asyncio.sleep(game.rng.uniform(0.1, 0.5))
             await asyncio.to_thread(postgres.start)
-            await all_ready(some)  # by themselves: nobody started them again
-            before = len(game.storm.journal.heard)
+            await all_ready(some)  # they recover without a restart
+            before = len(game.storm.journal.acknowledged)
             for _ in range(1200):
-                if len(game.storm.journal.heard) > before + 20 or game.storm.journal.wrong:
+                if len(game.storm.journal.acknowledged) > before + 20 or game.storm.journal.wrong:
                     break
                 await asyncio.sleep(0.05)
             await game.end()
             game.verify(await read(url))
-            assert len(game.storm.journal.heard) > before, f"nothing goes through any more:\n{some[0].said()}"
+            assert len(game.storm.journal.acknowledged) > before, f"no request succeeds any more:\n{some[0].said()}"
             await asyncio.gather(*(caught_up(server) for server in some))
         assert game.storm.journal.statuses["ask", 503] > 0
         assert [server.stop() for server in some] == [0, 0]
@@ -142,13 +143,13 @@ def test_postgres_itself_is_killed(tmp_path: Path, rounds: int) -> None:
 
     with running() as postgres:
         url = postgres.database()
-        postgres.say(url, "ALTER SYSTEM SET wal_writer_delay = '10s'")  # nor does time
+        postgres.say(url, "ALTER SYSTEM SET wal_writer_delay = '10s'")  # nor does the background writer
         postgres.say(url, "SELECT pg_reload_conf()")
         with servers(url, tmp_path, 2) as some:
             asyncio.run(run(postgres, url, some))
 
 
-def test_a_server_that_is_stopped_finishes_what_it_began(tmp_path: Path) -> None:
+def test_a_server_that_is_stopped_finishes_its_requests(tmp_path: Path) -> None:
     path = tmp_path / "suffice.db"
 
     async def run(some: list[Server]) -> None:
@@ -158,7 +159,7 @@ def test_a_server_that_is_stopped_finishes_what_it_began(tmp_path: Path) -> None
         await game.end()
         assert code == 0, some[0].said()
         game.verify(read_sqlite(path))
-        with pytest.raises(Unheard):
+        with pytest.raises(NoAnswer):
             await Wire(some[0].port).call("GET", "/healthz")
 
     with servers(f"sqlite:///{path}", tmp_path) as some:

@@ -1,19 +1,17 @@
-"""Disks that are full, lines that are cut, processes that stand still, and what comes together in one transaction."""
+"""Full disks, cut connections, stopped processes, and races between requests of one transaction."""
 
 import asyncio
 import json
-import os
 import resource
 import signal
-import subprocess
 import sys
 import threading
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
+from suffice.service.batch import Settlement
 from suffice.service.plans import Plan
 from suffice.service.records import AskRequest, Outcome
 from suffice.service.selectors import SelectorService
@@ -24,8 +22,8 @@ from tests.support.postgres import Postgres
 from tests.support.recount import AMENDED, check, read
 from tests.support.servers import Server, Wire, all_ready, servers
 
-ASKING = 0x7377  # the advisory locks by which asks of a selector take turns
-QUICK = """
+ASKING = 0x7377  # the namespace of the advisory locks on selectors
+SHORT_TIMEOUTS = """
 import os
 from suffice.service.stores.postgres_connection import SETTINGS
 SETTINGS.update(application_name=f"suffice-{os.getpid()}", lock_timeout="2s", idle_in_transaction_session_timeout="2s")
@@ -35,32 +33,32 @@ SETTINGS.update(application_name=f"suffice-{os.getpid()}", lock_timeout="2s", id
 # --- no space
 
 
-async def through_no_space(some: list[Server], fill: Callable[[], None], free: Callable[[], None], url: str) -> None:
-    """Fill the disk under load, see that nothing is acknowledged, and that all goes on once there is space."""
+async def run_out_of_space(some: list[Server], fill: Callable[[], None], free: Callable[[], None], url: str) -> None:
+    """Fill the disk under load: writes are refused, reads work, and all goes on once there is space."""
     await all_ready(some)
     storm = Storm([server.port for server in some], seed=31, clients=12)
     await storm.prepare()
     journal, statuses = storm.journal, storm.journal.statuses
     storming = asyncio.create_task(storm.run())
 
-    async def heard(more: int = 0) -> bool:
-        return len(journal.heard) > more or bool(journal.wrong)
+    async def acknowledged(more: int = 0) -> bool:
+        return len(journal.acknowledged) > more or bool(journal.wrong)
 
     async def refused() -> bool:
         return bool((statuses["ask", 503] and statuses["tell", 503]) or journal.wrong)
 
-    await until(lambda: heard(300), "nothing goes through")
+    await until(lambda: acknowledged(300), "no request succeeds")
     fill()
     await until(refused, "nothing was refused")
     wire = Wire(some[0].port)
     answer = await wire.call("POST", "/v1/selectors/plain/ask")
     assert answer.status == 503, answer
     assert "nothing was changed" in answer.detail
-    assert (await wire.call("GET", "/v1/selectors/plain/certificate")).status == 200  # one may look
+    assert (await wire.call("GET", "/v1/selectors/plain/certificate")).status == 200  # reading works
     wire.close()
     free()
-    before = len(journal.heard)
-    await until(lambda: heard(before + 50), f"it does not go on: {some[0].said()}")
+    before = len(journal.acknowledged)
+    await until(lambda: acknowledged(before + 50), f"it does not recover: {some[0].said()}")
     storm.stop.set()
     await storming
     await verify(url, storm, some)
@@ -69,7 +67,7 @@ async def through_no_space(some: list[Server], fill: Callable[[], None], free: C
 
 
 @pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="needs prlimit")
-def test_a_file_that_may_not_grow(tmp_path: Path) -> None:
+def test_a_file_that_must_not_grow(tmp_path: Path) -> None:
     path = tmp_path / "suffice.db"
     with servers(f"sqlite:///{path}", tmp_path) as some:
         process = some[0].process
@@ -81,38 +79,13 @@ def test_a_file_that_may_not_grow(tmp_path: Path) -> None:
         def fill() -> None:
             limit(path.with_name("suffice.db-wal").stat().st_size)
 
-        asyncio.run(through_no_space(some, fill, lambda: limit(resource.RLIM_INFINITY), f"sqlite:///{path}"))
+        asyncio.run(run_out_of_space(some, fill, lambda: limit(resource.RLIM_INFINITY), f"sqlite:///{path}"))
 
 
-def test_a_full_disk(tmp_path: Path) -> None:
-    disk = tmp_path / "disk"
-    disk.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=24m", "tmpfs", str(disk)]
-    if (
-        sys.platform != "linux"
-        or os.geteuid() != 0
-        or subprocess.run(mount, capture_output=True, check=False).returncode
-    ):
-        pytest.skip("needs to be allowed to mount a disk")
-    try:
-        url = f"sqlite:///{disk / 'suffice.db'}"
-        with servers(url, tmp_path) as some:
-            filler = disk / "filler"
-
-            def fill() -> None:
-                with filler.open("wb", buffering=0) as file, suppress(OSError):
-                    while file.write(b"x" * 4096):
-                        pass
-
-            asyncio.run(through_no_space(some, fill, filler.unlink, url))
-    finally:
-        subprocess.run(["umount", "-l", str(disk)], check=True)
+# --- cut connections, stopped processes
 
 
-# --- lines that are cut, processes that stop
-
-
-def test_connections_that_are_cut_in_the_middle_of_a_transaction(postgres: Postgres, tmp_path: Path) -> None:
+def test_connections_are_cut_inside_transactions(postgres: Postgres, tmp_path: Path) -> None:
     url = postgres.database()
     cut = """SELECT pg_terminate_backend(pid) FROM pg_stat_activity
         WHERE application_name = 'suffice' AND datname = current_database() AND state <> 'idle'"""
@@ -135,7 +108,7 @@ def test_connections_that_are_cut_in_the_middle_of_a_transaction(postgres: Postg
         asyncio.run(run(some))
 
 
-def test_a_server_that_stops_in_the_middle_of_a_transaction_holds_up_the_others_only_for_a_while(
+def test_a_server_that_is_stopped_inside_a_transaction_delays_the_others_only_for_a_while(
     postgres: Postgres, tmp_path: Path
 ) -> None:
     url = postgres.database()
@@ -152,22 +125,22 @@ def test_a_server_that_stops_in_the_middle_of_a_transaction_holds_up_the_others_
 
         async def caught() -> bool:
             stopped.send(signal.SIGSTOP)
-            await asyncio.sleep(0.05)  # what the database has begun it ends
+            await asyncio.sleep(0.05)  # the database finishes what it has begun
             if (await fetch(url, turns, name, ASKING))[0][0]:
                 return True
             stopped.send(signal.SIGCONT)
             return False
 
-        await until(caught, "it was never caught in the middle of a transaction")
+        await until(caught, "it was never stopped inside a transaction")
         wire = Wire(other.port)
 
         async def answered() -> bool:
             asked = [await wire.call("POST", f"/v1/selectors/{name}/ask") for name in PLANS]
             assert {answer.status for answer in asked} <= {200, 503}
-            storm.journal.unheard.update(list(PLANS))  # nobody will tell how these went
+            storm.journal.unanswered.update(list(PLANS))  # these are never told
             return all(answer.status == 200 for answer in asked)
 
-        await until(answered, "the other server waits for ever")
+        await until(answered, "the other server is blocked for ever")
         stopped.send(signal.SIGCONT)
         await stopped.ready()
         wire.close()
@@ -178,25 +151,23 @@ def test_a_server_that_stops_in_the_middle_of_a_transaction_holds_up_the_others_
         await storming
         print(storm.journal, *(await verify(url, storm, [stopped, other])), sep="\n  ")
 
-    with servers(url, tmp_path, 2, before=QUICK) as some:
+    with servers(url, tmp_path, 2, before=SHORT_TIMEOUTS) as some:
         asyncio.run(run(some[0], some[1]))
 
 
 def test_a_decision_that_expires_and_is_told_in_one_transaction_is_amended(store_url: str) -> None:
     async def run() -> None:
-        if store_url.startswith(
-            "postgresql"
-        ):  # of two updates of a row it does the first that it meets: which, it plans
-            for way in ("hashjoin", "mergejoin"):
-                name = (await fetch(store_url, "SELECT current_database()"))[0][0]
-                await fetch(store_url, f"ALTER DATABASE {name} SET enable_{way} = off")
+        if store_url.startswith("postgresql"):  # with two updates of a row, its plan decides which one is done
+            name = (await fetch(store_url, "SELECT current_database()"))[0][0]
+            for join in ("hashjoin", "mergejoin"):
+                await fetch(store_url, f"ALTER DATABASE {name} SET enable_{join} = off")
         service = SelectorService(open_store(store_url))
         await service.start()
         await service.put("hasty", Plan.parse(json.dumps({**PLANS["hasty"], "expire_after": 3600.0})))
         ids = [one.decision for one in await service.ask("hasty", AskRequest(count=40)) if one.decision is not None]
         replica = await service._replica("hasty")
-        expired, told = await asyncio.gather(  # both wait for the same transaction, in this order
-            service._tell(replica, [(identity, 0, None) for identity in ids], expire=True),
+        expired, told = await asyncio.gather(  # both are in the same transaction, in this order
+            service._settle(replica, [Settlement(identity, 0, None) for identity in ids], expire=True),
             service.tell("hasty", [Outcome(identity, True, 0.5) for identity in ids]),
         )
         assert [one.result for one in expired] == ["expired"] * 40
@@ -212,7 +183,7 @@ def test_a_decision_that_expires_and_is_told_in_one_transaction_is_amended(store
     asyncio.run(run())
 
 
-def test_saving_in_the_middle_of_a_batch_changes_no_count(tmp_path: Path) -> None:
+def test_saving_during_a_batch_changes_no_count(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'suffice.db'}"
 
     async def run() -> None:
@@ -239,9 +210,9 @@ def test_saving_in_the_middle_of_a_batch_changes_no_count(tmp_path: Path) -> Non
         await service.stop()
         assert [verdict.outcomes for verdict in check(await read(url), SHAPES)] == [200]
 
-    often = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)  # threads take turns all the time
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)  # switch threads as often as possible
     try:
         asyncio.run(run())
     finally:
-        sys.setswitchinterval(often)
+        sys.setswitchinterval(interval)

@@ -1,11 +1,9 @@
-"""A real Chromium for tests: found, or installed where the machine allows.
+"""A Chromium for the tests of the page: found, or installed where this machine allows.
 
-`python -m tests.support.browser` says which one is taken; with `--install` it installs one if there is none.
-SUFFICE_BROWSER names the one to take; with it, or with `SUFFICE_BROWSER=require`, tests fail where there is none.
-Without it they are skipped.
+`python -m tests.support.browser` prints the one that the tests will use; with `--install` it installs one if there is none.
+SUFFICE_BROWSER names one; with it, or with `SUFFICE_BROWSER=require`, tests fail where none starts. Else they are skipped.
 """
 
-import argparse
 import os
 import shutil
 import subprocess
@@ -17,68 +15,63 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
-NAMED = "SUFFICE_BROWSER"
-REQUIRED = "require"
+NAMED, REQUIRED = "SUFFICE_BROWSER", "require"
 ON_PATH = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 MISSING = (
     "no Chromium that starts was found: install one (apt-get install chromium, or python -m playwright install chromium), "
     f"or name one in {NAMED}"
 )
 FLAGS = (
-    "--no-sandbox",  # where the tests are root's, it would not start with one
+    "--no-sandbox",  # Chromium refuses to start as root with a sandbox
     "--disable-dev-shm-usage",
-    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost",  # whatever is asked for, nobody is called
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost",  # no other host is called
 )
-OWN = """
+PLAYWRIGHTS_OWN = """
 from playwright.sync_api import sync_playwright
 with sync_playwright() as playwright:
     print(playwright.chromium.executable_path, end="")
-"""  # asked in a process of its own: in this one a browser may be running already
-LONGEST = 600  # seconds for which an installer may run
+"""  # in a process of its own: in this one playwright may be running already
 
 
 class NoBrowser(Exception):
-    """There is none; the message says what to do."""
+    """No Chromium was found; the message says what to do."""
 
 
 def wanted() -> bool:
-    """Whether somebody said that there must be one."""
+    """Whether tests must fail without one."""
     return os.environ.get(NAMED, "") != ""
 
 
 def find() -> str:
     """The path of a Chromium that starts; NoBrowser if there is none."""
     named = os.environ.get(NAMED, "")
-    if named not in ("", REQUIRED):
-        path = shutil.which(named)
-        if path is None or not starts(path):
-            raise NoBrowser(f"{NAMED} must name a Chromium that starts, got {named!r}")
-        return path
-    for path in candidates():
-        if starts(path):
-            return path
-    raise NoBrowser(MISSING)
+    if named in ("", REQUIRED):
+        for path in candidates():
+            if starts(path):
+                return path
+        raise NoBrowser(MISSING)
+    path = shutil.which(named) or ""
+    if not starts(path):
+        raise NoBrowser(f"{NAMED} must name a Chromium that starts, got {named!r}")
+    return path
 
 
 def candidates() -> Iterator[str]:
-    """Where one may be: on the PATH, and where playwright puts its own."""
-    for name in ON_PATH:
-        path = shutil.which(name)
-        if path is not None:
-            yield path
-    own = subprocess.run([sys.executable, "-c", OWN], capture_output=True, text=True, stdin=subprocess.DEVNULL).stdout
-    if os.path.exists(own):
-        yield own
+    """Paths on the PATH, and the browser that playwright installs."""
+    yield from filter(None, map(shutil.which, ON_PATH))
+    yield subprocess.run(
+        [sys.executable, "-c", PLAYWRIGHTS_OWN], capture_output=True, text=True, stdin=subprocess.DEVNULL
+    ).stdout
 
 
 def starts(path: str) -> bool:
-    """Whether it shows a page. Some systems have a Chromium that only says where to get one."""
+    """Whether it shows a page. On some systems `chromium` is a script that only says where to get one."""
     flags = ("--headless", "--disable-gpu", "--dump-dom", "data:text/html,<p>it starts")
     try:
-        said = subprocess.run([path, *FLAGS, *flags], capture_output=True, timeout=60, stdin=subprocess.DEVNULL)
+        done = subprocess.run([path, *FLAGS, *flags], capture_output=True, timeout=60, stdin=subprocess.DEVNULL)
     except (OSError, subprocess.TimeoutExpired):
         return False
-    return b"<p>it starts" in said.stdout
+    return b"<p>it starts" in done.stdout
 
 
 @contextmanager
@@ -94,54 +87,31 @@ def launched(path: str) -> Iterator["Browser"]:
             browser.close()
 
 
-# --- installing
-
-
 def install() -> str:
-    """Install one by the means of this machine; its path, or NoBrowser."""
-    for command in installers():
+    """Install one by the system's packages (as root) or by playwright; its path, or NoBrowser."""
+    root = shutil.which("apt-get") is not None and hasattr(os, "geteuid") and os.geteuid() == 0
+    apt = ("apt-get", "-o", "Acquire::Retries=0", "-o", "Acquire::http::Timeout=20")
+    commands = [(*apt, "update"), (*apt, "install", "-y", "chromium")] if root else []
+    commands.append((sys.executable, "-m", "playwright", "install", *(["--with-deps"] if root else []), "chromium"))
+    for command in commands:
         print(f"no Chromium that starts was found; trying {' '.join(command)} ...", flush=True)
-        if ran(*command):
-            try:
-                return find()
-            except NoBrowser:
-                continue
+        environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+        try:
+            subprocess.run(command, capture_output=True, timeout=600, stdin=subprocess.DEVNULL, env=environment)
+            return find()
+        except (OSError, subprocess.TimeoutExpired, NoBrowser):
+            continue
     raise NoBrowser(MISSING)
 
 
-def installers() -> Iterator[tuple[str, ...]]:
-    """The commands that may bring one, the system's own first."""
-    system = shutil.which("apt-get") is not None and hasattr(os, "geteuid") and os.geteuid() == 0
-    if system:
-        patience = ("-o", "Acquire::Retries=0", "-o", "Acquire::http::Timeout=20")
-        yield ("apt-get", "install", "-y", *patience, "chromium")
-        if ran("apt-get", "update", *patience):  # the list of packages may be old, or not there
-            yield ("apt-get", "install", "-y", *patience, "chromium")
-    yield (sys.executable, "-m", "playwright", "install", *(["--with-deps"] if system else []), "chromium")
-
-
-def ran(*command: str) -> bool:
-    """Whether a command did what it should."""
-    quiet = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-    try:
-        done = subprocess.run(command, capture_output=True, timeout=LONGEST, stdin=subprocess.DEVNULL, env=quiet)
-    except (OSError, subprocess.TimeoutExpired):
-        return False
-    return done.returncode == 0
-
-
 def main() -> int:
-    """Say which browser is taken, or what becomes of the tests that need one."""
-    parser = argparse.ArgumentParser(
-        prog="python -m tests.support.browser", description="A Chromium for the tests of the page."
-    )
-    parser.add_argument("--install", action="store_true", help="install one if there is none")
-    given = parser.parse_args()
+    """Print the browser that the tests will use, or what happens to the tests that need one."""
+    may_install = "--install" in sys.argv[1:] and os.environ.get(NAMED, "") in ("", REQUIRED)
     try:
         try:
             path = find()
         except NoBrowser:
-            if not given.install or os.environ.get(NAMED, "") not in ("", REQUIRED):
+            if not may_install:
                 raise
             path = install()
     except NoBrowser as error:

@@ -1,4 +1,4 @@
-"""The service in this process: a keeper, the app around it, and a client that calls it without a network."""
+"""The service in this process: the app, and a client that calls it without a network."""
 
 import asyncio
 import time
@@ -20,13 +20,13 @@ PLAN: dict[str, Any] = {
 
 
 class Api:
-    """Calls, and checks what every answer must be."""
+    """Calls routes, and checks the form of every answer."""
 
     def __init__(self, http: httpx.AsyncClient, service: SelectorService, app: Any) -> None:
         self.http, self.service, self.app = http, service, app
 
     async def call(self, method: str, path: str, body: Any = None, status: int = 200, **more: Any) -> Any:
-        """The JSON that is answered; `status` is what must be."""
+        """The JSON of the answer, which must have this status."""
         if isinstance(body, bytes):
             more = {"content": body, **more, "headers": {"content-type": "application/json", **more.get("headers", {})}}
         elif body is not None:
@@ -51,7 +51,7 @@ class Api:
 
 
 def check_problem(answer: httpx.Response) -> None:
-    """A problem is one clear sentence, and is named in the log."""
+    """Check that a problem is one sentence with the id of its request."""
     assert answer.headers["content-type"] == "application/problem+json"
     body = answer.json()
     assert set(body) - {"errors"} == {"type", "title", "status", "detail", "request_id"}
@@ -69,7 +69,7 @@ def serve(
     clock: Callable[[], float] = time.time,
     **settings: Any,
 ) -> Got:
-    """Run something against a service."""
+    """Run a coroutine against a service."""
 
     async def whole() -> Got:
         chosen = Settings(access_log=False, **settings)
@@ -83,3 +83,11 @@ def serve(
             return await do(Api(http, service, app))
 
     return asyncio.run(whole())
+
+
+async def play(api: Api, count: int, name: str = "router", **wanted: Any) -> None:
+    """Ask and tell; every tenth decision fails unless it is safe."""
+    for step in range(count):
+        asked = await api.ask(name, wanted)
+        success = asked["safe"] or (not asked["skip"] and step % 10 > 0)
+        await api.tell({"decision": asked["decision"], "success": success}, name)

@@ -1,4 +1,4 @@
-"""The command line, run in this process."""
+"""The command line, in this process."""
 
 import pytest
 

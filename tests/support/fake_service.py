@@ -1,5 +1,4 @@
-"""A small stand-in for the decision service, for the tests of the client: real selectors behind the interface, and trouble on
-demand. What the service really does is tested with the service."""
+"""A fake of the decision service for tests of the client: real selectors behind the interface, and failures on demand."""
 
 import json
 from collections.abc import Callable
@@ -13,6 +12,7 @@ import httpx
 import suffice
 from suffice import Certificate, Menu, Selector
 from suffice.selector.records import UNAUDITED
+from suffice.service.http.decision_ids import to_id, to_number
 
 SETTINGS = (
     "horizon",
@@ -20,36 +20,31 @@ SETTINGS = (
     "step",
     "cap",
     "start",
-    "bounds",
-    "chooser",
-    "guard",
     "model",
     "seed",
-    "prices",
-    "memory",
 )
 
 
 class Late:
-    """Do as asked, and lose the answer."""
+    """Do what is requested, and lose the answer."""
 
 
 class FakeService:
-    """Answers requests. `trouble` is met by the next requests, one each: a status, a response, an error, or `Late`.
+    """Answers requests. The next requests meet `trouble`, one each: a status, a response, an error, or `Late`.
 
-    `sick` may answer any request in its place, for as long as it is set.
+    While it is set, `override` may answer any request instead.
     """
 
     def __init__(self, key: str | None = None) -> None:
         self.key = key
         self.down = False
         self.trouble: list[int | httpx.Response | Exception | type[Late]] = []
-        self.sick: Callable[[httpx.Request], httpx.Response | None] | None = None
+        self.override: Callable[[httpx.Request], httpx.Response | None] | None = None
         self.requests: list[httpx.Request] = []
         self.plans: dict[str, dict[str, Any]] = {}
         self.selectors: dict[str, Selector] = {}
         self.archived: set[str] = set()
-        self.outcomes: dict[int, tuple[Any, Any]] = {}
+        self.outcomes: dict[str, tuple[Any, Any]] = {}
         self.kept: dict[str, tuple[bytes, Any]] = {}  # answers by idempotency key
 
     def __call__(self, request: httpx.Request) -> httpx.Response:
@@ -63,7 +58,7 @@ class FakeService:
             return trouble
         if isinstance(trouble, Exception):
             raise trouble
-        response = (self.sick(request) if self.sick else None) or self._route(request)
+        response = (self.override(request) if self.override else None) or self._route(request)
         if trouble is Late:
             raise httpx.ReadTimeout("too late", request=request)
         return response
@@ -112,9 +107,10 @@ class FakeService:
             menu = Menu.from_recipe(form["recipe"]) if form["kind"] == "recipe" else Menu(**form["arguments"])
             settings = {one: plan[one] for one in SETTINGS if one in plan}
             try:
+                learning = suffice.Learning(**plan.get("learning", {}))
                 target = plan["target"]
                 self.selectors[name] = Selector(
-                    menu, Fraction(target) if isinstance(target, str) else target, **settings
+                    menu, Fraction(target) if isinstance(target, str) else target, learning=learning, **settings
                 )
             except suffice.InvalidArgument as error:
                 del self.plans[name]
@@ -148,9 +144,9 @@ class FakeService:
         if identity in self.outcomes:
             if self.outcomes[identity] == said:
                 return {"decision": identity, "status": 200, "result": "unchanged"}
-            return {"decision": identity, "status": 409, "detail": f"decision {identity} was told another outcome"}
+            return {"decision": identity, "status": 409, "detail": "the decision was told another outcome"}
         try:
-            selector.tell(identity, *said)
+            selector.tell(to_number(identity), *said)
         except suffice.UnknownDecision as error:
             return {"decision": identity, "status": 404, "detail": str(error)}
         except suffice.InvalidArgument as error:
@@ -167,8 +163,8 @@ class FakeService:
         return {one: getattr(whole, one) for one in same} | {
             "name": name, "created": 1.0, "archived": 2.0 if name in self.archived else None, "plan": self.plans[name],
             "cost": selector.cost, "mean_cost": selector.mean_cost, "safe_cost": selector.menu.safe_cost,
-            "price": selector.price, "asks": 0, "tells": selector.outcomes, "bounds": selector.bounds,
-            "chooser": selector.chooser, "model": None, "a field of a later version": 1,
+            "price": selector.price, "asks": 0, "tells": selector.outcomes, "bounds": selector.learning.bounds,
+            "chooser": selector.learning.chooser, "model": None, "a field of a later version": 1,
         }  # fmt: skip
 
 
@@ -186,7 +182,8 @@ def problem(status: int, detail: str, headers: dict[str, str] | None = None) -> 
 def decided(decision: suffice.Decision) -> dict[str, Any]:
     """A decision as the service answers it."""
     return {
-        "decision": None if decision.id == UNAUDITED else decision.id, "arm": decision.arm, "option": decision.option,
+        "decision": None if decision.id == UNAUDITED else to_id(decision.id),
+        "arm": decision.arm, "option": decision.option,
         "price": decision.price, "safe": decision.is_safe, "skip": decision.is_skip,
     }  # fmt: skip
 

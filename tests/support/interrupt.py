@@ -1,4 +1,4 @@
-"""Interrupts where one wants them."""
+"""Interrupts at a chosen line."""
 
 import dis
 import functools
@@ -56,11 +56,11 @@ def sheltered(code: CodeType) -> frozenset[int]:
     return frozenset(found)
 
 
-def let_children_hear() -> None:
-    """Children of this process start with Ctrl-C as a terminal has it, also where the process was told to ignore it.
+def restore_interrupts_in_children() -> None:
+    """Let Ctrl-C interrupt children of this process, also where the process itself ignores it.
 
-    A shell tells its background jobs so, and a program that is started ignoring a signal goes on ignoring it; for a handler,
-    the child gets the default. This one does nothing: the process itself stays as deaf as it was told to be.
+    A shell starts its background jobs so that they ignore Ctrl-C, and children inherit that. With a handler in its place, a
+    child gets the default. This handler does nothing, so the process itself still ignores Ctrl-C.
     """
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, lambda *_: None)

@@ -1,14 +1,15 @@
-"""What clients of a storm know: what they were given, what they told, and what they never heard of."""
+"""A journal of all answers that the clients of a storm received, and its comparison with the store."""
 
 from collections import Counter
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
+from suffice.service.http.decision_ids import to_id, to_number
 from tests.support.recount import AMENDED, TOLD, WHOLE, Found, Shape
 
 Place = tuple[str, int]  # a selector's name and a decision of it
-Said = tuple[int, float | None]  # an outcome: billionths of a success, and the cost
+Outcome = tuple[int, float | None]  # billionths of a success, and the cost
 
 
 _MENU = {"kind": "options", "safe": "a person", "skip": "skip", "options": {"s": 0.1, "m": 0.3, "l": 0.6}}
@@ -21,7 +22,7 @@ PLANS: dict[str, dict[str, Any]] = {
     "dutiful": {"menu": {one: what for one, what in _MENU.items() if one != "skip"}, "target": 0.85},
 }
 for _plan in PLANS.values():
-    _plan["memory"] = "full"  # so that the plays of all arms add up to all that was told
+    _plan["learning"] = {"memory": "full"}  # so that the plays of all arms add up to all outcomes
 SHAPES = {
     "plain": Shape(Fraction("0.8"), _KNOWN),
     "hasty": Shape(Fraction("0.7"), (0.0, None, None, None, 1.0)),
@@ -33,43 +34,43 @@ SHAPES = {
 
 @dataclass(slots=True)
 class Item:
-    """An outcome that is to be told."""
+    """An outcome to tell."""
 
     name: str
     decision: int
-    said: Said
+    outcome: Outcome
     fate: str = "once"  # once, twice, different, raced
-    heard: bool = False  # whether an outcome was acknowledged before
+    acknowledged: bool = False  # whether an outcome of this decision was acknowledged before
 
     @property
     def place(self) -> Place:
         return self.name, self.decision
 
     def body(self) -> dict[str, Any]:
-        """As it is sent."""
-        units, cost = self.said
-        told: dict[str, Any] = {"decision": self.decision, "success": units / WHOLE}
+        """The body of the request."""
+        units, cost = self.outcome
+        told: dict[str, Any] = {"decision": to_id(self.decision), "success": units / WHOLE}
         return told if cost is None else {**told, "cost": cost}
 
 
 @dataclass
 class Journal:
-    """What clients know."""
+    """What clients sent and what was answered."""
 
-    given: dict[Place, tuple[int, str]] = field(default_factory=dict)  # acknowledged decisions: arm and group
-    keyed: dict[tuple[str, str], list[int]] = field(default_factory=dict)
-    sent: dict[Place, set[Said]] = field(default_factory=dict)
-    heard: dict[Place, Said] = field(default_factory=dict)  # acknowledged outcomes
+    issued: dict[Place, tuple[int, str]] = field(default_factory=dict)  # arm and group of each decision
+    keyed: dict[tuple[str, str], list[str]] = field(default_factory=dict)
+    sent: dict[Place, set[Outcome]] = field(default_factory=dict)
+    acknowledged: dict[Place, Outcome] = field(default_factory=dict)
     counted: Counter[Place] = field(default_factory=Counter)  # answers that said "counted" or "amended"
     doubtful: set[Place] = field(default_factory=set)  # an answer to a tell of these was lost
-    unheard: Counter[str] = field(default_factory=Counter)  # decisions that may have been issued and never arrived
+    unanswered: Counter[str] = field(default_factory=Counter)  # decisions that may have been issued without an answer
     unaudited: Counter[str] = field(default_factory=Counter)
-    perhaps: Counter[str] = field(default_factory=Counter)  # of those, the ones that nobody heard of
+    perhaps_unaudited: Counter[str] = field(default_factory=Counter)  # the same, without an answer
     statuses: Counter[tuple[str, int]] = field(default_factory=Counter)
     wrong: list[str] = field(default_factory=list)
 
     def ask(self, name: str, key: str | None, group: str, decisions: list[dict[str, Any]]) -> bool:
-        """Note an answered ask; whether it was new."""
+        """Note an answered ask; returns whether it was new."""
         ids = [one["decision"] for one in decisions]
         if key is not None:
             if (name, key) in self.keyed:
@@ -78,51 +79,55 @@ class Journal:
                 return False
             self.keyed[name, key] = ids
         for one in decisions:
-            if (name, one["decision"]) in self.given:
-                self.wrong.append(f"{name}: decision {one['decision']} was given to two askers")
-            self.given[name, one["decision"]] = (one["arm"], group)
+            place = name, to_number(one["decision"])
+            if place in self.issued:
+                self.wrong.append(f"{name}: decision {one['decision']} was issued twice")
+            self.issued[place] = (one["arm"], group)
         return True
 
     def tell(self, item: Item, status: int, result: str | None) -> None:
-        """Note an answered tell that was to be accepted, or to be refused."""
-        place, there = item.place, self.heard.get(item.place)
+        """Note an answered tell, and whether the status was wrong."""
+        place, earlier = item.place, self.acknowledged.get(item.place)
         if status == 200:
             self.counted[place] += result in ("counted", "amended")
-            if there is not None and there != item.said:
-                self.wrong.append(f"{place}: {item.said} was accepted after {there}")
-            self.heard[place] = item.said
-        elif status != 409 or there == item.said or (there is None and item.fate not in ("raced", "different")):
+            if earlier is not None and earlier != item.outcome:
+                self.wrong.append(f"{place}: {item.outcome} was accepted after {earlier}")
+            self.acknowledged[place] = item.outcome
+        elif status != 409 or earlier == item.outcome or (earlier is None and item.fate not in ("raced", "different")):
             self.wrong.append(f"{place}: {item} was answered with {status}")
 
     def check(self, found: Found) -> None:
-        """Raise AssertionError if something acknowledged is not in the store, or something in it came from nowhere."""
+        """Raise AssertionError if the store lacks anything acknowledged or has anything that was not sent."""
         assert not self.wrong, "\n".join(self.wrong[:20])
-        for (name, identity), (arm, group) in self.given.items():
+        for (name, identity), (arm, group) in self.issued.items():
             line = found.line(name, identity)
-            assert line is not None, f"{name}: decision {identity} was given and is lost"
-            assert (line.arm, line.group) == (arm, group), f"{name}: given was arm {arm} of {group!r}, there is {line}"
-        for (name, identity), said in self.heard.items():
+            assert line is not None, f"{name}: decision {identity} was issued and is lost"
+            assert (line.arm, line.group) == (arm, group), (
+                f"{name}: arm {arm} of {group!r} was issued, the store has {line}"
+            )
+        for (name, identity), outcome in self.acknowledged.items():
             line = found.line(name, identity)
             assert line is not None, f"{name}: decision {identity} was told and is lost"
             assert line.state in (TOLD, AMENDED), (
                 f"{name}: the outcome of {identity} was acknowledged and is lost: {line}"
             )
-            assert (line.units, line.cost) == said, f"{name}: {said} was acknowledged, there is {line}"
+            assert (line.units, line.cost) == outcome, f"{name}: {outcome} was acknowledged, the store has {line}"
         for place, times in self.counted.items():
             assert times <= 1, f"{place} was counted {times} times"
-        for place in self.heard:
+        for place in self.acknowledged:
             assert self.counted[place] or place in self.doubtful, f"{place} was acknowledged and never counted"
         for name, lines in found.lines.items():
-            known = sum(one == name for one, _ in self.given)
-            assert len(lines) <= known + self.unheard[name], f"{name}: {len(lines)} decisions, {known} given"
+            known = sum(one == name for one, _ in self.issued)
+            assert len(lines) <= known + self.unanswered[name], f"{name}: {len(lines)} decisions, {known} issued"
             shards = [shard for (one, _), some in found.counters.items() if one == name for shard in some.values()]
             more = sum(shard.get("unaudited", 0) for shard in shards) - self.unaudited[name]
-            assert 0 <= more <= self.perhaps[name], f"{name}: {more} more without audit than were given"
+            assert 0 <= more <= self.perhaps_unaudited[name], f"{name}: {more} more without audit than were issued"
             for line in lines:
                 if line.state in (TOLD, AMENDED):
                     sent = self.sent.get((name, line.id), set())
-                    assert (line.units, line.cost) in sent, f"{name}: nobody told {line}, only {sent}"
+                    assert (line.units, line.cost) in sent, f"{name}: the store has {line}, but clients sent {sent}"
 
     def __str__(self) -> str:
         counts = ", ".join(f"{what} {status}: {count}" for (what, status), count in sorted(self.statuses.items()))
-        return f"{len(self.given)} given, {len(self.heard)} told, {sum(self.unheard.values())} unheard; {counts}"
+        unanswered = sum(self.unanswered.values())
+        return f"{len(self.issued)} issued, {len(self.acknowledged)} told, {unanswered} unanswered; {counts}"

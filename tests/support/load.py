@@ -1,8 +1,8 @@
-"""A storm of clients over HTTP that remembers every answer it got, and what it sent and never heard of.
+"""A storm of clients over HTTP that notes every request and every answer in a journal.
 
-Asks come alone, in lists and with keys, retried through other servers; outcomes come at once, late, in any order, twice,
-twice and different, raced against each other through two servers, or never. Afterwards `Journal.check` compares all that
-was acknowledged with what a store really holds.
+Asks come alone, in lists and with keys, repeated through other servers. Outcomes come at once, late, in any order, twice,
+twice and different, at the same time through two servers, or never. `Journal.check` compares all that was acknowledged with
+the contents of the store.
 """
 
 import asyncio
@@ -13,9 +13,10 @@ from typing import Any
 
 import asyncpg
 
+from suffice.service.http.decision_ids import to_id, to_number
 from tests.support.journal import PLANS, SHAPES, Item, Journal, Place
 from tests.support.recount import WHOLE, Verdict, check, read
-from tests.support.servers import PATIENCE, Answer, Server, Unheard, Wire
+from tests.support.servers import PATIENCE, Answer, NoAnswer, Server, Wire
 
 NEVER, DIFFERENT, RACED, TWICE = 0.02, 0.03, 0.035, 0.085  # up to these shares of all decisions
 LATE = 0.15
@@ -24,7 +25,7 @@ WORKS = {"a person": 1.0, "skip": 0.0, "s": 0.55, "m": 0.75, "l": 0.93}
 
 
 class Storm:
-    """Clients at work. Journal and outcomes to be told outlive the servers, and may be used for storm after storm."""
+    """Many clients. The journal and the pending outcomes remain while servers are killed and started again."""
 
     def __init__(
         self, ports: list[int], seed: int, *, clients: int, largest: int = 12, patience: float = 120.0
@@ -51,18 +52,18 @@ class Storm:
         wire.close()
 
     async def run(self, decisions: int | None = None) -> None:
-        """Until so many decisions were given and their outcomes told, or until `stop` is set."""
-        self.wanted = 10**12 if decisions is None else len(self.journal.given) + decisions
+        """Run until so many decisions were issued and their outcomes told, or until `stop` is set."""
+        self.wanted = 10**12 if decisions is None else len(self.journal.issued) + decisions
         self.stop.clear()
         async with asyncio.TaskGroup() as group:
             for _ in range(self.clients):
                 group.create_task(Client(self).work())
 
     def over(self) -> bool:
-        """Whether clients should go home."""
+        """Whether clients should stop."""
         if self.stop.is_set() or self.journal.wrong:
             return True
-        return len(self.journal.given) >= self.wanted and not self.pool and not self.late
+        return len(self.journal.issued) >= self.wanted and not self.pool and not self.late
 
     def new_key(self) -> str:
         self._keys += 1
@@ -70,27 +71,27 @@ class Storm:
 
 
 class Client:
-    """One of them: asks, tells and looks through whichever server chance says."""
+    """A client that asks, tells and reads through servers chosen at random."""
 
     def __init__(self, storm: Storm) -> None:
         self.storm, self.rng, self.journal = storm, storm.rng, storm.journal
         self.wires = [Wire(port, storm.patience) for port in storm.ports]
-        self.spare = [Wire(port, storm.patience) for port in storm.ports]
+        self.second = [Wire(port, storm.patience) for port in storm.ports]
 
     async def work(self) -> None:
-        """Until the storm is over."""
+        """Run until the storm is over."""
         try:
             while not self.storm.over():
                 await self._step()
         finally:
-            for wire in (*self.wires, *self.spare):
+            for wire in (*self.wires, *self.second):
                 wire.close()
 
     async def _step(self) -> None:
         storm, now = self.storm, asyncio.get_running_loop().time()
         while storm.late and storm.late[0][0] <= now:
             storm.pool.append(heapq.heappop(storm.late)[2])
-        asking = len(storm.journal.given) < storm.wanted
+        asking = len(storm.journal.issued) < storm.wanted
         if storm.only_ask:
             await self._ask()
         elif asking and self.rng.random() < 0.03:
@@ -103,14 +104,14 @@ class Client:
             await asyncio.sleep(0.02)
 
     async def _call(
-        self, what: str, path: str, body: Any, key: str | None = None, spare: bool = False
+        self, what: str, path: str, body: Any, key: str | None = None, second: bool = False
     ) -> Answer | None:
-        """An answer; None if there was none, or none that says anything (503)."""
-        wires = self.spare if spare else self.wires
+        """An answer; None if there was none, or only 503."""
+        wires = self.second if second else self.wires
         method = "GET" if what == "look" else "POST"
         try:
             answer = await self.rng.choice(wires).call(method, path, body, key)
-        except Unheard:
+        except NoAnswer:
             self.journal.statuses[what, 0] += 1
             await asyncio.sleep(0.02 + 0.05 * self.rng.random())
             return None
@@ -154,32 +155,32 @@ class Client:
             return
         key = self.storm.new_key() if rng.random() < 0.5 else None
         path = f"/v1/selectors/{name}/ask"
-        if key is not None and rng.random() < 0.2:  # at once, through two servers perhaps
+        if key is not None and rng.random() < 0.2:  # twice at the same time, perhaps through two servers
             answers = await asyncio.gather(self._call("ask", path, body, key), self._call("ask", path, body, key, True))
             for one in answers:
-                self._given(name, key, body, size, one, last=False)
-        while not self._given(name, key, body, size, await self._call("ask", path, body, key), last=key is None):
+                self._note_issued(name, key, body, size, one, last=False)
+        while not self._note_issued(name, key, body, size, await self._call("ask", path, body, key), last=key is None):
             if key is None or self.storm.stop.is_set():
-                self.journal.unheard[name] += size * (key is not None)
+                self.journal.unanswered[name] += size * (key is not None)
                 return
         if key is not None and rng.random() < 0.3:
             again = await self._call("ask", path, body, key)
-            self._given(name, key, body, size, again, last=False)
+            self._note_issued(name, key, body, size, again, last=False)
             other = await self._call("ask", path, {**body, "count": size + 1, "contexts": None, "context": None}, key)
             if other is not None and other.status != 409:
                 self.journal.wrong.append(f"{name}: key {key} with another body was answered with {other}")
 
     async def _ask_unaudited(self, name: str, body: dict[str, Any], size: int) -> None:
         answer = await self._call("unaudited", f"/v1/selectors/{name}/ask", body)
-        counted = self.journal.perhaps if answer is None else self.journal.unaudited
+        counted = self.journal.perhaps_unaudited if answer is None else self.journal.unaudited
         counted[name] += size
 
-    def _given(
+    def _note_issued(
         self, name: str, key: str | None, body: dict[str, Any], size: int, answer: Answer | None, *, last: bool
     ) -> bool:
-        """Note what was given, and what will become of it; whether anything was."""
+        """Note the decisions issued and plan their outcomes; returns whether there was an answer."""
         if answer is None:
-            self.journal.unheard[name] += size * last
+            self.journal.unanswered[name] += size * last
             return False
         if answer.status != 200:
             self.journal.wrong.append(f"{name}: the ask {body} was answered with {answer}")
@@ -201,13 +202,13 @@ class Client:
         cost = round(rng.random(), 3) if name == "hasty" and not (one["safe"] or one["skip"]) else None
         fate, chance = "once", rng.random()
         if chance < NEVER:
-            storm.never.add((name, one["decision"]))
+            storm.never.add((name, to_number(one["decision"])))
             return
         if chance < TWICE:
             fate = "different" if chance < DIFFERENT else "raced" if chance < RACED else "twice"
         if fate == "raced" and (one["safe"] or one["skip"]):
-            fate = "different"  # that everything fails, or nothing succeeds, must not come first
-        item = Item(name, one["decision"], (units, cost), fate)
+            fate = "different"  # a failed safe option or a successful skip must not be counted
+        item = Item(name, to_number(one["decision"]), (units, cost), fate)
         if rng.random() < LATE:
             at = asyncio.get_running_loop().time() + 1.5 * rng.random()
             heapq.heappush(storm.late, (at, rng.getrandbits(60), item))
@@ -236,23 +237,23 @@ class Client:
         pool[place], pool[-1] = pool[-1], pool[place]
         return pool.pop()
 
-    async def _tell_one(self, item: Item, spare: bool = False) -> bool:
-        """Tell it; False if no answer came."""
-        self.journal.sent.setdefault(item.place, set()).add(item.said)
-        answer = await self._call("tell", f"/v1/selectors/{item.name}/tell", item.body(), None, spare)
+    async def _tell_one(self, item: Item, second: bool = False) -> bool:
+        """Tell an outcome; returns whether there was an answer."""
+        self.journal.sent.setdefault(item.place, set()).add(item.outcome)
+        answer = await self._call("tell", f"/v1/selectors/{item.name}/tell", item.body(), None, second)
         if answer is None:
             self.journal.doubtful.add(item.place)
             return False
-        self._heard(item, answer.status, answer.body.get("result"))
+        self._note_result(item, answer.status, answer.body.get("result"))
         return True
 
     async def _tell_list(self, name: str, items: list[Item]) -> None:
         for item in items:
-            self.journal.sent.setdefault(item.place, set()).add(item.said)
+            self.journal.sent.setdefault(item.place, set()).add(item.outcome)
         body = [item.body() for item in items]
         unknown = self.rng.random() < 0.1
         if unknown:
-            body.append({"decision": 10**12, "success": True})
+            body.append({"decision": to_id(10**12), "success": True})
         answer = await self._call("tell", f"/v1/selectors/{name}/tell", body)
         if answer is None:
             self.journal.doubtful.update(item.place for item in items)
@@ -263,32 +264,32 @@ class Client:
             self.journal.wrong.append(f"{name}: results {results} of {body}")
             return
         for item, one in zip(items, results, strict=False):
-            self._heard(item, one["status"], one.get("result"))
+            self._note_result(item, one["status"], one.get("result"))
         if unknown and results[-1]["status"] != 404:
             self.journal.wrong.append(f"{name}: an unknown decision was answered with {results[-1]}")
 
-    def _heard(self, item: Item, status: int, result: str | None) -> None:
+    def _note_result(self, item: Item, status: int, result: str | None) -> None:
         self.journal.tell(item, status, result)
-        if item.fate == "different" and item.heard:  # it was another outcome, and the first was acknowledged
+        if item.fate == "different" and item.acknowledged:  # the second of two different outcomes
             if status != 409:
                 self.journal.wrong.append(f"{item.place}: another outcome was answered with {status}")
-        elif item.fate == "twice" and item.heard:
+        elif item.fate == "twice" and item.acknowledged:
             if (status, result) != (200, "unchanged"):
                 self.journal.wrong.append(f"{item.place}: the same again was answered with {status} {result}")
         elif item.fate in ("twice", "different") and status == 200:
-            again = Item(item.name, item.decision, item.said, item.fate, heard=True)
+            again = Item(item.name, item.decision, item.outcome, item.fate, acknowledged=True)
             if item.fate == "different":
-                again.said = (WHOLE - item.said[0], item.said[1])
+                again.outcome = (WHOLE - item.outcome[0], item.outcome[1])
             self.storm.pool.append(again)
 
     async def _race(self, item: Item) -> None:
-        """Two outcomes that differ, at once: one counts, the other does not, and both are told which."""
-        other = Item(item.name, item.decision, (WHOLE - item.said[0], item.said[1]), "raced")
+        """Tell two different outcomes at the same time: exactly one of them counts."""
+        other = Item(item.name, item.decision, (WHOLE - item.outcome[0], item.outcome[1]), "raced")
         waiting = [item, other]
         while waiting and not self.storm.stop.is_set():
-            heard = await asyncio.gather(*(self._tell_one(one, one is other) for one in waiting))
-            waiting = [one for one, answered in zip(waiting, heard, strict=True) if not answered]
-        if not waiting and item.place not in self.journal.heard:
+            answered = await asyncio.gather(*(self._tell_one(one, one is other) for one in waiting))
+            waiting = [each for each, done in zip(waiting, answered, strict=True) if not done]
+        if not waiting and item.place not in self.journal.acknowledged:
             self.journal.wrong.append(f"{item.place}: of two outcomes at once none was accepted")
 
 
@@ -296,7 +297,7 @@ class Client:
 
 
 async def fetch(url: str, query: str, *values: object) -> list[asyncpg.Record]:
-    """Say something to a database, in a session of its own."""
+    """Run a query in a session of its own."""
     connection = await asyncpg.connect(url)
     try:
         found: list[asyncpg.Record] = await connection.fetch(query, *values)
@@ -306,7 +307,7 @@ async def fetch(url: str, query: str, *values: object) -> list[asyncpg.Record]:
 
 
 async def verify(url: str, storm: Storm, some: list[Server]) -> list[Verdict]:
-    """Counts, promise, all that was acknowledged, and no surprise in any log."""
+    """Check the counts, the promise, all that was acknowledged, and that no server logged an error."""
     found = await read(url)
     verdicts = check(found, SHAPES)
     storm.journal.check(found)
@@ -316,7 +317,7 @@ async def verify(url: str, storm: Storm, some: list[Server]) -> list[Verdict]:
 
 
 async def until(what: Callable[[], Awaitable[bool]], why: str, patience: float = PATIENCE) -> None:
-    """Wait for something."""
+    """Wait until a condition holds."""
     end = asyncio.get_running_loop().time() + patience
     while not await what():
         assert asyncio.get_running_loop().time() < end, why

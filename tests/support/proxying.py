@@ -1,4 +1,4 @@
-"""A small proxy that shows a server below a path, as nginx does: the path is cut off before it is passed on, or left."""
+"""A small reverse proxy that serves a server below a path, as nginx does, with or without the path in what it passes on."""
 
 import http.client
 import threading
@@ -8,7 +8,7 @@ from typing import Any
 
 
 class Proxy:
-    """Listens on a port of its own while it is entered. `astray`: what was asked for outside of its path."""
+    """A proxy that listens while its context is entered. `astray`: requests for paths outside of its own."""
 
     def __init__(self, port: int, path: str, *, cut: bool) -> None:
         self.astray: list[str] = []
@@ -42,7 +42,7 @@ class _Handler(BaseHTTPRequestHandler):
         path = self.path.removeprefix(self.path_above) if self.cut else self.path
         body = self.rfile.read(int(self.headers.get("content-length", 0))) or None
         headers = {name: value for name, value in self.headers.items() if name.lower() != "connection"}
-        # Whoever asked may go away, and whoever answers may be killed.
+        # The client may disconnect, and the server may be killed.
         with (
             suppress(OSError, http.client.HTTPException),
             closing(http.client.HTTPConnection("127.0.0.1", self.port)) as line,
@@ -65,4 +65,4 @@ class _Handler(BaseHTTPRequestHandler):
     do_GET = do_HEAD = do_POST = do_PUT = do_DELETE = _pass_on
 
     def log_message(self, *_: Any) -> None:
-        """Nobody reads it."""
+        """Log nothing."""

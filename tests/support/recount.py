@@ -1,6 +1,6 @@
-"""What a store holds, counted again by other means: plain SQL, plain sums, and the promise at every prefix of the log.
+"""Recomputes the counts and the promise from a store's log of decisions, with plain SQL and sums.
 
-Nothing of the service is used here. What it counted is compared with what its own log of decisions says.
+It uses no code of the service, and compares the service's counts with its log.
 """
 
 import heapq
@@ -31,10 +31,10 @@ SELECTORS = "SELECT number, name FROM {}selectors"
 
 @dataclass(frozen=True)
 class Shape:
-    """What must be known of a plan to count: its target, which arms are the boundaries, what each arm is known to cost."""
+    """What recounting needs of a plan: its target, the known cost of each arm, and whether there is a skip option."""
 
     target: Fraction
-    costs: tuple[float | None, ...]  # by arm; None where it is told
+    costs: tuple[float | None, ...]  # by arm; None where costs are told
     has_skip: bool = True
 
     @property
@@ -48,7 +48,7 @@ class Shape:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A decision as it lies in the table."""
+    """A row of the table of decisions."""
 
     selector: int
     id: int
@@ -75,14 +75,14 @@ class Found:
     counters: dict[tuple[str, str], dict[int, dict[str, Any]]]  # by name and group, then by shard
 
     def line(self, name: str, identity: int) -> Line | None:
-        """A decision; ids are places in the list, which `check` makes sure of."""
+        """A decision; `check` ensures that ids are places in the list."""
         lines = self.lines.get(name, [])
         return lines[identity] if 0 <= identity < len(lines) else None
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What was found of a selector or a group of it, where all is well."""
+    """The numbers of a selector or one of its groups, if the check passes."""
 
     name: str
     group: str
@@ -109,7 +109,7 @@ class Verdict:
 
 
 async def read(url: str) -> Found:
-    """All that is needed, at one instant. The servers may be alive."""
+    """Read a store at one instant. Servers may be running."""
     if url.startswith("sqlite:///"):
         return read_sqlite(Path(url.removeprefix("sqlite:///")))
     connection = await asyncpg.connect(url)
@@ -121,12 +121,12 @@ async def read(url: str) -> Found:
 
 
 def read_sqlite(path: Path, *, copy: bool = False) -> Found:
-    """`copy` is for a file that nobody has open: whoever opens it next finds the log as the crash left it."""
+    """Read a file. `copy`: read a copy, so that the next server finds the write-ahead log as the crash left it."""
     if copy:
         with tempfile.TemporaryDirectory() as folder:
-            for one in path.parent.glob(f"{path.name}*"):
-                if not one.name.endswith("-shm"):
-                    shutil.copy(one, folder)
+            for file in path.parent.glob(f"{path.name}*"):
+                if not file.name.endswith("-shm"):
+                    shutil.copy(file, folder)
             return read_sqlite(Path(folder) / path.name)
     with closing(sqlite3.connect(path, timeout=30.0, isolation_level=None)) as db:
         db.execute("BEGIN")
@@ -147,7 +147,7 @@ def _found(selectors: Iterable[Any], decisions: Iterable[Any], counters: Iterabl
 
 
 def check(found: Found, shapes: Mapping[str, Shape]) -> list[Verdict]:
-    """Raise AssertionError if the counts are not those of the log, or if the promise did not hold at some prefix of it."""
+    """Raise AssertionError if the counts differ from the log, or if the promise is broken at any prefix of the log."""
     verdicts = []
     for name, lines in found.lines.items():
         shape = shapes[name]
@@ -160,9 +160,9 @@ def check(found: Found, shapes: Mapping[str, Shape]) -> list[Verdict]:
             expected = recount(own, shape)
             expected["asked"] = len(lines) if not group else len(own)
             for what, value in expected.items():
-                there = counted.get(what, 0)
-                near = isinstance(value, float) and math.isclose(there, value, rel_tol=1e-9, abs_tol=1e-6)
-                assert near or there == value, f"{name}/{group or '-'}: {what} is {there}, and {value} in the log"
+                count = counted.get(what, 0)
+                near = isinstance(value, float) and math.isclose(count, value, rel_tol=1e-9, abs_tol=1e-6)
+                assert near or count == value, f"{name}/{group or '-'}: {what} is {count}, and {value} in the log"
             if own:
                 alone = len(found.counters.get((name, ""), {})) <= 1
                 verdicts.append(check_promise(name, group, lines, shape, counted, alone))
@@ -172,7 +172,7 @@ def check(found: Found, shapes: Mapping[str, Shape]) -> list[Verdict]:
 
 
 def summed(shards: Mapping[int, Mapping[str, Any]]) -> dict[str, Any]:
-    """The counters of all shards; those of what was outstanding at once are maxima."""
+    """The counters of all shards together: sums, and maxima of what was outstanding at once."""
     total: dict[str, Any] = {}
     for shard in shards.values():
         for what, value in shard.items():
@@ -182,7 +182,7 @@ def summed(shards: Mapping[int, Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def recount(lines: Iterable[Line], shape: Shape) -> dict[str, Any]:
-    """What the counters should be."""
+    """The counters that follow from the log."""
     lines = list(lines)
     settled = [line for line in lines if line.state != PENDING]
     pending = [line for line in lines if line.state == PENDING]
@@ -191,12 +191,14 @@ def recount(lines: Iterable[Line], shape: Shape) -> dict[str, Any]:
     judged = [line for line in safe if line.state != EXPIRED]
     skip = [line for line in settled if line.arm == shape.skip]
     for line in settled:
-        assert (line.state == EXPIRED) <= (line.units == 0 and line.cost is None), f"a failure that is none: {line}"
-        assert (line.state == AMENDED) == (line.expired_seq is not None), f"amended, or not: {line}"
-        assert None not in (line.units, line.told_at, line.shard, line.seq), f"no outcome: {line}"
-        assert 0 <= (line.units or 0) <= WHOLE, f"no success: {line}"
+        assert (line.state == EXPIRED) <= (line.units == 0 and line.cost is None), (
+            f"an outcome of an expired decision: {line}"
+        )
+        assert (line.state == AMENDED) == (line.expired_seq is not None), f"state and expiry disagree: {line}"
+        assert None not in (line.units, line.told_at, line.shard, line.seq), f"no outcome of a settled decision: {line}"
+        assert 0 <= (line.units or 0) <= WHOLE, f"a success out of range: {line}"
     for line in pending:
-        assert {line.units, line.told_at, line.shard, line.seq} == {None}, f"an outcome of a pending one: {line}"
+        assert {line.units, line.told_at, line.shard, line.seq} == {None}, f"an outcome of a pending decision: {line}"
     target = math.ceil(shape.target * WHOLE)
     return {
         "outcomes": len(settled),
@@ -219,7 +221,7 @@ def recount(lines: Iterable[Line], shape: Shape) -> dict[str, Any]:
 
 
 def check_events(name: str, lines: Iterable[Line], shards: Mapping[int, Mapping[str, Any]]) -> None:
-    """Each shard's events are numbered from 1 on, without gaps and each once, up to what its counter says."""
+    """The events of each shard are numbered from 1 to its counter, without gaps or repetition."""
     events: dict[int, list[int]] = {}
     for line in lines:
         for shard, seq in ((line.shard, line.seq), (line.expired_shard, line.expired_seq)):
@@ -240,9 +242,9 @@ def check_events(name: str, lines: Iterable[Line], shards: Mapping[int, Mapping[
 def check_promise(
     name: str, group: str, lines: list[Line], shape: Shape, counted: Mapping[str, Any], alone: bool
 ) -> Verdict:
-    """The debt after every outcome is at most target·D + X, and D is no less than what the log proves.
+    """Check that the debt after every outcome is at most target·D + X, and that D is no less than the log proves.
 
-    `alone`: one shard counted everything, so its events are numbered in the order in which they happened.
+    `alone`: there is one shard, so the numbers of its events are their order in time.
     """
     own = [line for line in lines if line.group == group]
     d, proved = max(1, counted.get("most_outstanding", 0)), proved_by(own, lines, shape, alone)
@@ -274,11 +276,11 @@ Change = tuple[tuple[float, int, int], tuple[Fraction, int]]
 
 
 def changes(line: Line, shape: Shape) -> Iterator[Change]:
-    """What a decision did to (debt, X), and when: (seconds, shard, number in the shard).
+    """The changes of (debt, X) by a decision, with their order: (seconds, shard, number in the shard).
 
-    Whatever an ask knew was settled in a transaction that began before, on this machine's clock, so in this order too the
-    set of what is told holds all that any decision in it was asked with: the promise is about every such set. When a
-    decision was given up that was amended since is not kept, but it was due before that.
+    What an ask has read was settled in a transaction that began earlier on this machine's clock. So every prefix in this
+    order contains all that its decisions were asked with, and the promise holds for such sets. The log does not say when an
+    amended decision expired; it was due before that.
     """
     if line.state == PENDING:
         return
@@ -293,11 +295,10 @@ def changes(line: Line, shape: Shape) -> Iterator[Change]:
 
 
 def proved_by(own: list[Line], lines: list[Line], shape: Shape, alone: bool) -> int:
-    """1 + the most decisions, other than the safe option, that surely were outstanding when such a one was asked.
+    """1 + the most decisions, other than safe plays, that were certainly outstanding when such a decision was asked.
 
-    Where one process did everything, its clock says it: a batch asks first and settles then, both at the same time. Where
-    several did: by the time that any decision asked later was settled, this one had been asked; what was settled after that
-    was outstanding.
+    With one process its clock decides: a batch first asks and then settles, at the same time. With several, a decision had
+    been asked by the time that any later one was settled; what was settled after that was outstanding.
     """
     asked_by: dict[int, float] = {}
     soonest = math.inf

@@ -1,4 +1,4 @@
-"""Servers as processes of their own: started, stopped, killed; and a line to each, with no more HTTP than it takes."""
+"""Servers as processes that tests start, stop and kill, and minimal HTTP connections to them."""
 
 import asyncio
 import json
@@ -14,35 +14,35 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-PATIENCE = 120.0  # seconds until a test gives up on an answer; a machine may be slow
+PATIENCE = 120.0  # seconds until a test fails for lack of an answer; the machine may be slow
 
 
-class Unheard(Exception):
-    """No whole answer came: whether it was done, nobody knows."""
+class NoAnswer(Exception):
+    """There was no complete answer, so the request may or may not have been executed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A status and what came with it."""
+    """A status and a body."""
 
     status: int
     body: Any
 
     @property
     def detail(self) -> str:
-        """The sentence of a problem."""
+        """The sentence of an error."""
         return str(self.body.get("detail")) if isinstance(self.body, dict) else str(self.body)
 
 
 class Wire:
-    """A connection to one address, kept open, made anew when it is lost."""
+    """A connection to one port, opened again when it was lost."""
 
     def __init__(self, port: int, patience: float = PATIENCE) -> None:
         self._port, self._patience = port, patience
         self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
 
     async def call(self, method: str, path: str, body: Any = None, key: str | None = None) -> Answer:
-        """Send a request; Unheard if no answer came."""
+        """Send a request; raises NoAnswer if there is no answer."""
         data = b"" if body is None else json.dumps(body).encode()
         head = f"{method} {path} HTTP/1.1\r\nhost: localhost\r\ncontent-length: {len(data)}\r\n"
         head += "content-type: application/json\r\n" if data else ""
@@ -55,7 +55,7 @@ class Wire:
                 return await self._answer(self._streams[0])
         except (OSError, EOFError, TimeoutError) as error:
             self.close()
-            raise Unheard(f"{method} {path}: {type(error).__name__}") from error
+            raise NoAnswer(f"{method} {path}: {type(error).__name__}") from error
         except BaseException:
             self.close()
             raise
@@ -70,9 +70,9 @@ class Wire:
         return Answer(int(head[0].split()[1]), body)
 
     def close(self) -> None:
-        """Hang up."""
+        """Close the connection."""
         if self._streams is not None:
-            with suppress(RuntimeError):  # the loop may be gone
+            with suppress(RuntimeError):  # the event loop may be closed
                 self._streams[1].close()
             self._streams = None
 
@@ -100,12 +100,12 @@ class Server:
             )  # fmt: skip
 
     async def ready(self, patience: float = PATIENCE) -> None:
-        """Wait until it is."""
+        """Wait until it is ready."""
         wire, until = Wire(self.port), time.monotonic() + patience
         while True:
             assert self.process is not None
             assert self.process.poll() is None, f"the server ended by itself:\n{self.said()}"
-            with suppress(Unheard):
+            with suppress(NoAnswer):
                 if (await wire.call("GET", "/readyz")).status == 200:
                     wire.close()
                     return
@@ -118,29 +118,29 @@ class Server:
             self.process.send_signal(what)
 
     def kill(self) -> None:
-        """End it at once, with whatever it was doing."""
+        """Kill it."""
         self.send(signal.SIGKILL)
         if self.process is not None:
             self.process.wait()
 
     def stop(self) -> int:
-        """Ask it to end, and wait; its exit code."""
+        """Stop it in order; returns its exit code."""
         self.send(signal.SIGTERM)
         return self.process.wait(PATIENCE) if self.process is not None else 0
 
     def said(self, most: int = 4000) -> str:
-        """The end of what it logged."""
+        """The end of its log."""
         return self.log.read_text(errors="replace")[-most:] if self.log.exists() else ""
 
     def failures(self) -> list[str]:
-        """What it logged of errors that nobody expected."""
+        """The errors and tracebacks in its log."""
         lines = self.log.read_text(errors="replace").splitlines() if self.log.exists() else []
         return [line for line in lines if '"level": "error"' in line or "Traceback" in line]
 
 
 @contextmanager
 def servers(store: str, folder: Path, count: int = 1, *, before: str = "") -> Iterator[list[Server]]:
-    """So many servers on one store, started together; dead afterwards, whatever happened."""
+    """Servers on one store, started together and killed afterwards."""
     some = [Server(store, folder, before=before) for _ in range(count)]
     try:
         for server in some:
@@ -157,7 +157,7 @@ async def all_ready(some: list[Server]) -> None:
 
 
 def free_port() -> int:
-    """A port that nobody listens on."""
+    """A port that is not in use."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

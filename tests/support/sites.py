@@ -1,4 +1,4 @@
-"""A service for a browser to look at: a process, spoken to without an event loop, and filled with decisions."""
+"""A service for browser tests: a process, called without an event loop, and filled with decisions."""
 
 import subprocess
 import sys
@@ -10,6 +10,7 @@ from typing import Any
 
 import httpx
 
+from suffice.service.http.decision_ids import to_number
 from tests.support.servers import PATIENCE, Server
 
 ROUTER: dict[str, Any] = {
@@ -27,11 +28,11 @@ def honest(asked: dict[str, Any]) -> float:
     """The safe option succeeds, a skip fails, and the others succeed four times out of five."""
     if asked["safe"] or asked["skip"]:
         return float(asked["safe"])
-    return float(asked["decision"] % 5 != 0)
+    return float(to_number(asked["decision"]) % 5 != 0)
 
 
 def failing(asked: dict[str, Any]) -> float:
-    """All of it fails, the safe option too."""
+    """Every option fails, the safe one too."""
     return 0.0
 
 
@@ -60,7 +61,7 @@ class Site(Server):
     # --- its API
 
     def call(self, method: str, path: str, body: Any = None) -> Any:
-        """What is answered to something that must succeed."""
+        """The answer to a call that must succeed."""
         answer = self.http.request(method, f"/v1/selectors{path}", json=body)
         assert answer.is_success, answer.text
         return answer.json()
@@ -71,7 +72,7 @@ class Site(Server):
         return name
 
     def ask(self, name: str, count: int = 1, **more: Any) -> list[dict[str, Any]]:
-        """Ask for some decisions, one after another where it matters what becomes of them."""
+        """Ask for some decisions at once."""
         found: list[dict[str, Any]] = self.call("POST", f"/{name}/ask", {"count": count, **more})["decisions"]
         return found
 
@@ -82,12 +83,12 @@ class Site(Server):
         assert {one["status"] for one in results} == {200}, results
 
     def flow(self, name: str, count: int, judge: Judge = honest, at_once: int = 10, **more: Any) -> None:
-        """Ask and tell, some at a time."""
+        """Ask and tell, some decisions at a time."""
         for begin in range(0, count, at_once):
             self.tell(name, self.ask(name, min(at_once, count - begin), **more), judge)
 
     def known(self, name: str) -> dict[str, Any]:
-        """Where a selector stands."""
+        """The overview of a selector."""
         found: dict[str, Any] = self.call("GET", f"/{name}")
         return found
 
@@ -100,7 +101,7 @@ class Site(Server):
 
 @contextmanager
 def serving(folder: Path, store: str = "memory:", **settings: str) -> Iterator[Site]:
-    """A site that is ready; gone afterwards, and nothing in its log that nobody expected."""
+    """A site that is ready; afterwards it is stopped, and its log must hold no failures."""
     one = Site(folder, store, **settings)
     try:
         yield one.up()
@@ -123,7 +124,7 @@ def fail_until(site: Site, name: str, status: str) -> None:
 
 
 def lose_all(site: Site, name: str) -> str:
-    """A selector that nobody ever told anything."""
+    """A selector none of whose outcomes are told."""
     site.make(name, expire_after=0.2)
     site.ask(name, 20)
     until = time.monotonic() + 30

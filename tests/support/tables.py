@@ -1,20 +1,36 @@
 """Tables of arms for tests: as plain objects, or as arrays that compiled functions take as they are."""
 
 import math
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 from unittest import mock
 
 import numpy as np
+import pytest
 
 from suffice.kernels.compiler import compiled as twin_of
 from suffice.kernels.rows import Floats, from_rows, to_rows
 from suffice.learning import arm_blocks
 from suffice.learning.arm_blocks import NewTable, new_table
-from suffice.learning.arm_table import SMALL, catch_up, learn_arm, rebuild
+from suffice.learning.arm_table import SMALL, catch_up, cheapest, learn_arm, rebuild, scan
 from suffice.learning.envelope import ARM, BUCKET, HIGH, LEAST, LOW, MOST, WIDTH, bucket_of
 from suffice.learning.memory import FULL, Memory
 from suffice.learning.records import ArmRow, Lesson, Table, TableHead
 from suffice.menu.menu import Menu
+
+needs_compiler = pytest.mark.compiled
+compiled_or_not = pytest.mark.parametrize(
+    "compiled", [False, pytest.param(True, marks=needs_compiler)], ids=["plain", "compiled"]
+)
+
+
+@contextmanager
+def uncompiled(plain: bool = True) -> Iterator[None]:
+    """In this context nothing new is compiled."""
+    with mock.patch.dict(os.environ, {"SUFFICE_NO_COMPILE": "1"} if plain else {}):
+        yield
 
 
 def as_table(made: NewTable, *, compiled: bool = False) -> Table:
@@ -92,6 +108,24 @@ def tell_arm(table: Table, arm: int, success: float, cost: float, price: float) 
     due = learn_arm(table, Lesson(arm, success, cost, 0.0, 0, True, True, True), price, price)
     if due > 0:
         catch_up(table, due, arm, price)
+
+
+def play_both_ways(table: Table, truth: Any, draws: Any, step: float, played: Any) -> int:
+    """Play the lowest line at a wandering price, and compare the tree with a scan at every step."""
+    price, differences = 2.5, 0
+    for told in range(len(draws)):
+        arm = cheapest(table, price)
+        if arm != scan(table, price):
+            differences += 1
+        played[told] = arm
+        success = 1.0 if draws[told] < truth[arm] else 0.0
+        price = min(max(price + step * (0.8 - success), 1e-3), 4.999)
+        table.head.steps += 1
+        lesson = Lesson(arm, success, draws[told] * truth[arm], 0.0, 0, True, True, True)
+        due = learn_arm(table, lesson, price, price)
+        if due > 0:
+            catch_up(table, due, arm, price)
+    return differences
 
 
 def check_tree(tree: Any, size: int, prices: Any) -> None:

@@ -1,4 +1,4 @@
-"""Somebody who looks at the page: a browser window on one site, watched, with words for what people do there."""
+"""A browser window on one site: navigation, expectations, and a record of what goes wrong."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ expect.set_options(timeout=PATIENCE)
 
 
 class Visitor:
-    """A window of a browser, with a memory of its own."""
+    """A window of a browser, with its own storage."""
 
     def __init__(self, browser: Browser, site: Site, *, url: str | None = None, **how: Any) -> None:
         self.site, self.url = site, url or site.url
@@ -28,17 +28,17 @@ class Visitor:
         return f"{self.url}#/{route}"
 
     def go(self, route: str = "") -> Page:
-        """Go to a route of the page, and wait until it shows something."""
+        """Go to a route of the page, and wait until it has loaded."""
         self.page.goto(self.at_route(route))
         self.page.wait_for_selector('body[data-ready="true"]')
         return self.page
 
     def test(self, name: str) -> Locator:
-        """What the page calls by this name."""
+        """The element with this name."""
         return self.page.locator(f"[data-test={name}]")
 
     def selector(self, name: str) -> Page:
-        """Go to a selector, and wait until it is there."""
+        """Go to a selector, and wait until it has loaded."""
         self.go(f"selectors/{name}")
         expect(self.page.locator("h1")).to_contain_text(name)
         self.test("tile-outcomes").wait_for()
@@ -49,7 +49,7 @@ class Visitor:
         return self.page.locator(f'[data-test=selector][data-name="{name}"]')
 
     def expect_status(self, status: str, text: str, within: Locator | None = None) -> None:
-        """Wait until a badge says this, in colour and in words."""
+        """Wait until a badge shows this status and text."""
         badge = (within or self.page.locator("main")).locator("[data-test=status]").first
         expect(badge).to_have_attribute("data-status", status)
         expect(badge).to_contain_text(text)
@@ -67,7 +67,7 @@ class Visitor:
         expect(self.test(chart)).to_have_attribute("data-told", str(told))
 
     def close(self) -> list[str]:
-        """Leave; what went wrong."""
+        """Close the window; what went wrong in it."""
         wrong = self.watch.verdict()
         self.context.close()
         return wrong

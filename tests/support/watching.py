@@ -1,4 +1,4 @@
-"""What a page does in a browser, watched: what it logs, what it asks for, what sticks out, what a screen reader cannot use."""
+"""Checks of a page in a browser: its log, its requests, its layout, its accessibility."""
 
 import re
 from dataclasses import dataclass, field
@@ -11,15 +11,15 @@ from playwright.sync_api import BrowserContext, ConsoleMessage, Dialog, Page, Re
 NARROW = {"width": 390, "height": 844}
 WIDE = {"width": 1440, "height": 900}
 SEVERE = ("serious", "critical")
-LEFT = "net::ERR_ABORTED"  # the page itself gave up the request: it went elsewhere
+LEFT = "net::ERR_ABORTED"  # the page itself cancelled the request
 
 
 @dataclass
 class Watch:
-    """All that goes wrong in a context, whichever page it is in; tests say what they expect."""
+    """Collects what goes wrong in all pages of a context; tests declare what they expect."""
 
     context: BrowserContext
-    origin: str  # the only place that may be asked
+    origin: str  # requests to other origins are problems
     troubles: list[str] = field(default_factory=list)
     outside: list[str] = field(default_factory=list)
     asked: list[str] = field(default_factory=list)
@@ -34,15 +34,15 @@ class Watch:
         self.context.on("requestfailed", self._failed)
 
     def expect(self, *patterns: str) -> None:
-        """Troubles that belong to the test: each must come, and may come again."""
+        """Declare troubles that must occur at least once."""
         self.expected += patterns
 
     def allow(self, *patterns: str) -> None:
-        """Troubles that may come or not."""
+        """Declare troubles that may occur."""
         self.allowed += patterns
 
     def verdict(self) -> list[str]:
-        """What went wrong, and what was expected to and did not."""
+        """Unexpected troubles, and expected ones that did not occur."""
         known = (*self.expected, *self.allowed)
         wrong = [one for one in self.troubles if not any(re.search(pattern, one) for pattern in known)]
         quiet = [
@@ -63,7 +63,7 @@ class Watch:
         self.troubles.append(f"uncaught: {error.error}")
 
     def _dialog(self, dialog: Dialog) -> None:
-        self.troubles.append(f"{dialog.type}: {dialog.message}")  # the page has dialogs of its own
+        self.troubles.append(f"{dialog.type}: {dialog.message}")  # the page uses no dialogs of the browser
         dialog.dismiss()
 
     def _request(self, request: Request) -> None:
@@ -77,7 +77,7 @@ class Watch:
             self.troubles.append(f"request failed: {request.failure} ({request.url})")
 
 
-# --- how it looks
+# --- layout
 
 
 STICKING_OUT = """() => {
@@ -116,7 +116,7 @@ STICKING_OUT = """() => {
 
 
 def sticking_out(page: Page) -> list[str]:
-    """What is wider than the window, or than its own box."""
+    """Elements that are wider than the window or than their box."""
     found: list[str] = page.evaluate(STICKING_OUT)
     return found
 
@@ -130,7 +130,7 @@ CUT_OFF = """() => [...document.querySelectorAll("body *")].filter((one) => {
 
 
 def cut_off(page: Page) -> list[str]:
-    """Texts that are cut without a sign that they go on."""
+    """Texts that are cut without an ellipsis."""
     found: list[str] = page.evaluate(CUT_OFF)
     return found
 
@@ -142,18 +142,18 @@ MOVING = """() => document.getAnimations().filter((one) => {
 
 
 def moving(page: Page) -> list[str]:
-    """What is being animated just now, longer than one can see."""
+    """Elements with running animations."""
     found: list[str] = page.evaluate(MOVING)
     return found
 
 
-# --- who can use it
+# --- accessibility
 
 
 def inaccessible(page: Page) -> list[str]:
-    """What axe-core finds that is serious or critical, with the places."""
+    """The serious and critical findings of axe-core, with their places."""
     source = files("axe_playwright_python").joinpath("axe.min.js").read_text(encoding="utf-8")
-    page.evaluate(source)  # not a script of the page: its content security policy stays in force
+    page.evaluate(source)  # evaluated, as the content security policy of the page allows no foreign script
     found: dict[str, Any] = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
     return [
         f"{one['impact']} {one['id']}: {one['help']}: "
@@ -164,13 +164,13 @@ def inaccessible(page: Page) -> list[str]:
 
 
 def drawn(page: Page, chart: str) -> str:
-    """The picture of a chart, as text: the same picture is the same text."""
+    """The picture of a chart as a data URL."""
     text: str = page.locator(f"[data-test={chart}] canvas").first.evaluate("(canvas) => canvas.toDataURL()")
     return text
 
 
 def colours(page: Page, chart: str) -> int:
-    """How many colours there are in the picture of a chart: one or two, and nothing was drawn."""
+    """The number of colours in the picture of a chart; an empty one has one or two."""
     count: int = page.locator(f"[data-test={chart}] canvas").first.evaluate(
         """(canvas) => {
           const pixels = new Uint32Array(

@@ -1,37 +1,52 @@
-"""How a command is made from a function: its help from the docstring, examples below it, and the flags that many share."""
+"""How a command is made from a function, with examples below its help, and the parameters that several commands share."""
 
+import inspect
 from collections.abc import Callable, Sequence
-from typing import Annotated, Any
+from pathlib import Path
+from typing import Annotated, Final
 
-from cyclopts import App, Group, Parameter
+from cyclopts import App, Group, Parameter, Token
 
 from suffice.errors import SufficeError
 
-OPTIONS = Group("Options", sort_key=4)  # below the commands, where there are some
-SERVICE = ("pydantic_settings", "fastapi", "uvicorn", "prometheus_client")
-
-# A flag that is not given is off: that need not be said.
-Flag = Annotated[bool, Parameter(negative="", show_default=False)]
-AsJson = Annotated[bool, Parameter(name="--json", negative="", show_default=False)]
+OPTIONS: Final = Group("Options", sort_key=4)  # below the commands, where there are some
+SERVICE: Final = ("pydantic_settings", "fastapi", "uvicorn", "prometheus_client")
+EXTRAS: Final = {"lab": ("joblib", "matplotlib"), "service": SERVICE, "live": (*SERVICE, "httpx")}
 
 
-def _whole(_: Any, tokens: Sequence[Any]) -> int:
+def _whole(_: type[object], tokens: Sequence[Token]) -> int:
     text = tokens[0].value
     try:
-        return int(text)
+        number = float(text)  # 1e6 is a common way to write a million
     except ValueError:
-        number = float(text)  # 1e6 is how people write a million
-        if not number.is_integer():
-            raise ValueError(f"{text} is no whole number") from None
-        return int(number)
+        number = 0.5
+    if not number.is_integer():
+        raise ValueError(f"it must be a whole number, got {text!r}")
+    return int(number) if "e" in text.lower() or "." in text else int(text)
 
 
 def _thousands(value: int) -> str:
     return f"{value:,}"
 
 
+# A flag that is not given is off: its help does not show that default.
+Flag = Annotated[bool, Parameter(negative="", show_default=False)]
+AsJson = Annotated[bool, Parameter(
+    name="--json", negative="", show_default=False, help="Print JSON and nothing else.")]  # fmt: skip
 Whole = Annotated[int, Parameter(converter=_whole, show_default=_thousands)]
 MaybeWhole = Annotated[int | None, Parameter(converter=_whole)]
+
+# What `run`, `compare`, `replay` and `reproduce` share.
+Target = Annotated[float, Parameter(help="The success rate to hold.")]
+Horizon = Annotated[MaybeWhole, Parameter(help="How many steps: 20,000 if left out, or as many as a log has rows.")]
+Seed = Annotated[Whole, Parameter(help="Which world.")]
+Window = Annotated[Whole, Parameter(help="Length of the windows for the worst success rate.")]
+Jobs = Annotated[Whole, Parameter(help="How many processes; -1 for all cores.")]
+Settings = Annotated[tuple[str, ...], Parameter(
+    name="--set", negative="", metavar="KEY=VALUE", show_default=False,
+    help="A setting of the stream, once for each: key=value, costs.small=0.1 for a mapping, ks=5,10 for several numbers.",
+)]  # fmt: skip
+Folder = Annotated[Path, Parameter(metavar="FOLDER", help="The folder to write.")]
 
 
 def command(function: Callable[..., None], *examples: str, name: str | None = None) -> App:
@@ -48,54 +63,21 @@ def example(*lines: str) -> str:
 
 
 def unwrapped(text: str) -> str:
-    """A docstring whose paragraphs are one line each: the terminal knows where to break them.
+    """A docstring with one line per paragraph: the terminal breaks lines where it must.
 
     >>> unwrapped('''How many
     ... there are.
     ...
-    ...     Parameters
-    ...     ----------
-    ...     seed
-    ...         Which
-    ...         world.
+    ...     All of them.
     ...     ''')
-    'How many there are.\\n\\n    Parameters\\n    ----------\\n    seed\\n        Which world.'
+    'How many there are.\\n\\nAll of them.'
     """
-    lines: list[str] = []
-    for line in text.rstrip().split("\n"):
-        before = lines[-1] if lines else ""
-        goes_on = before.strip() and line.strip() and (_indent(line) == _indent(before) or len(lines) == 1)
-        if goes_on and not {before.strip("- "), line.strip("- ")} & {""}:
-            lines[-1] = f"{before} {line.strip()}"
-        else:
-            lines.append(line.rstrip())
-    return "\n".join(lines)
+    return "\n\n".join(" ".join(paragraph.split()) for paragraph in inspect.cleandoc(text).split("\n\n"))
 
 
-def _indent(line: str) -> int:
-    return len(line) - len(line.lstrip())
-
-
-# --- what a command needs
-
-
-def require_lab(what: str, *packages: str) -> None:
-    """Make sure that the packages of the extra `lab` are there before any work is done."""
-    _there_or_say(what, packages, "lab")
-
-
-def require_service(what: str) -> None:
-    """Make sure that the packages of the extra `service` are there before any work is done."""
-    _there_or_say(what, SERVICE, "service")
-
-
-def require_live(what: str) -> None:
-    """The same for the extra `live`: the service, and a client of it."""
-    _there_or_say(what, (*SERVICE, "httpx"), "live")
-
-
-def _there_or_say(what: str, packages: Sequence[str], extra: str) -> None:
-    for package in packages:
+def require(what: str, extra: str) -> None:
+    """Check that the packages of an extra are installed before any work is done."""
+    for package in EXTRAS[extra]:
         try:
             __import__(package)
         except ImportError:

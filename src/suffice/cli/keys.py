@@ -7,21 +7,22 @@ import time
 from collections.abc import Awaitable, Callable, Collection
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Final, TypeVar
 
 from cyclopts import App, Parameter
 from rich.text import Text
 
-from suffice.cli.commands import OPTIONS, AsJson, command, example, require_service
-from suffice.cli.terminal import console, plain_table, write_json
+from suffice.cli.commands import OPTIONS, AsJson, command, example, require
+from suffice.cli.tables import plain_table
+from suffice.cli.terminal import console, write_json
 from suffice.errors import InvalidArgument, SufficeError, quoted
 
 if TYPE_CHECKING:
     from suffice.service.records import Key
     from suffice.service.stores.base import Store
 
-Found = TypeVar("Found")
-UNITS = {"m": 60.0, "h": 3600.0, "d": 86400.0, "w": 7 * 86400.0, "y": 365 * 86400.0}
+Result = TypeVar("Result")
+UNITS: Final = {"m": 60.0, "h": 3600.0, "d": 86400.0, "w": 7 * 86400.0, "y": 365 * 86400.0}
 
 Config = Annotated[Path | None, Parameter(metavar="FILE", help="A TOML file of settings to take the store from.")]
 Address = Annotated[str | None, Parameter(
@@ -30,41 +31,31 @@ Address = Annotated[str | None, Parameter(
 
 
 def create(
-    name: str,
+    name: Annotated[str, Parameter(help="Whose key it is, for people.")],
     /,
     *,
-    scope: Annotated[tuple[str, ...], Parameter(negative="", metavar="SCOPE", show_default=False)] = (),
-    expires: Annotated[str | None, Parameter(metavar="WHEN")] = None,
+    scope: Annotated[tuple[str, ...], Parameter(negative="", metavar="SCOPE", show_default=False, help=(
+        "What it may do, once for each: use (ask and tell), manage (create and archive selectors), read (everything)."))] = (),
+    expires: Annotated[str | None, Parameter(metavar="WHEN", help=(
+        "After how long it expires, such as 90d or 12h, or on which day, such as 2030-12-31; never if left out."))] = None,
     store: Address = None,
     config: Config = None,
     as_json: AsJson = False,
-) -> None:
-    """Make a key. It is shown once: only a hash of it is kept.
-
-    Parameters
-    ----------
-    name
-        Whose it is, for people.
-    scope
-        What it may do, once for each: use (ask and tell), manage (create and archive selectors), read (look at everything).
-    expires
-        After how long it ends, such as 90d or 12h, or the day on which it does, such as 2030-12-31; never if left out.
-    as_json
-        Print JSON and nothing else.
-    """
-    require_service("keys")
+) -> None:  # fmt: skip
+    """Make a key. It is shown once: only a hash of it is stored."""
+    require("keys", "service")
     from suffice.service.http.keys import NewKey, new_key
 
     def key(taken: Collection[str] = ()) -> NewKey:
         now = time.time()
         return new_key(name, scope, now, moment(expires, now), taken)
 
-    async def make(found: "Store") -> NewKey:
-        made = key({one.id for one in await found.keys()})
-        await found.add_key(made.key)
+    async def make(opened: "Store") -> NewKey:
+        made = key({known.id for known in await opened.keys()})
+        await opened.add_key(made.key)
         return made
 
-    key()  # what is wrong with it is said before a store is made for it
+    key()  # checks the arguments before a store is made
     made = _on(store, config, make, new=True)
     if as_json:
         write_json({"key": made.text, **_shown(made.key)})
@@ -74,61 +65,50 @@ def create(
 
 
 def listing(*, store: Address = None, config: Config = None, as_json: AsJson = False) -> None:
-    """List the keys: whose they are, what they may do, and whether they still open anything.
+    """List the keys: whose they are, what they may do, and whether they are still valid."""
+    require("keys", "service")
 
-    Parameters
-    ----------
-    as_json
-        Print JSON and nothing else.
-    """
-    require_service("keys")
+    async def read(opened: "Store") -> "list[Key]":
+        return sorted(await opened.keys(), key=lambda key: key.created)
 
-    async def look(found: "Store") -> "list[Key]":
-        return sorted(await found.keys(), key=lambda key: key.created)
-
-    kept = _on(store, config, look)
+    keys = _on(store, config, read)
     if as_json:
-        write_json([_shown(key) for key in kept])
+        write_json([_shown(key) for key in keys])
         return
-    if not kept:
+    if not keys:
         console(False).print("There are no keys yet: make one with `suffice keys create`.")
         return
     table = plain_table("id", "name", "scopes", "created", "state", left=5)
-    for key in kept:
+    for key in keys:
         state = _state(key)
         cells = (key.id, key.name, " ".join(key.scopes), _day(key.created))
         table.add_row(*map(Text, cells), Text(state, style="green" if state.startswith("good") else "red"))
     console(False).print(table)
 
 
-def revoke(identity: str, /, *, store: Address = None, config: Config = None, as_json: AsJson = False) -> None:
-    """Revoke a key: within two seconds, no server takes it any more.
-
-    Parameters
-    ----------
-    identity
-        The id of the key, as `suffice keys list` shows it; the key itself is taken too.
-    as_json
-        Print JSON and nothing else.
-    """
-    require_service("keys")
+def revoke(
+    identity: Annotated[str, Parameter(help="The id of the key, as `suffice keys list` shows it, or the key itself.")],
+    /,
+    *,
+    store: Address = None,
+    config: Config = None,
+) -> None:
+    """Revoke a key: within two seconds, no server accepts it any more."""
+    require("keys", "service")
     form = re.fullmatch(r"(?:suffice_)?([0-9a-f]{8})(?:_.*)?", identity)
     if form is None:
         raise InvalidArgument("identity must be the id of a key, eight digits as in 1a2b3c4d")
 
-    async def end(found: "Store") -> bool:
-        return await found.revoke_key(form[1], time.time())
+    async def end(opened: "Store") -> bool:
+        return await opened.revoke_key(form[1], time.time())
 
     if not _on(store, config, end):
         raise SufficeError(f"there is no key {form[1]} that could be revoked: see `suffice keys list`")
-    if as_json:
-        write_json({"id": form[1], "revoked": True})
-        return
     console(True).print(Text(f"The key {form[1]} is revoked.", style="dim"))
 
 
 def moment(text: str | None, now: float) -> float | None:
-    """When a key ends: after so long, or when this day begins (UTC).
+    """When a key expires: after so long, or when this day begins (UTC).
 
     >>> moment("90d", 0.0), moment("1970-01-02", 0.0), moment(None, 0.0)
     (7776000.0, 86400.0, None)
@@ -138,16 +118,18 @@ def moment(text: str | None, now: float) -> float | None:
     if (form := re.fullmatch(r"(\d{1,6})([mhdwy])", text)) is not None:
         return now + int(form[1]) * UNITS[form[2]]
     try:
-        found = datetime.fromisoformat(text)
+        day = datetime.fromisoformat(text)
     except ValueError:
         raise InvalidArgument(
             f"expires must be a time such as 30m, 12h, 90d, 4w or 1y, or a day such as 2030-12-31, got {quoted(text)}"
         ) from None
-    return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
+    return (day if day.tzinfo else day.replace(tzinfo=UTC)).timestamp()
 
 
-def _on(url: str | None, config: Path | None, do: "Callable[[Store], Awaitable[Found]]", *, new: bool = False) -> Found:
-    """Do something with the keys of a store; `new`: which may be made for it."""
+def _on(
+    url: str | None, config: Path | None, do: "Callable[[Store], Awaitable[Result]]", *, new: bool = False
+) -> Result:
+    """Do something with the keys of a store; with `new`, the store may be made first."""
     from suffice.service.http.configuration import load
     from suffice.service.stores import open_store
 
@@ -157,7 +139,7 @@ def _on(url: str | None, config: Path | None, do: "Callable[[Store], Awaitable[F
             "store must not be memory: such a store and its keys end with the process; use sqlite:///FILE"
         )
 
-    async def run() -> Found:
+    async def run() -> Result:
         store = open_store(address)
         path = getattr(store, "path", None)
         if path is not None and not new and not path.is_file():
@@ -171,7 +153,7 @@ def _on(url: str | None, config: Path | None, do: "Callable[[Store], Awaitable[F
     return asyncio.run(run())
 
 
-def _shown(key: "Key") -> dict[str, Any]:
+def _shown(key: "Key") -> dict[str, object]:
     """All but the hash."""
     return {
         "id": key.id, "name": key.name, "scopes": list(key.scopes), "created": _stamp(key.created),
@@ -197,7 +179,7 @@ def _state(key: "Key") -> str:
 
 app = App(
     name="keys",
-    group_parameters=OPTIONS,  # groups are not handed down to commands of commands
+    group_parameters=OPTIONS,  # commands of a command do not inherit groups
     help="Make, list and revoke the keys that let clients in.\n\nIt works on the store of `suffice serve`, running or not.",
     help_epilogue=example(
         "suffice keys create alice --scope use --scope read --expires 90d",

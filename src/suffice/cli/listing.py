@@ -1,43 +1,37 @@
 """`suffice list`: what there is. Everything is discovered; there is no list to maintain."""
 
-import inspect
-from typing import Any, Literal
+from collections.abc import Mapping
+from typing import Annotated, Literal
 
-from cyclopts import App
+from cyclopts import App, Parameter
 from rich.text import Text
 
 from suffice.cli.commands import AsJson, command
-from suffice.cli.terminal import console, plain_table, write_json
+from suffice.cli.tables import table_of
+from suffice.cli.terminal import console, write_json
 from suffice.lab import discovery as experiments
 from suffice.lab import streams
 from suffice.lab.method_specs import rivals
-from suffice.lab.run_stream import about, defaults
+from suffice.lab.run_stream import about, defaults, first_line
 from suffice.learning import bounds, choosers
 
 Kind = Literal["streams", "rivals", "bounds", "choosers", "experiments"]
 Rows = list[dict[str, str]]
 
 
-def listing(what: Kind | None = None, /, *, as_json: AsJson = False) -> None:
-    """List the streams, rivals, bounds, choosers and experiments.
-
-    Parameters
-    ----------
-    what
-        One of them; all if left out.
-    as_json
-        Print it as JSON and nothing else.
-    """
+def listing(
+    what: Annotated[Kind | None, Parameter(help="One of them; all if left out.")] = None, /, *, as_json: AsJson = False
+) -> None:
+    """List the streams, rivals, bounds, choosers and experiments."""
     where = console(as_json)
     wanted = {kind: rows() for kind, rows in KINDS.items() if what in (None, kind)}
     if as_json:
         write_json(wanted)
         return
     for kind, rows in wanted.items():
-        table = plain_table(*(rows[0] if rows else ["name"]), left=len(rows[0]) if rows else 1)
+        lines = [[Text(text, style="" if place else "bold") for place, text in enumerate(row.values())] for row in rows]
+        table = table_of(list(rows[0]), lines, left=len(rows[0]))
         table.columns[0].no_wrap = True
-        for row in rows:
-            table.add_row(*(Text(text, style="bold" if place == 0 else "") for place, text in enumerate(row.values())))
         for part in ("", Text(kind, style="bold underline"), table):
             where.print(part)
 
@@ -56,25 +50,22 @@ def _rivals() -> Rows:
 
 
 def _bounds() -> Rows:
-    auto = "closed for intervals, contained for other menus with an order, half-log for the rest"
-    return [{"name": "auto", "about": auto}, *_named(bounds.NAMED)]
+    auto = "interval-closure for intervals, ordered for other menus with an order, half-log for the rest"
+    return _named(auto, bounds.NAMED)
 
 
 def _choosers() -> Rows:
     auto = "thompson for chains, intervals and subsets, the optimist for the rest or if bounds are named"
-    return [{"name": "auto", "about": auto}, *_named(choosers.NAMED)]
+    return _named(auto, choosers.NAMED)
 
 
-def _named(kinds: dict[str, Any]) -> Rows:
-    return [{"name": name, "about": _first_line(kind)} for name, kind in kinds.items()]
+def _named(auto: str, kinds: Mapping[str, object]) -> Rows:
+    named = [{"name": name, "about": first_line(kind)} for name, kind in kinds.items()]
+    return [{"name": "auto", "about": auto}, *named]
 
 
 def _experiments() -> Rows:
     return [{"name": name, "about": kind.title} for name, kind in experiments.available().items()]
-
-
-def _first_line(kind: Any) -> str:
-    return (inspect.getdoc(kind) or "").split("\n")[0].rstrip(".")
 
 
 KINDS = {

@@ -1,13 +1,10 @@
-"""`suffice demo --live`: what is said and shown while three worlds use a service, and when it ends."""
+"""`suffice demo --live`: what is printed while simulated users ask a service, and at the end."""
 
-import os
-import sys
 import time
 from collections import deque
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
-from dataclasses import fields
-from typing import TYPE_CHECKING, Any, Final
+from contextlib import nullcontext, suppress
+from typing import TYPE_CHECKING, Final
 
 from rich.console import Console, Group
 from rich.live import Live
@@ -16,27 +13,26 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from suffice.cli.commands import require_live
-from suffice.cli.terminal import console, fitted, interruptible, plain_table, tenths, watched, write_json
+from suffice.cli.commands import require
+from suffice.cli.tables import plain_table, tenths
+from suffice.cli.terminal import console, interactive, interruptible, write_json
 from suffice.errors import InvalidArgument
+from suffice.lab.result_files import certificate_numbers
 from suffice.numbers import positive, positive_int
-from suffice.promise.certificate import Certificate, percent
+from suffice.promise.certificate import percent
 
 if TYPE_CHECKING:
-    from suffice.client import RemoteCertificate
     from suffice.lab.live.server import LiveService, Observation
 
-OFTEN: Final = 0.5  # seconds between looks in a terminal
+OFTEN: Final = 0.5  # seconds between updates in a terminal
 SELDOM: Final = 5.0  # … and elsewhere
-RECENT: Final = 10  # looks back that count as now
+RECENT: Final = 10  # updates over which the recent cost is taken
 
-Looks = Sequence["Observation"]
+Observations = Sequence["Observation"]
 
 
-def live(
-    port: int, pace: float, first: int, seconds: float | None, opened: bool | None, seed: int, as_json: bool
-) -> None:
-    """Play until Ctrl-C, SIGTERM, or for so many seconds; then say what came of it."""
+def live(port: int, pace: float, first: int, seconds: float | None, opened: bool, seed: int, as_json: bool) -> None:
+    """Run the demo until Ctrl-C, SIGTERM, or for so many seconds; then print the certificates."""
     positive("pace", pace)
     if seconds is not None:
         positive("seconds", seconds)
@@ -44,147 +40,120 @@ def live(
     positive_int("seed", seed, 0)
     if positive_int("port", port, 0) > 65535:
         raise InvalidArgument(f"port must be at most 65535, got {port}")
-    require_live("demo --live")
+    require("demo --live", "live")
     from suffice.lab.live.server import LiveService
 
     where = console(as_json)
-    with interruptible(), LiveService(port=port, pace=pace, first=first, seed=seed) as stage:
-        if watched(where):  # no spinner: the service may say that it compiles, on the line below
+    with interruptible(), LiveService(port=port, pace=pace, first=first, seed=seed) as service:
+        if interactive(where):  # no spinner: the service may print on the next line that it compiles
             where.print("starting the service ...")
-        stage.start()
-        where.print(_story(stage, pace, first))
-        _open(stage.address, opened, where)
-        with suppress(KeyboardInterrupt):  # that is how it ends
-            _watch(stage, where, seconds)
-        stage.stop()
-        _end(stage, where, as_json)
+        service.start()
+        where.print(_story(service, pace, first))
+        if opened:
+            _open_page(service.address, where)
+        with suppress(KeyboardInterrupt):  # the usual end
+            _watch(service, where, seconds)
+        service.stop()
+        _end(service, where, as_json)
 
 
 # --- the beginning
 
 
-def _story(stage: "LiveService", pace: float, first: int) -> Group:
-    worlds = Table.grid(padding=(0, 0, 0, 2))
-    for world in stage.worlds:
-        worlds.add_row(Text(world.name, style="bold"), Text(world.about))
-    at_once = f" The first {first:,} of each come as fast as they can." if first else ""
+def _story(service: "LiveService", pace: float, first: int) -> Group:
+    scenarios = Table.grid(padding=(0, 0, 0, 2))
+    for scenario in service.scenarios:
+        scenarios.add_row(Text(scenario.name, style="bold"), Text(scenario.about))
+    at_once = f" The first {first:,} of each run at full speed." if first else ""
     return Group(
-        Text("\nOpen ").append(stage.address, style=f"bold link {stage.address}"),
+        Text("\nOpen ").append(service.address, style=f"bold link {service.address}"),
         Text(
-            f"\nA service runs there, and three worlds ask it what to do and tell it how it went, {pace:g} times a second "
-            f"each.{at_once} Each world shifts, and shifts back, again and again:\n"
+            f"\nA service runs there, and three simulated users ask it what to do and report the outcomes, {pace:g} times a "
+            f"second each.{at_once} Their streams shift, and shift back, again and again:\n"
         ),
-        worlds,
+        scenarios,
         Text(
-            "\nWatch the debt, the successes owed: it stays below its bound at every shift. What gives way is the cost, which "
-            "rises while only dear options work and falls when cheap ones do again.\n"
-            "Nothing is kept: it ends with Ctrl-C, with the three certificates.\n"
+            "\nWatch the debt, the successes owed: it stays below its bound at every shift. What changes is the cost, which "
+            "rises while only expensive options work and falls when cheap options work again.\n"
+            "Nothing is stored: Ctrl-C ends it and prints the three certificates.\n"
         ),
     )
 
 
-def _open(address: str, wanted: bool | None, where: Console) -> None:
-    """Open the page, if it is wanted, or if somebody sits before a screen."""
-    screen = sys.platform in ("darwin", "win32") or "DISPLAY" in os.environ or "WAYLAND_DISPLAY" in os.environ
-    if wanted is None:
-        wanted = watched(where) and sys.stdin.isatty() and screen and "CI" not in os.environ
-    if wanted:
-        import webbrowser
+def _open_page(address: str, where: Console) -> None:
+    import webbrowser
 
-        if not webbrowser.open(address):
-            where.print(Text("There is no browser here that could be opened: the address is above.", style="yellow"))
+    if not webbrowser.open(address):
+        where.print(Text("There is no browser here that could be opened: the address is above.", style="yellow"))
 
 
 # --- meanwhile
 
 
-def _watch(stage: "LiveService", where: Console, seconds: float | None) -> None:
-    if not watched(where):
-        for looks in _looking(stage, seconds, SELDOM):
-            for look in looks:
-                where.print(_line(look), soft_wrap=True)
-        return
-    past: deque[Looks] = deque(maxlen=RECENT)
-    with Live(console=where, auto_refresh=False, transient=True) as moving:
-        for looks in _looking(stage, seconds, OFTEN):
-            past.append(looks)
-            moving.update(Padding(fitted(_table(looks, past[0]), where), (0, 0, 1, 0)), refresh=True)
+def _watch(service: "LiveService", where: Console, seconds: float | None) -> None:
+    """Show a table of all scenarios: in a terminal one that moves, elsewhere again and again."""
+    past: deque[Observations] = deque(maxlen=RECENT)
+    moving = Live(console=where, auto_refresh=False, transient=True) if interactive(where) else nullcontext()
+    with moving as screen:
+        for observations in _observe(service, seconds, SELDOM if screen is None else OFTEN):
+            past.append(observations)
+            table = Padding(_table(observations, past[0]), (0, 0, 1, 0))
+            if screen is None:
+                where.print(table)
+            else:
+                screen.update(table, refresh=True)
 
 
-def _looking(stage: "LiveService", seconds: float | None, every: float) -> Iterator[Looks]:
-    """A look now and then; the last when the time is over."""
-    while seconds is None or stage.seconds < seconds:
-        time.sleep(every if seconds is None else max(0.0, min(every, seconds - stage.seconds)))
-        yield stage.looks()
+def _observe(service: "LiveService", seconds: float | None, every: float) -> Iterator[Observations]:
+    """Observations at intervals; the last at the end of the time."""
+    while seconds is None or service.seconds < seconds:
+        time.sleep(every if seconds is None else max(0.0, min(every, seconds - service.seconds)))
+        yield service.observe()
 
 
-def _table(looks: Looks, before: Looks) -> Table:
-    """Two lines for each world: how it is now, and below each number what it is held against."""
-    table = plain_table("world", "told", "success", "debt", "cost*")
+def _table(observations: Observations, before: Observations) -> Table:
+    """Two lines for each scenario: numbers now, and below each number its limit or comparison."""
+    table = plain_table("scenario", "outcomes", "success", "debt", "cost*")
     table.caption, table.caption_justify = "* of what always playing the safe option costs", "left"
-    for look, earlier in zip(looks, before, strict=True):
-        now, then, safe = look.overview, earlier.overview, look.overview.safe_cost
-        recent = _share(now.cost - then.cost, now.outcomes - then.outcomes, safe)
-        cells = (
-            (f"{now.outcomes:,}", f"{now.pending:,} pending"),
-            ("–" if now.rate is None else percent(now.rate), f"≥ {percent(now.target)}"),
-            (tenths(now.debt), f"≤ {tenths(now.debt_at_most)}"),
-            (
-                _share(now.cost, now.outcomes, safe),
-                f"now {recent:>6}",
-            ),
-        )
+    for observation, earlier in zip(observations, before, strict=True):
+        now, then = observation.overview, earlier.overview
+        recent = _share(now.cost - then.cost, now.outcomes - then.outcomes, now.safe_cost)
         kept = "green" if now.holds else "red"
+        cells = (
+            (f"{now.outcomes:,}", f"{now.pending:,} pending", ""),
+            ("–" if now.rate is None else percent(now.rate), f"≥ {percent(now.target)}", kept),
+            (tenths(now.debt), f"≤ {tenths(now.debt_at_most)}", kept),
+            (_share(now.cost, now.outcomes, now.safe_cost), f"now {recent:>6}", ""),
+        )
         table.add_row(
-            Text(look.world.name, style="bold").append(f"\n{look.words}\n", style="not bold dim"),
-            *(
-                Text(number, style=kept if place in (1, 2) else "").append(f"\n{against}", style="not bold dim")
-                for place, (number, against) in enumerate(cells)
-            ),
+            Text(observation.scenario.name, style="bold").append(f"\n{observation.words}\n", style="not bold dim"),
+            *(Text(value, style=style).append(f"\n{limit}", style="not bold dim") for value, limit, style in cells),
         )
     return table
 
 
-def _line(look: "Observation") -> Text:
-    overview = look.overview
-    rate = (
-        "nothing told yet" if overview.rate is None else f"{percent(overview.rate)} of {overview.outcomes:,} succeeded"
-    )
-    cost = _share(overview.cost, overview.outcomes, overview.safe_cost)
-    return Text(
-        f"{look.world.name}: {rate} (target {percent(overview.target)}), debt {tenths(overview.debt)} (at most "
-        f"{tenths(overview.debt_at_most)}), cost {cost} of the safe option's, {overview.pending:,} pending; now {look.words}"
-    )
-
-
-def _share(cost: float, told: int, safe: float) -> str:
-    return f"{cost / told / safe:.1%}" if told > 0 else "–"
+def _share(cost: float, outcomes: int, safe_cost: float) -> str:
+    return f"{cost / outcomes / safe_cost:.1%}" if outcomes > 0 else "–"
 
 
 # --- the end
 
 
-def _end(stage: "LiveService", where: Console, as_json: bool) -> None:
-    looks, certificates = stage.looks(), stage.certificates()
+def _end(service: "LiveService", where: Console, as_json: bool) -> None:
+    last = list(zip(service.observe(), service.certificates(), strict=True))
     if as_json:
-        found = zip(looks, certificates, strict=True)
-        worlds = {look.world.name: _numbers(look, certificate) for look, certificate in found}
-        write_json({"address": stage.address, "seconds": round(stage.seconds, 1), "worlds": worlds})
+        scenarios = {
+            observation.scenario.name: {
+                "mean_cost": observation.overview.mean_cost, "safe_cost": observation.overview.safe_cost,
+                **certificate_numbers(certificate),
+            }
+            for observation, certificate in last
+        }  # fmt: skip
+        write_json({"address": service.address, "seconds": round(service.seconds, 1), "scenarios": scenarios})
         return
-    for look, certificate in zip(looks, certificates, strict=True):
-        overview = look.overview
+    for observation, certificate in last:
+        overview = observation.overview
         share = _share(overview.cost, overview.outcomes, overview.safe_cost)
         text = Text(f"{certificate}\nIt cost {share} of what always playing the safe option does.")
-        where.print(Panel(text, title=look.world.name, title_align="left"))
+        where.print(Panel(text, title=observation.scenario.name, title_align="left"))
     where.print(Text("Your own: `suffice serve` (`make serve` in a checkout), and docs/service/index.md.", style="dim"))
-
-
-def _numbers(look: "Observation", certificate: "RemoteCertificate") -> dict[str, Any]:
-    """A certificate and the cost that goes with it."""
-    said = {
-        one.name: getattr(certificate, one.name) for one in fields(Certificate) if one.name not in ("promise", "counts")
-    }
-    return {
-        "about": look.world.about, "mean_cost": look.overview.mean_cost, "safe_cost": look.overview.safe_cost,
-        "status": certificate.status, **said, "text": certificate.text,
-    }  # fmt: skip

@@ -1,78 +1,55 @@
-"""A comparison as a table, which `run` and `replay` print."""
+"""How the commands print tables and numbers."""
 
-from collections.abc import Callable
+from collections.abc import Iterable, Sequence
 
+from rich.console import RenderableType
 from rich.table import Table
-from rich.text import Text
 
-from suffice.cli.terminal import number, plain_table, tenths
-from suffice.lab.run import Comparison, Row
-from suffice.lab.verdict import Estimate
+from suffice.lab import report
 from suffice.promise.certificate import percent
 
 
-def compared(found: Comparison) -> Table:
-    """A row per method: a cost never without its debt, and below each name the feedback it was given."""
-    regrets = found.best is not None
-    headings = [
-        "method\n(feedback)",
-        "success\nrate",
-        "final\ndebt",
-        "largest\ndebt",
-        f"worst\n{found.window:,}",
-        "mean\ncost",
-    ]
-    table = plain_table(*headings, *(["\nregret", "priced\nregret"] if regrets else []))
-    many = len(found.seeds) > 1
-    for row in found.rows:
-        table.add_row(*_cells(row, many, regrets))
-    if found.best is not None:
-        shown_cost = Text(number(found.best.cost), style="dim")
-        table.add_row(
-            Text("optimum", style="dim"), Text(percent(found.target), style="dim"), "", "", "", shown_cost, "", ""
-        )
+def plain_table(*headings: str, left: int = 1) -> Table:
+    """A table without lines: text columns to the left, which may be broken, then columns of unbroken numbers."""
+    table = Table(header_style="bold", box=None, padding=(0, 1, 0, 0))
+    for place, heading in enumerate(headings):
+        is_text = place < left
+        table.add_column(heading, justify="left" if is_text else "right", overflow="fold", no_wrap=not is_text)
     return table
 
 
-def _cells(row: Row, many: bool, regrets: bool) -> list[Text]:
-    worst = Text(tenths(row.largest_debt), style="green" if row.largest_debt <= 1.0 else "red")
-    name = Text(row.method, style="bold" if row.method == "suffice" else "").append(
-        f"\n{row.feedback}", style="dim not bold"
-    )
-    cells = [
-        name, _cell(row.rate, percent, many), _cell(row.debt, tenths, many), worst, Text(percent(row.worst_window)),
-        _cell(row.cost, number, many),
-    ]  # fmt: skip
-    if regrets and row.regret is not None and row.priced_regret is not None:
-        cells += [_cell(row.regret, tenths, many), _cell(row.priced_regret, tenths, many)]
-    return cells
+def table_of(headings: Sequence[str], lines: Iterable[Sequence[RenderableType]], left: int = 1) -> Table:
+    """A table of these lines."""
+    table = plain_table(*headings, left=left)
+    for line in lines:
+        table.add_row(*line)
+    return table
 
 
-def _cell(estimate: Estimate, write: Callable[[float], str], many: bool) -> Text:
-    cell = Text(write(estimate.value))
-    if many:
-        wider = max(estimate.high - estimate.value, estimate.value - estimate.low)
-        cell.append(f"\n±{write(wider)}" if wider > 0.0 else "", style="dim")
-    return cell
+def number(value: float | None) -> str:
+    """Four digits, with commas; a dash for None.
+
+    >>> number(0.123456), number(1234567.0), number(-0.0), number(None)
+    ('0.1235', '1,234,567', '0', '–')
+    """
+    return "–" if value is None else report.number(value + 0.0)
 
 
-def below(*, looking: bool) -> str:
-    """What a cost below the optimum is bought with."""
-    more = ", or by looking at the context: regret and shares are of the optimum that does not look" if looking else ""
-    return f"Debt: successes owed; a cost below the optimum is bought with debt{more}."
+def tenths(value: float) -> str:
+    """One digit, with commas, and never a negative zero.
+
+    >>> tenths(-0.01), tenths(12345.67)
+    ('0.0', '12,345.7')
+    """
+    return f"{round(value, 1) + 0.0:,.1f}"
 
 
-def explained(found: Comparison) -> Text:
-    """What the words of the table mean, as short as can be."""
-    parts = [below(looking=found.looking is not None)]
-    if found.best is not None:
-        prices = f"{number(found.best.price)} a success owed and {number(found.best.price_ahead)} a success banked"
-        parts.append(f"Priced regret: regret + debt at the shadow price, {prices}.")
-    if len(found.seeds) > 1:
-        parts.append(
-            f"Means over {len(found.seeds)} seeds, the same worlds for all methods; ± is the wider side of a 95% interval; "
-            "the largest debt and the worst window are the worst of all seeds."
-        )
-    if found.alike:
-        parts.append("Every seed came to the same: chance plays no part in this stream (a log: --set order=shuffled).")
-    return Text(" ".join(parts), style="dim")
+def mixed(mix: dict[str, float]) -> str:
+    """A mix in words.
+
+    >>> mixed({"small": 0.25, "large": 0.75}), mixed({"small": 1.0})
+    ('25% × small + 75% × large', 'small')
+    """
+    if len(mix) == 1:
+        return next(iter(mix))
+    return " + ".join(f"{percent(share)} × {name}" for name, share in mix.items())

@@ -1,7 +1,7 @@
 """Clients of the decision service: its selectors as if they were in this process. Needs the extra `client`.
 
 The logic is written once, with awaits (`remote_selector`, `delivery`, `transport`). The blocking client runs the same code:
-its transport sends and waits before it returns, so that no await ever suspends.
+its transport returns when the request is done, so that no await ever suspends.
 """
 
 from suffice.client.asynchronous import AsyncClient

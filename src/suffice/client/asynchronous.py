@@ -1,4 +1,4 @@
-"""The client that awaits: httpx.AsyncClient sends, and the logic is that of `remote`."""
+"""The client that awaits: httpx.AsyncClient does the I/O, and `remote_selector` holds the logic."""
 
 import asyncio
 import time
@@ -12,7 +12,7 @@ import httpx
 
 from suffice.client import httpx_adapter
 from suffice.client.delivery import flush, undelivered_warning
-from suffice.client.remote_selector import AsyncRemoteSelector, list_selectors
+from suffice.client.remote_selector import AsyncRemoteSelector, list_selectors, open_selector
 from suffice.client.requests import Settings
 from suffice.client.responses import Overview
 from suffice.client.transport import Transport
@@ -21,7 +21,7 @@ from suffice.menu.menu import Menu
 
 
 class AsyncClient:
-    """As `Client`, to be awaited; the arguments are the same.
+    """Like `Client`, but its methods are awaited; the arguments are the same.
 
     ::
 
@@ -30,7 +30,7 @@ class AsyncClient:
             decision = await selector.ask()
             await selector.tell(decision, success=True)
 
-    Outside asyncio, say how to wait: `sleep=trio.sleep`.
+    Outside asyncio, pass a function that waits: `sleep=trio.sleep`.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class AsyncClient:
     ) -> None:
         address = httpx_adapter.address_of(url)
         self._http = httpx.AsyncClient(**httpx_adapter.options(address, key, timeout), transport=transport)
-        # It does not hold this client: one that is let go of without being closed lets go of its connections at once.
+        # Without a reference to this client: one that is dropped without being closed frees its connections at once.
         send = partial(_send, self._http)
         self._transport = Transport(address, send, sleep, fallback=fallback, retries=retries, keep=keep, clock=clock)
 
@@ -60,21 +60,19 @@ class AsyncClient:
         horizon: int | None = None,
         **settings: Unpack[Settings],
     ) -> AsyncRemoteSelector:
-        """The selector of this name, made or confirmed; as `Client.selector`."""
-        selector = AsyncRemoteSelector(self._transport, name, menu, target, horizon, settings)
-        await selector._open()
-        return selector
+        """The selector with this name, made or confirmed; as `Client.selector`."""
+        return await open_selector(self._transport, name, menu, target, horizon, dict(settings))
 
     async def list_selectors(self, archived: bool = False, contains: str = "") -> list[Overview]:
-        """All selectors of the service; as `Client.standings`."""
+        """All selectors of the service; as `Client.list_selectors`."""
         return await list_selectors(self._transport, archived, contains)
 
     async def flush(self) -> None:
-        """Send the outcomes that are kept; as `Client.flush`."""
+        """Send the outcomes that wait; as `Client.flush`."""
         await flush(self._transport)
 
     async def close(self) -> None:
-        """Send the outcomes that are kept, and close all connections; as `Client.close`."""
+        """Send the outcomes that wait, and close all connections; as `Client.close`."""
         try:
             await self.flush()
         except ServiceProblem as problem:

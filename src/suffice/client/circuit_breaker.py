@@ -1,4 +1,4 @@
-"""The breaker: after a call that failed, calls fail at once for a while, and then one by one try again. No I/O."""
+"""The circuit breaker: after a call that failed, other calls fail at once for a while, and then one call tries. No I/O."""
 
 import threading
 from collections.abc import Callable
@@ -10,17 +10,17 @@ PAUSE: Final = 1.0  # seconds between a call that failed and the next that tries
 
 
 class CircuitBreaker:
-    """Says how often a call may try. Safe to use from many threads.
+    """Decides how often a call may try. Safe to use from many threads.
 
-    Closed, a call may try as often as it likes. Once one has failed it is open: calls fail without trying. After the pause
-    one call tries, once; the others still fail at once until it is known how that went.
+    While it is closed, a call may use all of its retries. A call that fails opens it: other calls then fail without trying.
+    After the pause one call tries once; the others still fail at once until its result is known.
     """
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._lock = threading.Lock()
-        self._until: float | None = None  # when the next may try; None: closed
-        self._trying = False  # whether somebody is finding out
+        self._until: float | None = None  # when the next call may try; None: closed
+        self._trying = False  # whether a call is trying while it is open
         self.why = ""
 
     @property
@@ -41,19 +41,19 @@ class CircuitBreaker:
             return 1
 
     def passed(self) -> bool:
-        """A call got through. Whether the breaker was open before."""
+        """Close it, as a call succeeded. Returns whether it was open."""
         with self._lock:
-            was, self._until, self._trying = self._until is not None, None, False
-            return was
+            was_open, self._until, self._trying = self._until is not None, None, False
+            return was_open
 
     def failed(self, why: str, pause: float = PAUSE) -> bool:
-        """A call failed as often as it might try. Whether it is the first in a row."""
+        """Open it, as a call failed in all of its tries. Returns whether it was closed."""
         with self._lock:
             first = self._until is None
             self._until, self._trying, self.why = self._clock() + max(PAUSE, pause), False, why
             return first
 
     def left(self) -> None:
-        """A call ended without finding out."""
+        """End a call, whatever its result: the next may try."""
         with self._lock:
             self._trying = False

@@ -1,9 +1,9 @@
-"""What both clients say to httpx: the address, the key, the timeouts, and what a request is."""
+"""What both clients pass to httpx: the address, the key, the timeouts, and requests."""
 
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final, TypedDict
 from urllib.parse import urlsplit
 
 import httpx
@@ -21,7 +21,7 @@ JSON: Final = {"Content-Type": "application/json"}
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One request to the service; sent again as it is when it has to be retried."""
+    """One request to the service; a retry sends it unchanged."""
 
     method: str
     path: str
@@ -29,8 +29,16 @@ class Request:
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
+class Options(TypedDict):
+    """The arguments of an httpx client."""
+
+    base_url: str
+    headers: dict[str, str]
+    timeout: httpx.Timeout
+
+
 def address_of(url: str | None) -> str:
-    """The address of the service, checked; that in SUFFICE_URL where none is given."""
+    """The address of the service, checked; without one, that in SUFFICE_URL."""
     given = os.environ.get(URL) if url is None else url
     if not given:
         raise InvalidArgument(f"url must be given, or stand in the environment as {URL}")
@@ -48,21 +56,16 @@ def address_of(url: str | None) -> str:
     return f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/')}"
 
 
-def headers_of(key: str | None) -> dict[str, str]:
-    """What every request says; the key is that in SUFFICE_KEY where none is given."""
-    given = (os.environ.get(KEY) or None) if key is None else key
-    headers = {"User-Agent": f"suffice/{VERSION} httpx/{httpx.__version__}", "Accept": "application/json"}
-    if given is None:
-        return headers
-    # Never quoted: it is a secret. Checked, because an error of the HTTP library would quote it.
-    if not isinstance(given, str) or not given or not all("!" <= sign <= "~" for sign in given):
-        raise InvalidArgument("key must be text of printable ASCII characters without spaces")
-    return headers | {"Authorization": f"Bearer {given}"}
-
-
-def options(address: str, key: str | None, timeout: float | httpx.Timeout) -> dict[str, Any]:
-    """How a client of httpx is made."""
+def options(address: str, key: str | None, timeout: float | httpx.Timeout) -> Options:
+    """The arguments of an httpx client, checked; without a key, that in SUFFICE_KEY."""
     if not isinstance(timeout, httpx.Timeout):
         seconds = float(positive("timeout", timeout))
         timeout = httpx.Timeout(seconds, connect=min(seconds, CONNECT))
-    return {"base_url": address, "headers": headers_of(key), "timeout": timeout}
+    headers = {"User-Agent": f"suffice/{VERSION} httpx/{httpx.__version__}", "Accept": "application/json"}
+    secret = (os.environ.get(KEY) or None) if key is None else key
+    if secret is not None:
+        # The message does not quote it. httpx would, so the check comes first.
+        if not isinstance(secret, str) or not secret or not all("!" <= sign <= "~" for sign in secret):
+            raise InvalidArgument("key must be text of printable ASCII characters without spaces")
+        headers["Authorization"] = f"Bearer {secret}"
+    return {"base_url": address, "headers": headers, "timeout": timeout}

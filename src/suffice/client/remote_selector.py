@@ -1,23 +1,24 @@
-"""A selector that the service keeps, seen from here: the logic of both clients. What is sent goes through the line."""
+"""A selector that a service keeps, seen from a client: the logic that both clients share."""
 
 import copy
 import threading
 import uuid
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final
+from functools import partial
+from typing import Final
 from urllib.parse import quote
 
 from suffice.client import requests, responses
 from suffice.client.delivery import deliver, flush, path_of, send
 from suffice.client.httpx_adapter import JSON, Request
 from suffice.client.outbox import CHUNK, Outcome
-from suffice.client.problems import reasons, refusal
-from suffice.client.requests import FALLBACK_ID
-from suffice.client.responses import Overview, RemoteCertificate
+from suffice.client.problems import ResultJson, reasons, refusal
+from suffice.client.requests import FALLBACK_ID, JsonObject, RemoteDecision
+from suffice.client.responses import DecisionJson, Overview, RemoteCertificate
 from suffice.client.transport import Transport
 from suffice.context.learner import ContextReport
-from suffice.context.schema import listed
+from suffice.context.schema import list_contexts
 from suffice.errors import (
     AccessDenied,
     AlreadyTold,
@@ -42,48 +43,49 @@ class AsyncRemoteSelector:
     """
 
     def __init__(
-        self, transport: Transport, name: str, menu: Menu | None, target: Any, horizon: Any, settings: Mapping[str, Any]
-    ) -> None:
+        self, transport: Transport, name: str, menu: Menu | None, target: object, horizon: object,
+        settings: Mapping[str, object],
+    ) -> None:  # fmt: skip
         self._transport, self._name, self._menu = transport, name, menu
         self._path = path_of(name)
         plan = check_plan(menu, target, horizon, settings)
         self._plan = None if plan is None else requests.encode(plan)
-        self._confirmed = False  # whether the service is known to have it
-        self._key = f"{name} at {transport.address}"  # what marks its decisions: the same in every process
-        self._safe: tuple[int, Any] | None = None  # its arm and option, where there is no menu to say it
+        self._confirmed = False  # whether the service has confirmed the plan
+        self._key = f"{name} at {transport.address}"  # marks the decisions of this selector, the same in every process
+        self._safe: tuple[int, object] | None = None  # arm and option of the safe option, where the menu is not known
         self._outbox = transport.outbox(name)
         self._lock = threading.Lock()
-        self._unasked = 0
+        self._fallback_decisions = 0
 
     @property
     def name(self) -> str:
-        """What the service calls it."""
+        """The name of the selector in the service."""
         return self._name
 
     @property
     def menu(self) -> Menu | None:
-        """What may be chosen; None for one that was made elsewhere, in a form that is not known here."""
+        """The options; None for a selector that was not made by a Python client."""
         return self._menu
 
     @property
     def fallback_decisions(self) -> int:
-        """How many decisions were made without the service: the safe option, because it could not be reached."""
-        return self._unasked
+        """How many decisions were the safe option because the service could not be reached."""
+        return self._fallback_decisions
 
     @property
     def undelivered(self) -> int:
-        """How many outcomes are kept here until the service can be reached."""
+        """How many outcomes wait here until the service can be reached."""
         return len(self._outbox)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self._key}>"
 
-    # --- that it is there
+    # --- making it
 
     async def _open(self) -> None:
-        """Make or confirm it, or find out what it is. With a fallback and a menu, that may wait."""
+        """Make or confirm it, or read its menu. With a fallback and a menu, that may wait until the service is back."""
         if self._menu is None:
-            await self._find()
+            await self._read_menu()
             return
         try:
             await self._confirm()
@@ -96,23 +98,21 @@ class AsyncRemoteSelector:
             await self._transport.call(Request("PUT", self._path, self._plan, JSON), responses.check_selector)
         self._confirmed = True
 
-    async def _find(self) -> None:
+    async def _read_menu(self) -> None:
         try:
-            self._menu = await self._transport.call(
-                Request("GET", self._path), lambda said: responses.menu_of(said["plan"])
-            )
+            self._menu = await self._transport.call(Request("GET", self._path), responses.menu_of)
         except AccessDenied as refused:
             if refused.status != FORBIDDEN or self._transport.fallback:
                 raise
-            return  # a key that may ask and tell need not be one that may look
-        if self._menu is None and self._transport.fallback:  # what to play should the service go away
+            return  # a key for asks and tells need not have the scope read
+        if self._menu is None and self._transport.fallback:  # the fallback needs the safe option
             last = (await self.options())[-1]
             self._safe = last.arm, last.option
 
     async def _prepare(self) -> None:
-        """Before an ask or a tell: what could not be sent earlier, or a thousand outcomes of it."""
+        """Before each call: confirm the plan, and deliver up to a thousand outcomes that wait."""
         await self._confirm()
-        if len(self._outbox) and self._transport.clock() >= self._outbox.rest:
+        if len(self._outbox) and self._transport.clock() >= self._outbox.retry_at:
             await deliver(self._transport, self._name, self._outbox, chunks=1)
 
     # --- ask
@@ -120,124 +120,130 @@ class AsyncRemoteSelector:
     async def ask(
         self,
         *,
-        available: Iterable[Any] | None = None,
+        available: Iterable[object] | None = None,
         audit: bool = True,
-        context: Any = None,
+        context: object = None,
         group: str | None = None,
-    ) -> Decision:
-        """What to do now; as `Selector.ask`.
+    ) -> RemoteDecision:
+        """One decision; as `Selector.ask`. Its id is a string.
 
-        Where the service cannot be reached and there is a fallback, it is the safe option, with the id FALLBACK_ID: telling
-        how that one went changes nothing.
+        Where the service cannot be reached and there is a fallback, it is the safe option, with the id FALLBACK_ID; its
+        outcome is not sent.
         """
         body = requests.ask_request(self._menu, available, audit, group)
         if context is not None:
             body["context"] = requests.context(context)
-        return (await self._wish(body, None))[0]
+        return (await self._ask(body, None))[0]
 
     async def ask_many(
         self,
         count: int,
         *,
-        available: Iterable[Any] | None = None,
+        available: Iterable[object] | None = None,
         audit: bool = True,
-        contexts: Iterable[Any] | None = None,
+        contexts: Iterable[object] | None = None,
         group: str | None = None,
-    ) -> list[Decision]:
+    ) -> list[RemoteDecision]:
         """So many decisions at once, a thousand per request; as `Selector.ask_many`.
 
-        An error after the first thousand holds those that had come, in its attribute `decisions`. Where the service cannot
-        be reached any more and there is a fallback, the rest are the safe option.
+        An error after the first thousand holds the decisions that had arrived, in its attribute `decisions`. Where the
+        service cannot be reached any more and there is a fallback, the rest are the safe option.
         """
         many = positive_int("count", count, 0)
         body = requests.ask_request(self._menu, available, audit, group)
-        wishes: Iterable[tuple[dict[str, Any], int]]
-        wishes = ((body, min(CHUNK, many - start)) for start in range(0, many, CHUNK))
+        asks: Iterable[tuple[JsonObject, int]]
+        asks = ((body, min(CHUNK, many - start)) for start in range(0, many, CHUNK))
         if contexts is not None:
-            rows = [requests.context(row) for row in listed(contexts, many, "decision")]
-            wishes = ((body | {"contexts": piece}, len(piece)) for piece in requests.pieces(rows) if piece)
-        decisions: list[Decision] = []
+            rows = [requests.context(row) for row in list_contexts(contexts, many)]
+            asks = ((body | {"contexts": piece}, len(piece)) for piece in requests.pieces(rows) if piece)
+        decisions: list[RemoteDecision] = []
         try:
-            for one, length in wishes:
-                decisions += await self._wish(one, length)
+            for piece, length in asks:
+                decisions += await self._ask(piece, length)
         except ServiceProblem as problem:
-            problem.decisions = decisions  # they were asked, and are to be told
+            problem.decisions = decisions  # the service counts them as asked, so their outcomes must be told
             raise
         return decisions
 
-    async def _wish(self, body: dict[str, Any], count: int | None) -> list[Decision]:
-        """The decisions of one request, whose key makes the service answer a retry as it did the first time."""
+    async def _ask(self, body: JsonObject, count: int | None) -> list[RemoteDecision]:
+        """The decisions of one request. Its idempotency key makes the service answer a retry as it did the first time."""
         content = requests.encode(body if count is None else body | {"count": count})
         request = Request("POST", f"{self._path}/ask", content, JSON | {"Idempotency-Key": uuid.uuid4().hex})
         try:
             await self._prepare()
-            return await self._transport.call(request, lambda said: self._read(said, count))
+            if count is None:
+                return [await self._transport.call(request, self._decision)]
+            return await self._transport.call(request, partial(self._decisions, count=count))
         except ServiceUnreachable:
             if not self._transport.fallback:
                 raise
             return [self._play_safe() for _ in range(count or 1)]
 
-    def _read(self, said: Any, count: int | None) -> list[Decision]:
-        rows = [said] if count is None else said["decisions"]
-        if len(rows) != (count or 1):
-            raise ValueError
-        return [responses.decision(row, self._menu, self._key) for row in rows]
+    def _decision(self, reply: DecisionJson) -> RemoteDecision:
+        return responses.decision(reply, self._menu, self._key)
 
-    def _play_safe(self) -> Decision:
-        """The safe option is sure to succeed, so it can be played without asking; nobody counts it."""
+    def _decisions(self, reply: Mapping[str, list[DecisionJson]], count: int) -> list[RemoteDecision]:
+        rows = reply["decisions"]
+        if len(rows) != count:
+            raise ValueError
+        return [self._decision(row) for row in rows]
+
+    def _play_safe(self) -> RemoteDecision:
+        """The safe option is sure to succeed, so it can be played without the service, which then does not count it."""
         with self._lock:
-            self._unasked += 1
+            self._fallback_decisions += 1
         if self._menu is not None:
             arm, option = self._menu.n_arms - 1, self._menu.option(self._menu.n_arms - 1)
         else:
             arm, option = copy.deepcopy(self._safe or (0, None))
-        return Decision(FALLBACK_ID, arm, option, SAFE, 0.0, self._key)
+        return RemoteDecision.make(FALLBACK_ID, arm, option, SAFE, 0.0, self._key)
 
     # --- tell
 
-    async def tell(self, decision: Decision | int, success: float, cost: float | None = None) -> None:
-        """How a decision went; as `Selector.tell`, but telling the same again is no error.
+    async def tell(self, decision: Decision | str, success: float, cost: float | None = None) -> None:
+        """The outcome of a decision; as `Selector.tell`, but telling the same again is no error.
 
         Another outcome for a decision that was told raises `AlreadyTold`. Where the service cannot be reached and there is a
-        fallback, the outcome is kept and sent before one of the next calls that get through.
+        fallback, the outcome is kept, and sent with one of the next calls that succeed.
         """
         outcome = requests.outcome(self._key, self._menu, decision, success, cost)
         if outcome is not None:
             await self._deliver([outcome])
 
-    async def tell_many(self, outcomes: Iterable[Sequence[Any]]) -> None:
+    async def tell_many(self, outcomes: Iterable[Sequence[object]]) -> None:
         """Tell many outcomes, each (decision, success) or (decision, success, cost), a thousand per request.
 
-        What can be seen to be wrong from here is raised before any is sent. Then each counts on its own: once all were
-        sent, an error names those that the service refused (`failed`: decision to reason), and all others are counted. An
-        error half-way names all that are not known to be counted there. Telling all of them again is safe.
+        An outcome that is wrong in itself raises before any is sent. Then each counts on its own: after all were sent, an
+        error names those that the service refused (`failed`: decision to reason), and all others are counted. An error
+        half-way names all that may not be counted. Telling all of them again is safe.
         """
-        found = [requests.outcome(self._key, self._menu, *item) for item in requests.listed(outcomes)]
-        counted = [one for one in found if one is not None]
-        seen: set[int] = set()
-        for one in counted:
-            if one.decision in seen:
-                raise AlreadyTold(f"decision {one.decision} stands twice in the same call; nothing of it was told")
-            seen.add(one.decision)
+        checked = [requests.outcome(self._key, self._menu, *row) for row in requests.listed(outcomes)]
+        counted = [outcome for outcome in checked if outcome is not None]
+        seen: set[str] = set()
+        for outcome in counted:
+            if outcome.decision in seen:
+                raise AlreadyTold(f"decision {outcome.decision} stands twice in the same call; nothing of it was told")
+            seen.add(outcome.decision)
         if counted:
             await self._deliver(counted)
 
     async def _deliver(self, outcomes: list[Outcome]) -> None:
         """Send them; with a fallback, keep those that cannot be sent."""
-        refused: list[dict[str, Any]] = []
-        sent, full = 0, False
+        refused: list[ResultJson] = []
+        sent, dropped = 0, False
         try:
             await self._prepare()
             while sent < len(outcomes):
-                length, found = await send(self._transport, self._path, self._outbox, outcomes[sent : sent + CHUNK])
-                refused += found
-                sent += length
+                chunk = outcomes[sent : sent + CHUNK]
+                refused += await send(self._transport, self._path, chunk)
+                sent += len(chunk)
         except ServiceProblem as problem:
             if not (self._transport.fallback and isinstance(problem, ServiceUnreachable)):
-                problem.failed.update(reasons(refused) | {one.decision: str(problem) for one in outcomes[sent:]})
+                unsure = {outcome.decision: str(problem) for outcome in outcomes[sent:]}
+                problem.failed.update(reasons(refused) | unsure)
                 raise
-            full = self._outbox.add(outcomes[sent:])
-        if full:
+            dropped = self._outbox.add(outcomes[sent:])
+        if dropped:
             warnings.warn(
                 f"the service at {self._transport.address} could not be reached for so long that outcomes of {self._name!r} "
                 f"are dropped, the oldest first, beyond the latest {len(self._outbox):,}",
@@ -247,15 +253,15 @@ class AsyncRemoteSelector:
         if refused:
             raise refusal(refused, len(outcomes), "counted" if sent == len(outcomes) else "counted or kept")
 
-    # --- where things stand
+    # --- its state
 
     async def overview(self) -> Overview:
-        """Where it stands: told, rate, debt, pending, cost and the rest, all of one moment."""
+        """Outcomes, rate, debt, pending decisions, cost and the rest, all at one moment."""
         await self._prepare()
         return await self._transport.call(Request("GET", self._path), responses.overview)
 
     async def certificate(self, group: str | None = None) -> RemoteCertificate:
-        """What is promised, whether it is so, and if not, why and what to do: of one group, or of all there is."""
+        """What is promised, whether it holds, and if not, why and what to do: of one group, or of the whole selector."""
         await self._prepare()
         query = "" if group is None else f"?group={quote(_text('group', group, 'a name'), safe='')}"
         return await self._transport.call(Request("GET", f"{self._path}/certificate{query}"), responses.certificate)
@@ -268,53 +274,66 @@ class AsyncRemoteSelector:
         await self._prepare()
         query = "" if most is None else f"?order=plays&limit={positive_int('most', most)}"
         request = Request("GET", f"{self._path}/options{query}")
-        return await self._transport.call(request, lambda said: responses.options(said, self._menu))
+
+        def read(reply: Mapping[str, list[JsonObject]]) -> list[OptionReport]:
+            return responses.options(reply, self._menu)
+
+        return await self._transport.call(request, read)
 
     async def context_report(self) -> ContextReport:
-        """What is made of contexts: whether the model is followed, how it did, what was missing."""
+        """Whether the selector follows its model, how the model did, what contexts lacked."""
         await self._prepare()
         return await self._transport.call(Request("GET", f"{self._path}/context-report"), responses.context_report)
 
     async def archive(self) -> Overview:
-        """Archive it: it can no longer be asked, and still be told. `Client.selector` with the same plan brings it back."""
+        """Archive it: it answers no more asks, and still accepts outcomes. `Client.selector` with its plan brings it back."""
         await self._prepare()
         return await self._transport.call(Request("DELETE", self._path), responses.overview)
 
     async def flush(self) -> None:
-        """Send the outcomes that are kept. Raises if they cannot be sent, or if some are refused."""
+        """Send the outcomes that wait. Raises if they cannot be sent, or if some are refused."""
         await flush(self._transport, self._name)
 
 
-# --- what it is made from, and what a client does for all selectors
+# --- for the clients
 
 
-def check_plan(menu: Menu | None, target: Any, horizon: Any, settings: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The plan of a selector, checked; None where it is there already."""
+async def open_selector(
+    transport: Transport, name: str, menu: Menu | None, target: object, horizon: object, settings: Mapping[str, object]
+) -> AsyncRemoteSelector:
+    """The selector with this name, made or confirmed."""
+    selector = AsyncRemoteSelector(transport, name, menu, target, horizon, settings)
+    await selector._open()
+    return selector
+
+
+def check_plan(menu: Menu | None, target: object, horizon: object, settings: Mapping[str, object]) -> JsonObject | None:
+    """The plan of a selector, checked; None for one that exists already."""
     if menu is not None and not isinstance(menu, Menu):
         raise InvalidArgument(f"menu must be a Menu, got {quoted(menu)}")
-    given = {"target": target, "horizon": horizon, **settings}
-    for word, value in given.items():
-        for needed, there in (("menu", menu), ("target", target)):
-            if value is not None and there is None:
+    arguments = {"target": target, "horizon": horizon, **settings}
+    for word, value in arguments.items():
+        for needed, required in (("menu", menu), ("target", target)):
+            if value is not None and required is None:
                 raise InvalidArgument(f"{needed} must be given where {word} is")
     return None if menu is None or target is None else requests.plan(menu, target, horizon, settings)
 
 
 async def list_selectors(transport: Transport, archived: bool, contains: str) -> list[Overview]:
     """All selectors of the service, or those whose names contain a text."""
-    found: list[Overview] = []
+    selectors: list[Overview] = []
     after = ""
     part = f"&contains={quote(_text('contains', contains), safe='')}" if contains else ""
     while True:
         query = f"limit=100&archived={'true' if archived else 'false'}" + part
         query += f"&after={quote(after)}" if after else ""
         some, after = await transport.call(Request("GET", f"/v1/selectors?{query}"), responses.page)
-        found += some
+        selectors += some
         if not after:
-            return found
+            return selectors
 
 
-def _text(word: str, value: Any, what: str = "text") -> str:
+def _text(word: str, value: object, what: str = "text") -> str:
     if not isinstance(value, str):
         raise InvalidArgument(f"{word} must be {what}, got {quoted(value)}")
     return value

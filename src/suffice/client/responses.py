@@ -1,30 +1,31 @@
-"""What comes back: decisions, arms, certificates and standings, read from JSON. No I/O."""
+"""Replies read from JSON: decisions, options, certificates and overviews. No I/O."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
-from typing import Any, Final, cast
+from dataclasses import Field, dataclass, field, fields, replace
+from typing import Any, ClassVar, Final, Protocol, TypedDict, cast
 
 from suffice.client.outbox import Outcome
-from suffice.client.requests import as_json
+from suffice.client.problems import ResultJson
+from suffice.client.requests import UNAUDITED_ID, JsonObject, RemoteDecision, as_json
 from suffice.context.learner import ContextReport
 from suffice.errors import InvalidArgument, SufficeError, quoted
 from suffice.menu.menu import Menu
 from suffice.promise.account import FREE, SAFE, SKIP, Account
 from suffice.promise.certificate import Certificate, worst
 from suffice.promise.rules import Promise
-from suffice.selector.records import UNAUDITED, Decision, OptionReport
+from suffice.selector.records import OptionReport
 
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """A selector of the service and where it stands, all of one moment."""
+    """A selector of the service and its state, all at one moment."""
 
     name: str
     created: float  # in seconds since 1970
     archived: float | None
-    plan: Mapping[str, Any] | None = field(repr=False)  # None in lists
-    status: str  # as a certificate's, or "archived"
+    plan: Mapping[str, object] | None = field(repr=False)  # None in lists
+    status: str  # that of the certificate, or "archived"
     verdict: str
     target: float
     outcomes: int
@@ -51,8 +52,8 @@ class Overview:
 class RemoteCertificate(Certificate):
     """The service's certificate: its numbers, and the text that it prints. `groups` holds those of the groups, if any.
 
-    What the numbers follow from stays with the service, so there is no `promise`, there is no `account`, no `window` and no
-    `bounds_after`.
+    The account and the promise stay with the service: here `promise` and `account` are None, and `window` and `bounds_after`
+    raise.
     """
 
     text: str = field(default="", repr=False)
@@ -60,103 +61,132 @@ class RemoteCertificate(Certificate):
 
     @property
     def status(self) -> str:
-        """In one word, of the worst group where there are groups."""
+        """The status in one word; with groups, that of the worst one."""
         if self.groups:
             return worst(self.groups.values())
         return super(RemoteCertificate, self).status
 
     @property
     def verdict(self) -> str:
-        """The first sentence of what it says."""
+        """The first sentence of the text."""
         return self.text.partition("\n")[0]
 
-    def bounds_after(self, tolds: Iterable[int]) -> list[tuple[float, float]]:
-        """Refused: the service has the history of a selector, bounds included."""
+    def bounds_after(self, outcomes: Iterable[int]) -> list[tuple[float, float]]:
+        """Raises: the service has the history of a selector, bounds included."""
         raise InvalidArgument(
             "bounds_after must be asked of a selector in this process: see GET /history of the service"
         )
 
     def window(self, length: int) -> float:
-        """Refused: the service knows what this follows from, and its text says it for 500 outcomes."""
+        """Raises: the service has the account, and its text states the worst window of 500 outcomes."""
         raise InvalidArgument("window must be asked of a selector in this process: print the certificate instead")
 
     def __str__(self) -> str:
         return self.text
 
 
-_KEPT_THERE: Final = ("promise", "account", "text", "groups")
+_LOCAL: Final = ("promise", "account", "text", "groups")  # fields that are not numbers of the service
 _INFINITE: Final = frozenset(("ahead_at_most", "debt_at_most", "upper_success"))
 
 
-def check_selector(said: Any) -> None:
-    """That a selector is there. Nothing is read of it, so it need not be more than an object."""
-    if not isinstance(said, dict):
+class Record(Protocol):
+    """A dataclass."""
+
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
+
+
+class DecisionJson(TypedDict):
+    """A decision as the service answers it."""
+
+    decision: str | None
+    arm: int
+    option: object
+    price: float | None
+    safe: bool
+    skip: bool
+
+
+class PageJson(TypedDict):
+    """A page of selectors."""
+
+    selectors: list[JsonObject]
+    next: str | None
+
+
+class MenuJson(TypedDict, total=False):
+    """The menu in a plan."""
+
+    kind: str
+    recipe: JsonObject
+
+
+def check_selector(reply: object) -> None:
+    """Check that a reply is about a selector. No field of it is read, so it need only be an object."""
+    if not isinstance(reply, dict):
         raise TypeError
 
 
-def _values(kind: type[Any], said: Mapping[str, Any], less: tuple[str, ...] = ()) -> dict[str, Any]:
-    """The fields of a record; what JSON cannot say, infinity, is null there."""
-    values = {one.name: said[one.name] for one in fields(kind) if one.name not in less}
+def _values(kind: type[Record], reply: Mapping[str, object], without: tuple[str, ...] = ()) -> dict[str, Any]:
+    """The fields of a record; JSON has null for infinity."""
+    values = {item.name: reply[item.name] for item in fields(kind) if item.name not in without}
     return {name: math.inf if value is None and name in _INFINITE else value for name, value in values.items()}
 
 
-def page(said: Any) -> tuple[list[Overview], str]:
-    """Some selectors of the service, and after which name to go on; "" for nowhere."""
-    after = said["next"] or ""
+def page(reply: PageJson) -> tuple[list[Overview], str]:
+    """A page of selectors, and the name after which the next one begins; "" at the end."""
+    after = reply["next"] or ""
     if not isinstance(after, str):
         raise TypeError
-    return [overview(one) for one in said["selectors"]], after
+    return [overview(selector) for selector in reply["selectors"]], after
 
 
-def overview(said: Mapping[str, Any]) -> Overview:
-    """A selector of the service and where it stands."""
-    return Overview(**_values(Overview, said))
+def overview(reply: Mapping[str, object]) -> Overview:
+    """A selector of the service and its state."""
+    return Overview(**_values(Overview, reply))
 
 
-def certificate(said: Mapping[str, Any]) -> RemoteCertificate:
+def certificate(reply: Mapping[str, object]) -> RemoteCertificate:
     """A certificate, and those of the groups."""
+    groups = cast(Mapping[str, JsonObject], reply.get("groups") or {})
     return RemoteCertificate(
-        **_values(RemoteCertificate, said, _KEPT_THERE),
+        **_values(RemoteCertificate, reply, _LOCAL),
         promise=cast(Promise, None),
         account=cast(Account, None),
-        text=str(said["text"]),
-        groups={name: certificate(part) for name, part in (said.get("groups") or {}).items()},
+        text=str(reply["text"]),
+        groups={name: certificate(part) for name, part in groups.items()},
     )
 
 
-def decision(said: Mapping[str, Any], menu: Menu | None, key: str) -> Decision:
-    """A decision, its option as the menu has it; as JSON has it where the menu is not known."""
-    identity, arm, option = said["decision"], int(said["arm"]), said["option"]
+def decision(reply: DecisionJson, menu: Menu | None, key: str) -> RemoteDecision:
+    """A decision. Its option is as the menu has it, or as JSON has it where the menu is not known."""
+    identity, arm, option = reply["decision"], int(reply["arm"]), reply["option"]
+    if not (identity is None or isinstance(identity, str)):
+        raise TypeError
     if menu is not None:
         if not 0 <= arm < menu.n_arms or as_json(menu.option(arm)) != option:
             raise InvalidArgument(f"menu must be the selector's own: of that, arm {arm} is {quoted(option)}")
         option = menu.option(arm)
-    kind = SAFE if said["safe"] else SKIP if said["skip"] else FREE
-    return Decision(
-        UNAUDITED if identity is None else int(identity),
-        arm,
-        option,
-        kind,
-        float(said["price"] or 0.0),
-        key,
-    )
+    role = SAFE if reply["safe"] else SKIP if reply["skip"] else FREE
+    price = float(reply["price"] or 0.0)
+    return RemoteDecision.make(UNAUDITED_ID if identity is None else identity, arm, option, role, price, key)
 
 
-def options(said: Any, menu: Menu | None) -> list[OptionReport]:
-    """A row per arm, its option as the menu has it."""
-    rows = [OptionReport(**_values(OptionReport, row)) for row in said["options"]]
+def options(reply: Mapping[str, list[JsonObject]], menu: Menu | None) -> list[OptionReport]:
+    """A row per arm. Its option is as the menu has it, if that is known."""
+    rows = [OptionReport(**_values(OptionReport, row)) for row in reply["options"]]
     if not rows:
         raise ValueError
     return rows if menu is None else [replace(row, option=menu.option(row.arm)) for row in rows]
 
 
-def context_report(said: Any) -> ContextReport:
-    """What is made of contexts."""
-    return ContextReport(**_values(ContextReport, said))
+def context_report(reply: Mapping[str, object]) -> ContextReport:
+    """The report on contexts."""
+    return ContextReport(**_values(ContextReport, reply))
 
 
-def menu_of(plan: Any) -> Menu | None:
-    """The menu that a Python client sent; None for one that was sent in another form."""
+def menu_of(reply: Mapping[str, Mapping[str, MenuJson]]) -> Menu | None:
+    """The menu of a selector that a Python client made; None for one that was made in another form."""
+    plan = reply["plan"]
     try:
         form = plan["menu"]
         return Menu.from_recipe(form["recipe"]) if form["kind"] == "recipe" else None
@@ -164,11 +194,11 @@ def menu_of(plan: Any) -> Menu | None:
         return None
 
 
-def rejections(said: Any, sent: Sequence[Outcome]) -> list[dict[str, Any]]:
-    """The results of outcomes that are errors. There has to be one of each, or none of them counts as delivered."""
-    results = said["results"]
-    if sorted(item["decision"] for item in results) != sorted(one.decision for one in sent):
+def rejections(reply: Mapping[str, list[ResultJson]], sent: Sequence[Outcome]) -> list[ResultJson]:
+    """The results of outcomes that are errors. There must be one result of each outcome that was sent."""
+    results = reply["results"]
+    if sorted(result["decision"] for result in results) != sorted(outcome.decision for outcome in sent):
         raise ValueError
-    if not all(200 <= item["status"] < 300 or 400 <= item["status"] < 500 for item in results):
+    if not all(200 <= result["status"] < 300 or 400 <= result["status"] < 500 for result in results):
         raise ValueError
-    return [item for item in results if item["status"] >= 300]
+    return [result for result in results if result["status"] >= 300]

@@ -1,17 +1,17 @@
-"""The client that blocks: httpx.Client sends, and the logic is that of `remote`, which then never has to wait."""
+"""The client that blocks: httpx.Client does the I/O, and `remote_selector` holds the logic; its awaits never suspend here."""
 
 import time
 import warnings
 from collections.abc import Callable, Coroutine
 from fractions import Fraction
 from functools import partial, wraps
-from typing import Any, Concatenate, Literal, ParamSpec, Self, TypeVar, Unpack
+from typing import Concatenate, Literal, ParamSpec, Self, TypeVar, Unpack
 
 import httpx
 
 from suffice.client import httpx_adapter
 from suffice.client.delivery import flush, undelivered_warning
-from suffice.client.remote_selector import AsyncRemoteSelector, list_selectors
+from suffice.client.remote_selector import AsyncRemoteSelector, list_selectors, open_selector
 from suffice.client.requests import Settings
 from suffice.client.responses import Overview
 from suffice.client.transport import Transport
@@ -22,8 +22,8 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-def run(work: Coroutine[Any, Any, T]) -> T:
-    """Run the logic to its end. What it awaits is done by then, so it gets there without a break."""
+def run(work: Coroutine[object, None, T]) -> T:
+    """Run a coroutine to its end. All that it awaits is done when it is called, so it never suspends."""
     try:
         work.send(None)
     except StopIteration as done:
@@ -42,26 +42,27 @@ class Client:
         selector.tell(decision, success=True)
 
     Args:
-        url: the address of the service; else that in SUFFICE_URL.
-        key: a key that lets you in; else that in SUFFICE_KEY. It is not needed where the service runs open.
-        fallback: "safe": while the service cannot be reached, asks return the safe option, and
-            outcomes are kept until they can be delivered. None: `Unreachable` is raised.
-        retries: how often a request is sent again when nothing comes back, or a 5xx, or 429 with a Retry-After, or what no
-            suffice service answers: a page, a redirection. The waits between double, up to 2 seconds, and a Retry-After of
-            up to 30 seconds (2 with a fallback) is kept. A retry never makes a second decision nor a second outcome.
-        timeout: seconds to wait for an answer; a connection is waited for 2 seconds at most. Or an `httpx.Timeout`.
+        url: the address of the service; left out, that in SUFFICE_URL.
+        key: a key of the service; left out, that in SUFFICE_KEY. A service that runs open needs none.
+        fallback: "safe": while the service cannot be reached, asks return the safe option, and outcomes are kept until they
+            can be delivered. None: `ServiceUnreachable` is raised.
+        retries: how often a request is sent again after no answer, a 5xx, a 429 with a Retry-After, or an answer that is not
+            one of a suffice service, such as a page or a redirection. The waits between double, up to 2 seconds, and a
+            Retry-After of up to 30 seconds (2 with a fallback) is kept. A retry never makes a second decision nor a second
+            outcome.
+        timeout: seconds to wait for an answer; for a connection at most 2 seconds. Or an `httpx.Timeout`.
         keep: with a fallback, how many outcomes of each selector are kept at most; beyond it the oldest are dropped.
-        transport: of httpx, where the connection needs certificates, a proxy or a socket of its own.
-        sleep: how to wait.
-        clock: where the time comes from, in seconds.
+        transport: an httpx transport, for certificates, a proxy or a socket.
+        sleep: a function that waits.
+        clock: a function that returns the time in seconds.
 
     With a fallback only the first call that fails waits for all retries. For a second (or as long as the service says) all
     others fall back at once; then one call tries again, once. Refusals (a wrong key, another plan, a bad argument)
-    are raised with a fallback as well. An ask whose answer got lost may leave a decision with the service that nobody
-    holds: give the selector an `expire_after`, so that it is given up.
+    are raised with a fallback as well. An ask whose answer got lost may leave a decision in the service whose outcome is
+    never told: give the selector an `expire_after`, so that it expires.
 
-    One client may be used by many threads, and reuses its connections. Make a client in each process: connections do not
-    survive a fork. Close it, or use it in a `with` statement: what is kept is then delivered, if it can be.
+    Many threads may use one client, which reuses its connections. Make a client in each process: connections do not
+    survive a fork. Close it, or use it in a `with` statement: it then delivers the outcomes that wait, if it can.
     """
 
     def __init__(
@@ -79,7 +80,7 @@ class Client:
     ) -> None:
         address = httpx_adapter.address_of(url)
         self._http = httpx.Client(**httpx_adapter.options(address, key, timeout), transport=transport)
-        # Neither holds this client: one that is let go of without being closed lets go of its connections at once.
+        # Without a reference to this client: one that is dropped without being closed frees its connections at once.
         send, wait = partial(_send, self._http), partial(_wait, sleep)
         self._transport = Transport(address, send, wait, fallback=fallback, retries=retries, keep=keep, clock=clock)
 
@@ -91,34 +92,32 @@ class Client:
         horizon: int | None = None,
         **settings: Unpack[Settings],
     ) -> "RemoteSelector":
-        """The selector of this name: made if it is not there, confirmed if it is (409 if it is another one).
+        """The selector with this name: made if it does not exist, confirmed if it does (409 if its plan differs).
 
-        The arguments are those of `Selector`, less what JSON cannot carry: objects of your own, and the clock. What is left
-        out has the service's default, which is that of `Selector` but for `max_pending`, 1,000.
+        The arguments are those of `Selector`, except what JSON cannot carry: objects of your own, and the clock. Arguments
+        that are left out have the service's defaults, which are those of `Selector`, except `max_pending`, 1,000.
 
-        With a name alone it is one that is there already. Its options are then as the menu has them if a Python client made
-        it, and as JSON has them if not: lists for tuples. With a name and a menu it is also one that is there, and
-        nothing is asked before the first decision; a key that may only ask and tell is enough for that.
+        With a name alone, the selector must exist. Its options are as the menu has them if a Python client made it, and
+        otherwise as JSON has them: lists for tuples. With a name and a menu it must exist as well, and no request is sent
+        before the first decision; a key with the scope use is enough for that.
 
         With a fallback and a menu this succeeds while the service is down; the selector is then made at first contact.
         """
-        selector = AsyncRemoteSelector(self._transport, name, menu, target, horizon, settings)
-        run(selector._open())
-        return RemoteSelector(selector)
+        return RemoteSelector(run(open_selector(self._transport, name, menu, target, horizon, dict(settings))))
 
     def list_selectors(self, archived: bool = False, contains: str = "") -> list[Overview]:
-        """All selectors of the service and where they stand; those that were archived only if asked for.
+        """All selectors of the service and their states; archived ones only with `archived`.
 
-        `contains`: only those whose names contain this text, in capitals or not.
+        `contains`: only those whose names contain this text; case does not matter.
         """
         return run(list_selectors(self._transport, archived, contains))
 
     def flush(self) -> None:
-        """Send the outcomes that are kept, of all selectors. Raises if they cannot be sent, or if some are refused."""
+        """Send the outcomes of all selectors that wait. Raises if they cannot be sent, or if some are refused."""
         run(flush(self._transport))
 
     def close(self) -> None:
-        """Send the outcomes that are kept, and close all connections. What cannot be sent is lost, with a warning."""
+        """Send the outcomes that wait, and close all connections. Those that cannot be sent are lost, with a warning."""
         try:
             self.flush()
         except ServiceProblem as problem:
@@ -145,9 +144,9 @@ async def _wait(sleep: Callable[[float], object], seconds: float) -> None:
 
 
 def blocking(
-    method: Callable[Concatenate[AsyncRemoteSelector, P], Coroutine[Any, Any, T]],
+    method: Callable[Concatenate[AsyncRemoteSelector, P], Coroutine[object, None, T]],
 ) -> Callable[Concatenate["RemoteSelector", P], T]:
-    """The same method of the selector that blocks."""
+    """The method of the blocking selector that runs this one."""
 
     @wraps(method)
     def call(self: "RemoteSelector", /, *given: P.args, **named: P.kwargs) -> T:
@@ -157,33 +156,33 @@ def blocking(
 
 
 class RemoteSelector:
-    """A selector that a service keeps: ask and tell as with `Selector`. Made by `Client.selector`."""
+    """A selector that a service keeps; ask and tell as with `Selector`. Made by `Client.selector`."""
 
     def __init__(self, awaited: AsyncRemoteSelector) -> None:
         self._awaited = awaited
 
     @property
     def name(self) -> str:
-        """What the service calls it."""
+        """The name of the selector in the service."""
         return self._awaited.name
 
     @property
     def menu(self) -> Menu | None:
-        """What may be chosen; None for one that was made elsewhere, in a form that is not known here."""
+        """The options; None for a selector that was not made by a Python client."""
         return self._awaited.menu
 
     @property
     def fallback_decisions(self) -> int:
-        """How many decisions were made without the service: the safe option, because it could not be reached."""
+        """How many decisions were the safe option because the service could not be reached."""
         return self._awaited.fallback_decisions
 
     @property
     def undelivered(self) -> int:
-        """How many outcomes are kept here until the service can be reached."""
+        """How many outcomes wait here until the service can be reached."""
         return self._awaited.undelivered
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self._awaited._key}>"
+        return f"<{type(self).__name__} {repr(self._awaited).partition(' ')[2]}"
 
     ask = blocking(AsyncRemoteSelector.ask)
     ask_many = blocking(AsyncRemoteSelector.ask_many)

@@ -1,33 +1,32 @@
-"""The line to the service: tries, retries, and what it knows of whether the service can be reached.
+"""The transport: tries, retries, and whether the service can be reached.
 
-The I/O is the client's: it says how to send and how to wait. The one that blocks does both before it goes on.
+The clients do the I/O: they pass functions that send and that wait. Those of the blocking client return only when it is done.
 """
 
 import logging
 import math
 import random
 import threading
-import time
 from collections.abc import Awaitable, Callable
-from email.utils import parsedate_to_datetime
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
 import httpx
 
 from suffice.client.circuit_breaker import CircuitBreaker, Clock
 from suffice.client.httpx_adapter import Request
 from suffice.client.outbox import Outbox
-from suffice.client.problems import raise_problem
+from suffice.client.problems import read_response
 from suffice.errors import InvalidArgument, ServiceUnreachable, SufficeError, quoted
 from suffice.numbers import positive_int
 
+Reply = TypeVar("Reply")
 T = TypeVar("T")
 Send = Callable[[Request], Awaitable[httpx.Response]]
 Wait = Callable[[float], Awaitable[object]]
 
 FIRST: Final = 0.2  # seconds before the first retry, at most; twice as long before each further one
 LONGEST: Final = 2.0
-# A Retry-After beyond this is not waited for; nor one beyond LONGEST where there is a fallback.
+# A longer Retry-After than this is not waited for; with a fallback, one longer than LONGEST.
 PATIENCE: Final = 30.0
 
 log = logging.getLogger("suffice.client")
@@ -52,47 +51,46 @@ class Transport:
         self._outboxes: dict[str, Outbox] = {}
 
     def outbox(self, name: str) -> Outbox:
-        """Where outcomes of the selector of this name are kept."""
+        """The outbox of the selector with this name."""
         with self._lock:
             return self._outboxes.setdefault(name, Outbox(self._keep))
 
     def outboxes(self) -> list[tuple[str, Outbox]]:
-        """All of them by name."""
+        """All outboxes by name."""
         with self._lock:
             return list(self._outboxes.items())
 
-    async def call(self, request: Request, read: Callable[[Any], T], *, force: bool = False) -> T:
-        """What `read` makes of the service's answer. Raises Unreachable once it has been tried often enough."""
+    async def call(self, request: Request, read: Callable[[Reply], T], *, force: bool = False) -> T:
+        """What `read` makes of the reply. Raises ServiceUnreachable after the last try."""
         tries = self._breaker.tries(self._retries + 1, force)
         if not tries:
             raise ServiceUnreachable(
                 f"the service at {self.address} could not be reached a moment ago, so it was not tried: {self._breaker.why}"
             )
         try:
-            said = await self._try(request, read, tries)
+            result = await self._try(request, read, tries)
         except ServiceUnreachable:
             raise
-        except SufficeError:  # a refusal is an answer, too
+        except SufficeError:  # the service can be reached, as it has refused the request
             self._passed()
             raise
         finally:
             self._breaker.left()
         self._passed()
-        return said
+        return result
 
-    async def _try(self, request: Request, read: Callable[[Any], T], tries: int) -> T:
-        """The first answer that is one."""
+    async def _try(self, request: Request, read: Callable[[Reply], T], tries: int) -> T:
         patience = LONGEST if self.fallback else PATIENCE
         tried = 0
         while True:
             tried += 1
             pause = 0.0
             try:
-                answer = await self._send(request)
-                pause = retry_after(answer)
-                return raise_problem(answer, read)
+                response = await self._send(request)
+                pause = retry_after(response)
+                return read_response(response, read)
             except (ServiceUnreachable, httpx.RequestError) as problem:
-                # Once another thread has found out that the service is down, this one need not.
+                # Once another thread has opened the breaker, further tries would only repeat its result.
                 if tried >= tries or pause > patience or self._breaker.open:
                     raise self._failed(problem, tried, pause) from None
             await self._wait(max(pause, backoff(tried)))
@@ -117,20 +115,14 @@ class Transport:
 
 
 def backoff(tried: int) -> float:
-    """How long to wait before the next try: twice as long each time, less up to a half by chance."""
+    """Seconds before the next try: twice as many each time, reduced at random by up to a half."""
     return min(LONGEST, FIRST * 2.0 ** (tried - 1)) * random.uniform(0.5, 1.0)
 
 
-def retry_after(answer: httpx.Response) -> float:
-    """What the service says to wait, in seconds; 0 where it says nothing that can be read."""
-    said = answer.headers.get("Retry-After")
-    if said is None:
-        return 0.0
+def retry_after(response: httpx.Response) -> float:
+    """The seconds in the header Retry-After; 0 without one."""
     try:
-        seconds = float(said)
+        seconds = float(response.headers.get("Retry-After", "0"))
     except ValueError:
-        try:
-            seconds = parsedate_to_datetime(said).timestamp() - time.time()
-        except (TypeError, ValueError, OverflowError):
-            return 0.0
+        return 0.0
     return max(0.0, seconds) if not math.isnan(seconds) else 0.0

@@ -1,1 +1,1 @@
-"""Contexts: models that look at what is known before a decision, and how far they are trusted."""
+"""Contexts: models that use what is known before a decision, and the trust in them."""

@@ -1,4 +1,4 @@
-"""The steps of many selectors at once: each a call of compiled code over the rows of a fleet, found by its address."""
+"""Compiled steps of many selectors at once, over the rows of a fleet, which are found by an address."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -20,7 +20,7 @@ NOTHING_OUT: Final = -1
 
 @dataclass(slots=True)
 class FleetPlace:
-    """Where the rows of a fleet lie in memory, and how much room each selector has."""
+    """The addresses of the rows of a fleet, and their sizes."""
 
     accounts: int = 0
     pricings: int = 0
@@ -41,9 +41,9 @@ ARM_BYTES: Final = ARM.itemsize
 
 @inlined
 def fleet_at(address: int) -> FleetPlace:
-    """The place of a fleet."""
-    found: FleetPlace = rows_at(address, 1, PLACE)[0]
-    return found
+    """The addresses of a fleet."""
+    place: FleetPlace = rows_at(address, 1, PLACE)[0]
+    return place
 
 
 @inlined
@@ -57,7 +57,7 @@ def table_of(place: FleetPlace, one: int) -> Table:
 
 
 def ask_fleet(address: int, which: Ints, result: Ints) -> None:
-    """A decision for each selector listed; none of them has one out."""
+    """Write a decision for each selector listed; none of them has one out."""
     place = fleet_at(address)
     accounts = rows_at(place.accounts, place.size, ACCOUNT)
     pricings = rows_at(place.pricings, place.size, PRICING)
@@ -92,7 +92,7 @@ def tell_fleet(address: int, which: Ints, units: Ints, costs: Floats, expired: b
 
 
 def refresh_fleet(address: int) -> None:
-    """Recompute all lines of every selector from its tally."""
+    """Recompute the bounds of every selector from its tally."""
     place = fleet_at(address)
     accounts = rows_at(place.accounts, place.size, ACCOUNT)
     pricings = rows_at(place.pricings, place.size, PRICING)

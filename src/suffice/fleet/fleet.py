@@ -1,14 +1,14 @@
-"""Many independent selectors of one menu in arrays: one controller per city, customer or query class."""
+"""Many independent selectors of one menu in arrays: one per city, customer or query class."""
 
 import os
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from suffice.errors import InvalidArgument, quoted
-from suffice.fleet.rows import CompiledRows, PlainRows
+from suffice.fleet.rows import CompiledRows, FleetRows, PlainRows
+from suffice.fleet.state import restore_rows, saved_fleet, write_fleet
 from suffice.kernels.compiler import available
 from suffice.kernels.rows import Floats, Ints, from_rows
 from suffice.learning.arm_blocks import new_table
@@ -16,6 +16,7 @@ from suffice.learning.bounds import KL, HalfLog, Hoeffding, LineBounds, resolve_
 from suffice.learning.memory import FULL
 from suffice.learning.prices import new_pricing, price_at
 from suffice.learning.records import Pricing
+from suffice.learning.settings import DEFAULT, Learning, as_learning
 from suffice.menu.menu import Menu
 from suffice.numbers import ONE_SUCCESS, positive_int
 from suffice.promise.account import Account, debt, tracked_debt
@@ -24,14 +25,15 @@ from suffice.promise.rules import Promise
 
 
 class Fleet:
-    """So many selectors, each with its own promise, stepped together.
+    """Many selectors, each with its own promise, stepped together.
 
     Each has at most one decision out: `ask` some of them, `tell` some of them, in any order. The arms are those that as
-    many single `Selector`s would play. (Contexts are a selector's affair: ask one with `context=` and `group=`.)
+    many single `Selector`s would play. A fleet has no contexts; a selector with `context=` and `group=` has.
 
     Args:
-        menu, target, horizon, max_surplus, step, cap, start, bounds: as for `Selector`, the same for all.
-        size: how many.
+        menu, target, horizon, max_surplus, step, cap, start: as for `Selector`, the same for all.
+        size: the number of selectors.
+        learning: a `Learning` with `bounds` of "auto", "half-log", "kl" or "hoeffding"; a fleet has no other settings of it.
 
     >>> import numpy as np
     >>> menu = Menu.top_k([5, 10, 20, 50], classes=100)
@@ -55,7 +57,7 @@ class Fleet:
         step: float | None = None,
         cap: float | None = None,
         start: str | float = "safe",
-        bounds: str = "auto",
+        learning: Learning | None = None,
     ) -> None:
         if not isinstance(menu, Menu):
             raise InvalidArgument(f"menu must be a Menu, got {quoted(menu)}")
@@ -63,22 +65,17 @@ class Fleet:
             target, horizon, max_surplus=max_surplus, step=step, cap=cap, start=start, safe_cost=menu.safe_cost,
             safe_success=menu.safe_success, forgiving=not menu.has_skip,
         )  # fmt: skip
-        found = resolve_bounds(bounds)
-        # A row has no room for what other arms say.
-        if not isinstance(found, LineBounds) or type(found) not in (HalfLog, KL, Hoeffding):
-            raise InvalidArgument(
-                f'bounds must be "auto", "half-log", "kl" or "hoeffding" for a fleet, got {quoted(bounds)}'
-            )
+        bounds = _bounds(as_learning(learning))
         self._menu = menu
-        self._bounds = found.name
+        self._bounds = bounds.name
         self._horizon = None if horizon is None else positive_int("horizon", horizon)
         known = [menu.known_cost(arm) for arm in range(menu.n_arms)]
         self._known: Floats = np.array([np.nan if cost is None else cost for cost in known])
-        made = new_table(menu, found.code, self._horizon or 0, self._promise.cap, None, FULL, 0, 0.0)
+        made = new_table(menu, bounds.code, self._horizon or 0, self._promise.cap, None, FULL, 0, 0.0)
         curved = self._promise.step is None and self._promise.start == self._promise.cap
         pricing = new_pricing(self._promise, curved=curved)
         kind = CompiledRows if available() else PlainRows
-        self._rows = kind(positive_int("size", size), self._promise.open(), pricing, made)
+        self._rows: FleetRows = kind(positive_int("size", size), self._promise.open(), pricing, made)
 
     # --- ask and tell
 
@@ -96,15 +93,15 @@ class Fleet:
         return answer
 
     def tell(self, which: ArrayLike | None, successes: ArrayLike, costs: ArrayLike | None = None) -> None:
-        """How the decisions of the selectors listed went. All are told, or none if one is bad."""
+        """Count the outcomes of the selectors listed. All are told, or none if one is bad."""
         listed = self._waiting(which)
         units = _units(successes, listed.size)
         spent = self._known[self._rows.out[listed]]
         if costs is not None:
-            told = _numbers("costs", costs, listed.size)
-            if not (np.isfinite(told) & (told >= 0)).all():
+            given = _numbers("costs", costs, listed.size)
+            if not (np.isfinite(given) & (given >= 0)).all():
                 raise InvalidArgument("costs must be finite and at least 0")
-            spent = np.where(np.isnan(spent), told, spent)
+            spent = np.where(np.isnan(spent), given, spent)
         if np.isnan(spent).any():
             raise InvalidArgument("costs must be told: the menu does not know what its options cost")
         spent = np.minimum(spent, self._menu.safe_cost)
@@ -112,7 +109,7 @@ class Fleet:
         self._rows.tell(listed[order], units[order], spent[order], expired=False)
 
     def expire(self, which: ArrayLike) -> None:
-        """Give up on the decisions of the selectors listed: they count as failures."""
+        """Give up the decisions of the selectors listed: they count as failures."""
         listed = self._waiting(which)
         spent = self._known[self._rows.out[listed]]
         self._rows.tell(listed, np.zeros(listed.size, np.int64), spent, expired=True)
@@ -135,22 +132,22 @@ class Fleet:
             raise InvalidArgument(f"which must list selectors with a decision out, got {wrong}: ask it first")
         return listed
 
-    def _by_number(self, listed: Ints) -> Any:
-        """An order of the places in a list that goes through memory from front to back.
+    def _by_number(self, listed: Ints) -> Ints | slice:
+        """The order of a list by number, so that steps go through memory from front to back.
 
-        Selectors are independent and listed once, so the order in which they are stepped is ours to choose, and a large
-        fleet in random order would wait for memory most of the time.
+        Selectors are independent and listed once, so any order will do, and a large fleet in random order would wait for
+        memory most of the time.
         """
         if listed.size * 8 < len(self):
-            return slice(None)  # too few to be worth a look at the whole fleet
+            return slice(None)  # too few to repay an array as long as the fleet
         place = np.full(len(self), -1, dtype=np.int64)
         place[listed] = np.arange(listed.size)
         return place[place >= 0]
 
     def _first_wrong(self, listed: Ints, *, waiting: bool) -> int | None:
-        """The first selector listed that is not as wanted; raises if one is listed twice."""
+        """The first selector listed that does not wait as it should; raises if one is listed twice."""
         places = np.arange(listed.size)
-        last = np.empty(len(self), dtype=np.int64)  # only what is written is read: no look at the whole fleet
+        last = np.empty(len(self), dtype=np.int64)  # only what is written is read
         last[listed] = places
         twice = listed[last[listed] != places]
         if twice.size:
@@ -158,7 +155,7 @@ class Fleet:
         wrong = listed[(self._rows.out[listed] >= 0) != waiting]
         return int(wrong[0]) if wrong.size else None
 
-    # --- where things stand
+    # --- counts
 
     def __len__(self) -> int:
         return len(self._rows.out)
@@ -182,20 +179,17 @@ class Fleet:
     def prices(self) -> Floats:
         """The price of a success, per selector."""
         pairs = zip(self._accounts(), from_rows(Pricing, self._rows.pricings), strict=True)
-        return np.array([price_at(pricing, tracked_debt(one) / ONE_SUCCESS, one.outcomes) for one, pricing in pairs])
+        return np.array(
+            [price_at(pricing, tracked_debt(account) / ONE_SUCCESS, account.outcomes) for account, pricing in pairs]
+        )
 
     def _accounts(self) -> list[Account]:
         return from_rows(Account, self._rows.accounts)
 
     @property
     def pending(self) -> int:
-        """How many selectors have a decision out."""
+        """The number of selectors with a decision out."""
         return int((self._rows.out >= 0).sum())
-
-    @property
-    def nbytes(self) -> int:
-        """The memory that the state takes."""
-        return self._rows.nbytes
 
     def certificate(self, one: int) -> Certificate:
         """The certificate of one selector."""
@@ -209,19 +203,38 @@ class Fleet:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the whole fleet as one NumPy file (.npz). A crash in the middle leaves the file as it was before."""
-        from suffice.fleet.state import write_fleet
-
-        write_fleet(self, path)
+        write_fleet(path, self._menu, self._promise, self._bounds, self._horizon, self._rows)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "Fleet":
         """The fleet that was saved."""
-        from suffice.fleet.state import read_fleet
+        with saved_fleet(path) as saved:
+            promise = saved.promise
+            fleet = cls(
+                saved.menu, promise.rate, len(saved.out), saved.horizon,
+                max_surplus=promise.max_surplus if promise.step is None else None, cap=promise.cap, step=promise.step,
+                start=promise.start, learning=Learning(bounds=saved.bounds),
+            )  # fmt: skip
+            fleet._promise = promise
+            restore_rows(fleet._rows, saved)
+        return fleet
 
-        return read_fleet(cls, path)
+
+def _bounds(learning: Learning) -> LineBounds:
+    """The bounds of a fleet, which has no other settings."""
+    for name in ("chooser", "guard", "memory", "prices"):
+        if getattr(learning, name) != getattr(DEFAULT, name):
+            raise InvalidArgument(f"learning must leave {name} out for a fleet, got {quoted(getattr(learning, name))}")
+    bounds = resolve_bounds(learning.bounds)
+    # Other bounds read the outcomes of several arms, for which a row has no room.
+    if not isinstance(bounds, LineBounds) or type(bounds) not in (HalfLog, KL, Hoeffding):
+        raise InvalidArgument(
+            f'bounds must be "auto", "half-log", "kl" or "hoeffding" for a fleet, got {quoted(learning.bounds)}'
+        )
+    return bounds
 
 
-def _numbers(name: str, values: Any, count: int) -> Floats:
+def _numbers(name: str, values: ArrayLike, count: int) -> Floats:
     try:
         array = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
@@ -231,7 +244,7 @@ def _numbers(name: str, values: Any, count: int) -> Floats:
     return array
 
 
-def _units(successes: Any, count: int) -> Ints:
+def _units(successes: ArrayLike, count: int) -> Ints:
     array = _numbers("successes", successes, count)
     if not ((array >= 0.0) & (array <= 1.0)).all():
         raise InvalidArgument("successes must lie between 0 and 1")

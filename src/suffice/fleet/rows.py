@@ -1,18 +1,17 @@
-"""The rows of a fleet: as arrays that compiled code steps through, or as objects where there is no compiler."""
+"""The rows of a fleet: arrays for compiled code, or objects where there is no compiler."""
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
 from suffice.fleet import calls
 from suffice.fleet.calls import NOTHING_OUT, FleetPlace
 from suffice.kernels.compiler import native
-from suffice.kernels.rows import Floats, Ints, Rows, address_of, copy_of, dtype_of, from_rows, to_rows
+from suffice.kernels.rows import Floats, Ints, Rows, address_of, copy_of, from_rows, to_rows
 from suffice.learning.arm_blocks import NewTable
 from suffice.learning.arm_table import REFRESH_DUE, cheapest, learn, rebuild, refresh_own
 from suffice.learning.prices import clipped_price
-from suffice.learning.records import ArmRow, Pricing, Table, TableHead
+from suffice.learning.records import ArmRow, Pricing, Table
 from suffice.learning.tables import CompiledTable, as_arrays
 from suffice.numbers import ONE_SUCCESS
 from suffice.promise.account import Account, limit, reserve, settle, tracked_debt
@@ -25,17 +24,17 @@ class CompiledRows:
     def __init__(self, count: int, account: Account, pricing: Pricing, made: NewTable) -> None:
         self.accounts: Rows = np.repeat(to_rows(Account, [account]), count)
         self.pricings: Rows = np.repeat(to_rows(Pricing, [pricing]), count)
-        begun = CompiledTable(made)  # all begin alike
+        table = CompiledTable(made)  # all selectors start alike
         if made.head.leaves:
-            begun.call(rebuild, made.head.ceiling)
-        self.heads: Rows = np.repeat(begun.heads, count)
-        self.arms: Rows = np.tile(begun.arms, (count, 1))
-        self.rooms: Floats = np.tile(begun.cells, (count, 1))
+            table.call(rebuild, made.head.ceiling)
+        self.heads: Rows = np.repeat(table.heads, count)
+        self.arms: Rows = np.tile(table.arms, (count, 1))
+        self.rooms: Floats = np.tile(table.cells, (count, 1))
         self.out: Ints = np.full(count, NOTHING_OUT, dtype=np.int64)
-        self._find()
+        self._note_addresses()
 
-    def _find(self) -> None:
-        """Note where the arrays lie."""
+    def _note_addresses(self) -> None:
+        """Write the addresses of the arrays down for compiled code."""
         arrays = (self.accounts, self.pricings, self.heads, self.arms, self.rooms, self.out)
         size, count = self.arms.shape
         accounts, pricings, heads, arms, rooms, out = (address_of(array) for array in arrays)
@@ -43,43 +42,37 @@ class CompiledRows:
         self._place = to_rows(FleetPlace, [place])
         self._address = address_of(self._place)
 
-    def _call(self, function: Callable[..., Any], *given: Any) -> Any:
-        return native(function)(self._address, *given)
+    def _call(self, function: Callable[..., None], *arguments: object) -> None:
+        native(function)(self._address, *arguments)
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
+    def __setstate__(self, state: dict[str, object]) -> None:
         self.__dict__.update(state)
-        self._find()
+        self._note_addresses()
 
     def ask(self, which: Ints, result: Ints) -> None:
-        """A decision for each selector listed, by one call of compiled code, which no interrupt can cut short."""
+        """Write a decision for each selector listed, by one call of compiled code, which no interrupt can cut short."""
         self._call(calls.ask_fleet, which, result)
 
     def tell(self, which: Ints, units: Ints, costs: Floats, *, expired: bool) -> None:
         """Settle the decision of each selector listed."""
         self._call(calls.tell_fleet, which, units, costs, expired)
 
-    def account(self, one: int) -> Account:
+    def account(self, index: int) -> Account:
         """A copy of the account of one selector."""
-        return Account(*self.accounts[one].item())
+        return Account(*self.accounts[index].item())
 
     def restore(self, accounts: Rows, pricings: Rows, arms: Rows, steps: Ints, unplayed: Ints, out: Ints) -> None:
-        """Take over what was told. All else is worked out anew from it."""
+        """Replace the counts, and compute all else from them."""
         self.accounts[:], self.pricings[:], self.arms[:], self.out[:] = accounts, pricings, arms, out
         self.heads["steps"], self.heads["unplayed"] = steps, unplayed
         self._call(calls.refresh_fleet)
 
-    @property
-    def nbytes(self) -> int:
-        """The memory that the state takes."""
-        arrays = (self.accounts, self.pricings, self.heads, self.arms, self.rooms, self.out)
-        return sum(array.nbytes for array in arrays)
-
 
 class PlainRows:
-    """Objects, in lists with one for every selector. Each is stepped on a copy that is then put in its place at once."""
+    """Objects, in lists with one for every selector. A step works on a copy of the account, then replaces it at once."""
 
     def __init__(self, count: int, account: Account, pricing: Pricing, made: NewTable) -> None:
-        self._accounts = [(copy_of(account), NOTHING_OUT) for _ in range(count)]  # and the arm that each has out
+        self._accounts = [(copy_of(account), NOTHING_OUT) for _ in range(count)]  # with the arm that each has out
         self._pricings = [copy_of(pricing) for _ in range(count)]
         self._tables = [
             Table(copy_of(made.head), from_rows(ArmRow, made.arms), made.room.tolist()) for _ in range(count)
@@ -94,30 +87,30 @@ class PlainRows:
         return np.array([arm for _, arm in self._accounts], dtype=np.int64)
 
     def ask(self, which: Ints, result: Ints) -> None:
-        """A decision for each selector listed."""
-        for place, one in enumerate(which.tolist()):
-            account, pricing, table = copy_of(self._accounts[one][0]), self._pricings[one], self._tables[one]
+        """Write a decision for each selector listed."""
+        for place, index in enumerate(which.tolist()):
+            account, pricing, table = copy_of(self._accounts[index][0]), self._pricings[index], self._tables[index]
             at_limit, price = limit(account), price_of(account, pricing, pricing, False)
             arm = cheapest(table, max(0.0, price)) if is_open(at_limit, table.head) else -1
             arm = decide(at_limit, table.head, arm)
             reserve(account, role_of(table.head, arm))
-            self._accounts[one] = account, arm
+            self._accounts[index] = account, arm
             result[place] = arm
 
     def tell(self, which: Ints, units: Ints, costs: Floats, *, expired: bool) -> None:
         """Settle the decision of each selector listed."""
-        for one, success, cost in zip(which.tolist(), units.tolist(), costs.tolist(), strict=True):
-            (known, arm), pricing, table = self._accounts[one], self._pricings[one], self._tables[one]
-            account = copy_of(known)
+        for index, success, cost in zip(which.tolist(), units.tolist(), costs.tolist(), strict=True):
+            (before, arm), pricing, table = self._accounts[index], self._pricings[index], self._tables[index]
+            account = copy_of(before)
             settle(account, role_of(table.head, arm), account.target, success, expired)
-            self._accounts[one] = account, NOTHING_OUT
+            self._accounts[index] = account, NOTHING_OUT
             lesson = lesson_of(account, arm, success, cost, True, True, True)
             if learn(table, pricing, pricing, lesson, False) == REFRESH_DUE:
                 refresh_own(table, pricing.now)
 
-    def account(self, one: int) -> Account:
+    def account(self, index: int) -> Account:
         """A copy of the account of one selector."""
-        return copy_of(self._accounts[one][0])
+        return copy_of(self._accounts[index][0])
 
     @property
     def accounts(self) -> Rows:
@@ -135,20 +128,15 @@ class PlainRows:
         return np.stack([as_arrays(table).arms for table in self._tables])
 
     def restore(self, accounts: Rows, pricings: Rows, arms: Rows, steps: Ints, unplayed: Ints, out: Ints) -> None:
-        """Take over what was told. All else is worked out anew from it."""
+        """Replace the counts, and compute all else from them."""
         self._accounts = list(zip(from_rows(Account, accounts), out.tolist(), strict=True))
         self._pricings = from_rows(Pricing, pricings)
-        for one, table in enumerate(self._tables):
-            table.head.steps, table.head.unplayed = int(steps[one]), int(unplayed[one])
-            self._tables[one] = table = table._replace(arms=from_rows(ArmRow, arms[one]))
-            account, pricing = self._accounts[one][0], self._pricings[one]
+        for index, table in enumerate(self._tables):
+            table.head.steps, table.head.unplayed = int(steps[index]), int(unplayed[index])
+            self._tables[index] = table = table._replace(arms=from_rows(ArmRow, arms[index]))
+            account, pricing = self._accounts[index][0], self._pricings[index]
             pricing.now = clipped_price(pricing, tracked_debt(account) / ONE_SUCCESS, account.outcomes)
             refresh_own(table, pricing.now)
 
-    @property
-    def nbytes(self) -> int:
-        """The memory that the numbers take; the objects around them take several times as much."""
-        count = len(self._accounts)
-        sizes = [dtype_of(kind).itemsize for kind in (Account, Pricing, TableHead)]
-        table = self._tables[0]
-        return count * (sum(sizes) + len(table.arms) * dtype_of(ArmRow).itemsize + 8 * len(table.room))
+
+FleetRows = CompiledRows | PlainRows

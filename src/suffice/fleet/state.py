@@ -1,35 +1,53 @@
-"""Fleets in files: what was told, as arrays; all else is worked out anew from it."""
+"""Fleets in files: what was counted, as arrays. All else is computed again from it."""
 
 import io
 import json
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import fields
-from typing import Any, Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
 from suffice.errors import StateError
-from suffice.fleet.fleet import Fleet
-from suffice.kernels.rows import Rows, to_rows
+from suffice.fleet.rows import FleetRows
+from suffice.kernels.rows import Floats, Ints, Rows, to_rows
 from suffice.learning.arm_blocks import MOST_COUNTED
 from suffice.menu.menu import Menu
 from suffice.numbers import ONE_SUCCESS
 from suffice.promise.account import CARRIED, Account, grow, merge_of
 from suffice.promise.rules import Promise
-from suffice.selector.state import HINTS, KEPT
+from suffice.selector.state import HINTS, NOT_SUMMED
 from suffice.state_files import FORMAT, VERSION, check_version, write_bytes
 
-COUNTS: Final = tuple(one.name for one in fields(Account) if merge_of[one.name] != "own" or one.name in KEPT)
+COUNTS: Final = tuple(
+    field.name for field in fields(Account) if merge_of[field.name] != "own" or field.name in NOT_SUMMED
+)
 TALLY: Final = ("plays", "successes", "priced", "costs")
 
 
-def write_fleet(fleet: Fleet, path: str | os.PathLike[str]) -> None:
+class SavedFleet(NamedTuple):
+    """The contents of a file."""
+
+    menu: Menu
+    promise: Promise
+    bounds: str
+    horizon: int | None
+    counts: Ints  # a row per selector, a column per name in COUNTS
+    hints: Floats  # a column per name in HINTS
+    tally: Floats  # per selector, arm and name in TALLY
+    out: Ints
+
+
+def write_fleet(
+    path: str | os.PathLike[str], menu: Menu, promise: Promise, bounds: str, horizon: int | None, rows: FleetRows
+) -> None:
     """Write a fleet. A crash in the middle leaves the file as it was before."""
     about = {
-        "format": FORMAT, "version": VERSION, "kind": "Fleet", "menu": fleet._menu.recipe(), "bounds": fleet._bounds,
-        "horizon": fleet._horizon, "promise": fleet._promise.state(),
+        "format": FORMAT, "version": VERSION, "kind": "Fleet", "menu": menu.recipe(), "bounds": bounds,
+        "horizon": horizon, "promise": promise.state(),
     }  # fmt: skip
-    rows = fleet._rows
     buffer = io.BytesIO()
     np.savez(
         buffer,
@@ -42,51 +60,47 @@ def write_fleet(fleet: Fleet, path: str | os.PathLike[str]) -> None:
     write_bytes(path, buffer.getbuffer())
 
 
-def _columns(rows: Rows, names: tuple[str, ...]) -> Any:
+def _columns(rows: Rows, names: tuple[str, ...]) -> Rows:
     return np.stack([rows[name] for name in names], axis=-1)
 
 
-def read_fleet(cls: type[Fleet], path: str | os.PathLike[str]) -> Fleet:
-    """The fleet in a file, or a StateError that says what is wrong with it."""
+@contextmanager
+def saved_fleet(path: str | os.PathLike[str]) -> Iterator[SavedFleet]:
+    """The fleet in a file. Whatever is wrong with it, also while the body restores it, becomes one StateError."""
     try:
         with open(path, "rb") as handle, np.load(handle, allow_pickle=False) as file:
             about = json.loads(str(file["about"]))
             if about["format"] != FORMAT or about["kind"] != "Fleet":
                 raise StateError(f"{path} is not a fleet of suffice")
             check_version(path, about["version"])
-            promise = Promise.from_state(about["promise"])
-            fleet = cls(
-                Menu.from_recipe(about["menu"]), promise.rate, len(file["out"]), about["horizon"],
-                max_surplus=promise.max_surplus if promise.step is None else None, cap=promise.cap, step=promise.step,
-                start=promise.start, bounds=about["bounds"],
-            )  # fmt: skip
-            _restore(fleet, promise, file["counts"], file["hints"], file["tally"], file["out"])
+            menu, promise = Menu.from_recipe(about["menu"]), Promise.from_state(about["promise"])
+            arrays = (file[name] for name in ("counts", "hints", "tally", "out"))
+            yield SavedFleet(menu, promise, about["bounds"], about["horizon"], *arrays)
     except (FileNotFoundError, StateError):
         raise
     except Exception as error:
         raise StateError(f"{path} is not a fleet that can be read: {type(error).__name__} {error}") from error
-    return fleet
 
 
-def _restore(fleet: Fleet, promise: Promise, counts: Any, hints: Any, tally: Any, out: Any) -> None:
-    """Take over what was saved."""
-    size, arms = len(fleet), fleet._menu.n_arms
+def restore_rows(rows: FleetRows, saved: SavedFleet) -> None:
+    """Replace the rows of a new fleet by what was saved, once it is checked: compiled code takes it as it is."""
+    counts, hints, tally, out = saved.counts, saved.hints, saved.tally, saved.out
+    size, arms = len(out), saved.menu.n_arms
     shapes = (counts.shape, hints.shape, tally.shape, out.shape)
     if shapes != ((size, len(COUNTS)), (size, len(HINTS)), (size, arms, len(TALLY)), (size,)):
         raise StateError("the numbers do not fit the menu")
     if counts.dtype.kind not in "iu" or out.dtype.kind not in "iu":
         raise StateError("counts must be whole numbers")
-    check_numbers(fleet, promise, dict(zip(COUNTS, counts.T, strict=True)), hints, np.moveaxis(tally, 2, 0), out)
-    accounts = to_rows(Account, [_account(promise, row) for row in counts.tolist()])
-    pricings, rows = fleet._rows.pricings.copy(), fleet._rows.arms.copy()
+    _check_numbers(saved)
+    accounts = to_rows(Account, [_account(saved.promise, row) for row in counts.tolist()])
+    pricings, arm_rows = rows.pricings.copy(), rows.arms.copy()
     for place, name in enumerate(HINTS):
         pricings[name] = hints[:, place]
     for place, name in enumerate(TALLY):
-        rows[name] = tally[:, :, place]
-    unplayed = (tally[:, int(fleet._menu.has_skip) : -1, 0] == 0.0).sum(axis=1)
-    fleet._promise = promise
+        arm_rows[name] = tally[:, :, place]
+    unplayed = (tally[:, int(saved.menu.has_skip) : -1, 0] == 0.0).sum(axis=1)
     steps = np.array(accounts["outcomes"])
-    fleet._rows.restore(accounts, pricings, rows, steps, unplayed, np.asarray(out, dtype=np.int64))
+    rows.restore(accounts, pricings, arm_rows, steps, unplayed, np.asarray(out, dtype=np.int64))
 
 
 def _account(promise: Promise, counts: list[int]) -> Account:
@@ -97,20 +111,24 @@ def _account(promise: Promise, counts: list[int]) -> Account:
     return account
 
 
-def check_numbers(fleet: Fleet, promise: Promise, counts: dict[str, Any], hints: Any, tally: Any, out: Any) -> None:
-    """Refuse numbers that contradict each other: compiled code takes them as they are."""
-    plays, successes, priced, costs = tally
-    waits, last, told = out >= 0, fleet._menu.n_arms - 1, counts["outcomes"]
-    skips = (out == 0) & fleet._menu.has_skip
+def _check_numbers(saved: SavedFleet) -> None:
+    """Refuse numbers that contradict each other."""
+    counts = dict(zip(COUNTS, saved.counts.T, strict=True))
+    plays, successes, priced, costs = np.moveaxis(saved.tally, 2, 0)
+    target, hints, out, menu = saved.promise.target, saved.hints, saved.out, saved.menu
+    waits, last, outcomes = out >= 0, menu.n_arms - 1, counts["outcomes"]
+    skips = (out == 0) & menu.has_skip
     sound = [
         (hints >= 0.0) & (hints <= 1e300),  # also false where it is not a number
         *((column >= 0) & (column <= MOST_COUNTED * ONE_SUCCESS) for column in counts.values()),
-        (told == plays.sum(axis=1)) & (told <= MOST_COUNTED),
-        [owed == promise.target * int(n) for owed, n in zip(_totals(counts, "owed"), told.tolist(), strict=True)],
-        (counts["shortfall"] <= counts["worst_shortfall"]) & (counts["worst_shortfall"] <= promise.target * told),
-        [won <= ONE_SUCCESS * int(n) for won, n in zip(_totals(counts, "successes"), told.tolist(), strict=True)],
+        (outcomes == plays.sum(axis=1)) & (outcomes <= MOST_COUNTED),
+        np.array([owed == target * n for owed, n in zip(_totals(counts, "owed"), outcomes.tolist(), strict=True)]),
+        (counts["shortfall"] <= counts["worst_shortfall"]) & (counts["worst_shortfall"] <= target * outcomes),
+        np.array(
+            [won <= ONE_SUCCESS * n for won, n in zip(_totals(counts, "successes"), outcomes.tolist(), strict=True)]
+        ),
         (plays >= 0.0) & (plays == np.floor(plays)) & (successes >= 0.0) & (successes <= plays),
-        (priced >= 0.0) & (priced <= plays) & (costs >= 0.0) & (costs <= priced * fleet._menu.safe_cost * (1 + 1e-9)),
+        (priced >= 0.0) & (priced <= plays) & (costs >= 0.0) & (costs <= priced * menu.safe_cost * (1 + 1e-9)),
         (out >= -1) & (out <= last),
         counts["outstanding"] == (waits & (out != last)),
         counts["not_skips"] == (waits & ~skips),
@@ -119,7 +137,7 @@ def check_numbers(fleet: Fleet, promise: Promise, counts: dict[str, Any], hints:
         raise StateError("the numbers of the fleet contradict each other")
 
 
-def _totals(counts: dict[str, Any], name: str) -> list[int]:
+def _totals(counts: dict[str, Ints], name: str) -> list[int]:
     """Sums with what was carried over, as whole numbers of any length."""
     pairs = zip(counts[name].tolist(), counts["carried"].tolist(), strict=True)
     return [value + carried * CARRIED for value, carried in pairs]

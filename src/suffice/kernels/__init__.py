@@ -1,1 +1,1 @@
-"""The one door to the compiler, and records as rows of arrays, which compiled code works on."""
+"""The only module that imports the compiler, and records as rows of arrays, which compiled code works on."""

@@ -1,44 +1,60 @@
-"""Records as rows of arrays: a dataclass of whole numbers and floats becomes a dtype with fields of the same names.
+"""Array types, and records as rows of arrays: a dataclass of numbers becomes a dtype with fields of the same names.
 
 Compiled code reaches the rows by their address, which stands in a header: so one array is all that a call of it has to take,
-and a table that grows is replaced by writing another address. Whoever owns the arrays keeps them alive.
+and a table that grows is replaced by writing another address. The Python object that owns the arrays keeps them alive.
 """
 
 import functools
 from collections.abc import Callable, Sequence
-from dataclasses import Field, fields
+from dataclasses import fields
+from decimal import Decimal
+from numbers import Real
 from operator import attrgetter
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from suffice.errors import InvalidArgument, quoted
 from suffice.kernels.compiler import inlined
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 Rows = NDArray[Any]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Mask = NDArray[np.bool_]
-Record = TypeVar("Record")
+Record = TypeVar("Record", bound="DataclassInstance")
 
 
-def _fields(kind: Any) -> tuple[Field[Any], ...]:
-    return fields(kind)
+def float_array(name: str, values: object, rule: str) -> Floats:
+    """Numbers of a user as an array of floats. Bools, strings and whatever else is no number are refused."""
+    try:
+        given = values if isinstance(values, np.ndarray) else np.asarray(values, dtype=np.object_)
+        kinds = set(map(type, given.flat)) if given.dtype == np.object_ else {given.dtype.type}
+        if all(issubclass(kind, Real | Decimal) and kind is not bool for kind in kinds):
+            return np.array(given, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    raise InvalidArgument(f"{name} must {rule}, got {quoted(values)}")
 
 
 @functools.cache
-def dtype_of(kind: Any) -> "np.dtype[Any]":
+def dtype_of(kind: "type[DataclassInstance]") -> "np.dtype[np.void]":
     """The dtype of a dataclass whose fields are whole numbers and floats."""
-    return np.dtype([(one.name, np.float64 if one.type in (float, "float") else np.int64) for one in _fields(kind)])
+    return np.dtype(
+        [(field.name, np.float64 if field.type in (float, "float") else np.int64) for field in fields(kind)]
+    )
 
 
 @functools.cache
-def values_of(kind: Any) -> Callable[[Any], tuple[Any, ...]]:
+def values_of(kind: "type[DataclassInstance]") -> Callable[[object], tuple[Any, ...]]:
     """Reads all fields of a record at once."""
-    return attrgetter(*(one.name for one in _fields(kind)))
+    return attrgetter(*(field.name for field in fields(kind)))
 
 
-def to_rows(kind: Any, records: Sequence[Any]) -> Rows:
+def to_rows(kind: type[Record], records: Sequence[Record]) -> Rows:
     """An array with a row for each record."""
     values = values_of(kind)
     return np.array([values(record) for record in records], dtype=dtype_of(kind))
@@ -51,13 +67,12 @@ def from_rows(kind: type[Record], rows: Rows) -> list[Record]:
 
 def copy_of(record: Record) -> Record:
     """A copy of a record of plain numbers; several times as fast as `copy.copy`."""
-    kind: Any = type(record)
-    made: Record = kind(*values_of(kind)(record))
-    return made
+    kind = type(record)
+    return kind(*values_of(kind)(record))
 
 
 class RowView:
-    """The first row of an array as a record: what is read and written is the array's. Slow, and for the careful ways only."""
+    """The first row of an array as a record: reads and writes go to the array. Slow: not for asks and tells."""
 
     __slots__ = ("_rows",)
 
@@ -69,7 +84,7 @@ class RowView:
             raise AttributeError(name)
         return self._rows[name][0].item()
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: float) -> None:
         self._rows[name] = value
 
     def __getstate__(self) -> Rows:
@@ -85,34 +100,35 @@ def address_of(rows: Rows) -> int:
     return int(rows.ctypes.data)
 
 
-def rows_at(address: int, count: int | tuple[int, ...], dtype: Any) -> Any:
-    """Rows that lie at an address: nothing is copied, and nobody counts references."""
+def rows_at(address: int, count: int | tuple[int, ...], dtype: "np.dtype[Any]") -> Any:
+    """Rows that lie at an address. Nothing is copied, and no reference is counted."""
     raise NotImplementedError("only in compiled code")
 
 
 @inlined
-def row_at(address: int, dtype: Any) -> Any:
+def row_at(address: int, dtype: "np.dtype[np.void]") -> Any:
     """The row that lies at an address."""
     return rows_at(address, 1, dtype)[0]
 
 
 @functools.cache
-def _rows_at() -> Any:
-    """Written out where it is called: `numba.carray` is compiled anew for each dtype, and takes longer than its callers."""
+def _rows_at() -> object:
+    """`rows_at` in compiled code. `numba.carray` would be compiled again for each dtype, longer than its callers are."""
+    from llvmlite.ir import IRBuilder, Value
     from numba import types
+    from numba.core.typing.templates import Signature
     from numba.extending import intrinsic
     from numba.np import arrayobj
 
     numba_arrays: Any = arrayobj
 
     @intrinsic
-    def rows_at(_: Any, address: Any, count: Any, dtype: Any) -> Any:
-        several = isinstance(count, types.BaseTuple)
-        sizes = len(count) if several else 1
-        array = types.Array(dtype.dtype, sizes, "C")
+    def rows_at(_: object, address: types.Type, count: types.Type, dtype: types.DType) -> object:
+        sizes = len(count) if isinstance(count, types.BaseTuple) else 0  # 0: the count is one number
+        array = types.Array(dtype.dtype, max(sizes, 1), "C")
 
-        def write(context: Any, builder: Any, signature: Any, given: Any) -> Any:
-            shape = [builder.extract_value(given[1], one) for one in range(sizes)] if several else [given[1]]
+        def write(context: Any, builder: IRBuilder, signature: Signature, given: Sequence[Value]) -> Value:
+            shape = [builder.extract_value(given[1], axis) for axis in range(sizes)] or [given[1]]
             item = context.get_constant(types.intp, context.get_abi_sizeof(context.get_data_type(array.dtype)))
             strides = [item]
             for size in shape[:0:-1]:

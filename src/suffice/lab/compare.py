@@ -1,24 +1,20 @@
-"""Methods against each other: the same worlds for all, on one stream or several, kept as they finish, beside a yardstick.
-
-The yardstick is the paper's method at the best of three scales of its step, chosen afterwards by what it came to: nobody
-could have chosen so well beforehand, and so a ratio below 1 is no matter of tuning.
-"""
+"""Many methods in many worlds, the same for all, on one stream or several. Each run is stored as soon as it is done."""
 
 import contextlib
 import os
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final, NamedTuple
 
 from suffice.errors import InvalidArgument, SufficeError
-from suffice.lab.compare_board import Board, Total, board, totals
+from suffice.lab.board import Board, make_board
 from suffice.lab.compare_methods import DEFAULT, SUFFICE, chosen
 from suffice.lab.compare_store import Store
 from suffice.lab.compare_streams import Entry, entries
-from suffice.lab.compare_work import REFUSED, Line, Task, tasks, work
+from suffice.lab.compare_tasks import Result, RunKey, Task, run_task
 from suffice.lab.method_specs import LOOKING, feedback_of, methods, shows
 from suffice.lab.run_results import Outcome
-from suffice.lab.sweep import blamed, checked, finished
+from suffice.lab.sweep import checked_jobs, error_line, finished
 from suffice.numbers import positive_int, rate
 
 Progress = Callable[[str, int, int], None]  # the stream, runs done, runs in all
@@ -32,19 +28,21 @@ class Plan:
 
     streams: tuple[Entry, ...]
     methods: tuple[str, ...]
-    target: float
-    seeds: tuple[int, ...]
-    window: int
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """What came of it."""
+class Comparison:
+    """What a comparison came to."""
 
-    plan: Plan
     boards: tuple[Board, ...]  # one per stream
-    totals: tuple[Total, ...]  # over several streams; empty for one
-    reused: int  # runs that were there already
+    reused: int  # runs that were stored before
+
+
+class _Able(NamedTuple):
+    """The methods that can run on a stream, with their feedback, and the others, with the reason."""
+
+    feedback: dict[str, str]
+    refused: dict[str, str]
 
 
 def plan(
@@ -60,12 +58,11 @@ def plan(
         horizon: how many steps; 20,000 if left out, or as many as a log has rows.
         seeds: how many worlds, the same for all methods.
         seed: the first of them.
-        rivals: names, or "all", "same" (those that see no more than success and cost) or "none".
-        suffice: whether the default selector is in it, which is not told the horizon; where a stream shows contexts, the
-            one with a model that looks at them is in it too.
-        paper: whether the paper's method is in it, at the scales 1, 5 and 20 of its step.
+        rivals: names, or "all", "same" (those that are shown no more than success and cost) or "none".
+        suffice: whether to include the default selector and, where a stream shows contexts, the one with a model.
+        paper: whether to include the paper's method, at the steps 1, 5 and 20/√T.
         settings: `key=value`, for all streams.
-        window: the length of the windows in which the worst success rate is looked for.
+        window: the length of the windows for the worst success rate.
 
     >>> plan(["trap"], rivals="projected", seeds=2).methods
     ('suffice', 'paper-1', 'paper-5', 'paper-20', 'projected')
@@ -74,95 +71,102 @@ def plan(
     first, count, width = positive_int("seed", seed, 0), positive_int("seeds", seeds), positive_int("window", window)
     steps = None if horizon is None else positive_int("horizon", horizon)
     names = chosen(rivals, suffice=suffice, paper=paper)
-    opened = entries(streams, settings, float(target), steps, width)
-    if suffice and any(shows(entry.stream) for entry in opened):
+    opened = entries(streams, settings, float(target), steps, tuple(range(first, first + count)), width)
+    if suffice and any(shows(entry.setting.stream) for entry in opened):
         names = tuple(dict.fromkeys([SUFFICE, LOOKING, *names]))
-    return Plan(opened, names, float(target), tuple(range(first, first + count)), width)
+    return Plan(opened, names)
 
 
-def perform(
-    what: Plan, folder: str | os.PathLike[str], *, jobs: int = -1, fresh: bool = False, progress: Progress | None = None
-) -> Found:
-    """Do the runs that `folder` does not hold yet, and keep each as soon as it is done.
+def compare(
+    what: Plan, folder: str | os.PathLike[str], *, jobs: int = -1, progress: Progress | None = None
+) -> Comparison:
+    """Do the runs that `folder` does not hold yet.
 
-    Whatever ends it, finished runs are kept: the same call goes on from there. Runs of other settings, or of another
-    version of the code, may lie in the same folder; they are neither used nor touched.
+    Finished runs stay stored if an error or an interrupt ends it: the same call continues from there. Runs of other settings,
+    or of another version of the code, may lie in the same folder; they are neither used nor changed.
 
     Args:
         what: the plan.
         folder: where results.jsonl is, or will be.
         jobs: how many processes; -1 for all cores. A backend set by `joblib.parallel_config` takes precedence.
-        fresh: discard the runs of these streams and settings first.
         progress: called as runs finish.
 
     >>> import tempfile
-    >>> found = perform(plan(["trap"], horizon=500, seeds=2, rivals="none"), tempfile.mkdtemp(), jobs=1)
+    >>> found = compare(plan(["trap"], horizon=500, seeds=2, rivals="none"), tempfile.mkdtemp(), jobs=1)
     >>> sorted(row.method for row in found.boards[0].rows), found.reused
     (['paper-1', 'paper-20', 'paper-5', 'suffice'], 0)
     """
-    checked(jobs)
-    able = {entry.label: _able(entry, what) for entry in what.streams}
-    if not any(feedback for feedback, _ in able.values()):
-        _, refused = next(iter(able.values()))
-        raise InvalidArgument(f"methods must hold one that can run here: {next(iter(refused.values()))}")
+    checked_jobs(jobs)
+    able = {entry.key: _able(entry, what.methods) for entry in what.streams}
+    if not any(part.feedback for part in able.values()):
+        reason = next(iter(able[what.streams[0].key].refused.values()))
+        raise InvalidArgument(f"methods must hold one that can run here: {reason}")
     store = Store(folder)
     store.prepare()
-    if fresh:
-        store.forget({entry.key for entry in what.streams})
-    wanted = {
-        entry.label: tasks(entry, able[entry.label][0], what.seeds, what.target, what.window) for entry in what.streams
-    }
-    there = store.read()
-    reused = sum(_run(task) in there for some in wanted.values() for task in some)
-    with contextlib.closing(_finish(wanted, there, jobs, progress)) as lines:
-        for line in lines:
-            if REFUSED in line:
-                able[line["stream"]][1].setdefault(line["method"], line[REFUSED])
+    tasks = [task for entry in what.streams for task in _tasks(entry, able[entry.key].feedback)]
+    stored = store.read()
+    reused = sum(task.key in stored for task in tasks)
+    with contextlib.closing(_missing(tasks, stored, jobs, progress)) as results:
+        for result in results:
+            key = result.task.key
+            if result.outcome is None:
+                able[key.stream].refused.setdefault(key.method, result.refused)
             else:
-                store.add(line)
-                there[_run(line)] = Outcome(**{name: line[name] for name in Outcome.__slots__})
-    boards = tuple(_board(entry, *able[entry.label], there, what) for entry in what.streams)
-    if not any(one.rows for one in boards):
+                store.add(result.task, result.outcome)
+                stored[key] = result.outcome
+    boards = tuple(_board(entry, able[entry.key], stored) for entry in what.streams)
+    if not any(board.rows for board in boards):
         raise SufficeError(f"no method ran to the end: {next(iter(boards[0].skipped.values()))}")
-    return Found(what, boards, totals(boards), reused)
+    return Comparison(boards, reused)
 
 
-def _able(entry: Entry, what: Plan) -> tuple[dict[str, str], dict[str, str]]:
-    """The methods that can run on a stream, with their feedback, and the others, with the reason."""
-    feedback, refused = {}, {}
-    for name, make in methods(entry.stream, what.target, entry.horizon, what.methods).items():
+def _able(entry: Entry, names: Iterable[str]) -> _Able:
+    able, setting = _Able({}, {}), entry.setting
+    for name, make in methods(setting.stream, setting.target, setting.horizon, names).items():
         try:
-            feedback[name] = feedback_of(make(what.seeds[0]))
+            able.feedback[name] = feedback_of(make(setting.seeds[0]))
         except SufficeError as error:
-            refused[name] = str(error)
-        except Exception as error:  # what one method did not foresee is no reason not to run the others
-            refused[name] = blamed(error)
-    return feedback, refused
+            able.refused[name] = str(error)
+        except Exception as error:  # an unforeseen error of one method must not stop the others
+            able.refused[name] = error_line(error)
+    return able
 
 
-def _run(task: Mapping[str, Any]) -> tuple[str, str, int]:
-    return task["key"], task["method"], task["seed"]
+def _tasks(entry: Entry, names: Iterable[str]) -> list[Task]:
+    """The runs on a stream, all methods in one world before the next world: an interrupt leaves complete worlds."""
+    setting, listed = entry.setting, tuple(names)
+    return [
+        Task(
+            RunKey(entry.key, name, seed), setting.name, entry.settings, setting.target, setting.horizon,
+            setting.window,
+        )
+        for seed in setting.seeds for name in listed
+    ]  # fmt: skip
 
 
-def _finish(
-    wanted: Mapping[str, Sequence[Task]], there: Mapping[Any, Outcome], jobs: int, progress: Progress | None
-) -> Generator[Line, None, None]:
-    """The runs that are missing, as they finish, with word of how far it is."""
-    done = {label: sum(_run(task) in there for task in some) for label, some in wanted.items()}
-    if progress is not None:
-        for label, some in wanted.items():
-            progress(label, done[label], len(some))
-    missing = [task for some in wanted.values() for task in some if _run(task) not in there]
-    with contextlib.closing(finished(work, missing, jobs=jobs if missing else 1)) as lines:
-        for line in lines:
-            yield line
-            done[line["stream"]] += 1
-            if progress is not None:
-                progress(line["stream"], done[line["stream"]], len(wanted[line["stream"]]))
+def _missing(
+    tasks: Sequence[Task], stored: Mapping[RunKey, Outcome], jobs: int, progress: Progress | None
+) -> Generator[Result, None, None]:
+    """Do the runs that are not stored, and report how many are done per stream."""
+    missing = [task for task in tasks if task.key not in stored]
+    total = {
+        label: sum(task.stream == label for task in tasks) for label in dict.fromkeys(task.stream for task in tasks)
+    }
+    done = {label: count - sum(task.stream == label for task in missing) for label, count in total.items()}
+    report = progress or (lambda *_: None)
+    for label, count in total.items():
+        report(label, done[label], count)
+    with contextlib.closing(finished(run_task, missing, jobs=jobs if missing else 1)) as results:
+        for result in results:
+            yield result
+            label = result.task.stream
+            done[label] += 1
+            report(label, done[label], total[label])
 
 
-def _board(
-    entry: Entry, feedback: Mapping[str, str], refused: Mapping[str, str], there: Mapping[Any, Outcome], what: Plan
-) -> Board:
-    outcomes = {name: [there[entry.key, name, seed] for seed in what.seeds] for name in feedback if name not in refused}
-    return board(entry, what.target, feedback, outcomes, refused)
+def _board(entry: Entry, able: _Able, stored: Mapping[RunKey, Outcome]) -> Board:
+    outcomes = {
+        name: [stored[RunKey(entry.key, name, seed)] for seed in entry.setting.seeds]
+        for name in able.feedback if name not in able.refused
+    }  # fmt: skip
+    return make_board(entry.setting, able.feedback, outcomes, able.refused)

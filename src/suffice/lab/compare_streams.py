@@ -1,46 +1,43 @@
-"""The streams of a comparison: what each is called, how long it is run, and the key that keeps its results apart."""
+"""The streams of a comparison, and the key of each that keeps its results apart from others."""
 
 import functools
 import hashlib
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
 from suffice.errors import InvalidArgument
 from suffice.kernels.compiler import PACKAGE
-from suffice.lab.run_stream import Opened, open_stream, parts
+from suffice.lab.board import Setting
+from suffice.lab.run_stream import open_stream, parts
 
-# What a result does not depend on: the commands, and of the lab all but what a run goes through.
-APART: Final = ("cli", "lab")
-THROUGH: Final = ("lab/compare_work.py", "lab/method_specs.py", "lab/run_stream.py", "lab/run_results.py")
+APART: Final = ("cli", "service", "client")  # code that no run goes through
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
     """A stream of a comparison."""
 
-    label: str  # what it is called, no two alike
-    text: str  # what was typed
-    settings: tuple[str, ...]  # those for all streams
-    horizon: int
-    key: str  # what its results are kept under: the same only where all that they depend on is the same
-    opened: Opened = field(repr=False, compare=False)
-
-    @property
-    def stream(self) -> Any:
-        return self.opened.stream
+    setting: Setting
+    settings: tuple[str, ...]  # of all streams
+    key: str  # results are stored under it: equal only if all that they depend on is equal
 
 
 def entries(
-    texts: Sequence[str], settings: Iterable[str], target: float, horizon: int | None, window: int
+    texts: Sequence[str],
+    settings: Iterable[str],
+    target: float,
+    horizon: int | None,
+    seeds: tuple[int, ...],
+    window: int,
 ) -> tuple[Entry, ...]:
     """Open the streams of a comparison.
 
-    >>> [entry.label for entry in entries(["trap", "needs:a=3,b=4"], [], 0.8, 100, 50)]
+    >>> [entry.setting.name for entry in entries(["trap", "needs:a=3,b=4"], [], 0.8, 100, (0,), 50)]
     ['trap', 'needs:a=3,b=4']
     """
     wanted = list(dict.fromkeys(text.strip() for text in texts))
@@ -48,38 +45,30 @@ def entries(
         raise InvalidArgument(
             "streams must name at least one, as in `suffice compare beta ranks`, got none (see `suffice list streams`)"
         )
-    common = tuple(settings)
-    found = []
-    for text, label in zip(wanted, _labels(wanted), strict=True):
+    common, opened_entries = tuple(settings), []
+    for text in wanted:
         opened = open_stream(text, common)
         steps = opened.horizon if horizon is None else horizon
-        key = _key(text, common, {"target": target, "horizon": steps, "window": min(window, steps)})
-        found.append(Entry(label, text, common, steps, key, opened))
-    return tuple(found)
+        setting = Setting(text, opened.about, opened.stream, target, steps, seeds, min(window, steps))
+        opened_entries.append(Entry(setting, common, _key(text, common, setting)))
+    return tuple(opened_entries)
 
 
-def _labels(texts: Sequence[str]) -> list[str]:
-    """Files are called by their names, where no two have the same; folders would only be in the way."""
-    short = [Path(what).name + (f":{','.join(inside)}" if inside else "") for what, inside in map(parts, texts)]
-    return [label if short.count(label) == 1 else text for label, text in zip(short, texts, strict=True)]
-
-
-def _key(text: str, common: Sequence[str], numbers: dict[str, Any]) -> str:
+def _key(text: str, common: Sequence[str], setting: Setting) -> str:
     what, inside = parts(text)
     path, dot, name = what.partition(".py:")
-    given = dict(setting.partition("=")[::2] for setting in (*common, *inside))
+    given = dict(item.partition("=")[::2] for item in (*common, *inside))
     document = {
         "stream": [_content(path + ".py" if dot else what), name],
         "settings": {key.strip(): _content(value.strip()) for key, value in sorted(given.items())},
-        **numbers,
-        "sources": sources(),
-        "numpy": np.__version__,
-    }
+        "target": setting.target, "horizon": setting.horizon, "window": setting.window,
+        "code": code_hash(), "numpy": np.__version__,
+    }  # fmt: skip
     return _hash(json.dumps(document).encode())
 
 
 def _content(text: str) -> str:
-    """A file stands for what is in it: the same log in another folder is the same, one that has changed is not."""
+    """A file stands for its content: the same log in another folder is the same, a log that has changed is not."""
     path = Path(text)
     try:
         return f"file {_hash(path.read_bytes())}" if path.is_file() else text
@@ -92,13 +81,11 @@ def _hash(content: bytes) -> str:
 
 
 @functools.cache
-def sources() -> str:
-    """The state of all code that a run goes through, in sixteen digits."""
-    files = [
-        path for path in PACKAGE.rglob("*")
-        if path.is_file() and "__pycache__" not in path.parts and path.relative_to(PACKAGE).parts[0] not in APART
-    ]  # fmt: skip
+def code_hash() -> str:
+    """The state of all code and data that a run may go through, in sixteen digits."""
     digest = hashlib.sha256()
-    for path in sorted([*files, *(PACKAGE / name for name in THROUGH)]):
-        digest.update(path.relative_to(PACKAGE).as_posix().encode() + b"\0" + path.read_bytes())
+    for path in sorted(PACKAGE.rglob("*")):
+        place = path.relative_to(PACKAGE)
+        if path.is_file() and "__pycache__" not in place.parts and place.parts[0] not in APART:
+            digest.update(place.as_posix().encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()[:16]

@@ -1,15 +1,15 @@
-"""Figures for the screen and for print: light and dark, colours that everyone can tell apart, the same data the same file."""
+"""Figures for the screen and for print, light and dark. The same data give the same file."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import matplotlib as mpl
 from matplotlib.figure import Figure
 
 from suffice.lab.experiment import Canvas, Experiment, Numbers
 
-# Okabe and Ito's colours; black becomes white on a dark page.
+# Okabe and Ito's colours, which readers with any colour vision can tell apart.
 COLOURS = {
     "paper": "#0072B2", "projected": "#D55E00", "suffice": "#009E73", "safe": "#999999",
     "always_safe": "#999999",
@@ -17,7 +17,7 @@ COLOURS = {
 }  # fmt: skip
 SPARE = ("#E69F00", "#56B4E9", "#CC79A7", "#F0E442")
 # With this salt and no date, the same numbers give the same file; text stays text.
-SVG: dict[Any, Any] = {"svg.hashsalt": "suffice", "svg.fonttype": "none", "font.size": 9}
+SVG: Final[dict[Any, Any]] = {"svg.hashsalt": "suffice", "svg.fonttype": "none", "font.size": 9}
 INK = {"light": ("#222222", "#FFFFFF", "#DDDDDD"), "dark": ("#E6E6E6", "#16181C", "#3A3D42")}
 
 
@@ -40,7 +40,7 @@ class Sheet(Canvas):
         return COLOURS.get(label) or SPARE[sum(map(ord, label)) % len(SPARE)]
 
     def finish(self) -> None:
-        """Legends are made by experiments; their ink is ours."""
+        """Give legends, which experiments make, the colours of the style."""
         ink, page, grid = INK[self.style]
         for figure in self.figures.values():
             for legend in [*figure.legends, *(panel.get_legend() for panel in figure.axes)]:
@@ -51,7 +51,7 @@ class Sheet(Canvas):
 
 
 def dress(panel: Any, style: str) -> None:
-    """Give axes the ink, the page and the grid of a style."""
+    """Give axes the colours of a style."""
     ink, page, grid = INK[style]
     panel.set_facecolor(page)
     panel.spines[["top", "right"]].set_visible(False)
@@ -72,7 +72,7 @@ def draw(experiment: Experiment, numbers: Numbers, folder: Path) -> list[str]:
 def twins(
     paint: Callable[[Sheet], None], folder: Path, *, png: bool = True, look: Mapping[Any, Any] = SVG
 ) -> list[str]:
-    """Write NAME.svg, NAME-dark.svg and perhaps NAME.png for every figure that is painted; their names."""
+    """Write NAME.svg, NAME-dark.svg and, unless `png` is False, NAME.png for every figure that is painted; their names."""
     names: list[str] = []
     for style, ending in (("light", ""), ("dark", "-dark")):
         sheet = Sheet(style)

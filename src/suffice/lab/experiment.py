@@ -1,19 +1,19 @@
 """What an experiment is: settings as data, a run, verdicts, a drawing. Compute, then judge, then draw.
 
-A new one is one file in `lab/experiments/` (or a file of your own, `suffice reproduce --only path/to/it.py`) with a class
-that has a name. Nothing else has to know of it.
+A new experiment is one file in `lab/experiments/` (or a file of your own, `suffice reproduce --only path/to/it.py`) with a
+class that has a name. It is registered nowhere else.
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from suffice.lab.verdict import Verdict
 
 Settings = dict[str, Any]
-Task = dict[str, Any]  # one run, as plain data: what a worker on another machine is sent
-Numbers = dict[str, Any]  # what came out, in JSON's terms
-LEVELS = ("quick", "default", "deep")
+Task = dict[str, Any]  # one run, as plain data that can be sent to another machine
+Numbers = dict[str, Any]  # results in JSON's terms
+LEVELS: Final = ("quick", "default", "deep")
 
 
 class Experiment(ABC):
@@ -62,6 +62,6 @@ class Canvas(ABC):
 Do = Callable[[Callable[[Task], Numbers], list[Task]], list[Numbers]]
 
 
-def perform(experiment: Experiment, settings: Settings, do: Do) -> Numbers:
+def run_experiment(experiment: Experiment, settings: Settings, do: Do) -> Numbers:
     """Run an experiment and collect its numbers."""
     return experiment.collect(settings, do(experiment.work, experiment.tasks(settings)))

@@ -1,4 +1,4 @@
-"""From a name to a method: suffice, the paper, the threshold, and every rival, each saying what feedback it is given."""
+"""Methods by name: suffice, the paper, the threshold, and every rival, each with the feedback that it is given."""
 
 import inspect
 from collections.abc import Callable, Iterable
@@ -8,20 +8,24 @@ from suffice.errors import InvalidArgument, quoted
 from suffice.lab import rivals as package
 from suffice.lab.rivals import Projected, Rival
 from suffice.lab.rivals.base import CONTEXT, SUCCESS, SUCCESS_AND_COST
+from suffice.learning.settings import Learning
+from suffice.menu.menu import Menu
 from suffice.numbers import positive, positive_int, rate
 from suffice.selector.paper import paper
 from suffice.selector.selector import Selector
 from suffice.selector.threshold import ThresholdSelector
+from suffice.simulator import Method, Stream
 
-Make = Callable[[int], Any]  # from the seed of the method's own randomness
-PARTS: Final = ("bounds", "chooser", "prices", "memory", "guard", "max_surplus", "model")
+Make = Callable[[int], Method]  # from the seed of the method's own randomness
+LEARNING: Final = ("bounds", "chooser", "prices", "memory", "guard")
+PARTS: Final = (*LEARNING, "max_surplus", "model")
 USUAL: Final = ("suffice", "paper", "projected", "always_safe")
-LOOKING: Final = "suffice:model=auto"  # ours with a model that looks at the context
+LOOKING: Final = "suffice:model=auto"  # suffice with a model of the context
 SCALED: Final = ("paper", "projected")  # the methods with a step a/sqrt(horizon); paper-5 is the paper with a = 5
 
 
 def rivals() -> dict[str, type[Rival]]:
-    """Every rival, by the name of its file, which is easier to type than its own.
+    """Every rival, by the name of its file, which is short.
 
     >>> rivals()["projected"].feedback
     'success + cost'
@@ -30,13 +34,13 @@ def rivals() -> dict[str, type[Rival]]:
     return dict(sorted(kinds.items()))
 
 
-def shows(stream: Any) -> bool:
+def shows(stream: object) -> bool:
     """Whether a stream shows a context before an arm is chosen."""
     return callable(getattr(stream, "context", None))
 
 
-def usual(stream: Any) -> tuple[str, ...]:
-    """The methods of a run where nobody names any: where there is a context, ours that looks at it is among them.
+def usual(stream: Stream) -> tuple[str, ...]:
+    """The methods of a run where none is named; where there is a context, suffice with a model of it is among them.
 
     >>> from suffice.lab.streams import Trap
     >>> usual(Trap())
@@ -51,11 +55,11 @@ def methods(
 ) -> dict[str, Make]:  # fmt: skip
     """How to make each of the methods named: "suffice", "paper", "threshold" or a rival.
 
-    "suffice:chooser=optimist:prices=straight" is ours with other parts than the default's, "suffice:model=auto" with a
-    model that looks at the context.
+    "suffice:chooser=optimist:prices=straight" is suffice with other parts than the default's, "suffice:model=auto" has a
+    model of the context.
 
     `scale` is a in the paper's step a/sqrt(horizon), for its method and for its projected baseline; "paper-5" and
-    "projected-5" have one of their own.
+    "projected-5" set it in the name.
 
     >>> from suffice.lab.streams import Trap
     >>> list(methods(Trap(), 0.5, 100, ["suffice", "paper-5", "always_safe"]))
@@ -65,7 +69,9 @@ def methods(
     rate("target", target)
     positive_int("horizon", horizon)
     known: dict[str, Make] = {
-        "suffice": lambda seed: Selector(menu, target, max_surplus=max_surplus, bounds=bounds, seed=seed),
+        "suffice": lambda seed: Selector(
+            menu, target, max_surplus=max_surplus, learning=Learning(bounds=bounds), seed=seed
+        ),
         "paper": _scaled("paper", menu, target, horizon, scale),
         "threshold": lambda _: _threshold(stream, target, max_surplus),
         **{name: _maker(kind, stream, target, horizon) for name, kind in rivals().items()},
@@ -73,9 +79,9 @@ def methods(
     }
     wanted = list(dict.fromkeys(name.strip() for name in names if name.strip()))
     for name in wanted:
-        own = scale_of(name)
-        if own is not None:
-            known[name] = _scaled(name.partition("-")[0], menu, target, horizon, own)
+        named_scale = scale_of(name)
+        if named_scale is not None:
+            known[name] = _scaled(name.partition("-")[0], menu, target, horizon, named_scale)
         elif name.split(":")[0] == "suffice":
             known[name] = _variant(name, stream, target, max_surplus, bounds)
         elif name not in known:
@@ -112,6 +118,7 @@ def _number(part: str, text: str) -> float:
 
 def _variant(name: str, stream: Any, target: float, max_surplus: float | None, bounds: str) -> Make:
     parts = {"bounds": bounds, "max_surplus": max_surplus, **parts_of(name)}
+    parts["learning"] = Learning(**{part: parts.pop(part) for part in LEARNING if part in parts})
     Selector(stream.menu, target, **parts)  # so that what is wrong is said before anything runs
 
     def make(seed: int) -> Selector:
@@ -122,7 +129,7 @@ def _variant(name: str, stream: Any, target: float, max_surplus: float | None, b
     return make
 
 
-def _need_context(stream: Any) -> None:
+def _need_context(stream: Stream) -> None:
     if not shows(stream):
         raise InvalidArgument("stream must show a context to look at, got one without context(latent)")
 
@@ -130,7 +137,7 @@ def _need_context(stream: Any) -> None:
 def scale_of(name: str) -> float | None:
     """The scale of the step in the name of a method; None where there is none.
 
-    >>> scale_of("paper-5"), scale_of("projected-0.5"), scale_of("paper"), scale_of("knapsack-5")
+    >>> scale_of("paper-5"), scale_of("projected-0.5"), scale_of("paper"), scale_of("linucb-5")
     (5.0, 0.5, None, None)
     """
     kind, dash, text = name.partition("-")
@@ -144,35 +151,42 @@ def scale_of(name: str) -> float | None:
         ) from None
 
 
-def feedback_of(method: Any) -> str:
+def feedback_of(method: Method) -> str:
     """What a method is shown of each step."""
-    looks = getattr(method, "contextual", False)
-    ours = SUCCESS if isinstance(method, ThresholdSelector) else CONTEXT if looks else SUCCESS_AND_COST
-    return str(getattr(method, "feedback", ours))
+    contextual = getattr(method, "contextual", False)
+    default = SUCCESS if isinstance(method, ThresholdSelector) else CONTEXT if contextual else SUCCESS_AND_COST
+    return str(getattr(method, "feedback", default))
 
 
-def _scaled(kind: str, menu: Any, target: float, horizon: int, scale: float) -> Make:
+def _scaled(kind: str, menu: Menu, target: float, horizon: int, scale: float) -> Make:
     step = float(positive("scale", scale)) / horizon**0.5
-    make: Callable[..., Any] = paper if kind == "paper" else Projected
-    return lambda _: make(menu, target, horizon, step)
+    if kind == "paper":
+        return lambda _: paper(menu, target, horizon, step)
+    return lambda _: Projected(menu, target, horizon, step)
 
 
 def _threshold(stream: Any, target: float, max_surplus: float | None) -> ThresholdSelector:
-    if not hasattr(stream, "judge_value"):
-        raise InvalidArgument("stream must judge any threshold between its low and high, as `needs` does")
-    return ThresholdSelector(target, stream.low, stream.high, max_surplus=max_surplus)
+    if not hasattr(stream, "threshold_outcome"):
+        raise InvalidArgument("stream must have outcomes for any threshold between its low and high, as `needs` does")
+    return ThresholdSelector(stream.low, stream.high, target, max_surplus=max_surplus)
 
 
-def _maker(kind: type[Rival], stream: Any, target: float, horizon: int) -> Make:
+def _maker(kind: type[Rival], stream: Stream, target: float, horizon: int) -> Make:
     takes = inspect.signature(kind).parameters
 
     def make(seed: int) -> Rival:
         if kind.contextual:
             _need_context(stream)
-        there = {"menu": stream.menu, "target": target, "horizon": horizon, "stream": stream, "seed": seed}
-        lacking = [n for n, p in takes.items() if n not in there and p.default is p.empty and p.kind < p.VAR_POSITIONAL]
+        given: dict[str, Any] = {
+            "menu": stream.menu,
+            "target": target,
+            "horizon": horizon,
+            "stream": stream,
+            "seed": seed,
+        }
+        lacking = [n for n, p in takes.items() if n not in given and p.default is p.empty and p.kind < p.VAR_POSITIONAL]
         if lacking:
             raise InvalidArgument(f"method needs {', '.join(lacking)}, which the command line cannot give")
-        return kind(**{name: value for name, value in there.items() if name in takes})
+        return kind(**{name: value for name, value in given.items() if name in takes})
 
     return make

@@ -1,6 +1,6 @@
-"""Decision logs, played again as far as they can be: only the outcome of what was chosen is known.
+"""Replays of decision logs, as far as they can be known: a log holds the outcome of the chosen option only.
 
-A score log knows every outcome, so its answer is exact. A threshold log bounds the outcomes it does not hold, because a
+A score log holds every outcome, so its answer is exact. A threshold log bounds the outcomes that it does not hold, because a
 larger threshold succeeds wherever a smaller one did. An option log holds rates of what was chosen, and no more.
 """
 
@@ -12,23 +12,23 @@ from typing import Final
 import numpy as np
 
 from suffice.errors import InvalidArgument, quoted
+from suffice.kernels.rows import Floats
 from suffice.lab.method_specs import methods
 from suffice.lab.replay_files import Decisions
-from suffice.lab.replay_options import options
-from suffice.lab.replay_records import ALWAYS, PAST, Answer, Choice, Floats, Place, Replay, answer, name_of
-from suffice.lab.replay_thresholds import thresholds
-from suffice.lab.run import Progress, compare
+from suffice.lab.replay_options import replay_options
+from suffice.lab.replay_records import ALWAYS, PAST, Answer, Replay, answer, name_of
+from suffice.lab.replay_thresholds import replay_thresholds
+from suffice.lab.run import Progress, Run, run_methods, setting_of
 from suffice.lab.streams import RequiredThreshold
+from suffice.lab.streams.base import ByWindows
 from suffice.numbers import as_fraction, rate
-
-__all__ = ["Answer", "Choice", "Place", "Replay", "Scores", "replay"]
 
 CELLS: Final = 20  # the menu's grid for a score log
 
 
 def replay(
-    log: Decisions, target: float, *, low: float | None = None, high: float | None = None, step: float | None = None,
-    max_surplus: float | None = None, window: int = 500, progress: Progress | None = None,
+    log: Decisions, target: float, *, low: float | None = None, high: float | None = None, window: int = 500,
+    progress: Progress | None = None,
 ) -> Replay:  # fmt: skip
     """What would have held the target on this log.
 
@@ -36,10 +36,8 @@ def replay(
         log: the decisions.
         target: the success rate to hold.
         low, high: for a score log, a threshold that never suffices and one that always does.
-        step: for a score log, the width of the selector's grid; a twentieth of the range if left out.
-        max_surplus: for a score log, as for `Selector`.
         window: for a score log, the length of the worst window.
-        progress: called with a method and the number of its steps done.
+        progress: called as steps of a score log are done.
 
     >>> from suffice.lab.replay_files import decisions
     >>> found = replay(decisions({"option": ["a"] * 50 + ["b"] * 50, "success": [1, 0] * 25 + [1] * 50,
@@ -49,27 +47,36 @@ def replay(
     """
     goal = rate("target", target)
     if log.kind == "score":
-        return _scores(log, goal, low, high, step, max_surplus, window, progress)
-    given = {"low": low, "high": high, "step": step, "max_surplus": max_surplus}
-    for name, value in given.items():
+        ends = _range(log.columns["score"], low, high)
+        return _replay_scores(log, goal, ends, _play(log, float(goal), ends, window, progress))
+    for name, value in {"low": low, "high": high}.items():
         if value is not None:
             raise InvalidArgument(f"{name} must be left out unless the log has scores, got {quoted(value)}")
-    found = thresholds(log, goal) if log.kind == "threshold" else options(log, goal)
-    if not log.untold:
-        return found
-    left = f"{log.untold:,} of {log.rows + log.untold:,} rows hold no outcome and are left out."
-    return replace(found, notes=(left, *found.notes))
+    result = replay_thresholds(log, goal) if log.kind == "threshold" else replay_options(log, goal)
+    if not log.without_outcome:
+        return result
+    total = log.rows + log.without_outcome
+    note = f"{log.without_outcome:,} of {total:,} rows hold no outcome and are left out."
+    return replace(result, notes=(note, *result.notes))
 
 
 # --- score logs: every outcome is known
 
 
-class Scores(RequiredThreshold):
-    """The scores of a log in their order, as needs; then again from the first."""
+class Scores(ByWindows):
+    """The scores of a log in their order, as required thresholds; then again from the first."""
 
-    def __init__(self, scores: Floats, low: float, high: float, step: float | Fraction) -> None:
-        super().__init__(low, high, step)  # type: ignore[arg-type]  # a Fraction is read exactly
-        self.scores = scores
+    linear = True
+
+    def __init__(self, scores: Floats, low: float, high: float, step: Fraction) -> None:
+        needs = RequiredThreshold(low, high, step)  # type: ignore[arg-type]  # a Fraction is read exactly
+        self.menu, self.low, self.high, self.threshold_outcome = (
+            needs.menu,
+            needs.low,
+            needs.high,
+            needs.threshold_outcome,
+        )
+        self._windows, self.scores = needs.windows(), scores
 
     def draw(self, rng: np.random.Generator, count: int, start: int = 0) -> Floats:
         """One score per step."""
@@ -81,24 +88,23 @@ class Scores(RequiredThreshold):
         return np.concatenate([[0.0], ranks / self.scores.size, [1.0]]), self.windows().costs.copy()
 
 
-def _scores(
-    log: Decisions, goal: Fraction, low: float | None, high: float | None, step: float | None, max_surplus: float | None,
-    window: int, progress: Progress | None,
-) -> Replay:  # fmt: skip
-    scores = log.columns["score"]
-    bottom, top = _range(scores, low, high)
-    stream = Scores(
-        scores, bottom, top, (as_fraction("high", top) - as_fraction("low", bottom)) / CELLS if step is None else step
-    )
-    target = float(goal)
-    makers = methods(stream, target, log.rows, ["threshold", "suffice"], max_surplus=max_surplus)
-    played = compare(stream, target, log.rows, makers, window=window, progress=progress)
-    ordered = np.sort(scores)
+def _play(log: Decisions, target: float, ends: tuple[float, float], window: int, progress: Progress | None) -> Run:
+    """The log in its order, through the selectors."""
+    low, high = ends
+    width = (as_fraction("high", high) - as_fraction("low", low)) / CELLS
+    stream = Scores(log.columns["score"], low, high, width)
+    makers = methods(stream, target, log.rows, ["threshold", "suffice"])
+    return run_methods(setting_of("log", "scores", stream, target, log.rows, window=window), makers, progress=progress)
+
+
+def _replay_scores(log: Decisions, goal: Fraction, ends: tuple[float, float], played: Run) -> Replay:
+    (low, high), target = ends, float(goal)
+    ordered = np.sort(log.columns["score"])
     enough = float(ordered[math.ceil(goal * log.rows) - 1])
     values, counts = np.unique(ordered, return_counts=True)
     success = np.concatenate([[0.0], np.cumsum(counts) / log.rows])
     success[-1] = 1.0
-    spots = np.concatenate([[bottom], values])
+    thresholds = np.concatenate([[low], values])
     return Replay(
         kind="score",
         target=target,
@@ -106,21 +112,22 @@ def _scores(
         success=None,
         cost=None,
         answers=(
-            Answer("one threshold", {name_of(enough): 1.0}, (enough - bottom) / (top - bottom)),
-            answer("any mix of two", spots, success, (spots - bottom) / (top - bottom), target),
+            Answer("one threshold", {name_of(enough): 1.0}, (enough - low) / (high - low)),
+            answer("any mix of two", thresholds, success, (thresholds - low) / (high - low), target),
         ),
         limits=(
-            "Exact for this log, in hindsight: nobody knew these thresholds before the last row. The replays used none of it.",
+            "Exact for this log, in hindsight: these thresholds were known only after the last row. The replays used none of "
+            "it.",
             "It assumes that a threshold works just where it is at least the score, and that its use changes no score.",
             PAST,
             ALWAYS,
         ),
         notes=(
-            f"A threshold costs its place between {bottom:.6g}, which never suffices, and {top:.6g}, which always does; "
+            f"A threshold costs its place between {low:.6g}, which never suffices, and {high:.6g}, which always does; "
             "set them with --low and --high. The optimum of the replay is over its grid.",
         ),
-        low=bottom,
-        high=top,
+        low=low,
+        high=high,
         played=played,
     )
 

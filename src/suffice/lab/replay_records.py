@@ -1,15 +1,16 @@
-"""What a replay of a decision log comes to, and what the three kinds share: intervals, answers, limits."""
+"""What a replay of a decision log comes to, and what the three kinds of log share: intervals, answers, limits."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
 from suffice.best_mix import optimum
 from suffice.errors import Infeasible
-from suffice.kernels.rows import Floats as Floats
-from suffice.lab.run import Comparison
+from suffice.kernels.rows import Floats
+from suffice.lab.run import Run
 from suffice.lab.verdict import Estimate
 from suffice.promise.divergence import kl_lower, kl_upper
 
@@ -19,7 +20,7 @@ PAST: Final = (
     "The past is not the future: this is about the requests in this log, and about others only if they are alike."
 )
 ALWAYS: Final = (
-    "The promise of suffice depends on none of this: it is kept on every sequence of requests, whatever this log says."
+    "The promise of suffice depends on none of this: it is kept on every sequence of requests, whatever this log shows."
 )
 UNKNOWN: Final = "The outcome of what was not chosen is unknown; nothing here can replace trying it."
 
@@ -31,26 +32,25 @@ class Answer:
     by: str
     mix: dict[str, float]  # empty if nothing does
     cost: float | None
-    why: str | None = None  # there is no answer
+    why: str | None = None  # why there is no answer
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """A threshold: the least and the most that its success rate on this log can have been, and 95% sure for others alike."""
+class ThresholdBounds:
+    """The least and the most that the success rate of a threshold can have been on this log, and for requests like it."""
 
     threshold: float
     used: int
     at_least: float
     at_most: float
-    sure_at_least: float
+    sure_at_least: float  # 95% sure for other requests that are alike
     sure_at_most: float
-    blind: Estimate | None  # its success rate if thresholds were chosen without a look at the request
     cost: float | None
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
-    """An option: how often it was chosen, how it did, and the same weighted by inverse propensities."""
+class OptionRates:
+    """How often an option was chosen, how it did, and the same weighted by inverse propensities."""
 
     option: str
     chosen: int
@@ -62,7 +62,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """What a decision log has to say about a target, and what it cannot say."""
+    """What a decision log shows about a target, and what it cannot show."""
 
     kind: str
     target: float
@@ -71,16 +71,16 @@ class Replay:
     cost: float | None  # what was chosen cost on average
     answers: tuple[Answer, ...]
     limits: tuple[str, ...]
-    places: tuple[Place, ...] = ()
-    choices: tuple[Choice, ...] = ()
+    thresholds: tuple[ThresholdBounds, ...] = ()
+    options: tuple[OptionRates, ...] = ()
     notes: tuple[str, ...] = ()
     low: float | None = None  # the range of a score log
     high: float | None = None
-    played: Comparison | None = field(default=None, repr=False)  # a score log through the selectors
+    played: Run | None = field(default=None, repr=False)  # a score log through the selectors
 
 
 def sure(mean: float, count: int, doubt: float = DOUBT) -> tuple[float, float]:
-    """95% sure, at all times together: the KL mixture.
+    """A 95% interval that holds at all times together: the KL mixture.
 
     >>> [round(end, 3) for end in sure(0.9, 100)]
     [0.745, 0.978]
@@ -89,28 +89,27 @@ def sure(mean: float, count: int, doubt: float = DOUBT) -> tuple[float, float]:
     return max(0.0, kl_lower(mean, level)), kl_upper(mean, level)
 
 
-def named_answer(by: str, names: Any, success: Floats, paid: Floats | None, target: float) -> Answer:
+def best_mix(by: str, names: Sequence[str], success: Floats, paid: Floats | None, target: float) -> Answer:
     """The cheapest mix; without costs, the choice with the best rate if that is enough."""
-    if paid is None:
-        best = int(success.argmax())
-        if success[best] >= target:
-            return Answer(by, {str(names[best]): 1.0}, None)
-        return Answer(by, {}, None, f"none holds it: the best is {names[best]} at {success[best]:.4g}")
-    return answer(by, names, success, paid, target)
+    if paid is not None:
+        return answer(by, names, success, paid, target)
+    best = int(success.argmax())
+    if success[best] >= target:
+        return Answer(by, {names[best]: 1.0}, None)
+    return Answer(by, {}, None, f"none holds it: the best is {names[best]} at {success[best]:.4g}")
 
 
-def answer(by: str, names: Any, success: Floats, paid: Floats, target: float) -> Answer:
+def answer(by: str, names: Sequence[str] | Floats, success: Floats, paid: Floats, target: float) -> Answer:
     """The cheapest mix that holds the target if these rates and costs are right."""
     try:
         best = optimum(success, paid, target)
     except Infeasible:
         top = int(success.argmax())
         return Answer(by, {}, None, f"no mix holds it: the best is {name_of(names[top])} at {success[top]:.4g}")
-    return Answer(
-        by, {name_of(names[arm]): float(best.weights[arm]) for arm in np.flatnonzero(best.weights)}, best.cost
-    )
+    arms = np.flatnonzero(best.weights).tolist()
+    return Answer(by, {name_of(names[arm]): float(best.weights[arm]) for arm in arms}, best.cost)
 
 
-def name_of(name: Any) -> str:
-    """A threshold or an option as a name; twelve digits keep thresholds apart that are nearly the same."""
+def name_of(name: str | float) -> str:
+    """A threshold or an option as a name; twelve digits keep apart thresholds that are nearly the same."""
     return name if isinstance(name, str) else f"{name:.12g}"

@@ -1,4 +1,4 @@
-"""The report: one HTML file that stands alone, the numbers as JSON and CSV, the verdicts as a table."""
+"""The report: one HTML file that needs no other, the numbers as JSON and CSV, the verdicts as CSV."""
 
 import base64
 import csv
@@ -9,12 +9,12 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Final
 
 from suffice.lab.experiment import Experiment, Numbers, Settings
 from suffice.lab.verdict import OURS, REPRODUCED, Verdict
 
-STYLE = """
+STYLE: Final = """
 :root { color-scheme: light dark; --ink: #222; --page: #fff; --line: #ddd; --dim: #666; --good: #007a55; --bad: #b3360b;
   --wait: #8a5a00; }
 @media (prefers-color-scheme: dark) { :root { --ink: #e6e6e6; --page: #16181c; --line: #3a3d42; --dim: #a0a4aa;
@@ -28,10 +28,14 @@ td.number { text-align: right; font-variant-numeric: tabular-nums; white-space: 
 .waiting { color: var(--wait); font-weight: 600; } .dim { color: var(--dim); }
 .verdicts { table-layout: fixed; min-width: 50rem; } .verdicts th:nth-child(1) { width: 32%; }
 .verdicts th:nth-child(2) { width: 25%; } .verdicts th:nth-child(3) { text-align: right; width: 16%; } a { color: inherit; }
-img { max-width: 100%; height: auto; } .wide { overflow-x: auto; } details { margin: 1rem 0; }
+img { max-width: 100%; height: auto; } .wide { overflow-x: auto; }
 h2 { margin-top: 3rem; border-top: 1px solid var(--line); padding-top: 1.5rem; }
 h3 { margin-bottom: 0; }
 """
+HEAD: Final = f"""<!doctype html><html lang="en"><head><meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>suffice: the paper, reproduced</title><style>{STYLE}</style></head><body>
+<h1>The paper, reproduced</h1>"""
 
 
 class Result:
@@ -43,7 +47,7 @@ class Result:
         self.figures: list[str] = []
 
 
-def write_numbers(results: list[Result], folder: Path, about: dict[str, Any]) -> None:
+def write_numbers(results: list[Result], folder: Path, about: Mapping[str, str]) -> None:
     """numbers.json, verdicts.csv, and a CSV of rows per experiment: the same bytes for the same seed."""
     document = {
         **about,
@@ -63,7 +67,7 @@ def write_numbers(results: list[Result], folder: Path, about: dict[str, Any]) ->
         (folder / f"{result.experiment.name}.csv").write_text(csv_text(result.numbers.get("rows", [])))
 
 
-def csv_text(rows: Sequence[Mapping[str, Any]]) -> str:
+def csv_text(rows: Sequence[Mapping[str, object]]) -> str:
     """Rows as CSV, with a column for every name that any of them has.
 
     >>> print(csv_text([{"a": 1}, {"a": 2, "b": "x"}]).strip())
@@ -79,19 +83,37 @@ def csv_text(rows: Sequence[Mapping[str, Any]]) -> str:
     return text.getvalue()
 
 
-def write_page(results: list[Result], folder: Path, about: dict[str, Any], made: str) -> Path:
-    """report.html: verdicts first, then each experiment with its figures and numbers. Needs no other file."""
+def json_text(document: object, indent: int = 1) -> str:
+    """JSON that every reader takes: nan and infinity become null.
+
+    >>> print(json_text({"a": [1.5, float("nan")]}, indent=0).replace("\\n", ""))
+    {"a": [1.5,null]}
+    """
+    return json.dumps(_finite(document), indent=indent) + "\n"
+
+
+def _finite(value: object) -> object:
+    if isinstance(value, dict):
+        return {str(key): _finite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def write_page(results: list[Result], folder: Path, about: Mapping[str, str], made: str) -> Path:
+    """Write report.html: verdicts first, then each experiment with its figures and numbers. It needs no other file."""
     verdicts = [verdict for result in results for verdict in result.verdicts]
-    theirs, ours = (_share([v for v in verdicts if (v.source == OURS) is own]) for own in (False, True))
+    of_paper = _share([verdict for verdict in verdicts if verdict.source != OURS])
+    of_suffice = _share([verdict for verdict in verdicts if verdict.source == OURS])
     parts = [
-        *head("The paper, reproduced"),
+        HEAD,
         "<p><em>Efficient Online Conformal Selection with Limited Feedback</em> (Gollapudi, Kollias, Munagala and Sinop, "
-        f"2026), claim by claim. {theirs} of its claims are reproduced at level “{html.escape(about['level'])}”, and {ours} "
-        "of what suffice promises itself. Intervals are 95%, over seeds; “no interval” stands where no chance is involved, or "
-        "where the number is the worst of all runs. Every method is told whether the option played worked, and its "
-        "cost; nothing else.</p>",
+        f"2026), claim by claim. {of_paper} of its claims are reproduced at level “{html.escape(about['level'])}”, and "
+        f"{of_suffice} of what suffice promises itself. Intervals are 95%, over seeds; “no interval” stands where no chance "
+        "is involved, or where the number is the worst of all runs. Every method is shown whether the option played worked, "
+        "and its cost; nothing else.</p>",
         f'<p class="dim">{html.escape(made)}</p>',
-        *(_verdicts(result, linked=True) for result in results),
+        *(_verdicts(result) for result in results),
         *(_section(result, folder) for result in results),
         "</body></html>",
     ]
@@ -100,23 +122,12 @@ def write_page(results: list[Result], folder: Path, about: dict[str, Any], made:
     return path
 
 
-def head(title: str, style: str = "") -> list[str]:
-    """The beginning of a page that needs no other file."""
-    return [
-        '<!doctype html><html lang="en"><head><meta charset="utf-8">',
-        '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        f"<title>suffice: {html.escape(title[0].lower() + title[1:])}</title><style>{STYLE}{style}</style></head><body>",
-        f"<h1>{html.escape(title)}</h1>",
-    ]
-
-
 def _share(verdicts: list[Verdict]) -> str:
     return f"{sum(verdict.status == REPRODUCED for verdict in verdicts)} of {len(verdicts)}"
 
 
-def _verdicts(result: Result, *, linked: bool) -> str:
+def _verdicts(result: Result) -> str:
     name, title = result.experiment.name, html.escape(result.experiment.title)
-    head = f'<h3><a href="#{name}">{title}</a></h3>' if linked else ""
     rows = "".join(
         f"<tr><td><strong>{html.escape(v.claim)}</strong><br>{html.escape(v.says)}<br>"
         f"<span class=dim>{html.escape(v.source)}</span></td>"
@@ -126,7 +137,8 @@ def _verdicts(result: Result, *, linked: bool) -> str:
         for v in result.verdicts
     )
     return (
-        f"{head}<div class=wide><table class=verdicts><tr><th>the claim</th><th>what was measured</th><th>number</th>"
+        f'<h3><a href="#{name}">{title}</a></h3>'
+        f"<div class=wide><table class=verdicts><tr><th>the claim</th><th>what was measured</th><th>number</th>"
         f"<th>wanted</th><th>verdict</th></tr>{rows}</table></div>"
     )
 
@@ -139,18 +151,16 @@ def _kind(verdict: Verdict) -> str:
 
 def _section(result: Result, folder: Path) -> str:
     experiment = result.experiment
-    figures = "".join(figure(name, folder, experiment.title) for name in result.figures)
-    rows = result.numbers.get("rows", [])
+    figures = "".join(_figure(name, folder, experiment.title) for name in result.figures)
     settings = html.escape(json.dumps(result.settings))
     return (
         f'<h2 id="{experiment.name}">{html.escape(experiment.title)}</h2><p>{html.escape(experiment.about)}</p>{figures}'
-        f"<details><summary>the numbers ({len(rows)} rows; also in {experiment.name}.csv)</summary>"
-        f"<div class=wide>{_table(rows)}</div></details><p class=dim>settings: {settings}</p>"
+        f"<p class=dim>numbers: {experiment.name}.csv; settings: {settings}</p>"
     )
 
 
-def figure(name: str, folder: Path, title: str) -> str:
-    """A figure inside the page, in the light or the dark style that the reader's screen has."""
+def _figure(name: str, folder: Path, title: str) -> str:
+    """A figure inside the page, light or dark as the reader's screen is."""
 
     def inlined(ending: str) -> str:
         content = (folder / f"{name}{ending}.svg").read_bytes()
@@ -160,19 +170,6 @@ def figure(name: str, folder: Path, title: str) -> str:
         f'<picture><source media="(prefers-color-scheme: dark)" srcset="{inlined("-dark")}">'
         f'<img src="{inlined("")}" alt="{html.escape(title)}: {html.escape(name)}"></picture>'
     )
-
-
-def _table(rows: list[dict[str, Any]]) -> str:
-    names = list(dict.fromkeys(name for row in rows for name in row))
-    head = "".join(f"<th>{html.escape(name.replace('_', ' '))}</th>" for name in names)
-    lines = "".join("<tr>" + "".join(_cell(row.get(name)) for name in names) + "</tr>" for row in rows)
-    return f"<table><tr>{head}</tr>{lines}</table>"
-
-
-def _cell(value: Any) -> str:
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        return f"<td class=number>{number(value)}</td>"
-    return f"<td>{html.escape('' if value is None else str(value))}</td>"
 
 
 def number(value: float) -> str:
@@ -192,7 +189,7 @@ def brief(value: float, digits: int = 3) -> str:
     >>> brief(0.12345), brief(-12345.6), brief(99.96), brief(1.0), brief(-0.0), brief(0.0000456, 2)
     ('0.123', '-12,346', '100', '1.00', '0', '4.6e-5')
     """
-    value = round(value, 9) + 0.0  # a debt is a sum of many, and off by rounding
+    value = round(value, 9) + 0.0  # a debt is a sum of many terms with rounding errors
     if value == 0.0 or not math.isfinite(value):
         return f"{value:g}"
     if abs(value) < 1e-4:

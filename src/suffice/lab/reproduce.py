@@ -1,23 +1,22 @@
-"""Run the experiments and write what came out: figures, numbers, verdicts and a page."""
+"""Run the experiments and write the results: figures, numbers, verdicts and a page."""
 
 import importlib.metadata
 import platform
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from suffice.errors import InvalidArgument, SufficeError, quoted
 from suffice.lab import drawing, report
 from suffice.lab.discovery import available, from_file
-from suffice.lab.experiment import LEVELS, Experiment, perform
-from suffice.lab.sweep import blamed, sweep
+from suffice.lab.experiment import LEVELS, Do, Experiment, Numbers, Task, run_experiment
+from suffice.lab.sweep import error_line, sweep
 
 Progress = Callable[[str, int, int], None]  # the experiment, runs done, runs in all
 
 
 def chosen(only: Iterable[str] = ()) -> list[Experiment]:
-    """The experiments with these names or in these files; all of the package's if none is named."""
+    """The experiments with these names or in these files; all of the package if none is named."""
     known, kinds = available(), {}
     for name in only:
         if name in known:
@@ -56,16 +55,16 @@ def reproduce(
         if seeds is not None and "seeds" in settings:
             settings["seeds"] = seeds
         try:
-            numbers = perform(experiment, settings, _do(experiment.name, jobs, progress))
+            numbers = run_experiment(experiment, settings, _do(experiment.name, jobs, progress))
             result = report.Result(experiment, settings, numbers)
             result.figures = drawing.draw(experiment, numbers, folder)
         except (InvalidArgument, KeyboardInterrupt):
             raise
-        except Exception as error:  # one that fails must not take hours of others with it
+        except Exception as error:  # one failure must not cost the hours of the other experiments
             failures.append(f"{experiment.name} failed: {type(error).__name__}: {error}")
             continue
         results.append(result)
-        report.write_numbers(results, folder, about)  # after each: what is done is not lost
+        report.write_numbers(results, folder, about)  # after each experiment: what is done is not lost
         report.write_page(results, folder, about, _made())
     if failures:
         raise ExperimentFailed("; ".join(failures) + (f"; all others are in {folder}" if results else ""))
@@ -77,36 +76,35 @@ class ExperimentFailed(SufficeError):
 
 
 class RunFailed(Exception):
-    """A run raised, which is named."""
+    """A run raised; the message names it."""
 
 
-class Named:
+class NamedWork:
     """Work that names the run in which it failed. A class, so that it can be sent to another machine."""
 
-    def __init__(self, work: Any) -> None:
+    def __init__(self, work: Callable[[Task], Numbers]) -> None:
         self.work = work
 
-    def __call__(self, task: Any) -> Any:
+    def __call__(self, task: Task) -> Numbers:
         try:
             return self.work(task)
         except InvalidArgument:
             raise
         except Exception as error:
-            raise RunFailed(f"run {task.get('run', task)!r}: {blamed(error)}") from None
+            raise RunFailed(f"run {task.get('run', task)!r}: {error_line(error)}") from None
 
 
-def _do(name: str, jobs: int, progress: Progress | None) -> Any:
-    def do(work: Any, tasks: list[Any]) -> list[Any]:
-        if progress is not None:
-            progress(name, 0, len(tasks))
-        # The longest runs first: the cores then finish together.
+def _do(name: str, jobs: int, progress: Progress | None) -> Do:
+    def do(work: Callable[[Task], Numbers], tasks: list[Task]) -> list[Numbers]:
+        def report_done(done: int) -> None:
+            if progress is not None:
+                progress(name, done, len(tasks))
+
+        report_done(0)
+        # The longest runs go first, so that the cores finish together.
         order = sorted(range(len(tasks)), key=lambda place: -tasks[place].get("horizon", 0))
-        report_done = None if progress is None else lambda done: progress(name, done, len(tasks))
-        done = sweep(Named(work), [tasks[place] for place in order], jobs=jobs, done=report_done)
-        results: list[Any] = [None] * len(tasks)
-        for place, result in zip(order, done, strict=True):
-            results[place] = result
-        return results
+        results = sweep(NamedWork(work), [tasks[place] for place in order], jobs=jobs, done=report_done)
+        return [result for _, result in sorted(zip(order, results, strict=True), key=lambda pair: pair[0])]
 
     return do
 

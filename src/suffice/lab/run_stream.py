@@ -1,17 +1,19 @@
-"""From what a person types to a stream: a name, a recorded log, or a file of one's own, and its settings."""
+"""Streams by what a user types: a name, a recorded log, or a Python file, and settings."""
 
+import ast
 import difflib
 import inspect
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from suffice.errors import InvalidArgument, SufficeError, quoted
 from suffice.lab.streams import Log, available, from_file
 from suffice.lab.streams.discover import maker
 from suffice.menu.menu import Menu
+from suffice.simulator import Stream
 
 HORIZON: Final = 20_000
 LOGS: Final = (".csv", ".parquet", ".pq")
@@ -25,33 +27,30 @@ class Opened:
 
     name: str
     about: str
-    stream: Any
-    horizon: int  # how long to run it unless somebody says otherwise
+    stream: Stream
+    horizon: int  # how long to run it if the user gives no horizon
 
 
-def open_stream(what: str, texts: Iterable[str] = (), *, safe: str | None = None) -> Opened:
+def open_stream(what: str, texts: Iterable[str] = ()) -> Opened:
     """The stream that a name, a log or a Python file stands for; `texts` are settings, `key=value`.
 
-    Settings may also stand in the text itself, as in `trap:first=10,last=20`; those count for more.
+    Settings may also stand in the text itself, as in `trap:first=10,last=20`; those take precedence.
 
     >>> open_stream("trap:first=10", ["first=5", "last=20"]).stream.first
     10
     """
     what, inside = parts(what)
-    kind, own = _kind(what)
-    given = settings(kind, (*texts, *inside))
-    if safe is not None:
-        given = {**given, "safe": safe}
-    given = {**own, **given}
-    _known(kind, given)
+    kind, implied = _kind(what)
+    given = {**implied, **settings(kind, (*texts, *inside))}
+    _check_names(kind, given)
     if kind is Log and given.get("path") is None:
         raise InvalidArgument("log must be named by its file: suffice run FILE.csv, or FILE.parquet")
     try:
-        stream = maker(kind)(**given)
+        stream: object = maker(kind)(**given)
     except SufficeError as error:
-        # What is wrong with a file is seldom a setting: then the list of settings would only be in the way.
-        raise InvalidArgument(f"{error}{'' if own else _listed(kind)}") from error
-    except (TypeError, ValueError, ArithmeticError) as error:  # a stream of one's own may not check what it is given
+        # An error of a log is mostly one of its file, for which a list of settings would be no help.
+        raise InvalidArgument(f"{error}{'' if implied else _listed(kind)}") from error
+    except (TypeError, ValueError, ArithmeticError) as error:  # a user's stream may not check its settings
         raise InvalidArgument(
             f"settings must suit {kind.name!r}, got {type(error).__name__}: {error}{_listed(kind)}"
         ) from error
@@ -60,11 +59,11 @@ def open_stream(what: str, texts: Iterable[str] = (), *, safe: str | None = None
             f"stream {kind.name!r} must have a menu, a suffice.Menu, got {quoted(getattr(stream, 'menu', None))}"
         )
     rows = len(stream.table().costs) if isinstance(stream, Log) else HORIZON
-    return Opened(what if own else kind.name, about(kind), stream, rows)
+    return Opened(what if implied else kind.name, about(kind), cast(Stream, stream), rows)
 
 
 def parts(text: str) -> tuple[str, tuple[str, ...]]:
-    """A stream and the settings that stand in its text. A comma before what is no setting belongs to a value.
+    """A stream and the settings in its text. A comma that no setting follows belongs to a value.
 
     >>> parts("ranks:ks=5,10,least=2"), parts("shop.py:shop:mondays=0.2"), parts("shop.py:shop")
     (('ranks', ('ks=5,10', 'least=2')), ('shop.py:shop', ('mondays=0.2',)), ('shop.py:shop', ()))
@@ -82,7 +81,7 @@ def parts(text: str) -> tuple[str, tuple[str, ...]]:
 
 
 def _kind(what: str) -> tuple[type[Any], dict[str, Any]]:
-    """The class of a stream, and the settings that follow from how it was named."""
+    """The class of a stream, and the settings that its text implies."""
     known = available()
     if what in known:
         return known[what], {}
@@ -103,24 +102,25 @@ def _kind(what: str) -> tuple[type[Any], dict[str, Any]]:
 
 
 def meant(what: str, known: Iterable[str]) -> str:
-    """The names that somebody may have meant, as the end of a sentence."""
+    """The known names that are similar, as the end of an error message."""
     close = difflib.get_close_matches(what.lower(), list(known), n=3)
     return f": did you mean {' or '.join(close)}?" if close else ""
 
 
 def about(kind: type[Any]) -> str:
-    """A line on a stream: its own, or the first of its docstring."""
-    said = getattr(kind, "about", None) or (inspect.getdoc(kind) or "").split("\n")[0]
-    return str(said).rstrip(".")
+    """A line on a stream: its `description`, or the first line of its docstring."""
+    return str(getattr(kind, "description", None) or first_line(kind)).rstrip(".")
+
+
+def first_line(thing: object) -> str:
+    """The first line of a docstring."""
+    return (inspect.getdoc(thing) or "").split("\n")[0].rstrip(".")
 
 
 def parameters(kind: type[Any]) -> dict[str, inspect.Parameter]:
-    """The settings of a stream: what its `named`, or its constructor, takes."""
+    """The settings of a stream: what its `from_settings`, or its constructor, takes."""
     kinds = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
-    own = {n: p for n, p in inspect.signature(maker(kind)).parameters.items() if p.kind not in kinds}
-    other = getattr(maker(kind), "settings_of", None)  # it passes on what that one takes
-    passed = {} if other is None else inspect.signature(other).parameters
-    return own | {n: p for n, p in passed.items() if p.kind is inspect.Parameter.KEYWORD_ONLY}
+    return {n: p for n, p in inspect.signature(maker(kind)).parameters.items() if p.kind not in kinds}
 
 
 def defaults(kind: type[Any]) -> str:
@@ -135,33 +135,28 @@ def defaults(kind: type[Any]) -> str:
     )
 
 
-def _word(value: Any) -> str:
-    return (
-        value
-        if isinstance(value, str)
-        else str(value).lower()
-        if value is None or isinstance(value, bool)
-        else repr(value)
-    )
+def _word(value: object) -> str:
+    if value is None or isinstance(value, bool):
+        return str(value).lower()
+    return value if isinstance(value, str) else repr(value)
 
 
 def _listed(kind: type[Any]) -> str:
     return f" (settings of {kind.name}: {defaults(kind) or 'none'})"
 
 
-def _known(kind: type[Any], given: Mapping[str, Any]) -> None:
+def _check_names(kind: type[Any], given: Iterable[str]) -> None:
     names = parameters(kind)
     own = inspect.signature(maker(kind)).parameters.values()
-    if any(p.kind is p.VAR_KEYWORD for p in own) and not hasattr(maker(kind), "settings_of"):
+    if any(p.kind is p.VAR_KEYWORD for p in own):
         return
     for name in given:
         if name not in names:
-            rule = "safe must be left out" if name == "safe" else "set must name a setting"
-            raise InvalidArgument(f"{rule}, got {quoted(name)}{meant(name, names)}{_listed(kind)}")
+            raise InvalidArgument(f"set must name a setting, got {quoted(name)}{meant(name, names)}{_listed(kind)}")
 
 
 def settings(kind: type[Any], texts: Iterable[str]) -> dict[str, Any]:
-    """Settings from `key=value`; `costs.small=0.1` is one entry of a mapping, `ks=5,10` are several numbers.
+    """Settings from `key=value`; `costs.small=0.1` is an entry of a mapping, `ks=5,10` are several numbers.
 
     >>> settings(available()["needs"], ["step=0.1", "flat=true"])
     {'step': 0.1, 'flat': True}
@@ -185,7 +180,7 @@ def settings(kind: type[Any], texts: Iterable[str]) -> dict[str, Any]:
     return given
 
 
-def parsed(text: str) -> Any:
+def parsed(text: str) -> object:
     """An int, a float, a bool, None, several numbers, or the text itself.
 
     >>> [parsed(text) for text in ("3", "1e-2", "true", "none", "5,10", "hover")]
@@ -194,17 +189,8 @@ def parsed(text: str) -> Any:
     plain = text.strip()
     if plain.lower() in WORDS:
         return WORDS[plain.lower()]
-    number = _number(plain)
-    if number is not None:
-        return number
-    parts = [_number(part.strip()) for part in plain.rstrip(",").split(",")]
-    return tuple(parts) if "," in plain and None not in parts else text
-
-
-def _number(text: str) -> int | float | None:
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    return None
+    try:
+        value: object = ast.literal_eval(plain)
+    except (ValueError, SyntaxError):
+        return text
+    return value if isinstance(value, int | float | tuple) else text

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from suffice.kernels.rows import Floats
+from suffice.kernels.rows import Floats, Ints
 from suffice.lab.verdict import Estimate
 
 RESAMPLES = 2000
@@ -27,9 +27,9 @@ def ratio(over: ArrayLike, under: ArrayLike) -> Estimate:
     """The ratio of two means over paired seeds, with an interval by the delta method.
 
     Near the means the ratio r moves by (xᵢ − r·yᵢ)/ȳ with each pair of seed i, so its standard error is that of the mean
-    of these, and Student's quantile with n − 1 degrees of freedom is put on it. What both owe to the same world cancels:
-    anything is exactly 1 of itself. A mean of ratios would instead be ruled by the seeds with a small y. The interval is
-    only good where ȳ is clearly above 0; where it is not above 0 there is no ratio.
+    of these, times Student's quantile with n − 1 degrees of freedom. What the world contributes to both cancels: the ratio
+    of anything to itself is exactly 1. A mean of ratios would instead depend most on the seeds with a small y. The interval
+    is only good where ȳ is clearly above 0; where it is not above 0 there is no ratio.
 
     >>> found = ratio([1.0, 2.0, 3.0], [2.0, 4.0, 6.0])
     >>> found.value, found.low, found.high
@@ -46,7 +46,7 @@ def geometric(pairs: Sequence[tuple[ArrayLike, ArrayLike]]) -> Estimate:
     """The geometric mean of several such ratios, which share their seeds, with an interval by the delta method in logs.
 
     Seed i moves the logarithm of one ratio by xᵢ/x̄ − yᵢ/ȳ, and that of their geometric mean by the mean of these, so that
-    worlds which are alike because they have the same seed are not counted as independent. Only of ratios above 0.
+    worlds with the same seed are not counted as independent. All ratios must be above 0.
 
     >>> found = geometric([([2.0, 4.0], [1.0, 2.0]), ([1.0, 1.0], [2.0, 2.0])])
     >>> found.value, found.low, found.high
@@ -55,10 +55,10 @@ def geometric(pairs: Sequence[tuple[ArrayLike, ArrayLike]]) -> Estimate:
     data = [(np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)) for x, y in pairs]
     if not data or not all(x.mean() > 0.0 and y.mean() > 0.0 for x, y in data):
         return NO_ESTIMATE
-    middle = float(np.mean([np.log(x.mean() / y.mean()) for x, y in data]))
+    log_mean = float(np.mean([np.log(x.mean() / y.mean()) for x, y in data]))
     moves = np.mean([x / x.mean() - y / y.mean() for x, y in data], axis=0)
-    found = _estimate(middle, _spread(moves), len(moves))
-    return Estimate(*(float(np.exp(end)) for end in (found.value, found.low, found.high)))
+    logs = _estimate(log_mean, _spread(moves), len(moves))
+    return Estimate(*(float(np.exp(end)) for end in (logs.value, logs.low, logs.high)))
 
 
 def exponent(horizons: ArrayLike, regrets: ArrayLike) -> Estimate:
@@ -73,7 +73,7 @@ def exponent(horizons: ArrayLike, regrets: ArrayLike) -> Estimate:
         return NO_ESTIMATE  # a regret that is not positive has no exponent
     samples = data[_resampled(len(data))].mean(axis=1)
     usable = samples[(samples > 0.0).all(axis=1)]
-    # Seeds are resampled whole, so that runs on the same stream stay together; resampling n understates by n/(n − 1).
+    # Whole seeds are resampled, so that runs on the same stream stay together; resampling n understates by n/(n − 1).
     spread = float(_slope(x, np.log(usable)).std()) * (len(data) / max(1, len(data) - 1)) ** 0.5
     return _estimate(float(_slope(x, np.log(data.mean(axis=0))[None, :])[0]), spread, len(data))
 
@@ -84,7 +84,7 @@ def _slope(x: Floats, rows: Floats) -> Floats:
     return slopes
 
 
-def _resampled(count: int) -> NDArray[np.int64]:
+def _resampled(count: int) -> Ints:
     return np.random.default_rng(0).integers(0, count, (RESAMPLES, count))
 
 

@@ -4,23 +4,26 @@ import traceback
 import warnings
 from collections.abc import Callable, Generator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import joblib
 
 from suffice.errors import InvalidArgument
 
-Report = Callable[[int], None]
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 
-def sweep(work: Callable[[Any], Any], tasks: list[Any], *, jobs: int = -1, done: Report | None = None) -> list[Any]:
+def sweep(
+    work: Callable[[Item], Result], tasks: list[Item], *, jobs: int = -1, done: Callable[[int], None] | None = None
+) -> list[Result]:
     """The result of every task, in order. `done` is called with the number finished so far.
 
     >>> sweep(abs, [-1, 2, -3], jobs=1)
     [1, 2, 3]
     """
-    parallel = _parallel(checked(jobs), "generator")
-    results = []
+    parallel = _parallel(checked_jobs(jobs), "generator")
+    results: list[Result] = []
     for result in parallel(joblib.delayed(work)(task) for task in tasks):
         results.append(result)
         if done is not None:
@@ -28,32 +31,32 @@ def sweep(work: Callable[[Any], Any], tasks: list[Any], *, jobs: int = -1, done:
     return results
 
 
-def finished(work: Callable[[Any], Any], tasks: list[Any], *, jobs: int = -1) -> Generator[Any, None, None]:
-    """The result of every task as soon as it is there, in any order: for those who keep what is done.
+def finished(work: Callable[[Item], Result], tasks: list[Item], *, jobs: int = -1) -> Generator[Result, None, None]:
+    """The result of every task as soon as it is done, in any order.
 
     >>> sorted(finished(abs, [-1, 2, -3], jobs=1))
     [1, 2, 3]
     """
-    results = _parallel(checked(jobs), "generator_unordered")(joblib.delayed(work)(task) for task in tasks)
+    results = _parallel(checked_jobs(jobs), "generator_unordered")(joblib.delayed(work)(task) for task in tasks)
     try:
-        for result in results:  # noqa: UP028 (a `yield from` would close it where its warning cannot be caught)
+        for result in results:  # noqa: UP028 (`yield from` would close it outside of catch_warnings)
             yield result
     finally:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # who stops early knows that some were not finished
+            warnings.simplefilter("ignore", UserWarning)  # an early stop leaves some tasks unfinished on purpose
             if hasattr(results, "close"):
                 results.close()
 
 
-def checked(jobs: int) -> int:
+def checked_jobs(jobs: int) -> int:
     """A number of processes that joblib takes."""
     if not isinstance(jobs, int) or jobs == 0:
         raise InvalidArgument(f"jobs must be a number of processes, or -1 for all cores, got {jobs!r}")
     return jobs
 
 
-def blamed(error: Exception) -> str:
-    """An error that nobody foresaw, and the line that raised it."""
+def error_line(error: Exception) -> str:
+    """An unforeseen error, and the line that raised it."""
     place = traceback.extract_tb(error.__traceback__)[-1]
     return f"{type(error).__name__}: {error} ({Path(place.filename).name}:{place.lineno})"
 
@@ -61,7 +64,7 @@ def blamed(error: Exception) -> str:
 def _parallel(jobs: int, one_by_one: str) -> Any:
     """joblib's Parallel, which reports results one by one where its backend can."""
     backend, wanted = joblib.parallel.get_active_backend()
-    # A backend that the user has chosen, a cluster say, comes with its own number of workers.
+    # A backend that the user has chosen, such as a cluster, has its own number of workers.
     number = jobs if type(backend).__name__ in ("LokyBackend", "SequentialBackend") else wanted
     able = getattr(backend, "supports_return_generator", False)
     return joblib.Parallel(n_jobs=number, return_as=one_by_one if able else "list")

@@ -7,7 +7,7 @@ from typing import Final
 REPRODUCED: Final = "reproduced"
 NOT_REPRODUCED: Final = "not reproduced"
 OURS: Final = "suffice's own promise"  # the source of what the paper does not claim
-TINY: Final = 1e-9  # as a limit: what must not be 0
+TINY: Final = 1e-9  # as a limit: more, or less, than 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class Estimate:
 class Verdict:
     """One claim of the paper and what became of it."""
 
-    claim: str  # a short name, unique within the experiment
+    claim: str  # a short name, unique in the experiment
     source: str  # where the paper says so
     says: str  # what it says
     measured: str  # what the number is
@@ -42,8 +42,8 @@ def judge(claim: str, source: str, says: str, measured: str, estimate: Estimate,
           at_least: float | None = None, reached: int | None = None) -> Verdict:  # fmt: skip
     """A verdict by the interval: it must lie wholly on the right side of the limit.
 
-    `reached` is the horizon, for a rate that only holds in the limit: what is not there yet is "not reached by T=...",
-    unless even the number itself is beyond what the horizon could excuse, which the caller must say with a limit of its own.
+    `reached` is the horizon of a claim about the long run: the verdict is then "not reached by T=..." instead of "not
+    reproduced".
     """
     good = math.isfinite(estimate.value)
     wanted = []
@@ -61,7 +61,7 @@ def judge(claim: str, source: str, says: str, measured: str, estimate: Estimate,
 
 
 def power(horizon: int) -> str:
-    """A horizon as people write it.
+    """A horizon as a power of ten where it is one.
 
     >>> power(100000), power(2000), power(31623)
     ('10^5', '2,000', '31,623')

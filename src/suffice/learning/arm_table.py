@@ -1,8 +1,8 @@
 """The table of arms: what an outcome does to an arm's tally, its line and the tree of lines, and which arm is proposed.
 
-A menu of up to SMALL arms has no tree: all lines are looked at. What is needed seldom and takes long (bounds of a new epoch,
-a look at the past, a new fit) is not done on the way: `propose` and `learn` say that it is due, and `catch_up` or `fit` does
-it. So compiled code for it is made when it is first needed.
+A menu of up to SMALL arms has no tree: all lines are scanned. Rare and long work (bounds of a new epoch, a review of the
+past, a new fit) is left to the caller: `propose` and `learn` return that it is due, and `catch_up` or `fit` does it. So its
+compiled code is made when it is first needed.
 """
 
 import math
@@ -11,31 +11,33 @@ from typing import Final, cast
 
 import numpy as np
 
-from suffice.learning.bound_formulas import CLOSED, CONTAINED, PAPER, epoch_of, level_of, lower_of, upper_of
+from suffice.learning.bound_formulas import INTERVAL_CLOSURE, ORDERED, PAPER, epoch_of, level_of, lower_of, upper_of
 from suffice.learning.envelope import BUCKET, lowest, set_line, settle_all, update
-from suffice.learning.forgetting import amend_window, look_at_past, past_is_due
+from suffice.learning.forgetting import amend_window, past_is_due, review_past
 from suffice.learning.guard import at_limit, follows
 from suffice.learning.interval_closure import close
 from suffice.learning.pooling import tighten
 from suffice.learning.prices import move_price
 from suffice.learning.records import FULL, NO_CELLS, OWN, RESET, WINDOW, Lesson, Pricing, Table, TableHead
-from suffice.learning.thompson import begin, sample_own, thompson
+from suffice.learning.thompson import reset_fit, sample_own, thompson
 
 EVERY_ARM: Final = cast("Sequence[bool]", np.zeros(0, dtype=np.bool_))  # where all arms may be played
-REFRESH: Final = 1.05  # how much the history grows before bounds that look at other arms are refreshed
-SMALL: Final = 64  # scanning so few lines is faster than keeping a tree
+REFRESH: Final = 1.05  # the growth of the history after which bounds that use other arms' outcomes are refreshed
+SMALL: Final = 64  # a scan of up to this many lines is faster than a tree
 FIT_FIRST: Final = -2  # instead of an arm: the cells must be fitted before one can be drawn
 
-DONE, PAST_DUE, REFRESH_DUE, FORGOTTEN = range(4)  # what an outcome leaves to be done: a look at the past, bounds anew
+DONE, PAST_DUE, REFRESH_DUE, FORGOTTEN = range(
+    4
+)  # the work that an outcome makes due: none, a review of the past, new bounds
 
 
 def start_epoch(head: TableHead, step: int) -> None:
-    """Enter the epoch that holds this step: its level, and the margin that exceeds the rounding of scores in it."""
+    """Start the epoch that holds this step: set its level, and a margin above the rounding of its scores."""
     last, end = epoch_of(step, head.horizon)
     head.epoch_end = last
-    head.refresh_after = last if head.kind < CONTAINED else min(last, max(step, math.floor(REFRESH * step)))
+    head.refresh_after = last if head.kind < ORDERED else min(last, max(step, math.floor(REFRESH * step)))
     head.level = level_of(head.kind, head.arms, end)
-    width = math.sqrt(head.level) if head.kind == PAPER else 0.0  # how far unclipped bounds reach beyond [0, 1]
+    width = math.sqrt(head.level) if head.kind == PAPER else 0.0  # how far unclipped bounds extend beyond [0, 1]
     head.margin = 2.0**-48 * (1.0 + width) * (head.safe_cost + head.ceiling)
 
 
@@ -48,7 +50,7 @@ def is_interior(head: TableHead, arm: int) -> bool:
 
 
 def propose(table: Table, price: float) -> int:
-    """The arm to play at this price: the chooser's as long as the guard follows it, else the optimist's; or FIT_FIRST."""
+    """The arm to play at this price: the chooser's while the guard follows it, else the optimist's; or FIT_FIRST."""
     head = table.head
     if head.form != NO_CELLS and price >= 0.0 and follows(head):
         if head.form == OWN:
@@ -66,33 +68,33 @@ def fit_is_due(table: Table) -> bool:
 
 
 def cheapest(table: Table, price: float) -> int:
-    """The lowest line, from the tree where there is one; the safe option at a price that is no number."""
+    """The arm with the lowest line, from the tree if there is one; the safe option if the price is NaN."""
     head = table.head
     if not price >= 0.0:
         return head.arms - 1
-    # Lines of arms that were never played are infinite in the paper's bounds; a tree cannot compare those.
+    # Lines of unplayed arms are infinite with the paper's bounds; a tree cannot compare those.
     if head.leaves == 0 or (head.kind == PAPER and head.unplayed > 0):
         return scan(table, price)
     return lowest(table.room, head.leaves, price, head.margin)
 
 
 def scan(table: Table, price: float) -> int:
-    """The lowest line by looking at all, ties to the smallest arm number."""
-    best, found = math.inf, table.head.arms - 1
+    """The arm with the lowest line, by a scan; ties go to the smallest arm number."""
+    best, lowest_arm = math.inf, table.head.arms - 1
     for arm, row in enumerate(table.arms):
         if row.lower - price * row.upper < best:
-            best, found = row.lower - price * row.upper, arm
-    return found
+            best, lowest_arm = row.lower - price * row.upper, arm
+    return lowest_arm
 
 
 def best_score(table: Table, price: float) -> float:
-    """The least cost − price·success that the bounds think possible."""
+    """The least cost − price·success that the bounds allow."""
     best = table.arms[cheapest(table, price)]
     return best.lower - price * best.upper
 
 
 def guard_charge(table: Table, arm: int, success: float, cost: float, paid: float) -> float:
-    """What a play between the limits came to above the best that the bounds thought possible, at the price paid then."""
+    """The excess of a play between the limits over the best that the bounds allow, at the price paid."""
     if at_limit(table.head, arm, paid):
         return 0.0
     spent = table.arms[arm].known_cost if math.isnan(cost) else cost
@@ -106,9 +108,9 @@ def guard_charge(table: Table, arm: int, success: float, cost: float, paid: floa
 
 
 def learn(table: Table, main: Pricing, pricing: Pricing, lesson: Lesson, grouped: bool) -> int:
-    """Take in the outcome of a decision: prices, tally, line and tree. What it leaves to be done: DONE, or what is due.
+    """Update prices, tally, line and tree with the outcome of a decision. The work that is due now, or DONE.
 
-    `pricing` is that of the decision's account, `main` that of the selector, which may be the same.
+    `pricing` belongs to the decision's account, `main` to the selector; they may be the same object.
     """
     if lesson.fresh and lesson.counted:
         table.head.steps += 1
@@ -117,8 +119,8 @@ def learn(table: Table, main: Pricing, pricing: Pricing, lesson: Lesson, grouped
 
 
 def learn_arm(table: Table, lesson: Lesson, paid: float, price: float) -> int:
-    """Take an outcome into its arm's tally and line; `paid` was the price before it."""
-    if not lesson.fair:  # a choice that hangs on what the bounds do not see is no fair sample: only the time goes on
+    """Update an arm's tally and line with an outcome; `paid` is the price before it."""
+    if not lesson.fair:  # a choice that depends on more than past outcomes is no fair sample: only time passes
         return REFRESH_DUE if table.head.steps + 1 > table.head.refresh_after else DONE
     head, arm, row = table.head, lesson.arm, table.arms[lesson.arm]
     interior, success, cost = head.has_skip <= arm < head.arms - 1, lesson.success, lesson.cost
@@ -126,18 +128,18 @@ def learn_arm(table: Table, lesson: Lesson, paid: float, price: float) -> int:
         if interior and row.plays == 0.0:
             head.unplayed -= 1
             if head.kind == PAPER and head.unplayed == 0:
-                head.sort_after = 0.0  # all lines are finite now: build the tree that was left alone so far
+                head.sort_after = 0.0  # all lines are finite now: the tree can be built
         if head.form != NO_CELLS and not at_limit(head, arm, paid):
             head.seen += 1.0
             head.gap += guard_charge(table, arm, success, cost, paid)
     elif head.memory == WINDOW and interior and amend_window(table, arm, success, cost):
         success, cost = 0.0, math.nan
     row.plays += 1.0 if lesson.fresh else 0.0
-    # No more successes than plays: an interrupt may have kept the play from being learned that a late success amends.
+    # No more successes than plays: an interrupt may have prevented the count of a play that a late success amends.
     row.successes += success
     if row.successes > row.plays:
         row.successes = row.plays
-    # Nor more costs: what comes late may be that of a play that is forgotten.
+    # Nor more costs: a late cost may belong to a play that is forgotten.
     if cost == cost and (lesson.fresh or row.priced + 1.0 <= row.plays):
         row.priced += 1.0
         row.costs += cost
@@ -151,7 +153,7 @@ def learn_arm(table: Table, lesson: Lesson, paid: float, price: float) -> int:
 
 
 def change_line(table: Table, arm: int, price: float) -> int:
-    """Recompute the line of an interior arm that was played, and carry it up the tree."""
+    """Recompute the line of an interior arm that was played, and update the tree."""
     head = table.head
     recompute_bound(table, arm)
     if head.leaves == 0 or (head.kind == PAPER and head.unplayed > 0):
@@ -164,35 +166,35 @@ def change_line(table: Table, arm: int, price: float) -> int:
 
 
 def recompute_bound(table: Table, arm: int) -> None:
-    """The line of an interior arm that was played, from its tally."""
+    """Recompute the line of an interior arm that was played from its tally."""
     head, row = table.head, table.arms[arm]
     upper = upper_of(head.kind, row.successes, row.plays, head.level)
-    # A bound of this epoch stays one: what other arms have said of this one is kept until they are asked again.
-    if head.kind < CONTAINED or upper < row.upper:
+    # Bounds remain valid within an epoch: one from other arms' outcomes is kept until the next refresh.
+    if head.kind < ORDERED or upper < row.upper:
         row.upper = upper
     if head.costs_known == 0 or head.kind == PAPER:
         row.lower = lower_of(head.kind, row.costs, row.priced, head.safe_cost, head.level)
 
 
-# --- what is due now and then
+# --- rare and long work
 
 
 def look_back(table: Table, arm: int, price: float) -> int:
-    """Look at the past after an outcome of this arm. What that leaves to be done."""
-    if look_at_past(table):
+    """Review the past after an outcome of this arm. The work that is due then."""
+    if review_past(table):
         return FORGOTTEN
     return REFRESH_DUE if table.head.steps + 1 > table.head.refresh_after else change_line(table, arm, price)
 
 
 def catch_up(table: Table, due: int, arm: int, price: float) -> None:
-    """Do what an outcome of this arm left to be done."""
+    """Do the work that an outcome of this arm made due."""
     if due == PAST_DUE:
         due = look_back(table, arm, price)
     if due == FORGOTTEN:
         renew_fit(table)
         refresh(table, price, True)
     elif due == REFRESH_DUE:
-        # Or only the order of the leaves is due: the line itself was changed.
+        # Or only a new order of the leaves is due: the line itself is up to date.
         if table.head.steps + 1 > table.head.refresh_after:
             refresh(table, price, table.head.steps + 1 > table.head.epoch_end)
         else:
@@ -200,33 +202,33 @@ def catch_up(table: Table, due: int, arm: int, price: float) -> None:
 
 
 def renew_fit(table: Table) -> None:
-    """Something was forgotten: all of it, or a little, and then the fit is looked at again from where it stands."""
+    """Make a new fit due after outcomes were forgotten: from equal masses after a reset, else from the present fit."""
     if table.head.form != NO_CELLS and table.head.memory == RESET:
-        begin(table)
+        reset_fit(table)
     elif table.head.form != NO_CELLS:
         table.head.fit_at = 0.0
 
 
 def refresh(table: Table, price: float, fresh: bool) -> None:
-    """Recompute every line for the step to come and build the tree anew; `fresh`: no earlier bound is kept."""
+    """Recompute every line for the next step and rebuild the tree; `fresh`: no earlier bound remains."""
     recompute_bounds(table, fresh)
-    if table.head.kind >= CONTAINED:
+    if table.head.kind >= ORDERED:
         tighten(table)
-    if table.head.kind == CLOSED:
+    if table.head.kind == INTERVAL_CLOSURE:
         close(table)
     if table.head.leaves > 0:
         rebuild(table, price)
 
 
 def refresh_own(table: Table, price: float) -> None:
-    """The same where bounds look at no other arm, and no earlier one is kept."""
+    """Like `refresh` for bounds of an arm's own outcomes; no earlier bound remains."""
     recompute_bounds(table, True)
     if table.head.leaves > 0:
         rebuild(table, price)
 
 
 def recompute_bounds(table: Table, fresh: bool) -> None:
-    """What each arm's own tally says, for the step to come."""
+    """Recompute every line from the arm's own tally, for the next step."""
     head, arms = table.head, table.arms
     start_epoch(head, head.steps + 1)
     for arm in range(head.has_skip, head.arms - 1):
@@ -239,18 +241,18 @@ def recompute_bounds(table: Table, fresh: bool) -> None:
 
 
 def begin_tree(table: Table) -> None:
-    """Sort the leaves anew soon: just after the next epoch begins, which sorts anyway."""
+    """Schedule the next sort of the leaves: just after the next epoch begins, which sorts them anyway."""
     table.head.sort_after = max(4.0 * table.head.arms, 2.0 * table.head.steps + 2.0)
 
 
 def rebuild(table: Table, price: float) -> None:
     """Sort the leaves by slope and settle the tree at this price.
 
-    Near-equal lines that are out of order would meet again and again; sorting at times that double keeps them apart.
+    Near-equal lines that are out of order would be compared again and again; sorts at doubling times separate them.
     """
     head, arms, room = table.head, table.arms, table.room
     begin_tree(table)
-    # The order is worked out in the cells of the tree, which are about to be overwritten: room for 5·8·leaves.
+    # The order is computed in the cells of the tree, which are overwritten next: room for 5·8·leaves.
     sort_by_slope(table)
     for place in range(head.arms):
         arms[int(room[place])].place = place
@@ -265,8 +267,8 @@ def rebuild(table: Table, price: float) -> None:
 def sort_by_slope(table: Table) -> None:
     """Write the arms' numbers to the first cells of the room, ordered by upper success, by a stable merge sort.
 
-    Needs room for 4·arms cells: numbers and keys, twice. Keys travel with their numbers, so that memory is read in order.
-    Those with the largest key go to the end as they are: as long as most arms are unseen, they are most.
+    Needs room for 4·arms cells: numbers and keys, twice. Keys move with their numbers, so that memory is read in order.
+    Arms with the largest key go to the end unsorted: while most arms are unplayed, they are most.
     """
     arms, room, count = table.arms, table.room, table.head.arms
     largest = arms[0].upper

@@ -1,24 +1,27 @@
 """A learner: takes in outcomes, and proposes an arm at a price."""
 
 from abc import ABC, abstractmethod
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from suffice.kernels.rows import Floats, Mask
+from suffice.learning.bounds import Bounds
+from suffice.learning.choosers import Chooser, Thompson
 from suffice.learning.memory import Memory
 from suffice.learning.records import Lesson, Pricing, TableHead
 from suffice.menu.menu import Menu
+from suffice.state_files import State
 
 
 class Proposal(NamedTuple):
-    """An arm, and what its outcome will have to know."""
+    """An arm, and what its outcome will need."""
 
     arm: int
-    fair: bool = True  # False where a context, or a chooser of the user's own, had a part in it
-    note: Any = None  # of a model; see `context.learner`
+    fair: bool = True  # False where a context, or a chooser of the user's own, influenced the choice
+    note: object = None  # of a model; see `context.learner`
 
 
 class Columns(NamedTuple):
-    """Per arm: plays, successes, plays whose cost was told, their costs, upper success, lower cost."""
+    """Per arm: plays, successes, plays with a reported cost, the sum of those costs, upper success, lower cost."""
 
     plays: Floats
     successes: Floats
@@ -29,12 +32,13 @@ class Columns(NamedTuple):
 
 
 class Learner(ABC):
-    """Takes in outcomes and proposes arms. Whatever goes wrong here costs money: the promise is kept elsewhere."""
+    """Takes in outcomes and proposes arms. Errors here cost money: the promise does not rest on it."""
 
     menu: Menu
-    bounds: Any
-    chooser: Any
+    bounds: Bounds
+    chooser: Chooser | Thompson
     memory: Memory
+    contextual: ClassVar[bool] = False  # whether it is a `context.learner.ContextLearner`
 
     @property
     @abstractmethod
@@ -42,8 +46,8 @@ class Learner(ABC):
         """What is known of the arms as a whole."""
 
     @abstractmethod
-    def propose(self, price: float, allowed: Mask | None, seen: Any = None) -> Proposal:
-        """An arm to play at this price, of those allowed, in a context that was read, if there is one."""
+    def propose(self, price: float, allowed: Mask | None, seen: object = None) -> Proposal:
+        """An arm to play at this price, among those allowed, in a context that was read, if there is one."""
 
     @abstractmethod
     def optimistic(self, price: float, allowed: Mask | None) -> int:
@@ -56,39 +60,39 @@ class Learner(ABC):
 
     @abstractmethod
     def learn(
-        self, main: Pricing, pricing: Pricing, lesson: Lesson, *, grouped: bool, note: Any = None, lost: bool = False
+        self, main: Pricing, pricing: Pricing, lesson: Lesson, *, grouped: bool, note: object = None, lost: bool = False
     ) -> None:
-        """Take in an outcome; `lost` if nobody told it."""
+        """Take in an outcome; `lost` if the decision expired without one."""
 
     @abstractmethod
     def set_steps(self, steps: int) -> None:
-        """Say how many outcomes were counted, where somebody else counts them."""
+        """Set the number of outcomes, where another object counts them."""
 
     @abstractmethod
     def columns(self) -> Columns:
         """The tally and the bounds of all arms."""
 
     @abstractmethod
-    def state(self) -> dict[str, Any]:
+    def state(self) -> State:
         """All that was learned, in JSON's terms."""
 
     @abstractmethod
-    def restore(self, state: dict[str, Any], price: float) -> None:
-        """Take over what `state` wrote down."""
+    def restore(self, state: State, price: float) -> None:
+        """Restore what `state` returned."""
 
     def reseed(self, seed: int) -> None:
-        """Begin the learner's own randomness anew, if it has any."""
+        """Restart the learner's own randomness, if it has any."""
 
-    def note_state(self, note: Any) -> Any:
-        """What a model keeps of a decision, in JSON's terms."""
+    def note_state(self, note: Any) -> object:
+        """A model's note on a decision, in JSON's terms."""
         return None
 
-    def note_from(self, written: Any) -> Any:
-        """What `note_state` wrote down."""
+    def note_from(self, written: Any) -> object:
+        """The note that `note_state` wrote down."""
         return None
 
     def compile(self) -> None:
-        """Use compiled code from now on, where there is any for this learner."""
+        """Use compiled code from now on, if this learner has any."""
 
     def decompile(self) -> None:
-        """Use none from now on."""
+        """Use no compiled code from now on."""

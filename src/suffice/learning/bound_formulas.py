@@ -1,18 +1,18 @@
 """From an arm's tally to its line: an upper bound on its success and a lower bound on its cost.
 
-The formulas of all bounds as far as a line depends on the arm's own tally and on the epoch alone. Those that also look at
-other arms (`pools`, `closure`) have the same threshold as HALF_LOG for the arm's own plays.
+The formulas of all bounds as far as a line depends on the arm's own tally and on the epoch alone. Bounds that also use
+outcomes of other arms (ORDERED, INTERVAL_CLOSURE) have the threshold of HALF_LOG for the arm's own plays.
 """
 
 import math
 
 from suffice.promise.divergence import kl_lower, kl_upper
 
-KL, HOEFFDING, PAPER, HALF_LOG, CONTAINED, CLOSED = range(6)
+KL, HOEFFDING, PAPER, HALF_LOG, ORDERED, INTERVAL_CLOSURE = range(6)
 
 
 def level_of(kind: int, arms: int, end: int) -> float:
-    """What a threshold that must hold for so many arms until this time is made of: kept constant within an epoch."""
+    """The part of a threshold, valid for these arms until this time, that is constant within an epoch."""
     if kind == KL:
         return math.log(2.0 * arms * end)  # ln(1/δ) with δ = 1/(2nE), theory 7
     if kind >= HALF_LOG:
@@ -31,7 +31,7 @@ def upper_of(kind: int, successes: float, plays: float, level: float) -> float:
 
 
 def lower_of(kind: int, costs: float, priced: float, most: float, level: float) -> float:
-    """The lower bound on the cost of an arm whose cost was told so often, and never exceeds `most`."""
+    """The lower bound on the mean cost of an arm, from `priced` reported costs that never exceed `most`."""
     if priced == 0:
         return -math.inf if kind == PAPER else 0.0
     if kind == KL:
@@ -43,7 +43,7 @@ def lower_of(kind: int, costs: float, priced: float, most: float, level: float) 
 
 
 def epoch_of(step: int, horizon: int) -> tuple[int, int]:
-    """The last step of the epoch that holds this step (the first is 1), and the end E that its levels are made for.
+    """The last step of the epoch that holds this step (the first is 1), and the end E of which its levels are functions.
 
     With a horizon the first epoch lasts until it; without one (0), epoch k holds 2^k <= step < 2^(k+1) (theory 7).
 

@@ -1,10 +1,10 @@
-"""What is certain: from a tally to an upper success and a lower cost per arm.
+"""Bounds: from a tally to an upper success and a lower cost per arm.
 
-Bounds decide what the choice between the rails costs. They may be wrong, or lie: the promise does not use them.
+Bounds decide what the choices between the limits cost. They may be wrong: the promise does not use them.
 """
 
 import math
-from typing import Any, Protocol, runtime_checkable
+from typing import Protocol, TypeGuard, cast, runtime_checkable
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from suffice.menu.menu import Menu
 
 __all__ = [
     "KL",
+    "ArmBounds",
     "Bounds",
     "HalfLog",
     "Hoeffding",
@@ -28,9 +29,9 @@ __all__ = [
 
 
 class Tally:
-    """Per arm: plays settled, the sum of successes, and of the costs that were told (clipped at safe_cost).
+    """Per arm: settled plays, the sum of successes, the costs reported with outcomes and their sum (clipped at safe_cost).
 
-    An expired decision is a play without success whose cost nobody told, so costs have a count of their own.
+    An expired decision is a play without success and without a cost, so `priced` counts the costs.
     """
 
     __slots__ = ("costs", "plays", "priced", "successes")
@@ -42,45 +43,59 @@ class Tally:
         self.costs: Floats = np.zeros(arms)
 
     def add(self, arm: int, success: float, cost: float | None, *, plays: int = 1) -> None:
-        """Add an outcome; with plays=0, what came late for a play that was counted before."""
+        """Add an outcome; with plays=0, a late one for a play that is counted already."""
         self.plays[arm] += plays
-        # No more successes than plays: an interrupt may have kept a play from being learned.
+        # No more successes than plays: an interrupt may have prevented the count of a play.
         self.successes[arm] = min(self.successes[arm] + success, float(self.plays[arm]))
         if cost is not None:
             self.priced[arm] += 1
             self.costs[arm] += cost
 
 
-@runtime_checkable
-class Bounds(Protocol):
-    """The seam for bounds of one's own.
+class ArmBounds(Protocol):
+    """Bounds as a chooser gets them: per arm, its success from above and its cost from below."""
 
-    `upper` and `lower` hold, per arm, a bound on its success from above and on its cost from below. `open` is called
-    once, before any outcome; `update` after each outcome of `arm`; `refresh` when the whole tally has changed.
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def upper(self) -> Floats: ...
+
+    @property
+    def lower(self) -> Floats: ...
+
+
+@runtime_checkable
+class Bounds(ArmBounds, Protocol):
+    """The interface of bounds, for your own.
+
+    `upper` and `lower` hold, per arm, a bound on its success from above and on its cost from below. The selector calls
+    `start` once, before any outcome; `update` after each outcome of `arm`; `refresh` when the whole tally has changed.
+    `outcomes` counts the outcomes so far, those of all arms.
     """
 
     name: str
     upper: Floats
     lower: Floats
 
-    def open(self, menu: Menu, horizon: int | None) -> None: ...
+    def start(self, menu: Menu, horizon: int | None) -> None: ...
 
-    def update(self, tally: Tally, arm: int, told: int) -> None: ...
+    def update(self, tally: Tally, arm: int, outcomes: int) -> None: ...
 
-    def refresh(self, tally: Tally, told: int) -> None: ...
+    def refresh(self, tally: Tally, outcomes: int) -> None: ...
 
 
 class LineBounds:
-    """Shared by the bounds in which each arm's line depends on its own tally and on the current epoch alone.
+    """The base of our bounds: each arm's line is a function of its own tally and of the current epoch.
 
-    A threshold that must hold for all times grows with time. It is kept constant within an epoch, so that one outcome
-    changes one line, and all lines are recomputed when an epoch begins.
+    A threshold that must hold for all times grows with time. It is constant within an epoch, so that one outcome changes
+    one line, and all lines are recomputed when an epoch begins.
     """
 
     name = ""
     code = formulas.KL
 
-    def open(self, menu: Menu, horizon: int | None) -> None:
+    def start(self, menu: Menu, horizon: int | None) -> None:
         self.menu = menu
         self.horizon = horizon or 0
         self.upper: Floats = np.ones(menu.n_arms)
@@ -89,43 +104,42 @@ class LineBounds:
             self.lower[menu.interior] = menu.costs
         if menu.has_skip:
             self.upper[0] = 0.0
-        self.upper[-1] = float(menu.safe_success)
+        self.upper[-1] = menu.safe_success
         self.lower[-1] = menu.safe_cost
-        self._enter(1)
+        self._start_epoch(1)
 
-    def update(self, tally: Tally, arm: int, told: int) -> None:
-        if told + 1 > self.last:
-            self.refresh(tally, told)
+    def update(self, tally: Tally, arm: int, outcomes: int) -> None:
+        if outcomes + 1 > self.last:
+            self.refresh(tally, outcomes)
         elif not self.menu.is_boundary(arm):
             self._line(tally, arm)
 
-    def refresh(self, tally: Tally, told: int) -> None:
-        self._enter(told + 1)
+    def refresh(self, tally: Tally, outcomes: int) -> None:
+        self._start_epoch(outcomes + 1)
         for arm in np.flatnonzero(tally.plays).tolist():
             if not self.menu.is_boundary(arm):
                 self._line(tally, arm)
 
-    def _enter(self, step: int) -> None:
+    def _start_epoch(self, step: int) -> None:
         self.last, end = formulas.epoch_of(step, self.horizon)
         self.level = formulas.level_of(self.code, self.menu.n_arms, end)
 
     def _line(self, tally: Tally, arm: int) -> None:
         self.upper[arm] = formulas.upper_of(self.code, float(tally.successes[arm]), int(tally.plays[arm]), self.level)
         if self.menu.costs is None or self.code == formulas.PAPER:
-            told, count = float(tally.costs[arm]), int(tally.priced[arm])
-            self.lower[arm] = formulas.lower_of(self.code, told, count, self.menu.safe_cost, self.level)
+            spent, count = float(tally.costs[arm]), int(tally.priced[arm])
+            self.lower[arm] = formulas.lower_of(self.code, spent, count, self.menu.safe_cost, self.level)
 
 
 # --- the kinds
 
 
 class HalfLog(LineBounds):
-    """Success from above and, where costs are told, cost from below; known costs are used as they are.
+    """Kullback–Leibler bounds with a threshold of half a logarithm, which is all that the regret needs.
 
-    Kullback–Leibler bounds with a threshold of half a logarithm: what the regret needs, and no more. With an epoch that
-    ends at E the threshold is β = ½ ln E + ln(1 + ln E), whatever the number of arms. Such a bound is wrong now and then;
-    but the regret asks only that the at most two arms of the optimal mix are not underrated by much on average, and for
-    that half a logarithm is enough (docs/bounds.md has the proof).
+    With an epoch that ends at E the threshold is β = ½ ln E + ln(1 + ln E), for any number of arms. Such a bound is
+    sometimes wrong; but the regret requires only that the at most two arms of the optimal mix are not underrated by much
+    on average, and for that half a logarithm is enough (docs/bounds.md has the proof). Known costs are their own bounds.
     """
 
     name = "half-log"
@@ -133,35 +147,34 @@ class HalfLog(LineBounds):
 
 
 class Ordered(LineBounds):
-    """Half-log bounds, each from its own plays and from those of all options that contain it.
+    """Half-log bounds, each from the option's own plays and from those of all options that contain it.
 
-    A chain, a grid, subsets, intervals: an option that succeeds whenever another does is never less likely to succeed, so
-    what is learned of the larger bounds the smaller from above. All plays of all options that contain it, its own among
-    them, bound an option as its own plays do (docs/bounds.md has the proof). They are added up anew whenever the history
-    has grown by 5%; until then the bound from before stays, and stays true.
+    In a chain, a grid, subsets or intervals, an option that succeeds whenever another does is at least as likely to
+    succeed. So all plays of all options that contain an option, its own included, bound it as its own plays do
+    (docs/bounds.md has the proof). They are summed again whenever the history has grown by 5%; until then the earlier
+    bound remains, and remains true.
     """
 
-    name = "contained"
-    code = formulas.CONTAINED
+    name = "ordered"
+    code = formulas.ORDERED
 
 
 class IntervalClosure(LineBounds):
-    """Contained bounds and the closure of all differences, for intervals.
+    """Ordered bounds and the closure of all differences, for intervals.
 
     An interval's success is a difference of the distribution function at its ends, so that bounds on some intervals, from
-    above and from below, bound all others (docs/bounds.md). For menus of other kinds than intervals the same as
-    "contained".
+    above and from below, bound all others (docs/bounds.md). For other menus than intervals it is the same as "ordered".
     """
 
-    name = "closed"
-    code = formulas.CLOSED
+    name = "interval-closure"
+    code = formulas.INTERVAL_CLOSURE
 
 
 class KL(LineBounds):
-    """Success from above and, where costs are told, cost from below; known costs are used as they are.
+    """Kullback–Leibler bounds with the mixture threshold, which hold for all numbers of plays at once.
 
-    Kullback–Leibler bounds with the mixture threshold, which hold for all numbers of plays at once. With n arms and an
-    epoch that ends at E, the failure probability per arm and side is δ = 1/(2nE) (theory 7).
+    With n arms and an epoch that ends at E, the failure probability per arm and side is δ = 1/(2nE) (theory 7). Known
+    costs are their own bounds.
     """
 
     name = "kl"
@@ -169,45 +182,45 @@ class KL(LineBounds):
 
 
 class Hoeffding(LineBounds):
-    """The paper's width, clipped to what is possible; known costs are used as they are.
-
-    The width is sqrt(2 ln(nT)/plays).
-    """
+    """The paper's width, sqrt(2 ln(nT)/plays), clipped to possible values. Known costs are their own bounds."""
 
     name = "hoeffding"
     code = formulas.HOEFFDING
 
 
 class Paper(LineBounds):
-    """As printed: nothing is clipped, and costs are estimated even where they are known (theory 1)."""
+    """The bounds as printed: nothing is clipped, and costs are estimated even where they are known (theory 1)."""
 
     name = "paper"
     code = formulas.PAPER
 
-    def open(self, menu: Menu, horizon: int | None) -> None:
-        super().open(menu, horizon)
-        # An arm that was never played could be anything. The first round plays each before its line is looked at.
+    def start(self, menu: Menu, horizon: int | None) -> None:
+        super().start(menu, horizon)
+        # An arm without plays has no bounds; the first round plays each arm before its line is used.
         self.upper[menu.interior] = math.inf
         self.lower[menu.interior] = -math.inf
 
 
+METHODS = ("start", "update", "refresh")
 NAMED: dict[str, type[LineBounds]] = {
     kind.name: kind for kind in (IntervalClosure, Ordered, HalfLog, KL, Hoeffding, Paper)
 }
 
 
-def resolve_bounds(bounds: Any) -> Bounds:
-    """Bounds by name, or a user's own object as it is."""
+def is_ours(bounds: Bounds) -> TypeGuard[LineBounds]:
+    """Whether these are bounds that tables of arms implement. A subclass is a user's own."""
+    return type(bounds) in NAMED.values()
+
+
+def resolve_bounds(bounds: object) -> Bounds:
+    """Bounds by name, or a user's own object unchanged."""
     if isinstance(bounds, str):
-        name = HalfLog.name if bounds == "auto" else bounds  # what suits any menu
+        name = HalfLog.name if bounds == "auto" else bounds  # the one that suits every menu
         if name in NAMED:
             return NAMED[name]()
-    elif not isinstance(bounds, type) and all(
-        callable(getattr(bounds, m, None)) for m in ("open", "update", "refresh")
-    ):
-        own: Bounds = bounds
-        return own
+    elif not isinstance(bounds, type) and all(callable(getattr(bounds, method, None)) for method in METHODS):
+        return cast("Bounds", bounds)
     names = ", ".join(f'"{name}"' for name in ("auto", *NAMED))
     raise InvalidArgument(
-        f"bounds must be one of {names} or an object with open, update and refresh, got {quoted(bounds)}"
+        f"bounds must be one of {names} or an object with start, update and refresh, got {quoted(bounds)}"
     )

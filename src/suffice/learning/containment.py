@@ -1,4 +1,4 @@
-"""What a menu's order of containment is worth to learning: whom to pool with, and the cells that options are made of."""
+"""How learning uses a menu's order of containment: which options to pool, and the cells that options consist of."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ from suffice.menu.options import PositionOrder, covers, key, superset
 
 MOST_PAIRS = 1 << 20  # of an option and one that contains it
 MOST_COMPARED = 4096  # options whose pairs are compared
-MOST_ASKED = 256  # options of an order of the user's own: each pair is one call of his function
+MOST_ASKED = 256  # options of an order of the user's own: each pair is one call of the function
 MOST_CELLS = 256  # a sample takes time in the square of them
 MOST_LISTED = 1 << 18  # cells of all options together, where they are no spans
 MOST_GRID = 64  # points of the grid up to which differences are worth their time, which grows with the cube
@@ -19,7 +19,7 @@ MOST_GRID = 64  # points of the grid up to which differences are worth their tim
 
 @dataclass(frozen=True, slots=True)
 class PoolingOrder:
-    """Who contains whom: a shape that the kernels know, or a list for each arm of those that contain it."""
+    """Which arms contain which: a shape that the kernels know, or a list for each arm of those that contain it."""
 
     shape: int
     grid: int = 0
@@ -33,7 +33,7 @@ class PoolingOrder:
 
 @dataclass(frozen=True, slots=True)
 class Cells:
-    """The cells that options are made of: per arm its first and the one after its last, or a 0 or 1 for each."""
+    """The cells that options consist of: per arm its first and the one after its last, or a 0 or 1 for each."""
 
     form: int
     count: int
@@ -41,7 +41,7 @@ class Cells:
 
 
 def order_of(menu: Menu) -> PoolingOrder | None:
-    """The menu's order, or None if there is none, or none that could be used in good time."""
+    """The menu's order, or None if there is none, or none that is quick enough to use."""
     if len(menu.options) < 2 or menu.order is None:
         return None
     if menu.order == "chain":
@@ -62,7 +62,7 @@ def order_of(menu: Menu) -> PoolingOrder | None:
 
 
 def cells_of(menu: Menu) -> Cells | None:
-    """What the options are made of, or None where they have nothing in common or are made of too much."""
+    """The cells of the options, or None where options have no cells in common or too many of them."""
     fails = int(menu.safe_success < 1)  # mass that no option holds
     inner = len(menu.options)
     if inner < 2 or menu.order is None:
@@ -94,7 +94,7 @@ def cells_of(menu: Menu) -> Cells | None:
 
 
 def _grid(menu: Menu) -> int:
-    """Into how many cells a menu of all intervals on a grid cuts the line; 0 if it is no such menu."""
+    """Into how many cells a menu of all intervals on a grid cuts the line; 0 for other menus."""
     if menu.order is not covers or len(menu.options) < 2:
         return 0
     ends = np.array(menu.options, dtype=np.float64)
@@ -115,7 +115,7 @@ def _called(menu: Menu) -> tuple[Ints, int]:
 
 
 def _nested(menu: Menu) -> Mask | None:
-    """For each two interior options, whether the second contains the first; None if that took too long to find out."""
+    """For each two interior options, whether the second contains the first; None if that takes too long to compute."""
     if menu.order is superset and len(menu.options) <= MOST_COMPARED:
         called, _ = _called(menu)
         return np.asarray((called[:, None] & ~called[None, :]) == 0, dtype=np.bool_)

@@ -1,29 +1,27 @@
-"""What "auto" stands for: the best that is proven for the menu at hand, and that is found in good time."""
-
-from typing import Any
+"""What "auto" stands for: the best bounds, chooser and memory with a proof for the menu, that are quick enough on it."""
 
 from suffice.kernels.compiler import available
 from suffice.learning.bounds import Bounds, HalfLog, IntervalClosure, Ordered, resolve_bounds
-from suffice.learning.choosers import resolve_chooser
+from suffice.learning.choosers import Chooser, Thompson, resolve_chooser
 from suffice.learning.containment import MOST_GRID, cells_of, order_of
-from suffice.learning.memory import Memory, named_memory
+from suffice.learning.memory import Memory, resolve_memory
 from suffice.learning.records import INTERVALS
 from suffice.menu.menu import Menu
 
-PLAIN_CELLS = 24  # so many cells can be sampled in good time without a compiler
-PLAIN_GRID = 8  # and so many points of a grid have their differences closed
+PLAIN_CELLS = 24  # the most cells that are sampled quickly enough without a compiler
+PLAIN_GRID = 8  # the most grid points whose differences are closed quickly enough without a compiler
 
 
-def resolve(menu: Menu, bounds: Any, chooser: Any, memory: Any) -> tuple[Bounds, Any, Memory]:
+def resolve(menu: Menu, bounds: object, chooser: object, memory: object) -> tuple[Bounds, Chooser | Thompson, Memory]:
     """Bounds, chooser and memory by name or as objects; "auto" becomes what suits the menu.
 
-    Who names bounds wants the optimist that uses them, on the whole history: "auto" then stands for that.
+    With bounds that are named, "auto" is the optimist, which uses them, on the whole history.
     """
     free = isinstance(bounds, str) and bounds == "auto"
     if isinstance(chooser, str) and chooser == "auto":
         chooser = "thompson" if free and _may_sample(menu) else "optimist"
-    found = resolve_bounds(_best(menu) if free else bounds)
-    return found, resolve_chooser(chooser), named_memory(memory, "reset" if free else "full")
+    resolved = resolve_bounds(_best(menu) if free else bounds)
+    return resolved, resolve_chooser(chooser), resolve_memory(memory, "reset" if free else "full")
 
 
 def _best(menu: Menu) -> str:

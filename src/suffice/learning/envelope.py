@@ -1,4 +1,4 @@
-"""The envelope: which of many lines is lowest at the current price, kept instead of searched for.
+"""The envelope: which of many lines is lowest at the current price, maintained instead of searched for.
 
 Every arm is a line in the price: score(price) = cost − price·success. The lines, sorted by slope, lie in buckets of
 BUCKET; over the buckets stands a tournament tree, which keeps at each node the winner of its subtree and the interval of
@@ -9,18 +9,19 @@ and the leaves are v = size .. 2·size − 1, one per bucket. The buckets follow
 successes and its arm numbers. (Why buckets: they replace the lowest levels of the tree, which are most of its memory.)
 The functions take a list as well as an array: they run as they are, or compiled by `kernels.compiler.compiled`.
 
-Invariants (`check` in tests/tables.py tests them):
+Invariants (`check_tree` in tests/support/tables.py tests them):
 
-1. Every arm's line is in one place of one bucket; a place that stands for no arm holds a line that never wins.
-2. Inside [LOW, HIGH] of a node the winner of its subtree, by the very expression that a plain scan uses and with ties
-   to the smaller arm number, is the arm and the line that the node holds.
+1. Every arm's line is in one place of one bucket; a place without an arm holds a line that never wins.
+2. Inside [LOW, HIGH] of a node the winner of its subtree, by the same expression as in a plain scan and with ties to
+   the smaller arm number, is the arm and the line that the node holds.
 3. LEAST and MOST are the extreme slopes (successes) in the subtree.
 
-Certificates only decide when not to look: a winner is always chosen by comparing scores as a plain scan would.
+Intervals only decide which scores need no comparison: a winner is always chosen by comparing scores like a plain scan.
 """
 
-from typing import Any
+from collections.abc import MutableSequence
 
+Tree = MutableSequence[float]
 COST, SUCCESS, LOW, HIGH, LEAST, MOST, ARM = range(7)
 WIDTH = 8  # floats per node: a cache line
 BUCKET = 8  # lines per bucket: their costs fill a cache line, their successes another
@@ -29,15 +30,15 @@ INFINITY = float("inf")
 
 
 def leaf_count(arms: int) -> int:
-    """How many leaves a tree over so many arms has: the least power of two with buckets for all."""
+    """How many leaves a tree over these arms has: the least power of two with buckets for all."""
     size = 1
     while size * BUCKET < arms:
         size *= 2
     return size
 
 
-def room(size: int) -> int:
-    """How many cells a tree with so many leaves takes."""
+def tree_size(size: int) -> int:
+    """How many cells a tree with this number of leaves takes."""
     return 2 * WIDTH * size + 3 * BUCKET * size
 
 
@@ -46,15 +47,15 @@ def bucket_of(size: int, leaf: int) -> int:
     return 2 * WIDTH * size + 3 * BUCKET * (leaf - size)
 
 
-def set_line(tree: Any, size: int, place: int, cost: float, success: float, arm: float) -> None:
-    """Put a line in its place; the leaf is settled by whoever calls."""
+def set_line(tree: Tree, size: int, place: int, cost: float, success: float, arm: float) -> None:
+    """Put a line in its place; the caller settles the leaf."""
     at = bucket_of(size, size + place // BUCKET) + place % BUCKET
     tree[at] = cost
     tree[at + BUCKET] = success
     tree[at + 2 * BUCKET] = arm
 
 
-def settle_leaf(tree: Any, size: int, leaf: int, price: float, margin: float) -> None:
+def settle_leaf(tree: Tree, size: int, leaf: int, price: float, margin: float) -> None:
     """Find the winner of a bucket at this price, and where it is certain."""
     first = bucket_of(size, leaf)
     winner, best = first, tree[first] - price * tree[first + BUCKET]
@@ -93,7 +94,7 @@ def cut(
     """Narrow [low, high] to where the first line is surely below the second, which it is at this price.
 
     The crossing is moved inwards by a margin that exceeds the rounding of scores. Lines of equal slope never cross, but
-    if their costs differ by rounding alone their scores may tie: then nothing is sure beyond this price.
+    if their costs differ by rounding alone their scores may tie: then the result is certain at this price only.
     """
     rise = other_success - success
     gap = other_cost - cost
@@ -108,8 +109,8 @@ def cut(
     return low, high
 
 
-def combine(tree: Any, node: int, left: int, right: int, price: float, margin: float) -> None:
-    """Let two children that are certain at this price meet; the parent holds the winner and where it is certain."""
+def combine(tree: Tree, node: int, left: int, right: int, price: float, margin: float) -> None:
+    """Compare two children that are certain at this price; the parent gets the winner and where it is certain."""
     a = tree[left + COST] - price * tree[left + SUCCESS]
     b = tree[right + COST] - price * tree[right + SUCCESS]
     first = a < b or (a == b and tree[left + ARM] < tree[right + ARM])
@@ -125,8 +126,8 @@ def combine(tree: Any, node: int, left: int, right: int, price: float, margin: f
     tree[node + ARM] = tree[winner + ARM]
 
 
-def wins_unseen(tree: Any, node: int, known: int, unsure: int, price: float, margin: float) -> bool:
-    """Try to settle a node without looking into an unsure child: True if the known child wins anyway.
+def wins_unseen(tree: Tree, node: int, known: int, unsure: int, price: float, margin: float) -> bool:
+    """Try to settle a node without a visit to an unsure child: True if the known child wins anyway.
 
     A subtree's minimum is concave in the price. Beyond its certain interval it lies above the line through its last
     certain value with the subtree's extreme slope. If even that line loses, so does the subtree.
@@ -152,14 +153,14 @@ def wins_unseen(tree: Any, node: int, known: int, unsure: int, price: float, mar
     return True
 
 
-def certain(tree: Any, node: int, price: float) -> bool:
+def certain(tree: Tree, node: int, price: float) -> bool:
     return bool(tree[node + LOW] <= price <= tree[node + HIGH])
 
 
-def repair(tree: Any, size: int, v: int, price: float, margin: float) -> None:
-    """Make node v certain at this price, looking into as few of its descendants as possible.
+def repair(tree: Tree, size: int, v: int, price: float, margin: float) -> None:
+    """Make node v certain at this price, with visits to as few descendants as possible.
 
-    Goes down to an unsure child that may win and comes back up when it is sure. (No recursion: Numba cannot cache it.)
+    Goes down to an unsure child that may win, and back up when it is sure. (No recursion: Numba cannot cache it.)
     """
     u = v
     while True:
@@ -184,7 +185,7 @@ def repair(tree: Any, size: int, v: int, price: float, margin: float) -> None:
         u = u // 2
 
 
-def update(tree: Any, size: int, place: int, cost: float, success: float, price: float, margin: float) -> None:
+def update(tree: Tree, size: int, place: int, cost: float, success: float, price: float, margin: float) -> None:
     """Change the line at this place, and walk up to the root, settling each node at this price."""
     v = size + place // BUCKET
     at = bucket_of(size, v) + place % BUCKET
@@ -205,13 +206,13 @@ def update(tree: Any, size: int, place: int, cost: float, success: float, price:
         combine(tree, node, child, sibling, price, margin)
 
 
-def lowest(tree: Any, size: int, price: float, margin: float) -> int:
+def lowest(tree: Tree, size: int, price: float, margin: float) -> int:
     """The arm whose line is lowest at this price, ties to the smallest arm number."""
     repair(tree, size, 1, price, margin)
     return int(tree[WIDTH + ARM])
 
 
-def settle_all(tree: Any, size: int, price: float, margin: float) -> None:
+def settle_all(tree: Tree, size: int, price: float, margin: float) -> None:
     """Settle every node at this price, from the bottom up."""
     for leaf in range(size, 2 * size):
         settle_leaf(tree, size, leaf, price, margin)

@@ -1,19 +1,19 @@
-"""What of the past still counts: all of it until it contradicts itself (RESET), or ever less (DISCOUNT, WINDOW).
+"""How much of the past still counts: all of it until it contradicts itself (RESET), or less and less (DISCOUNT, WINDOW).
 
 RESET compares the outcomes before some past moment r with those since. In an unchanging world an option A succeeds with one
-probability p. The options inside A succeed at most as often, those that contain it at least as often. So if A itself, or all
-inside it, did so well before r, and A, or all around it, does so badly since, or the other way round, that no p whatever
-explains both, the world has changed, and all is forgotten. With s outcomes of mean m before and z of mean
-w since, that no p explains them means
+probability p; options inside A succeed at most as often, options that contain A at least as often. If no p explains both
+the outcomes of A, or of all options inside it, before r and those of A, or of all options that contain it, since (or the
+other way round), the world has changed, and everything is forgotten. With s outcomes of mean m before and z of mean w
+since, no p explains them if
 
     min over p of  s·kl(m, p) + z·kl(w, p)  >  ln((s+1)(z+1)) + ln(1/δ),
 
 which happens with probability δ at most, over all times together, if nothing changed (docs/memory.md has the proof). The
-promise looks at none of this.
+promise uses none of this.
 
-Moments are kept at levels, each twice as far back as the one before; at each the older of two and the newer. The block, at
-`memory_at`: of RESET, per moment when it was (−1: not in use) and the plays and successes of every arm up to it, and behind
-them room for the sums of two pools; of WINDOW the last outcomes in a ring, each with its arm, success and cost.
+Each level has an older and a newer moment, twice as far back as those of the level before. The block, at `memory_at`: for
+RESET, per moment its time (−1: not in use) and the plays and successes of every arm up to it, and behind them room for the
+sums of two pools; for WINDOW the last outcomes in a ring, each with its arm, success and cost.
 """
 
 import math
@@ -23,11 +23,11 @@ from typing import Final
 from suffice.learning.records import CHAIN, DISCOUNT, INTERVALS, PAIRS, RESET, WINDOW, Table
 from suffice.promise.divergence import kl
 
-PARTS: Final = 16  # in which a window moves, and a half-life passes
+PARTS: Final = 16  # steps in which a window moves by its length, and a half-life passes
 
 
 def block_size(memory: int, levels: int, span: int, count: int) -> int:
-    """How many cells of the room the block takes: moments and room for the sums of two pools, or the ring."""
+    """How many cells the block takes: moments and room for the sums of two pools, or the ring."""
     if memory == RESET:
         return 2 * levels * (1 + 2 * count) + 8 * (count + 1)
     return 3 * ring_size(span) if memory == WINDOW else 0
@@ -44,12 +44,12 @@ def part_of(span: int) -> int:
 
 
 def moment_at(table: Table, level: int, which: int) -> int:
-    """Where a moment lies: the older one of a level (0), or the newer (1)."""
+    """Where a moment lies: the older one of a level (0), or the newer one (1)."""
     return table.head.memory_at + (2 * level + which) * (1 + 2 * table.head.arms)
 
 
 def past_is_due(table: Table, arm: int, success: float, cost: float) -> bool:
-    """Note an interior outcome, which is in the tally. Whether it is time for `look_at_past`."""
+    """Record an interior outcome, which is in the tally. Whether `review_past` is due."""
     head, room = table.head, table.room
     head.memory_count += 1
     if head.memory == RESET:
@@ -60,8 +60,8 @@ def past_is_due(table: Table, arm: int, success: float, cost: float) -> bool:
     return head.memory_count % part_of(head.memory_span) == 0
 
 
-def look_at_past(table: Table) -> bool:
-    """Forget what should be forgotten by now. True if the tally was changed."""
+def review_past(table: Table) -> bool:
+    """Forget what no longer counts. True if the tally changed."""
     head, room = table.head, table.room
     if head.memory == RESET:
         for level in range(head.memory_levels):
@@ -72,17 +72,17 @@ def look_at_past(table: Table) -> bool:
                 if room[moment] >= 0.0 and contradicted(table, moment):
                     forget(table)
                     return True
-            shift(table, level)
+            move_moments(table, level)
         return False
     if head.memory == DISCOUNT:
-        fade(table, 0.5 ** (part_of(head.memory_span) / head.memory_span))
+        discount(table, 0.5 ** (part_of(head.memory_span) / head.memory_span))
     elif head.memory_count > head.memory_span:
-        drop(table)
+        slide_window(table)
     return True
 
 
-def shift(table: Table, level: int) -> None:
-    """The newer moment of a level becomes the older, and now becomes the newer."""
+def move_moments(table: Table, level: int) -> None:
+    """Make the newer moment of a level the older one, and the present the newer one."""
     arms, room, total = table.arms, table.room, table.head.arms
     older, newer = moment_at(table, level, 0), moment_at(table, level, 1)
     for place in range(1 + 2 * total):
@@ -94,16 +94,16 @@ def shift(table: Table, level: int) -> None:
 
 
 def forget(table: Table) -> None:
-    """Forget every outcome, also those since the moment: they were looked at to find it, so they are no fair sample."""
-    fade(table, 0.0)
+    """Forget every outcome. Those since the moment were used to choose it, so they are no fair sample either."""
+    discount(table, 0.0)
     for level in range(table.head.memory_levels):
         table.room[moment_at(table, level, 0)] = -1.0
         table.room[moment_at(table, level, 1)] = -1.0
     table.head.memory_count = 0
 
 
-def fade(table: Table, share: float) -> None:
-    """Let every outcome count for less."""
+def discount(table: Table, share: float) -> None:
+    """Multiply the tally of every interior arm by a share."""
     for arm in range(table.head.has_skip, table.head.arms - 1):
         row = table.arms[arm]
         row.plays *= share
@@ -112,8 +112,8 @@ def fade(table: Table, share: float) -> None:
         row.costs *= share
 
 
-def drop(table: Table) -> None:
-    """Take the outcomes that have left the window out of the tally."""
+def slide_window(table: Table) -> None:
+    """Remove the outcomes that have left the window from the tally."""
     head, room = table.head, table.room
     ring = ring_size(head.memory_span)
     for place in range(max(0, head.memory_count - ring), head.memory_count - head.memory_span):
@@ -127,9 +127,9 @@ def drop(table: Table) -> None:
 
 
 def amend_window(table: Table, arm: int, success: float, cost: float) -> bool:
-    """Amend a play that was given up, as it stands in the window, so that it leaves as it is now; True if it has left.
+    """Amend a play that expired where it stands in the window, so that what leaves it later is right; True if it has left.
 
-    It is one of the arm's failures, and sums do not tell which: the last one without a cost, where one is told now.
+    It is one of the arm's failures, and the sums do not say which: the last one, without a cost if there is one now.
     """
     head, room = table.head, table.room
     count, ring = head.memory_count, ring_size(head.memory_span)
@@ -157,34 +157,34 @@ def contradicted(table: Table, moment: int) -> bool:
     _pool(table, moment, sums)
     for arm in range(head.has_skip, total - 1):
         plays, successes, later, later_successes = _split(table, moment, arm)
-        if apart(plays, successes, later, later_successes, level):
+        if means_differ(plays, successes, later, later_successes, level):
             return True
-        if apart(later, later_successes, plays, successes, level):
+        if means_differ(later, later_successes, plays, successes, level):
             return True
         at = sums + 8 * arm
-        if apart(room[at], room[at + 1], room[at + 6], room[at + 7], level):
+        if means_differ(room[at], room[at + 1], room[at + 6], room[at + 7], level):
             return True
-        if apart(room[at + 4], room[at + 5], room[at + 2], room[at + 3], level):
+        if means_differ(room[at + 4], room[at + 5], room[at + 2], room[at + 3], level):
             return True
     return False
 
 
-def apart(plays: float, successes: float, others: float, other_successes: float, level: float) -> bool:
+def means_differ(plays: float, successes: float, others: float, other_successes: float, level: float) -> bool:
     """Whether the first mean is so far above the second that no probability between them explains both."""
     if plays <= 0.0 or others <= 0.0:
         return False
-    # What comes late adds successes after the moment to plays before it, and inclusion and exclusion round.
+    # Late successes are counted after the moment for plays before it, and inclusion and exclusion round.
     first = min(max(successes / plays, 0.0), 1.0)
     second = min(max(other_successes / others, 0.0), 1.0)
-    middle = (plays * first + others * second) / (plays + others)
-    spread = middle * (1.0 - middle)
+    pooled = (plays * first + others * second) / (plays + others)
+    spread = pooled * (1.0 - pooled)
     if first <= second or spread <= 0.0:
         return False
     needed = level + math.log((plays + 1.0) * (others + 1.0))
-    # Never less than the divergence, and without a logarithm: most arms are settled here.
-    if plays * (first - middle) ** 2 + others * (second - middle) ** 2 <= needed * spread:
+    # An upper bound on the divergence, without a logarithm: most arms need no more.
+    if plays * (first - pooled) ** 2 + others * (second - pooled) ** 2 <= needed * spread:
         return False
-    return bool(plays * kl(first, middle) + others * kl(second, middle) > needed)
+    return bool(plays * kl(first, pooled) + others * kl(second, pooled) > needed)
 
 
 def _split(table: Table, moment: int, arm: int) -> tuple[float, float, float, float]:
@@ -195,10 +195,8 @@ def _split(table: Table, moment: int, arm: int) -> tuple[float, float, float, fl
 
 
 def _pool(table: Table, moment: int, sums: int) -> None:
-    """Per arm: plays and successes before and since, of all inside it (four), then of all that contain it (four).
-
-    In the order: inside before, then around before at +2, inside since at +4, around since at +6.
-    """
+    """Per arm eight cells, plays and successes of: all inside it before the moment, all around it before it (at +2), all
+    inside it since (+4), all around it since (+6)."""
     head, room = table.head, table.room
     total, first = head.arms, head.has_skip
     for arm in range(first, total - 1):

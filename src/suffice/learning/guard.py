@@ -1,17 +1,20 @@
 """The guard: how much more than the optimist a chooser may have cost before the optimist plays in its place.
 
-The gap is the sum, over all that was played between the limits, of
+The gap is the sum, over all plays between the limits, of
 
     cost − price·success − the least (lower cost − price·upper success) of all arms,
 
-what a play came to above the best that the bounds thought possible. The next proposal is followed if the gap is at most
-κ·cap·sqrt(n·t·ln t), which is decided before the proposal is looked at. Then no chooser, however bad, costs more than that
-beyond what the optimist may cost (theorem C; docs/choosers.md has the proof).
+the excess of a play over the best that the bounds allow. The next proposal is followed if the gap is at most
+κ·cap·sqrt(n·t·ln t), which is decided before the proposal is made. So no chooser, however bad, costs more than that
+beyond the cost bound of the optimist (theorem C; docs/choosers.md has the proof).
 """
 
 import math
+from typing import Final
 
 from suffice.learning.records import TableHead
+
+KAPPA: Final = 1.0  # by measurement (docs/choosers.md)
 
 
 def allowance(head: TableHead) -> float:
@@ -21,14 +24,14 @@ def allowance(head: TableHead) -> float:
 
 
 def follows(head: TableHead) -> bool:
-    """Whether the chooser's next proposal is played, whatever it is."""
+    """Whether the chooser's next proposal is played; decided before it is known."""
     return head.gap <= allowance(head)
 
 
 def at_limit(head: TableHead, arm: int, price: float) -> bool:
-    """Whether a play needs no guard: the safe option at the cap and the skip at 0 cost no more than the price says.
+    """Whether a play needs no guard: the safe option at the cap, and the skip at 0, cost no more than the price says.
 
-    Not the safe option at 0: a chooser may propose it there, above the lower limit, where a success is worth nothing.
+    The safe option at a price of 0 needs one: a chooser may propose it there, where a success is worth nothing.
     """
     if arm == head.arms - 1:
         return price >= head.ceiling

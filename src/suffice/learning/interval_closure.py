@@ -1,7 +1,7 @@
 """Differences: an interval's success is a difference of the distribution's values at its ends, so bounds on some bound all.
 
 With F the distribution function, p[a, b] = F(b⁺) − F(a⁻). Upper and lower bounds of all intervals are constraints on
-differences of F, which also never falls and rises by 1 in all; what they say together of each interval is a shortest path.
+differences of F, which never falls and rises by 1 in all; the bound that they imply for an interval is a shortest path.
 There are two nodes per grid point, since points may fall exactly on the grid.
 
 All bounds must hold at once here, so their threshold is that of a union over 3n families of plays (each arm's own, those
@@ -18,12 +18,12 @@ from suffice.promise.divergence import kl_lower, kl_upper
 
 
 def matrix_size(grid: int) -> int:
-    """How many cells the matrix takes."""
+    """How many cells of the room the matrix takes."""
     return (2 * grid + 2) ** 2
 
 
 def threshold_of(count: int, end: float, plays: float) -> float:
-    """What plays·kl(mean, success) stays below, for all families and times of the epoch at once."""
+    """The bound on plays·kl(mean, success) for all families and times of the epoch at once."""
     failure = min(0.25, math.sqrt(count / end))
     return math.log(3.0 * count / failure) + math.log(plays + 1.0)
 
@@ -32,7 +32,7 @@ def close(table: Table) -> bool:
     """Lower every arm's upper success to what all bounds together allow. False, and nothing changed, if they contradict."""
     head, arms, room = table.head, table.arms, table.room
     if head.shape != INTERVALS:
-        return True  # no differences, and no matrix to write them in
+        return True  # no differences, and no matrix
     grid, count = head.grid, head.arms
     nodes = 2 * grid + 2
     matrix = head.pools_at + 2 * (grid + 1)

@@ -1,118 +1,75 @@
-"""How much of the past counts when arms are judged. The promise remembers everything, whatever is chosen here.
+"""Memory: how much of the past counts when arms are judged. The promise always counts all of it.
 
-"full" is the whole history. "reset" is the same until the history contradicts itself, which in an unchanging world hardly
-ever happens; then learning begins anew (docs/memory.md has the proof). `Window` and `Discount`
-forget as time goes by: good in a world that never rests, and without a theorem on what they cost.
+"full" is the whole history. "reset" is the same until the history contradicts itself, which hardly ever happens in an
+unchanging world; then learning starts again (docs/memory.md has the proof). "window 2000" and "discount 2000" forget as
+time passes: good in a world that always changes, and without a theorem on their cost.
 """
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Final
+from typing import Final
 
 from suffice.errors import InvalidArgument, quoted
 from suffice.learning import records
 from suffice.numbers import positive_int
 
-# Outcomes between two moments of the nearest level; more for large menus, where looking takes longer.
+# Outcomes between two moments of the nearest level; more for large menus, where a comparison takes longer.
 NEAREST: Final = 32
-FURTHEST: Final = 16_384  # outcomes between those of the furthest
-LONGEST: Final = 1_000_000  # outcomes in a window, which keeps them all, or in a half-life
+FURTHEST: Final = 16_384  # outcomes between two moments of the furthest level
+LONGEST: Final = 1_000_000  # outcomes in a window, which stores them all, or in a half-life
+CODES: Final = {
+    "full": records.FULL, "reset": records.RESET, "window": records.WINDOW, "discount": records.DISCOUNT,
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
-class Full:
-    """The whole history."""
+class Memory:
+    """A kind of memory, and the outcomes that its window or its half-life spans, if it has one.
 
-    name: ClassVar[str] = "full"
-    way: ClassVar[int] = records.FULL
-    span: ClassVar[int] = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Reset:
-    """The whole history until it contradicts itself; then learning begins anew."""
-
-    name: ClassVar[str] = "reset"
-    way: ClassVar[int] = records.RESET
-    span: ClassVar[int] = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Window:
-    """The last outcomes between the rails, so many of them and up to a sixteenth more.
-
-    >>> Window(2000)
-    Window(length=2000)
+    A window holds the last `span` outcomes of interior options, and up to a sixteenth more. A discount counts every
+    outcome half as much after `span` others.
     """
 
-    length: int
-    name: ClassVar[str] = "window"
-    way: ClassVar[int] = records.WINDOW
-
-    def __post_init__(self) -> None:
-        _span("length", self.length)
+    name: str
+    span: int = 0
 
     @property
-    def span(self) -> int:
-        return int(self.length)
+    def code(self) -> int:
+        """The code of the kind in `records`."""
+        return CODES[self.name]
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.span}" if self.span else self.name
 
 
-@dataclass(frozen=True, slots=True)
-class Discount:
-    """Every outcome counts half as much after so many others between the rails."""
-
-    half_life: int
-    name: ClassVar[str] = "discount"
-    way: ClassVar[int] = records.DISCOUNT
-
-    def __post_init__(self) -> None:
-        _span("half_life", self.half_life)
-
-    @property
-    def span(self) -> int:
-        return int(self.half_life)
+FULL: Final = Memory("full")
 
 
-def _span(name: str, value: Any) -> None:
-    if positive_int(name, value) > LONGEST:
-        raise InvalidArgument(f"{name} must be at most {LONGEST:,}, got {quoted(value)}")
+def resolve_memory(memory: object, automatic: str = "reset") -> Memory:
+    """A memory by its name; "auto" is `automatic`.
 
-
-Memory = Full | Reset | Window | Discount
-FULL: Final = Full()
-SPANS: Final[dict[str, type[Window | Discount]]] = {"window": Window, "discount": Discount}
-
-
-def named_memory(memory: Any, automatic: str = "reset") -> Memory:
-    """Memory by name, "window 2000" and "discount 2000" included, or as an object.
-
-    >>> named_memory("window 2000"), named_memory("full").name
-    (Window(length=2000), 'full')
+    >>> resolve_memory("window 2000"), str(resolve_memory("auto"))
+    (Memory(name='window', span=2000), 'reset')
     """
-    if isinstance(memory, Full | Reset | Window | Discount):
-        return memory
-    if isinstance(memory, str):
-        name, _, span = (automatic if memory == "auto" else memory).partition(" ")
-        if not span and name in ("full", "reset"):
-            return Full() if name == "full" else Reset()
-        if name in SPANS and span.strip().isdecimal() and len(span) < 100:
-            return SPANS[name](int(span))
+    text = memory if isinstance(memory, str) else ""
+    name, _, span = (automatic if text == "auto" else text).partition(" ")
+    if name in ("full", "reset") and not span:
+        return Memory(name)
+    if name in ("window", "discount") and span.strip().isdecimal() and len(span) < 100:
+        if positive_int(name, int(span)) > LONGEST:
+            raise InvalidArgument(f"memory must span at most {LONGEST:,} outcomes, got {quoted(memory)}")
+        return Memory(name, int(span))
     raise InvalidArgument(
-        f'memory must be "auto", "full", "reset", "window 2000", "discount 2000", Window or Discount, got {quoted(memory)}'
+        f'memory must be "auto", "full", "reset", "window 2000" or "discount 2000", got {quoted(memory)}'
     )
 
 
-def written(memory: Memory) -> str:
-    """A memory as it is written down, and read by `named_memory`."""
-    return f"{memory.name} {memory.span}" if memory.span else memory.name
-
-
 def levels_of(memory: Memory, arms: int) -> tuple[int, int]:
-    """How many levels of moments are kept, and how many outcomes lie between those of the nearest.
+    """How many levels of moments there are, and how many outcomes lie between two moments of the nearest level.
 
-    >>> levels_of(Reset(), 211), levels_of(Reset(), 125_251), levels_of(Full(), 211)
+    >>> levels_of(Memory("reset"), 211), levels_of(Memory("reset"), 125_251), levels_of(FULL, 211)
     ((10, 32), (2, 8192), (0, 0))
     """
-    if memory.way != records.RESET:
+    if memory.code != records.RESET:
         return 0, 0
     nearest, levels = NEAREST, 1
     while 16 * nearest < arms:

@@ -1,4 +1,4 @@
-"""Pools: where one option's successes are another's, the outcomes of all that contain an option bound it from above.
+"""Pools: the outcomes of all options that contain an option bound its success from above.
 
 If B succeeds whenever A does, every play of B succeeds with a probability of at least A's. So all plays of all options that
 contain A, its own included, taken together in the order in which they were made, bound A's success by the same threshold
@@ -13,7 +13,7 @@ from suffice.learning.records import CHAIN, INTERVALS, PAIRS, Table
 
 
 def block_size(shape: int, grid: int, pairs: int, count: int) -> int:
-    """How many cells of the room the block of an order takes."""
+    """How many cells the block of an order takes."""
     if shape == INTERVALS:
         return 2 * (grid + 1)
     return count + 1 + pairs if shape == PAIRS else 0

@@ -1,15 +1,15 @@
-"""The price between the limits: straight in the debt, or a curve of the debt around a hint of the right price.
+"""The price between the limits: linear in the debt, or a curve of the debt around a hint of the right price.
 
-The promise needs only its limits, which are tested on the debt itself. Between them any price is safe; which one costs
-least is a matter of theory 7 ("any price curve") and of measurement. With b the bend of the curve and x = 1 + debt/b:
+The promise needs only its limits, which are tested on the debt itself. Between them any price is safe; theory 7 ("any
+price curve") and measurements decide which one costs least. With b the bend of the curve and x = 1 + debt/b:
 
     x >= 1         cap                        (debt >= 0: the upper limit)
     0 <= x < 1     hint + (cap − hint)·x³
     −2 <= x < 0    hint·(1 − (−x/2)³)
     x < −2         0
 
-So around debt = −b the price hardly moves from the hint, and it leaves it ever faster towards either end. The hint begins
-at the cap and is then the mean price of the last block; blocks grow by a quarter. It costs money at the worst.
+So around debt = −b the price is nearly constant, and farther away it changes faster and faster. The hint begins at the
+cap and is then the mean price of the last block; blocks grow by a quarter. A bad hint costs money and nothing else.
 """
 
 import math
@@ -19,11 +19,11 @@ from suffice.learning.records import Lesson, Pricing
 from suffice.promise.rules import Promise
 
 BLOCK: Final = 1.25  # how much longer each block of the hint is than the one before
-OWN_HINT_AT: Final = 1024  # by measurement: as long as a group is small, what all pay is the better hint
+OWN_HINT_AT: Final = 1024  # by measurement: for a group with fewer outcomes the hint of all groups is better
 
 
 def new_pricing(promise: Promise, *, curved: bool, grouped: bool = False) -> Pricing:
-    """The prices of an account that was told nothing. Those of a group begin with the hint of all."""
+    """The prices of an account without outcomes. Those of a group begin with the hint of all groups."""
     return Pricing(
         cap=promise.cap, start=promise.start, step=promise.step or 0.0, max_surplus=promise.max_surplus or 0.0,
         curved=int(curved), hint=promise.cap, hint_at=float(OWN_HINT_AT) if grouped else 1.0, now=promise.cap,
@@ -31,9 +31,9 @@ def new_pricing(promise: Promise, *, curved: bool, grouped: bool = False) -> Pri
 
 
 def price_at(pricing: Pricing, debt: float, outcomes: int) -> float:
-    """The price now paid for one success, of an account with this debt. Straight, it may be below 0 or above the cap.
+    """The present price of one success, for an account with this debt. A linear price may be below 0 or above the cap.
 
-    It is worked out once for each outcome and remembered: an ask and the next outcome need the same.
+    It is computed once per outcome and cached, because an ask and the next outcome need the same price.
     """
     if debt != pricing.last_debt or outcomes != pricing.last_outcomes or pricing.hint != pricing.last_hint:
         pricing.last_price = compute_price(pricing, debt, outcomes)
@@ -42,7 +42,7 @@ def price_at(pricing: Pricing, debt: float, outcomes: int) -> float:
 
 
 def compute_price(pricing: Pricing, debt: float, outcomes: int) -> float:
-    """The same, worked out."""
+    """Like `price_at`, without the cache."""
     root = math.sqrt(outcomes) if outcomes > 1 else 1.0
     max_surplus = pricing.max_surplus if pricing.max_surplus > 0.0 else root  # the most successes that may be banked
     if pricing.curved == 0:
@@ -50,7 +50,7 @@ def compute_price(pricing: Pricing, debt: float, outcomes: int) -> float:
         return pricing.start + step * debt
     bend, most = 0.1 * root + 10.0, max_surplus / 3.0
     if most < bend:
-        bend = most  # as it was before, or larger: it never decreases
+        bend = most  # never smaller than at earlier outcomes
     x = 1.0 + debt / bend
     if x >= 1.0:
         return pricing.cap
@@ -62,7 +62,7 @@ def compute_price(pricing: Pricing, debt: float, outcomes: int) -> float:
 
 
 def clipped_price(pricing: Pricing, debt: float, outcomes: int) -> float:
-    """The same, cut to where it is a price (0 if it is no number): what a tree of lines is settled at."""
+    """Like `price_at`, clipped to [0, cap] (0 for NaN): the price at which a tree of lines is settled."""
     price = price_at(pricing, debt, outcomes)
     if not price > 0.0:
         return 0.0
@@ -70,7 +70,7 @@ def clipped_price(pricing: Pricing, debt: float, outcomes: int) -> float:
 
 
 def update_hint(pricing: Pricing, outcomes: int, price: float) -> None:
-    """Take the price into the hint: the mean over a block, at whose end the next, longer one begins."""
+    """Add the price to the hint: the mean over a block, at whose end a longer block begins."""
     pricing.hint_sum += price
     pricing.hint_count += 1.0
     if outcomes >= pricing.hint_at:
@@ -81,13 +81,13 @@ def update_hint(pricing: Pricing, outcomes: int, price: float) -> None:
 
 
 def borrow_hint(pricing: Pricing, main: Pricing) -> None:
-    """Take over the hint of all groups, until there is one of its own."""
+    """Copy the hint of all groups, until the group has one of its own."""
     if pricing.hint_at <= OWN_HINT_AT:
         pricing.hint = main.hint
 
 
 def move_price(main: Pricing, pricing: Pricing, steps: int, lesson: Lesson, grouped: bool) -> tuple[float, float]:
-    """Let the hints and the price follow an outcome. The price before it, and the one after it by the hint of before."""
+    """Update the hints and the price after an outcome. The price before it, and the one after it by the earlier hint."""
     if grouped:
         borrow_hint(pricing, main)
     paid, price = pricing.now, clipped_price(pricing, lesson.debt, lesson.outcomes)

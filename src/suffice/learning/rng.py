@@ -1,17 +1,19 @@
-"""A generator whose whole state is six numbers below 2^32 in cells of floats, so that it can be saved and compiled.
+"""A random generator whose state is six numbers below 2^32 in cells of floats, so that it can be saved and compiled.
 
 Marsaglia's xorwow: a linear generator plus a counter, masked to 32 bits, so that plain and compiled integers agree.
 """
 
 import math
-from typing import Any
+from collections.abc import MutableSequence
+
+from suffice.kernels.rows import Floats
 
 MASK = 0xFFFFFFFF
 WORDS = 6
 WEYL = 362437
 
 
-def seed_state(cells: Any, at: int, seed: int) -> None:
+def seed_state(cells: MutableSequence[float] | Floats, at: int, seed: int) -> None:
     """Fill in the state from a seed below 2^32: the words of a linear congruence, never all zero."""
     word = seed & MASK
     for place in range(WORDS):
@@ -21,7 +23,7 @@ def seed_state(cells: Any, at: int, seed: int) -> None:
         uniform(cells, at)
 
 
-def uniform(cells: Any, at: int) -> float:
+def uniform(cells: MutableSequence[float] | Floats, at: int) -> float:
     """A number strictly between 0 and 1."""
     last, first = int(cells[at + 4]), int(cells[at])
     first ^= first >> 2
@@ -35,8 +37,8 @@ def uniform(cells: Any, at: int) -> float:
     return (float((first + counter) & MASK) + 0.5) / 4294967296.0
 
 
-def normals(cells: Any, at: int, out: int, count: int) -> None:
-    """Write so many independent standard normal numbers from `out` on; by Box and Muller, in pairs."""
+def normals(cells: MutableSequence[float] | Floats, at: int, out: int, count: int) -> None:
+    """Write `count` independent standard normal numbers from `out` on, by Box and Muller, in pairs."""
     for place in range(0, count, 2):
         radius = math.sqrt(-2.0 * math.log(uniform(cells, at)))
         angle = 2.0 * math.pi * uniform(cells, at)

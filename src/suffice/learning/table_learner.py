@@ -1,7 +1,8 @@
-"""Our own bounds and choosers on a table of arms, as plain objects or as arrays that compiled code works on."""
+"""Our own bounds and choosers on a table of arms, which holds plain objects or arrays for compiled code."""
 
 import math
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import Final, cast
 
 import numpy as np
 
@@ -20,8 +21,9 @@ from suffice.learning.arm_blocks import (
 )
 from suffice.learning.arm_table import FIT_FIRST, SMALL, cheapest, guard_charge, learn_arm, propose, rebuild
 from suffice.learning.base import Columns, Learner, Proposal
-from suffice.learning.bound_formulas import CONTAINED
+from suffice.learning.bound_formulas import ORDERED
 from suffice.learning.bounds import LineBounds
+from suffice.learning.choosers import Chooser, Thompson
 from suffice.learning.guard import follows
 from suffice.learning.memory import FULL as WHOLE_PAST
 from suffice.learning.memory import Memory
@@ -32,19 +34,20 @@ from suffice.learning.tables import CompiledTable, PlainTable, as_arrays
 from suffice.learning.thompson import fit, sample_own, thompson
 from suffice.menu.menu import Menu
 from suffice.numbers import positive_int
+from suffice.state_files import State
 
-SLOW: Final = 16  # cells that take too long to sample without a compiler, if there is one
+SLOW: Final = 16  # where there is a compiler, more cells than these are sampled by compiled code
 
 
 class TableLearner(Learner):
-    """Bounds of ours, with a chooser of ours.
+    """Our own bounds and choosers.
 
-    Larger menus are compiled where that is possible. Small ones are plain objects and never need the compiler, so that the
-    first ask is instant; once machine code is at hand, they use it too.
+    Tables of large menus are compiled if there is a compiler. Small ones are plain objects, so that the first ask does not
+    wait for the compiler; they use compiled code if it is there already.
     """
 
     def __init__(
-        self, menu: Menu, bounds: LineBounds, chooser: Any, horizon: int | None, ceiling: float, *,
+        self, menu: Menu, bounds: LineBounds, chooser: Chooser | Thompson, horizon: int | None, ceiling: float, *,
         memory: Memory = WHOLE_PAST, seed: int = 0, kappa: float = math.inf,
     ) -> None:  # fmt: skip
         self.menu, self.bounds, self.chooser, self.memory = menu, bounds, chooser, memory
@@ -62,18 +65,17 @@ class TableLearner(Learner):
         return self.table if isinstance(self.table, CompiledTable) else None
 
     def compile(self) -> None:
-        """Move to arrays that compiled code works on."""
+        """Move to arrays for compiled code."""
         if self.compiled is None and available():
             self.table = CompiledTable(as_arrays(self.table.plain()))
 
     def decompile(self) -> None:
-        """Move back to plain objects: where this was made there was a compiler, and here is none."""
+        """Move back to plain objects: this learner was made where there was a compiler, and here is none."""
         self.table = self.table.plain()
 
     @property
     def head(self) -> TableHead:
-        head: TableHead = self.table.head
-        return head
+        return self.table.head
 
     def reseed(self, seed: int) -> None:
         if self.head.form != NO_CELLS:  # else nothing is sampled
@@ -81,47 +83,47 @@ class TableLearner(Learner):
 
     # --- proposing
 
-    def propose(self, price: float, allowed: Mask | None, seen: Any = None) -> Proposal:
+    def propose(self, price: float, allowed: Mask | None, seen: object = None) -> Proposal:
         if allowed is not None:
-            return Proposal(self._arm_of(price, allowed))
-        arm = int(self.table.call(propose, price))
+            return Proposal(self._propose_among(price, allowed))
+        arm = self.table.call(propose, price)
         if arm == FIT_FIRST:
             self.table.call(fit)
-            arm = int(self.table.call(propose, price))
+            arm = self.table.call(propose, price)
         return Proposal(arm)
 
-    def _arm_of(self, price: float, allowed: Mask) -> int:
+    def _propose_among(self, price: float, allowed: Mask) -> int:
         head = self.head
         if head.form == NO_CELLS or not follows(head):
             return self.optimistic(price, allowed)
         if head.form != OWN and head.seen >= head.fit_at:
             self.table.call(fit)
-        return int(self.table.call(sample_own if head.form == OWN else thompson, price, allowed))
+        return self.table.call(sample_own if head.form == OWN else thompson, price, cast("Sequence[bool]", allowed))
 
     def optimistic(self, price: float, allowed: Mask | None) -> int:
         if allowed is None:
-            return int(self.table.call(cheapest, price))
+            return self.table.call(cheapest, price)
         lower, upper = self.table.column("lower"), self.table.column("upper")
         return int(np.where(allowed, lower - price * upper, np.inf).argmin())
 
     # --- learning
 
     def learn(
-        self, main: Pricing, pricing: Pricing, lesson: Lesson, *, grouped: bool, note: Any = None, lost: bool = False
+        self, main: Pricing, pricing: Pricing, lesson: Lesson, *, grouped: bool, note: object = None, lost: bool = False
     ) -> None:
         steps = self.head.steps + int(lesson.fresh and lesson.counted)
         self.follow(lesson, *move_price(main, pricing, steps, lesson, grouped))
 
     def follow(self, lesson: Lesson, paid: float, price: float) -> None:
-        """The same for who has moved the price."""
+        """Like `learn`, for a caller that has updated the prices."""
         self.head.steps += int(lesson.fresh and lesson.counted)
         due = self.table.call(learn_arm, lesson, paid, price)
         if due:
             self.table.catch_up(due, lesson.arm, price)
 
     def charge(self, lesson: Lesson, paid: float) -> float:
-        """What a play that somebody else proposed adds to the gap of the guard."""
-        return float(self.table.call(guard_charge, lesson.arm, lesson.success, lesson.cost, paid))
+        """What a play that another chooser proposed adds to the gap of the guard."""
+        return self.table.call(guard_charge, lesson.arm, lesson.success, lesson.cost, paid)
 
     def set_steps(self, steps: int) -> None:
         self.head.steps = steps
@@ -135,11 +137,11 @@ class TableLearner(Learner):
         """The tally of every arm that was played, in JSON's terms."""
         return rows_of(*self.columns()[:4])
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> State:
         table = self.table.plain()
         head = table.head
-        state: dict[str, Any] = {"tally": self.rows(), "steps": head.steps, "gap": head.gap}
-        if head.kind >= CONTAINED:
+        state: State = {"tally": self.rows(), "steps": head.steps, "gap": head.gap}
+        if head.kind >= ORDERED:
             state["upper"] = [row.upper for row in table.arms]  # earlier bounds that still hold
             state["refresh_after"] = head.refresh_after
         if head.form != NO_CELLS:
@@ -148,7 +150,7 @@ class TableLearner(Learner):
             state["past"] = past_state(table)
         return state
 
-    def restore(self, state: dict[str, Any], price: float) -> None:
+    def restore(self, state: State, price: float) -> None:
         table = self.table.plain()
         head = table.head
         for arm, *numbers in state["tally"]:
@@ -167,17 +169,17 @@ class TableLearner(Learner):
         self.table.refresh(price)
         table = self.table.plain()
         head = table.head
-        if head.kind >= CONTAINED:
+        if head.kind >= ORDERED:
             self._restore_bounds(table, state)
         if head.form != NO_CELLS:
             restore_cells(table, state["cells"])
         if head.memory != FULL:
             restore_past(table, state["past"])
         self._take(table)
-        if head.kind >= CONTAINED and head.leaves:
+        if head.kind >= ORDERED and head.leaves:
             self.table.call(rebuild, price)
 
-    def _restore_bounds(self, table: PlainTable, state: dict[str, Any]) -> None:
+    def _restore_bounds(self, table: PlainTable, state: State) -> None:
         upper = np.array(state["upper"], dtype=np.float64)
         if upper.shape != (self.menu.n_arms,) or not ((upper >= 0.0) & (upper <= 1.0)).all():
             raise StateError("upper must hold a number from 0 to 1 for each arm")
@@ -186,7 +188,7 @@ class TableLearner(Learner):
         table.head.refresh_after = min(positive_int("refresh_after", state["refresh_after"], 0), table.head.epoch_end)
 
     def _take(self, table: PlainTable) -> None:
-        """Put a plain table in the place of the one there is."""
+        """Replace the table by a plain one."""
         if isinstance(self.table, CompiledTable):
             self.table.take(as_arrays(table))
         else:
@@ -197,7 +199,7 @@ COLUMNS: Final = ("plays", "successes", "priced", "costs", "upper", "lower")
 
 
 def check_tally(columns: Columns, memory: Memory, safe_cost: float) -> None:
-    """Refuse sums that plays cannot reach."""
+    """Refuse sums that are impossible for the number of plays."""
     plays, successes, priced, costs, _, _ = columns
     possible = (successes >= 0) & (successes <= plays) & (costs >= 0) & (priced >= 0) & (plays <= MOST_COUNTED)
     if memory.name != "discount":  # which alone counts parts of outcomes
@@ -206,7 +208,7 @@ def check_tally(columns: Columns, memory: Memory, safe_cost: float) -> None:
         raise StateError("the tally holds sums that its plays cannot reach")
 
 
-def finite(name: str, value: Any) -> float:
+def finite(name: str, value: float) -> float:
     """A saved number that must be finite."""
     number = float(value)
     if not math.isfinite(number):

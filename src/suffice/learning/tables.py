@@ -1,17 +1,17 @@
-"""Tables as arrays that compiled code works on. Each step on one is compiled by itself, when it is first needed.
+"""Tables as arrays for compiled code. Each step on a table is compiled by itself, when it is first needed.
 
-A call of compiled code holds the interpreter from its first line to its last: no other thread sees a table half changed.
+A call of compiled code holds the interpreter lock throughout: no other thread reads a table in the middle of a change.
 """
 
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import FunctionType
-from typing import Any, Final
+from typing import Final, TypeVar, TypeVarTuple, cast
 
 import numpy as np
 
-from suffice.kernels.compiler import hints_of, inlined, native
+from suffice.kernels.compiler import Function, hints_of, inlined, native
 from suffice.kernels.rows import (
     Floats,
     Rows,
@@ -39,6 +39,8 @@ class TablePlace:
     room_size: int = 0
 
 
+Arguments = TypeVarTuple("Arguments")
+Result = TypeVar("Result")
 PLACE: Final = dtype_of(TablePlace)
 HEAD: Final = dtype_of(TableHead)
 ARM: Final = dtype_of(ArmRow)
@@ -54,7 +56,7 @@ def table_at(address: int) -> Table:
 
 
 class CompiledTable:
-    """A table as arrays. What `records.Table` has, this has, too; `head` is for the careful ways, which have time."""
+    """A table as arrays, with the fields of `records.Table`. Access to `head` is slow: not for asks and tells."""
 
     def __init__(self, made: NewTable) -> None:
         self.heads, self.arms = to_rows(TableHead, [made.head]), made.arms
@@ -63,8 +65,8 @@ class CompiledTable:
         self._take_place()
 
     def _take_place(self) -> None:
-        """Note where the arrays lie: after a copy, somewhere else."""
-        self.head: Any = RowView(self.heads)
+        """Store the addresses of the arrays. A copy has other ones."""
+        self.head = cast("TableHead", RowView(self.heads))
         place = TablePlace(address_of(self.heads), address_of(self.arms), address_of(self.cells), len(self.cells))
         self._place = to_rows(TablePlace, [place])
         self.address = address_of(self._place)
@@ -74,16 +76,17 @@ class CompiledTable:
         """Trees, sums and samples."""
         return self.cells[:-1]
 
-    def call(self, step: Callable[..., Any], *given: Any) -> Any:
+    def call(self, step: Callable[[Table, *Arguments], Result], *arguments: *Arguments) -> Result:
         """Take a step on this table, by compiled code."""
-        return native(at_address(step))(self.address, *given)
+        result: Result = native(at_address(step))(self.address, *arguments)
+        return result
 
     def catch_up(self, due: int, arm: int, price: float) -> None:
-        """Do what an outcome of this arm left to be done."""
+        """Do the work that an outcome of this arm made due."""
         _catch_up(self, due, arm, price)
 
     def refresh(self, price: float) -> None:
-        """Recompute every line and build the tree anew; no earlier bound is kept."""
+        """Recompute every line and rebuild the tree; no earlier bound remains."""
         _refresh(self, price, True)
 
     def column(self, name: str) -> Floats:
@@ -96,7 +99,7 @@ class CompiledTable:
         return PlainTable(from_rows(TableHead, self.heads)[0], from_rows(ArmRow, self.arms), self.room.tolist())
 
     def take(self, made: NewTable) -> None:
-        """Take over the numbers of another table of the same size."""
+        """Copy the numbers of another table of the same size."""
         self.heads[:], self.arms[:], self.room[:] = to_rows(TableHead, [made.head]), made.arms, made.room
 
     def __getstate__(self) -> tuple[Rows, Rows, Floats]:
@@ -112,16 +115,16 @@ class PlainTable(Table):
 
     __slots__ = ()
 
-    def call(self, step: Callable[..., Any], *given: Any) -> Any:
+    def call(self, step: Callable[[Table, *Arguments], Result], *arguments: *Arguments) -> Result:
         """Take a step on this table."""
-        return step(self, *given)
+        return step(self, *arguments)
 
     def catch_up(self, due: int, arm: int, price: float) -> None:
-        """Do what an outcome of this arm left to be done."""
+        """Do the work that an outcome of this arm made due."""
         arm_table.catch_up(self, due, arm, price)
 
     def refresh(self, price: float) -> None:
-        """Recompute every line and build the tree anew; no earlier bound is kept."""
+        """Recompute every line and rebuild the tree; no earlier bound remains."""
         arm_table.refresh(self, price, True)
 
     def column(self, name: str) -> Floats:
@@ -143,53 +146,58 @@ def as_arrays(table: Table) -> NewTable:
     return NewTable(copy_of(table.head), to_rows(ArmRow, table.arms), np.array(table.room, dtype=np.float64))
 
 
-# --- steps as calls of compiled code
+# --- steps as calls of compiled code: `at_address` makes a function of an address from one of these forms
 
 
-def step(table: Table, *given: Any) -> Any:
-    """Stands for the step that `at_address` is made for."""
+def step(table: Table, *arguments: object) -> object:
+    """Stands for the step that `at_address` is called with."""
+    raise NotImplementedError
 
 
-def _with_none(address: int) -> Any:
+def _without_arguments(address: int) -> object:
     return step(table_at(address))
 
 
-def _with_one(address: int, first: Any) -> Any:
+def _with_one(address: int, first: object) -> object:
     return step(table_at(address), first)
 
 
-def _with_two(address: int, first: Any, second: Any) -> Any:
+def _with_two(address: int, first: object, second: object) -> object:
     return step(table_at(address), first, second)
 
 
-def _with_three(address: int, first: Any, second: Any, third: Any) -> Any:
+def _with_three(address: int, first: object, second: object, third: object) -> object:
     return step(table_at(address), first, second, third)
 
 
-def _with_four(address: int, first: Any, second: Any, third: Any, fourth: Any) -> Any:
+def _with_four(address: int, first: object, second: object, third: object, fourth: object) -> object:
     return step(table_at(address), first, second, third, fourth)
 
 
+FORMS: Final = cast("list[FunctionType]", [_without_arguments, _with_one, _with_two, _with_three, _with_four])
+
+
 @functools.cache
-def at_address(taken: Callable[..., Any]) -> Callable[..., Any]:
+def at_address(function: Function) -> FunctionType:
     """A step for the table whose place lies at an address."""
-    _, *given = hints_of(taken).items()
-    form: Any = (_with_none, _with_one, _with_two, _with_three, _with_four)[len(given)]
-    made = FunctionType(form.__code__, {**form.__globals__, "step": taken}, f"{taken.__name__}_at")
-    made.__module__, made.__qualname__ = taken.__module__, f"{taken.__qualname__}_at"
-    made.__annotations__ = {"address": int, **dict(given)}
+    _, *hints = hints_of(function).items()
+    form = FORMS[len(hints)]
+    made = FunctionType(form.__code__, {**form.__globals__, "step": function}, f"{function.__name__}_at")
+    made.__module__, made.__qualname__ = function.__module__, f"{function.__qualname__}_at"
+    made.__annotations__ = {"address": int, **dict(hints)}
     return made
 
 
-def in_steps(function: Any, **others: Callable[..., Any]) -> Callable[..., Any]:
-    """The same function, run by Python, in which each step on a table is a call of compiled code, made when first needed."""
+def in_steps(function: Function, **others: Function) -> Callable[..., None]:
+    """The same function in Python, in which each step on a table calls compiled code, made when it is first needed."""
 
-    def call(taken: Callable[..., Any]) -> Callable[..., Any]:
-        return lambda table, *given: table.call(taken, *given)
+    def compiled_call(taken: FunctionType) -> Function:
+        return lambda table, *arguments: table.call(taken, *arguments)
 
-    used = {name: function.__globals__.get(name) for name in function.__code__.co_names}
-    steps = {name: call(one) for name, one in used.items() if isinstance(one, FunctionType) and _on_table(one)}
-    return FunctionType(function.__code__, {**function.__globals__, **steps, **others}, function.__name__)
+    plain = cast("FunctionType", function)
+    used = {name: plain.__globals__.get(name) for name in plain.__code__.co_names}
+    steps = {name: compiled_call(one) for name, one in used.items() if isinstance(one, FunctionType) and _on_table(one)}
+    return FunctionType(plain.__code__, {**plain.__globals__, **steps, **others}, plain.__name__)
 
 
 def _on_table(function: FunctionType) -> bool:

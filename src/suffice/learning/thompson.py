@@ -2,16 +2,16 @@
 
 Where options contain one another, each is a union of cells of one partition: the success of an interval is the mass of the
 grid points and gaps in it, that of a subset the mass of the patterns in which one of its items is right. So a play of any
-option says something of all. With θ the masses and v the cells of an option, its success is v·θ.
+option informs all options. With θ the masses and v the cells of an option, its success is v·θ.
 
 θ is fitted from time to time to all outcomes by expectation maximisation, with a pseudo-count PRIOR in each cell. Around the
-fit the posterior is taken as normal with precision Σ plays/(p(1−p))·v vᵀ + PRIOR/θ² on the diagonal; a sample is clipped at
-0 and made to sum to 1. Played is the arm that would be cheapest at this price if the sample were the truth. Options of no
-common order (OWN) each have a success of their own.
+fit the posterior is approximated as normal with precision Σ plays/(p(1−p))·v vᵀ + PRIOR/θ² on the diagonal; a sample is
+clipped at 0 and scaled to sum to 1. The arm that would be cheapest at this price if the sample were true is played.
+Options without a common order (OWN) have independent successes.
 
-No theorem speaks for it; the guard does (docs/choosers.md). The block, at `cells_at`: per cell the fit, the sample, and room
-to work in; the factor of the precision, row by row; and the cells of each arm: the first and the one after the last (SPANS),
-or a 0 or 1 for each (LISTS). The state of the generator lies before it, at `rng_at`.
+It has no theorem of its own; the guard bounds its cost (docs/choosers.md). The block, at `cells_at`: per cell the fit, the
+sample, and two numbers of working memory; the factor of the precision, row by row; and the cells of each arm: the first and
+the one after the last (SPANS), or a 0 or 1 for each (LISTS). The state of the generator lies before it, at `rng_at`.
 """
 
 import math
@@ -22,34 +22,34 @@ from suffice.learning.records import NO_CELLS, OWN, SPANS, Table
 from suffice.learning.rng import WORDS, normals, uniform
 
 PRIOR = 1.0
-# A quarter of the samples spread as far as the posterior does, the others less. Less alone is cheaper in most runs and now and
-# then never finds out that it is wrong; the quarter finds out.
+# A quarter of the samples have the spread of the posterior, the others a smaller one. A smaller spread alone is cheaper in
+# most runs, and in a few never corrects an error; the wide samples do.
 WIDE, NARROW, OFTEN = 1.0, 0.6, 0.25
-GROWTH = 1.03  # how many more outcomes call for a new fit
-ROUNDS = 40  # of expectation maximisation, each fit beginning where the last one ended
+GROWTH = 1.03  # the growth in outcomes after which a new fit is due
+ROUNDS = 40  # of expectation maximisation; each fit begins where the last one ended
 TINY = 1e-12
 SUREST = 1e12  # the precision of one option's success beyond which rounding would outweigh the prior of a cell
 
 
 def block_size(form: int, cells: int, count: int) -> int:
-    """How many cells of the room the block takes, the generator's state included."""
+    """How many cells the block takes, the generator's state included."""
     if form == OWN:
         return WORDS + 4 * cells + 1
     return WORDS + 4 * cells + 1 + cells * cells + (2 * count if form == SPANS else cells * count)
 
 
 def factor_at(table: Table) -> int:
-    """Where the factor of the precision lies."""
+    """Where the factor of the precision begins."""
     return table.head.cells_at + 4 * table.head.cells + 1
 
 
 def spans_at(table: Table) -> int:
-    """Where the cells of the arms lie."""
+    """Where the cells of the arms begin."""
     return factor_at(table) + table.head.cells * table.head.cells
 
 
-def begin(table: Table) -> None:
-    """All masses alike, to be fitted before the first sample."""
+def reset_fit(table: Table) -> None:
+    """Reset all masses to equal ones, which are fitted before the next sample."""
     head, room = table.head, table.room
     for c in range(head.cells):
         room[head.cells_at + c] = 1.0 / head.cells
@@ -66,7 +66,7 @@ def _sums(room: MutableSequence[float], values: int, out: int, cells: int) -> No
         room[out + c + 1] = total
 
 
-@inlined  # the loops over all arms are a sixth quicker for it
+@inlined  # makes the loops over all arms a sixth quicker
 def _mass(room: MutableSequence[float], values: int, sums: int, arm: int, form: int, cells: int, spans: int) -> float:
     """What the cells of an arm sum to."""
     if form == SPANS:
@@ -87,7 +87,7 @@ def fit(table: Table) -> None:
         _sums(room, theta, sums, cells)
         for c in range(cells):
             room[expected + c] = 0.0
-        # Every cell gets what a failure would give it; those inside an arm get what a success gives instead.
+        # Every cell gets the share of a failure; those inside an arm get that of a success instead.
         outside = 0.0
         for arm in range(first, last):
             plays = arms[arm].plays
@@ -132,7 +132,7 @@ def _precision(table: Table, theta: int, sums: int, form: int, cells: int, spans
         mass = min(max(mass, TINY), 1.0 - TINY)
         weight = min(plays / (mass * (1.0 - mass)), SUREST)
         if form == SPANS:
-            # In the corner of its square only; the sums below carry it to all of the square.
+            # Only in the corner of its square; the sums below spread it over the square.
             begins, ends = int(room[spans + 2 * arm]), int(room[spans + 2 * arm + 1])
             room[rows + cells * (ends - 1) + begins] += weight
         else:
@@ -152,7 +152,7 @@ def _precision(table: Table, theta: int, sums: int, form: int, cells: int, spans
 
 
 def _factor(room: MutableSequence[float], rows: int, cells: int) -> None:
-    """Cholesky's factor in place of the lower half of a matrix."""
+    """Replace the lower half of a matrix by its Cholesky factor."""
     for a in range(cells):
         row = rows + cells * a
         for b in range(a + 1):
@@ -161,13 +161,13 @@ def _factor(room: MutableSequence[float], rows: int, cells: int) -> None:
             for c in range(b):
                 total -= room[row + c] * room[other + c]
             if a == b:
-                room[row + a] = math.sqrt(max(total, PRIOR))  # less than the prior's is rounding
+                room[row + a] = math.sqrt(max(total, PRIOR))  # anything below the prior is rounding
             else:
                 room[row + b] = total / room[other + b]
 
 
 def sample(table: Table) -> None:
-    """A sample of the masses: the fit plus normal noise of the inverse precision, clipped at 0 and made to sum to 1."""
+    """A sample of the masses: the fit plus normal noise of the inverse precision, clipped at 0 and scaled to sum to 1."""
     head, room, rows = table.head, table.room, factor_at(table)
     cells, theta = head.cells, head.cells_at
     drawn = theta + cells
@@ -188,23 +188,23 @@ def sample(table: Table) -> None:
 
 
 def thompson(table: Table, price: float, allowed: Sequence[bool]) -> int:
-    """The arm that is cheapest at this price in a fresh sample; of those `allowed`, if that says of each whether it is."""
+    """The cheapest arm at this price in a new sample; among those allowed, if `allowed` is not empty."""
     head, arms, room = table.head, table.arms, table.room
     sample(table)
     cells, form, spans = head.cells, head.form, spans_at(table)
     drawn = head.cells_at + cells
     sums = drawn + 2 * cells
-    luck = _luck(table)
+    noise = _cost_noise(table)
     _sums(room, drawn, sums, cells)
     first, last = head.has_skip, head.arms - 1
-    best, found = arms[last].lower - price * arms[last].upper, last
+    best, chosen = arms[last].lower - price * arms[last].upper, last
     for arm in range(last - 1, first - 1, -1):
         if len(allowed) > 0 and not allowed[arm]:
             continue
-        score = _cost(table, arm, luck) - price * _mass(room, drawn, sums, arm, form, cells, spans)
+        score = _cost(table, arm, noise) - price * _mass(room, drawn, sums, arm, form, cells, spans)
         if score <= best:
-            best, found = score, arm
-    return 0 if first == 1 and best >= 0.0 else found
+            best, chosen = score, arm
+    return 0 if first == 1 and best >= 0.0 else chosen
 
 
 def expected(table: Table, arm: int) -> float:
@@ -218,8 +218,8 @@ def expected(table: Table, arm: int) -> float:
     return _mass(table.room, theta, sums, arm, head.form, cells, spans_at(table))
 
 
-def _luck(table: Table) -> float:
-    """One normal number for the costs of all arms of a decision, where they are told; 0 where they are known."""
+def _cost_noise(table: Table) -> float:
+    """One normal number for the costs of all arms of a decision; 0 where costs are known."""
     head, room = table.head, table.room
     if head.costs_known > 0:
         return 0.0
@@ -228,26 +228,26 @@ def _luck(table: Table) -> float:
     return spread * radius * math.cos(2.0 * math.pi * uniform(room, head.rng_at))
 
 
-def _cost(table: Table, arm: int, luck: float) -> float:
-    """What an arm costs in a sample: as known, or its mean and as many standard errors of a coin as luck has it.
+def _cost(table: Table, arm: int, noise: float) -> float:
+    """The cost of an arm in a sample: the known one, or its mean plus `noise` standard errors of a coin.
 
-    The same luck for all arms: those that were seldom told move furthest. One that was never told costs nothing.
+    All arms share the noise, so those with few reported costs move furthest. An arm without one costs nothing.
     """
     head, row = table.head, table.arms[arm]
     if head.costs_known > 0 or row.priced == 0.0:
         return row.lower
     mean = row.costs / row.priced
     wide = math.sqrt(mean * max(head.safe_cost - mean, 0.0) / row.priced)
-    return min(max(mean + luck * wide, 0.0), head.safe_cost)
+    return min(max(mean + noise * wide, 0.0), head.safe_cost)
 
 
 def sample_own(table: Table, price: float, allowed: Sequence[bool]) -> int:
-    """The same as `thompson` where each arm has a success of its own."""
+    """Like `thompson`, where the arms have independent successes."""
     head, arms, room = table.head, table.arms, table.room
     drawn, first, last = head.cells_at, head.has_skip, head.arms - 1
     normals(room, head.rng_at, drawn, last - first)
-    luck = _luck(table)
-    best, found = arms[last].lower - price * arms[last].upper, last
+    noise = _cost_noise(table)
+    best, chosen = arms[last].lower - price * arms[last].upper, last
     for arm in range(last - 1, first - 1, -1):
         if len(allowed) > 0 and not allowed[arm]:
             continue
@@ -255,7 +255,7 @@ def sample_own(table: Table, price: float, allowed: Sequence[bool]) -> int:
         count = row.plays + 1.0
         mean = (row.successes + 0.5) / count
         success = mean + math.sqrt(mean * (1.0 - mean) / count) * room[drawn + arm - first]
-        score = _cost(table, arm, luck) - price * min(max(success, 0.0), 1.0)
+        score = _cost(table, arm, noise) - price * min(max(success, 0.0), 1.0)
         if score <= best:
-            best, found = score, arm
-    return 0 if first == 1 and best >= 0.0 else found
+            best, chosen = score, arm
+    return 0 if first == 1 and best >= 0.0 else chosen

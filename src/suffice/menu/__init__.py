@@ -1,1 +1,1 @@
-"""What may be chosen: options, their costs and which of them contain which."""
+"""What may be chosen: options, their costs and their order of containment."""

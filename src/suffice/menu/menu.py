@@ -4,17 +4,17 @@ Arms are numbered the skip (if any), the options in order, the safe option. Cons
 """
 
 import copy
-import itertools
-import math
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from fractions import Fraction
-from typing import Any, Final, Literal, Self
+from typing import Any, Literal, Self, TypeVar
 
 import numpy as np
 
 from suffice.errors import InvalidArgument, quoted
-from suffice.kernels.rows import Floats
+from suffice.kernels.rows import Floats, float_array
+from suffice.menu.constructors import grid_points, priced_subsets
 from suffice.menu.options import (
+    LEFT_OUT,
     PositionOrder,
     check_number,
     count_cells,
@@ -26,38 +26,27 @@ from suffice.menu.options import (
     to_json,
     write_order,
 )
-from suffice.numbers import as_fraction, best_rate, flag, positive, positive_int
+from suffice.numbers import as_fraction, flag, positive_float, positive_int, rate
+from suffice.state_files import State
 
 Order = Literal["chain"] | Callable[[Any, Any], bool]
-
-
-class _LeftOut:
-    def __reduce__(self) -> str:
-        return "LEFT_OUT"  # a copy is the same one
-
-    def __repr__(self) -> str:
-        return "<left out>"
-
-
-LEFT_OUT: Final = _LeftOut()
-
-MOST_SUBSETS: Final = 1 << 16
+Share = float | Fraction
 
 
 class Menu:
-    """Options to choose among, with what is known of them beforehand.
+    """The options to choose among, and what is known of them beforehand.
 
     Args:
         options: the interior options, a sequence; or a mapping from each option to its known cost.
         safe: the option that always succeeds; it costs `safe_cost`.
-        skip: the option that costs nothing and never succeeds. Left out: there is no way to skip, and when ahead
-            the cheapest option is played.
-        costs: the known cost of each interior option, or None if costs are told with the outcomes.
+        skip: the option that costs nothing and never succeeds. Left out: there is none, and while successes are ahead of
+            the target the selector plays the cheapest option.
+        costs: the known cost of each interior option, or None if costs come with the outcomes.
         safe_cost: what the safe option costs; no option costs more.
-        safe_success: how often the safe option succeeds, for a best option that is good but not perfect.
-        order: the containment order where there is one: "chain" if each option succeeds whenever an earlier one
-            does, or a function (a, b) that says whether a succeeds whenever b does. What is learned of one option
-            then says something of others. It must be true: where it is not, choosing costs more.
+        safe_success: how often the safe option succeeds, if not always.
+        order: the containment order, if there is one: "chain" if each option succeeds whenever an earlier one does, or a
+            function (a, b) that returns whether a succeeds whenever b does. Outcomes of one option then inform the
+            bounds of others. Where a declared order does not hold, choosing costs more; the promise holds.
 
     >>> menu = Menu({"small": 0.1, "large": 0.4}, safe="ask a person", skip="no answer")
     >>> [menu.option(arm) for arm in range(menu.n_arms)]
@@ -87,14 +76,14 @@ class Menu:
         skip: Any = LEFT_OUT,
         costs: Sequence[float] | Floats | None = None,
         safe_cost: float = 1.0,
-        safe_success: float | Fraction = 1.0,
+        safe_success: Share = 1.0,
         order: Order | None = None,
     ) -> None:
+        source = "costs"
         if isinstance(options, Mapping):
             if costs is not None:
                 raise InvalidArgument("costs must be left out where options is a mapping that holds them")
-            costs = list(options.values())
-            options = list(options)
+            costs, options, source = list(options.values()), list(options), "options"
         if isinstance(options, str | bytes) or not isinstance(options, Iterable):
             raise InvalidArgument(f"options must be a sequence or a mapping of option to cost, got {quoted(options)}")
         self.options: tuple[Any, ...] = tuple(options)
@@ -104,33 +93,37 @@ class Menu:
         self.skip = skip
         self.has_skip: bool = skip is not LEFT_OUT
         self.n_arms: int = len(self.options) + 1 + self.has_skip
-        self.safe_cost: float = float(positive("safe_cost", safe_cost))
-        self.safe_success = best_rate("safe_success", safe_success)
-        self.costs: Floats | None = None if costs is None else self._known(costs)
+        self.safe_cost: float = positive_float("safe_cost", safe_cost)
+        self.safe_success: float = float(rate("safe_success", safe_success, or_one=True))
+        self.costs: Floats | None = None if costs is None else self._known(source, costs)
         if order is not None and order != "chain" and not callable(order):
             raise InvalidArgument(f'order must be "chain", a function (a, b) -> bool or None, got {quoted(order)}')
         self.order: Order | None = order
         self._all = (*([skip] if self.has_skip else []), *self.options, safe)
         self._arm_of: dict[Hashable, int] = {}
-        for arm in range(self.n_arms):
-            if self._arm_of.setdefault(key(self.option(arm)), arm) != arm:
-                raise InvalidArgument(f"options must differ, got {quoted(self.option(arm))} twice")
+        for arm, option in enumerate(self._all):
+            if self._arm_of.setdefault(key(option, self._argument(arm)), arm) != arm:
+                name = self._argument(arm)
+                if name == "options":
+                    raise InvalidArgument(f"options must differ, got {quoted(option)} twice")
+                raise InvalidArgument(f"{name} must differ from the options, got {quoted(option)}")
         self.kind = "options"  # which constructor made it
 
-    def _known(self, costs: Any) -> Floats:
-        try:
-            known = np.array(costs, dtype=np.float64)
-        except (TypeError, ValueError, OverflowError):
-            raise InvalidArgument(f"costs must be numbers, got {quoted(costs)}") from None
+    def _argument(self, arm: int) -> str:
+        """The argument that holds an arm's option."""
+        return ("skip", "options", "safe")[self.kind_of(arm) + 1]
+
+    def _known(self, source: str, costs: object) -> Floats:
+        known = float_array(source, costs, "hold a number for the cost of each option")
         if known.shape != (len(self.options),):
             raise InvalidArgument(f"costs must hold one number per option, {len(self.options)}, got {known.shape}")
-        wrong = ~((known >= 0.0) & (known <= self.safe_cost))
-        if wrong.any():
-            first = int(np.flatnonzero(wrong)[0])
-            hint = ": give safe_cost=, what the safe option costs" if known[first] > self.safe_cost else ""
+        wrong = np.flatnonzero(~((known >= 0.0) & (known <= self.safe_cost)))
+        if wrong.size:
+            cost, option = float(known[wrong[0]]), self.options[wrong[0]]
+            hint = ": give safe_cost=, what the safe option costs" if cost > self.safe_cost else ""
             raise InvalidArgument(
-                f"costs must lie between 0 and safe_cost {self.safe_cost:g}, "
-                f"got {quoted(float(known[first]))} for option {self.options[first]!r}{hint}"
+                f"{source} must {'lie' if source == 'costs' else 'cost'} between 0 and safe_cost {self.safe_cost:g}, "
+                f"got {quoted(cost)} for option {quoted(option)}{hint}"
             )
         known.flags.writeable = False
         return known
@@ -138,7 +131,7 @@ class Menu:
     # --- arms and options
 
     def kind_of(self, arm: int) -> int:
-        """1 for the safe option, -1 for the skip, 0 for all between."""
+        """1 for the safe option, -1 for the skip, 0 for interior options."""
         if arm == self.n_arms - 1:
             return 1
         return -1 if arm == 0 and self.has_skip else 0
@@ -157,19 +150,19 @@ class Menu:
         if not 0 <= arm < self.n_arms:
             raise InvalidArgument(f"arm must be a number from 0 to {self.n_arms - 1}, got {quoted(arm)}")
         option = self._all[arm]
-        # Whoever is handed a dict may change it; the menu must not change with it.
+        # A caller may change a dict; the menu must not change with it.
         return copy.deepcopy(option) if isinstance(option, dict | list) else option
 
     def immutable(self) -> tuple[Any, ...] | None:
-        """All options by arm, if none of them is a dict or a list that must be copied before it is handed out."""
+        """All options by arm; None if one is a dict or a list, which must be copied before a caller gets it."""
         return None if any(isinstance(option, dict | list) for option in self._all) else self._all
 
-    def arm(self, option: Any) -> int:
+    def arm(self, option: object) -> int:
         """The arm number of an option."""
-        try:
-            return self._arm_of[key(option)]
-        except (KeyError, TypeError):
-            raise InvalidArgument(f"option must be one of the menu's, got {quoted(option)}") from None
+        arm = self._arm_of.get(key(option, "option"))
+        if arm is None:
+            raise InvalidArgument(f"option must be one of the menu's, got {quoted(option)}")
+        return arm
 
     def nested(self, inner: int, outer: int) -> bool:
         """Whether arm `outer` is known to succeed whenever arm `inner` does."""
@@ -182,7 +175,7 @@ class Menu:
         return inner < outer
 
     def known_cost(self, arm: int) -> float | None:
-        """What an arm is known to cost; None if that is told."""
+        """What an arm is known to cost; None if its cost comes with the outcome."""
         if not 0 <= arm < self.n_arms:
             raise InvalidArgument(f"arm must be a number from 0 to {self.n_arms - 1}, got {quoted(arm)}")
         if arm == self.n_arms - 1:
@@ -194,14 +187,14 @@ class Menu:
     def __repr__(self) -> str:
         return f"<Menu of {self.n_arms} arms ({self.kind}), {'costs told' if self.costs is None else 'costs known'}>"
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
-        return self  # never changes
+    def __deepcopy__(self, memo: dict[int, object]) -> Self:
+        return self  # a menu never changes
 
     # --- saving
 
-    def recipe(self) -> dict[str, Any]:
-        """What it takes to build this menu again, in JSON's terms. Options are written out, but for intervals."""
-        common = {"kind": self.kind, "skip": self.has_skip, "safe_success": float(self.safe_success)}
+    def recipe(self) -> State:
+        """The arguments that build this menu again, in JSON's terms. Options are listed, except intervals."""
+        common = {"kind": self.kind, "skip": self.has_skip, "safe_success": self.safe_success}
         if self.kind == "intervals":
             return {**common, "cells": round(1.0 / self.options[0][1]) if self.options else 1}
         return {
@@ -213,14 +206,14 @@ class Menu:
         }
 
     @classmethod
-    def from_recipe(cls, recipe: Mapping[str, Any]) -> Self:
+    def from_recipe(cls, recipe: State) -> Self:
         """The menu that a recipe describes."""
         skip, best = flag("skip", recipe["skip"]), recipe["safe_success"]
         if recipe["kind"] == "intervals":
             cells = positive_int("cells", recipe["cells"])
             return cls.intervals(step=Fraction(1, cells), skip=skip, safe_success=best)
         options = [from_json(option) for option in recipe["options"]]
-        return cls(
+        menu = cls(
             options[int(skip) : -1],
             safe=options[-1],
             skip=options[0] if skip else LEFT_OUT,
@@ -228,17 +221,14 @@ class Menu:
             safe_cost=recipe["safe_cost"],
             safe_success=best,
             order=read_order(recipe["order"]),
-        )._of_kind(str(recipe["kind"]))
-
-    def _of_kind(self, kind: str) -> Self:
-        self.kind = kind
-        return self
+        )
+        return _made_by(str(recipe["kind"]), menu)
 
     # --- constructors
 
     @classmethod
-    def top_k(cls, ks: Iterable[int], classes: int, *, skip: bool = True, safe_success: float | Fraction = 1.0) -> Self:
-        """Show the k best of so many classes. An option is k; it costs k/classes, known beforehand.
+    def top_k(cls, ks: Iterable[int], classes: int, *, skip: bool = True, safe_success: Share = 1.0) -> Self:
+        """Show the k best of several classes. An option is k; it costs k/classes, known beforehand.
 
         0 and `classes` are the boundary options and may be listed or not.
 
@@ -251,14 +241,15 @@ class Menu:
         inner = sorted({positive_int("ks", k, 0) for k in ks} - {0, classes})
         if inner and inner[-1] > classes:
             raise InvalidArgument(f"ks must be at most the {classes} classes, got {inner[-1]}")
-        return cls(
+        menu = cls(
             inner,
             safe=classes,
             skip=0 if flag("skip", skip) else LEFT_OUT,
             costs=[k / classes for k in inner],
             safe_success=safe_success,
             order="chain",
-        )._of_kind("top_k")
+        )
+        return _made_by("top_k", menu)
 
     @classmethod
     def thresholds(
@@ -271,12 +262,12 @@ class Menu:
         costs: Sequence[float] | Callable[[float], float] | None = None,
         safe_cost: float = 1.0,
         skip: bool = True,
-        safe_success: float | Fraction = 1.0,
+        safe_success: Share = 1.0,
     ) -> Self:
         """A threshold on a grid: `low` skips, `high` is safe, and a higher one succeeds whenever a lower does.
 
-        Give the grid's step, or the horizon T and get the paper's T^-1/3 of the range. Costs are told, or known: a
-        number per option, or a function of the threshold.
+        Give the grid's step, or the horizon T for the paper's step, T^-1/3 of the range. Costs come with the outcomes, or
+        are known: a number per option, or a function of the threshold.
 
         >>> Menu.thresholds(0, 1, step=0.25).options
         (0.25, 0.5, 0.75)
@@ -293,7 +284,7 @@ class Menu:
         inner = [float(bottom + width * i) for i in range(1, cells)]
         if callable(costs):
             costs = [costs(threshold) for threshold in inner]
-        return cls(
+        menu = cls(
             inner,
             safe=float(top),
             skip=float(bottom) if flag("skip", skip) else LEFT_OUT,
@@ -301,7 +292,8 @@ class Menu:
             safe_cost=safe_cost,
             safe_success=safe_success,
             order="chain",
-        )._of_kind("thresholds")
+        )
+        return _made_by("thresholds", menu)
 
     @classmethod
     def grid(
@@ -310,7 +302,7 @@ class Menu:
         costs: Sequence[float] | Callable[[dict[str, Any]], float] | None = None,
         safe_cost: float = 1.0,
         skip: bool = True,
-        safe_success: float | Fraction = 1.0,
+        safe_success: Share = 1.0,
         **axes: Sequence[Any],
     ) -> Self:
         """Several thresholds at once, each axis listed from least to most permissive. An option is a dict.
@@ -321,22 +313,11 @@ class Menu:
         >>> menu.n_arms, menu.option(1), menu.safe
         (7, {'distance': 1, 'rating': 4.5}, {'distance': 50, 'rating': 0})
         """
-        if not axes:
-            raise InvalidArgument("grid must be given at least one axis, such as distance=[1, 5, 50]")
-        for name, values in axes.items():
-            if isinstance(values, str | bytes) or not isinstance(values, Iterable):
-                raise InvalidArgument(
-                    f"{name} must list its values from least to most permissive, got {quoted(values)}"
-                )
-            axes[name] = listed = list(values)
-            if not listed or len({key(value) for value in listed}) != len(listed):
-                raise InvalidArgument(f"{name} must list at least one value and none twice, got {quoted(listed)}")
-        check_number(math.prod(len(values) for values in axes.values()))
-        points = [dict(zip(axes, point, strict=True)) for point in itertools.product(*axes.values())]
+        points = grid_points(axes)
         safe = points.pop()
         if callable(costs):
             costs = [costs(point) for point in points]
-        return cls(
+        menu = cls(
             points,
             safe=safe,
             skip=None if flag("skip", skip) else LEFT_OUT,
@@ -344,7 +325,8 @@ class Menu:
             safe_cost=safe_cost,
             safe_success=safe_success,
             order=PositionOrder(axes),
-        )._of_kind("grid")
+        )
+        return _made_by("grid", menu)
 
     @classmethod
     def intervals(
@@ -353,12 +335,12 @@ class Menu:
         horizon: int | None = None,
         *,
         skip: bool = True,
-        safe_success: float | Fraction = 1.0,
+        safe_success: Share = 1.0,
     ) -> Self:
         """Closed intervals on [0, 1] between points of a grid. An option is (low, high); it costs its length, known.
 
-        Give the grid's step, which must divide 1, or the horizon T and get the paper's T^-1/4 (or a bit less, to divide
-        1).
+        Give the grid's step, which must divide 1, or the horizon T for the paper's step, T^-1/4, reduced so that it
+        divides 1.
 
         >>> Menu.intervals(step=0.05).n_arms
         211
@@ -367,63 +349,50 @@ class Menu:
         check_number(cells * (cells + 1) // 2)
         points = [i / cells for i in range(cells + 1)]
         pairs = [(i, j) for i in range(cells) for j in range(i + 1, cells + 1) if j - i < cells]
-        return cls(
+        menu = cls(
             [(points[i], points[j]) for i, j in pairs],
             safe=(0.0, 1.0),
             skip=None if flag("skip", skip) else LEFT_OUT,
             costs=[(j - i) / cells for i, j in pairs],
             safe_success=safe_success,
             order=covers,
-        )._of_kind("intervals")
+        )
+        return _made_by("intervals", menu)
 
     @classmethod
     def subsets(
         cls,
         prices: Mapping[str, float | Fraction],
         *,
-        safe: Any = None,
+        safe: object = None,
         safe_cost: float | None = None,
         at_most: int | None = None,
         skip: bool = True,
-        safe_success: float | Fraction = 1.0,
+        safe_success: Share = 1.0,
     ) -> Self:
-        """Which of some priced items to use: models, APIs, sensors. An option is a tuple of names; it costs their sum.
+        """Which of several priced items to use: models, APIs, sensors. An option is a tuple of names; it costs their sum.
 
-        `safe` is what is sure to succeed, a person say, and `safe_cost` its price; both left out, it is all
-        items together. Subsets dearer than the safe option are left out. `at_most` limits how many items are used at once.
+        `safe` is the safe option, a person say, and `safe_cost` its price; if both are left out, it is all items together.
+        Subsets that cost more than the safe option are left out. `at_most` limits how many items are used at once.
 
         >>> Menu.subsets({"small": 1.0, "large": 4.0}, safe="a person", safe_cost=15.0).options
         (('small',), ('large',), ('small', 'large'))
         """
-        if not isinstance(prices, Mapping) or not prices:
-            raise InvalidArgument(f"prices must map at least one name to its price, got {quoted(prices)}")
-        if (safe is None) != (safe_cost is None):
-            raise InvalidArgument("safe and safe_cost must be given together, or both left out")
-        names = tuple(prices)
-        exact_prices = {name: as_fraction(f"price of {name!r}", price) for name, price in prices.items()}
-        for name, price in exact_prices.items():
-            if price < 0:
-                raise InvalidArgument(f"price of {name!r} must be at least 0, got {quoted(prices[name])}")
-        most = len(names) if at_most is None else min(positive_int("at_most", at_most), len(names))
-        if sum(math.comb(len(names), size) for size in range(1, most + 1)) > MOST_SUBSETS:
-            raise InvalidArgument(
-                f"prices must make at most {MOST_SUBSETS:,} subsets, got {len(names)} items: set at_most, "
-                "or list the subsets that matter with Menu({subset: cost, ...}, safe=...)"
-            )
-        subsets = [s for size in range(1, most + 1) for s in itertools.combinations(names, size)]
-        if safe is None:
-            safe, top = names, sum(exact_prices.values(), Fraction(0))
-            subsets = [subset for subset in subsets if subset != names]
-        else:
-            top = positive("safe_cost", safe_cost)
-        costs = {subset: sum((exact_prices[name] for name in subset), Fraction(0)) for subset in subsets}
-        kept = [subset for subset in subsets if costs[subset] <= top]
-        return cls(
-            kept,
+        safe, top, costs = priced_subsets(prices, safe, safe_cost, at_most)
+        menu = cls(
+            costs,
             safe=safe,
             skip=() if flag("skip", skip) else LEFT_OUT,
-            costs=[float(costs[subset]) for subset in kept],
-            safe_cost=float(positive("safe_cost", top)),
+            safe_cost=top,
             safe_success=safe_success,
             order=superset,
-        )._of_kind("subsets")
+        )
+        return _made_by("subsets", menu)
+
+
+MenuKind = TypeVar("MenuKind", bound=Menu)
+
+
+def _made_by(constructor: str, menu: MenuKind) -> MenuKind:
+    menu.kind = constructor
+    return menu

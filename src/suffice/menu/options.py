@@ -1,4 +1,4 @@
-"""Options: how one is told from another, written down and read back, ordered by containment, or cut from a range."""
+"""Options: what makes them different, their form in JSON, their orders of containment, and ranges cut into cells."""
 
 import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -13,35 +13,50 @@ from suffice.numbers import positive, positive_int
 MOST_OPTIONS: Final = 5_000_000
 
 
+class _LeftOut:
+    def __reduce__(self) -> str:
+        return "LEFT_OUT"  # a copy is the same object
+
+    def __repr__(self) -> str:
+        return "<left out>"
+
+
+LEFT_OUT: Final = _LeftOut()
+
+
 class PositionOrder:
     """Containment on a grid: at least as permissive on every axis, each listed from least to most permissive."""
 
-    def __init__(self, axes: Mapping[str, Sequence[Any]]) -> None:
+    def __init__(self, axes: Mapping[str, Sequence[object]]) -> None:
         self.axes = {name: list(values) for name, values in axes.items()}
         self.places = {name: {key(value): place for place, value in enumerate(axis)} for name, axis in axes.items()}
 
-    def __call__(self, a: dict[str, Any], b: dict[str, Any]) -> bool:
+    def __call__(self, a: Mapping[str, object], b: Mapping[str, object]) -> bool:
         return all(place[key(a[name])] >= place[key(b[name])] for name, place in self.places.items())
 
 
 def covers(a: tuple[float, float], b: tuple[float, float]) -> bool:
+    """Whether interval a contains interval b."""
     return a[0] <= b[0] and b[1] <= a[1]
 
 
 def superset(a: tuple[str, ...], b: tuple[str, ...]) -> bool:
+    """Whether subset a has all items of subset b."""
     return set(b) <= set(a)
 
 
-def write_order(order: Any) -> Any:
+NAMED_ORDERS: Final = {"subsets": superset, "intervals": covers}
+
+
+def write_order(order: object) -> object:
     """A containment order in JSON's terms."""
     if order is None or order == "chain":
         return order
     if isinstance(order, PositionOrder):
         return {name: [to_json(value) for value in axis] for name, axis in order.axes.items()}
-    if order is superset:
-        return "subsets"
-    if order is covers:
-        return "intervals"
+    for name, function in NAMED_ORDERS.items():
+        if order is function:
+            return name
     raise InvalidArgument("order must be None or 'chain' to be written down; a function cannot")
 
 
@@ -49,9 +64,7 @@ def read_order(written: Any) -> Any:
     """The containment order that `write_order` wrote down."""
     if isinstance(written, dict):
         return PositionOrder({name: [from_json(value) for value in axis] for name, axis in written.items()})
-    if written == "subsets":
-        return superset
-    return covers if written == "intervals" else written
+    return NAMED_ORDERS.get(written, written)
 
 
 def check_number(options: int) -> None:
@@ -62,8 +75,8 @@ def check_number(options: int) -> None:
         )
 
 
-def count_cells(span: Fraction, step: Any, horizon: Any, *, root: int, even: bool) -> int:
-    """Into how many cells a range is cut, from a step or from the horizon: the least whole number >= T^(1/root)."""
+def count_cells(span: Fraction, step: object, horizon: object, *, root: int, even: bool) -> int:
+    """Into how many cells a step or a horizon T cuts a range; for T the least whole number >= T^(1/root)."""
     if (step is None) == (horizon is None):
         raise InvalidArgument("give step or horizon, one of them")
     if horizon is not None:
@@ -76,7 +89,7 @@ def count_cells(span: Fraction, step: Any, horizon: Any, *, root: int, even: boo
     if width > span:
         raise InvalidArgument(f"step must be at most the range {float(span):g}, got {quoted(step)}")
     cells = round(span / width)
-    # 1/3 as a float divides 1 as far as anyone can write it down.
+    # A step such as 1/3 is a float, which divides 1 evenly only up to rounding.
     if abs(cells * width - span) <= span / 10**9:
         return cells
     if even:
@@ -84,21 +97,21 @@ def count_cells(span: Fraction, step: Any, horizon: Any, *, root: int, even: boo
     return math.ceil(span / width)
 
 
-def key(option: Any) -> Hashable:
-    """Something hashable that stands for an option; dicts by their items, True and 1 apart."""
+def key(option: object, name: str = "options") -> Hashable:
+    """A hashable stand-in for an option: equal for equal options; True differs from 1. `name` is for errors."""
     if isinstance(option, dict):
-        return ("dict", frozenset((key(name), key(value)) for name, value in option.items()))
+        return ("dict", frozenset((key(field, name), key(value, name)) for field, value in option.items()))
     if isinstance(option, list):
-        return ("list", tuple(key(item) for item in option))
+        return ("list", tuple(key(item, name) for item in option))
     try:
         hash(option)
     except TypeError:
-        raise InvalidArgument(f"options must be hashable, or dicts or lists of such, got {quoted(option)}") from None
+        raise InvalidArgument(f"{name} must be hashable, or dicts or lists of such, got {quoted(option)}") from None
     return (isinstance(option, bool), option)
 
 
-def to_json(value: Any) -> Any:
-    """An option, or a context, in JSON's terms. What JSON has no form for is marked, so that it comes back as it was."""
+def to_json(value: object) -> Any:
+    """An option or a context in JSON's terms. Values that JSON has no form for are marked, so that they read back equal."""
     if isinstance(value, np.generic):
         value = value.item()
     if value is None or isinstance(value, str | bool | int):
@@ -119,7 +132,7 @@ def to_json(value: Any) -> Any:
 
 
 def from_json(written: Any) -> Any:
-    """What `plain` wrote down."""
+    """The value that `to_json` wrote down."""
     if isinstance(written, list):
         return [from_json(part) for part in written]
     if not isinstance(written, dict):
@@ -131,7 +144,7 @@ def from_json(written: Any) -> Any:
     return MARKED[mark](parts)
 
 
-MARKED: Final[dict[str, Callable[[Any], Any]]] = {
+MARKED: Final[dict[str, Callable[[Any], object]]] = {
     "float": float,
     "tuple": lambda parts: tuple(map(from_json, parts)),
     "dict": lambda parts: {name: from_json(part) for name, part in parts.items()},

@@ -1,4 +1,4 @@
-"""The certificate: what was promised, whether it is so, and if not, which assumption broke and what to do."""
+"""The certificate: what is promised, whether it holds, and if not, which assumption broke and what to do."""
 
 import math
 from collections.abc import Iterable
@@ -26,11 +26,11 @@ STATUSES: Final = ("bug", "infeasible", "breach", "unknown", "warned", "kept", "
 
 @dataclass(frozen=True, slots=True)
 class Certificate:
-    """Where a promise stands. Reads well when printed.
+    """The state of a promise. Print it to read it.
 
-    `holds` says that the debt is within `debt_at_most`; `breach`, that an assumption about the boundary options was seen
-    to fail, whether or not it did harm; `feasible` is False once the safe option is known, with 99% confidence, to fail
-    more often than the target allows; `consistent` is False only if suffice itself is wrong.
+    `holds`: the debt is within `debt_at_most`. `breach`: an assumption about the safe or the skip option failed, whether or
+    not that did harm. `feasible` is False once the safe option fails, with 99% confidence, more often than the target
+    allows. `consistent` is False only if suffice itself is wrong.
     """
 
     target: float
@@ -67,7 +67,7 @@ class Certificate:
         least, most = failure_rate(account)
         owed, (behind, ahead) = debt(account), _bounds_of(account)
         holds = owed <= debt_bound(account)
-        failed = _failed(promise, account.safe_failures, least, holds)
+        failing = _fails_too_often(promise, account.safe_failures, least, holds)
         _, successes, forgiven = totals(account)
         return Certificate(
             target=promise.rate,
@@ -90,7 +90,7 @@ class Certificate:
             skip_successes=account.skip_successes / ONE_SUCCESS,
             breaches=account.violations,
             holds=holds,
-            breach=failed or account.skip_successes > 0,
+            breach=failing or account.skip_successes > 0,
             feasible=least <= (ONE_SUCCESS - promise.target) / ONE_SUCCESS,
             consistent=owed <= debt_ceiling(account),
             promise=promise,
@@ -99,9 +99,9 @@ class Certificate:
 
     @property
     def status(self) -> str:
-        """In one word: kept; warned (kept, but an assumption was seen to fail); unknown (kept if plays of the safe option
-        whose outcome was never told succeeded); breach (behind by more than promised); infeasible (no choice reaches the
-        target); waiting (nothing told yet); or bug."""
+        """In one word: kept; warned (kept, but an assumption failed); unknown (kept if plays of the safe option without an
+        outcome succeeded); breach (behind by more than promised); infeasible (no choice reaches the target); waiting (no
+        outcome yet); or bug."""
         if not self.consistent:
             return "bug"
         if not self.outcomes:
@@ -116,38 +116,40 @@ class Certificate:
 
     @property
     def verdict(self) -> str:
-        """The first sentence of what it says."""
+        """The first sentence of the printed certificate."""
         return self._lines()[0]
 
     @property
-    def _failed(self) -> bool:
-        """Whether the safe option failed more than was declared of it."""
-        return _failed(self.promise, self.safe_failures, self.safe_failure_at_least, self.holds)
+    def safe_fails_too_often(self) -> bool:
+        """Whether the safe option fails more often than `safe_success` declares."""
+        return _fails_too_often(self.promise, self.safe_failures, self.safe_failure_at_least, self.holds)
 
     @property
     def _unknown(self) -> bool:
-        """Whether it holds only if plays of the safe option that nobody told of succeeded."""
+        """Whether it holds only if the plays of the safe option without an outcome succeeded."""
         return self.holds and self.safe_lost > 0 and self.debt > self.debt_at_most - self.safe_lost
 
-    def bounds_after(self, tolds: Iterable[int]) -> list[tuple[float, float]]:
-        """`debt_at_most` and `ahead_at_most` after so many outcomes, all else being as now.
+    def bounds_after(self, outcomes: Iterable[int]) -> list[tuple[float, float]]:
+        """`debt_at_most` and `ahead_at_most` after each of these numbers of outcomes; all other counts are the present ones.
 
-        So they held then, too, unless more plays of the safe option were lost then than are now: add those to `debt_at_most`.
+        They held then, unless more plays of the safe option were lost then than are now: add those to `debt_at_most`.
         """
-        return [_bounds_of(at_outcomes(self.account, told)) for told in tolds]
+        return [_bounds_of(at_outcomes(self.account, count)) for count in outcomes]
 
     def window(self, length: int) -> float:
         """The most failures beyond the allowed ones that any window of so many outcomes can hold."""
         return window_bound(self.account, positive_int("length", length)) / ONE_SUCCESS
 
     def everyone(self) -> tuple[float, float] | None:
-        """About 95% sure: the success rate of all decisions, those that were not audited included.
+        """About 95% sure: the success rate of all decisions, audited or not.
 
-        None if nothing was left out or nothing was told. Assumes that a coin chose the audited ones before asking.
+        None if every decision was audited, or none has an outcome. Assumes that a coin chose the audited ones before asking.
         """
         if self.rate is None or not self.unaudited:
             return None
-        sample = self.outcomes * (1.0 + self.outcomes / self.unaudited)  # told/(1 − share audited): a finite population
+        sample = self.outcomes * (
+            1.0 + self.outcomes / self.unaudited
+        )  # outcomes/(1 − share audited): a finite population
         z2 = 1.96**2
         middle = (self.rate + z2 / (2 * sample)) / (1 + z2 / sample)
         half = math.sqrt(z2 * (self.rate * (1 - self.rate) / sample + z2 / (4 * sample * sample))) / (1 + z2 / sample)
@@ -163,24 +165,24 @@ class Certificate:
                 "of the options can explain.",
                 "Please report it with the saved state; until then play the safe option.",
             ]
-        return [self._standing(), *self._bounds(), *self._bookkeeping(), *self._evidence()]
+        return [self._position(), *self._bounds(), *self._bookkeeping(), *self._evidence()]
 
-    def _standing(self) -> str:
+    def _position(self) -> str:
         if self.rate is None:
             return f"Nothing told yet (target {percent(self.target)})."
-        said = f"{percent(self.rate)} of {self.outcomes:,} succeeded (target {percent(self.target)})"
+        rates = f"{percent(self.rate)} of {self.outcomes:,} succeeded (target {percent(self.target)})"
         if not self.feasible:
-            return f"TARGET OUT OF REACH: {said}, and the safe option itself fails too often for it."
+            return f"TARGET OUT OF REACH: {rates}, and the safe option itself fails too often for it."
         if self._unknown:
             return (
-                f"NOT KNOWN: {said}, counting as failures {self.safe_lost:,} plays of the safe option whose outcome was "
+                f"NOT KNOWN: {rates}, counting as failures {self.safe_lost:,} plays of the safe option whose outcome was "
                 "never told; the promise holds if they succeeded. Look after the feedback."
             )
         if not self.holds:
-            return f"BROKEN: {said}; behind by {self.debt:.4g}, where {self.debt_at_most:.4g} was promised at most."
+            return f"BROKEN: {rates}; behind by {self.debt:.4g}, where {self.debt_at_most:.4g} was promised at most."
         if self.breaches:
-            return f"Kept now: {said}; it was behind by more than promised after {self.breaches:,} outcomes."
-        return f"Kept: {said}."
+            return f"Kept now: {rates}; it was behind by more than promised after {self.breaches:,} outcomes."
+        return f"Kept: {rates}."
 
     def _bounds(self) -> list[str]:
         where = "level" if self.debt == 0 else f"{abs(self.debt):.4g} {'behind' if self.debt > 0 else 'ahead'}"
@@ -210,8 +212,8 @@ class Certificate:
             f"{self.amended:,} of those amended by a late success" if self.amended else "",
             f"{self.forgiven:.4g} surplus successes forgiven" if self.forgiven else "",
         ]
-        said = ", ".join(part for part in parts if part)
-        return [said[0].upper() + said[1:] + "."] if said else []
+        text = ", ".join(part for part in parts if part)
+        return [text[0].upper() + text[1:] + "."] if text else []
 
     def _evidence(self) -> list[str]:
         lines = []
@@ -221,7 +223,7 @@ class Certificate:
                 f"rate is {percent(self.safe_failure_at_least)} to {percent(self.safe_failure_at_most)} "
                 f"({percent(CONFIDENCE)} sure)."
             )
-            lines.append(self._advice())
+            lines.append(self.advice())
         if self.skip_successes:
             lines.append(
                 f"The skip option succeeded {self.skip_successes:,.10g} times, which it never should: successes may run "
@@ -229,14 +231,15 @@ class Certificate:
             )
         return lines
 
-    def _advice(self) -> str:
+    def advice(self) -> str:
+        """What to do about failures of the safe option, in one sentence."""
         if not self.feasible:
             return (
                 f"What to do: the safe option itself does not reach {percent(self.target)}; lower the target (less than "
                 f"{percent(1.0 - self.safe_failure_at_most)} can be met as far as is known, more than "
                 f"{percent(1.0 - self.safe_failure_at_least)} cannot), or give the menu a better safe option."
             )
-        if not self._failed:
+        if not self.safe_fails_too_often:
             return "That is within what safe_success declares."
         honest = 1.0 - self.safe_failure_at_most
         if honest <= self.target:
@@ -257,19 +260,19 @@ def _bounds_of(account: Account) -> tuple[float, float]:
     return debt_bound(account) / ONE_SUCCESS, math.inf if ahead is None else ahead / ONE_SUCCESS
 
 
-def _failed(promise: Promise, failures: int, least: float, holds: bool) -> bool:
-    """Where failures are declared, a debt beyond its 99% bound is as much evidence as the rate of failures itself."""
+def _fails_too_often(promise: Promise, failures: int, least: float, holds: bool) -> bool:
+    """Where failures are declared, a debt above its 99% bound is as much evidence as the failure rate itself."""
     allowed = (ONE_SUCCESS - promise.safe_success) / ONE_SUCCESS
     return failures > 0 if allowed == 0.0 else least > allowed or not holds
 
 
-def worst(some: Iterable[Certificate]) -> str:
-    """The worst status of several."""
-    return min((one.status for one in some), key=STATUSES.index)
+def worst(certificates: Iterable[Certificate]) -> str:
+    """The worst status of several certificates."""
+    return min((certificate.status for certificate in certificates), key=STATUSES.index)
 
 
 def failure_rate(account: Account) -> tuple[float, float]:
-    """Bounds on the safe option's failure rate that may be watched continuously: the KL mixture, not Clopper–Pearson."""
+    """Bounds on the safe option's failure rate that hold at all times at once: the KL mixture, not Clopper–Pearson."""
     plays = account.safe_plays
     if plays == 0:
         return 0.0, 1.0
@@ -279,7 +282,7 @@ def failure_rate(account: Account) -> tuple[float, float]:
 
 
 def percent(share: float) -> str:
-    """A share in percent, with as many digits as it takes to tell it from 0% and from 100%.
+    """A share in percent, with enough digits to distinguish it from 0% and from 100%.
 
     >>> percent(0.9), percent(0.90312), percent(0.99999), percent(0.00002)
     ('90%', '90.3%', '99.999%', '0.002%')

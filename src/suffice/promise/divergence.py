@@ -1,7 +1,7 @@
 """Divergence of coins, and the intervals that follow from it. Standard library only.
 
 For outcomes in [0, 1] of conditional mean p, P(some s: s·kl(mean, p) > ln((s+1)/δ)) <= δ, both sides together: the KL
-mixture (theory 7). It may be watched continuously.
+mixture (theory 7), which holds at all times at once.
 """
 
 from math import exp, expm1, log, sqrt
@@ -20,12 +20,12 @@ def kl(mean: float, q: float) -> float:
 
 
 def kl_upper(mean: float, level: float) -> float:
-    """The largest q with kl(mean, q) <= level, approached from above, so that rounding never makes it too small by much.
+    """The largest q with kl(mean, q) <= level, approached from above, so that rounding hardly ever makes it too small.
 
-    kl(mean, ·) is convex and increases above the mean, so Newton's step from anywhere above the mean leads beyond the root,
-    and further steps fall towards it and never past it. The start is where the normal approximation has its root, which
-    is near; no step may lead beyond two points that lie above the root: Pinsker's, and the one that drops mean·ln(1/q).
-    A step that is small leaves an error of the order of its square.
+    kl(mean, ·) is convex and increases above the mean, so Newton's step from any point above the mean ends above the root,
+    and further steps decrease towards the root and never pass it. The start is the root of the normal approximation, which
+    is near; every step is limited by two points that lie above the root: Pinsker's, and the one that drops mean·ln(1/q).
+    A small step leaves an error of the order of its square.
 
     >>> round(kl_upper(0.5, 0.1), 6), kl_upper(1.0, 0.1), round(kl_upper(0.0, 0.1), 6)
     (0.712879, 1.0, 0.095163)

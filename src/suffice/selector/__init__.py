@@ -1,1 +1,1 @@
-"""The selector: accounts, an engine that takes the steps of a decision, and the careful ways around it."""
+"""The selector: accounts, an engine that takes the steps of a decision, and the slow path around it."""

@@ -1,11 +1,11 @@
 """Calls of compiled code on a selector as a whole, found by the address of its header.
 
 Such a call holds the interpreter from its first line to its last. No other thread, no signal handler and no fork can see
-it half done, so it needs no lock. Whoever works on the state in several steps takes the lock and marks the header LOCKED;
-a call that finds it so changes nothing and says so, and its caller goes the careful way, through the lock.
+it half done, so it needs no lock. Code that changes the state in several steps takes the lock and sets `locked`; a call that
+finds it set changes nothing and declines, and its caller takes the slow path, through the lock.
 
 A decision waits in the slot of its id modulo the number of slots, which is a power of two. If another one still waits
-there, the call says so, too, and the careful way makes room.
+there, the call declines, too, and the slow path makes room.
 """
 
 from dataclasses import dataclass
@@ -17,12 +17,12 @@ from suffice.learning.arm_table import DONE, FIT_FIRST, learn, propose
 from suffice.learning.records import Pricing
 from suffice.learning.tables import NUMBER, table_at
 from suffice.promise.account import Account, amend, fold, limit, reserve, settle
-from suffice.selector.verbs import decide, is_open, lesson_of, price_of, role_of, standing
+from suffice.selector.verbs import decide, is_open, lesson_of, position_of, price_of, role_of
 
 
 @dataclass(slots=True)
 class Header:
-    """What a selector is made of, and where it lies in memory."""
+    """The parts of a selector by their addresses, and the state that is no array."""
 
     accounts: int = 0
     pricings: int = 0
@@ -30,14 +30,14 @@ class Header:
     mask: int = 0  # the number of slots less 1
     features: int = 0  # of contexts, a row for each slot
     fields: int = 0  # how many each row holds
-    table: int = 0  # the place of the arms
+    table: int = 0  # of the arms
     next_id: int = 0
-    settled: int = -1  # the decision that was settled last on the careful way: it may still lie where it waited
-    lost: int = 0  # whether that one has expired, and may be amended
+    settled: int = -1  # the decision that the slow path settled last: its slot or entry may still hold it
+    lost: int = 0  # whether that one has expired, so that it may be amended
     locked: int = 1
     expire_after: float = 0.0
     due: float = 0.0  # no decision is overdue before this
-    seen_at: float = 0.0  # the clock, when it was last looked at
+    seen_at: float = 0.0  # the clock, when it was last read
 
 
 @dataclass(slots=True)
@@ -52,21 +52,21 @@ class Slot:
     asked_at: float = 0.0
     counted: int = 0
     fair: int = 0
-    noted: int = 0  # whether something is kept of a context: 0, IN_SLOT or ELSEWHERE
-    who: int = 0  # decided: see `context.trust`
+    noted: int = 0  # where the note of a context is: 0 for none, IN_SLOT or ELSEWHERE
+    decided_by: int = 0  # UNCOMPARED, MODEL or CONTROL of `context.trust`
     paid: float = 0.0  # the price of a success then
 
 
 HEADER, ACCOUNT, PRICING, SLOT = dtype_of(Header), dtype_of(Account), dtype_of(Pricing), dtype_of(Slot)
 EMPTY: Final = -1
-MOVING: Final = -2  # less the id: the decision is being moved elsewhere
+MOVING: Final = -2  # less the id: the decision is being moved out of its slot
 IN_SLOT, ELSEWHERE = 1, 2
-DECLINED, TOLD = 0, 1  # what `tell_at` answers; above: told, and something is due
-DUE: Final = 4  # what is due is what it is above TOLD, modulo this; the rest is the arm
+DECLINED, TOLD = 0, 1  # results of `try_tell`; above TOLD: told, and work is due
+DUE: Final = 4  # the work that is due is the excess over TOLD modulo this; the rest is the arm
 
 
 class Parts(NamedTuple):
-    """The parts of a selector, as compiled code sees them."""
+    """The header of a selector, one of its accounts, its prices, and the prices of the whole."""
 
     header: Header
     account: Account
@@ -84,15 +84,15 @@ def parts_at(address: int, row: int) -> Parts:
 
 @inlined
 def slot_at(header: Header, identity: int) -> Slot:
-    """Where a decision waits, or would."""
-    found: Slot = rows_at(header.slots, header.mask + 1, SLOT)[identity & header.mask]
-    return found
+    """The slot of a decision, whether it waits there or not."""
+    slot: Slot = rows_at(header.slots, header.mask + 1, SLOT)[identity & header.mask]
+    return slot
 
 
 def try_ask(address: int, row: int, now: float) -> tuple[int, int, float]:
-    """Decide, and note the decision as outstanding: its id, its arm and the price.
+    """Decide, and record the decision as outstanding: its id, its arm and the price.
 
-    The id is EMPTY if it cannot be done this way, and FIT_FIRST if the cells must be fitted before.
+    The id is EMPTY if the ask is unusual, and FIT_FIRST if the cells must be fitted before.
     """
     header, account, pricing, main = parts_at(address, row)
     identity = header.next_id
@@ -107,14 +107,14 @@ def try_ask(address: int, row: int, now: float) -> tuple[int, int, float]:
         if arm == FIT_FIRST:
             return FIT_FIRST, 0, 0.0
     arm = decide(at_limit, table.head, arm)
-    file_at(header, account, row, arm, role_of(table.head, arm), now, True, True)
+    record_at(header, account, row, arm, role_of(table.head, arm), now, True, True)
     return identity, arm, price
 
 
-def file_at(
+def record_at(
     header: Header, account: Account, row: int, arm: int, role: int, now: float, counted: bool, fair: bool
 ) -> None:
-    """Count a decision as outstanding, and have it wait in its slot, which is empty."""
+    """Count a decision as outstanding, and put it into its slot, which is empty."""
     if counted:
         reserve(account, role)
     slot = slot_at(header, header.next_id)
@@ -126,15 +126,15 @@ def file_at(
 
 
 def is_unusual(header: Header, slot: Slot, identity: int) -> bool:
-    """Whether a decision cannot be told the quick way: it waits elsewhere, or was settled, or is not counted."""
+    """Whether a tell must take the slow path: the decision is not in its slot, was settled, or is not counted."""
     waits = identity >= 0 and slot.id == identity and header.settled != identity
     return header.locked != 0 or not waits or slot.counted == 0
 
 
 def try_tell(address: int, identity: int, units: int, cost: float) -> int:
-    """Settle a decision that waits in its slot, and learn from it; NaN is a cost that nobody told.
+    """Settle a decision that waits in its slot, and learn from it; a cost of NaN was not told.
 
-    DECLINED if it cannot be done this way; else TOLD, or more than that if something is due.
+    DECLINED if the tell is unusual; else TOLD, or more than that if work is due.
     """
     header: Header = row_at(address, HEADER)
     slot = slot_at(header, identity)
@@ -153,16 +153,16 @@ def try_tell(address: int, identity: int, units: int, cost: float) -> int:
     return TOLD if due == DONE else TOLD + due + DUE * arm
 
 
-# --- the careful way, a step at a time
+# --- the slow path, a step at a time
 
 
 def issue_at(address: int, row: int, arm: int, role: int, now: float, counted: bool, fair: bool, noted: bool) -> int:
-    """Note a decision that was made as outstanding; its id, or EMPTY if another one still waits in its slot."""
+    """Record a decision as outstanding; its id, or EMPTY if another one still waits in its slot."""
     header, account, _, _ = parts_at(address, row)
     identity = header.next_id
     if slot_at(header, identity).id != EMPTY:
         return EMPTY
-    file_at(header, account, row, arm, role, now, counted, fair)
+    record_at(header, account, row, arm, role, now, counted, fair)
     if noted:
         slot_at(header, identity).noted = ELSEWHERE
     return identity
@@ -171,7 +171,7 @@ def issue_at(address: int, row: int, arm: int, role: int, now: float, counted: b
 def settle_at(
     address: int, identity: int, row: int, role: int, target: int, units: int, expired: bool, counted: bool
 ) -> None:
-    """Count an outcome, or an expiry; the decision leaves its slot, if it waits in one."""
+    """Count an outcome, or an expiry; the decision leaves its slot, if it is in one."""
     header, account, _, _ = parts_at(address, row)
     slot = slot_at(header, identity)
     if slot.id == identity or slot.id == MOVING - identity:
@@ -191,32 +191,32 @@ def amend_at(address: int, identity: int, row: int, role: int, target: int, unit
         fold(account)
 
 
-def standing_at(address: int, row: int) -> tuple[int, float]:
-    """Where an account stands: what may be played, and the price."""
+def position_at(address: int, row: int) -> tuple[int, float]:
+    """What an account allows now, and its price."""
     _, account, pricing, main = parts_at(address, row)
-    now = standing(account, pricing, main, row > 0)
-    return now.limit, now.price
+    position = position_of(account, pricing, main, row > 0)
+    return position.limit, position.price
 
 
 def move_slots_at(address: int, slots: int, mask: int, features: int) -> None:
-    """Have all decisions wait in other slots, of which there are more, and all empty; with room for features like before."""
+    """Move all decisions, and their features, to a larger number of slots, which are empty."""
     header: Header = row_at(address, HEADER)
     old, new = rows_at(header.slots, header.mask + 1, SLOT), rows_at(slots, mask + 1, SLOT)
     fields = header.fields
-    kept = rows_at(header.features, (header.mask + 1) * fields, NUMBER)
-    moved = rows_at(features, (mask + 1) * fields, NUMBER)
+    old_features = rows_at(header.features, (header.mask + 1) * fields, NUMBER)
+    new_features = rows_at(features, (mask + 1) * fields, NUMBER)
     for place in range(header.mask + 1):
         if old[place].id != EMPTY:
             identity = old[place].id if old[place].id >= 0 else MOVING - old[place].id
-            there = identity & mask
-            new[there] = old[place]
+            slot = identity & mask
+            new[slot] = old[place]
             for field in range(fields):
-                moved[there * fields + field] = kept[place * fields + field]
+                new_features[slot * fields + field] = old_features[place * fields + field]
     header.slots, header.mask, header.features = slots, mask, features
 
 
 def move_rows_at(address: int, accounts: int, pricings: int, rows: int) -> None:
-    """Have accounts and prices lie elsewhere, where there is room for more."""
+    """Move accounts and prices to larger arrays."""
     header: Header = row_at(address, HEADER)
     old, old_prices = rows_at(header.accounts, rows, ACCOUNT), rows_at(header.pricings, rows, PRICING)
     new, new_prices = rows_at(accounts, rows, ACCOUNT), rows_at(pricings, rows, PRICING)

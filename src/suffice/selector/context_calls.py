@@ -1,7 +1,7 @@
-"""Asking and telling in a context, whole, in one call of compiled code each.
+"""Ask and tell in a context, each whole in one call of compiled code.
 
-The same steps as `context.learner` takes one by one. What is known of a decision until it is told lies in its slot, and the
-features of its context in a row beside it. The model's arrays are found by their addresses, which stand in `ContextPlace`.
+The steps are those that `context.learner` takes one by one. The slot of a decision holds it until its outcome; a row beside
+the slot holds the features of its context. `ContextPlace` holds the addresses of the model's arrays.
 """
 
 from dataclasses import dataclass
@@ -13,14 +13,14 @@ from suffice.context.encode import activate
 from suffice.context.logistic import (
     EVERY_ARM,
     NOISE,
-    begin_costs,
     cheapest,
-    costs_of,
     learn_cost,
+    lower_costs,
+    optimism_width,
+    start_costs,
     start_weights,
 )
 from suffice.context.logistic import learn as learn_success
-from suffice.context.optimism import optimism_width
 from suffice.context.trust import (
     CONTROL,
     MODEL,
@@ -33,9 +33,10 @@ from suffice.context.trust import (
     update_evidence,
 )
 from suffice.kernels.compiler import inlined
-from suffice.kernels.rows import Floats, dtype_of, row_at, rows_at
+from suffice.kernels.rows import Floats, Ints, dtype_of, row_at, rows_at
 from suffice.learning.arm_table import DONE, FIT_FIRST, fit_is_due, guard_charge, is_interior, learn, propose
 from suffice.learning.guard import allowance
+from suffice.learning.records import Table
 from suffice.learning.rng import WORDS
 from suffice.learning.tables import NUMBER, table_at
 from suffice.learning.thompson import expected
@@ -50,9 +51,9 @@ from suffice.selector.compiled_calls import (
     IN_SLOT,
     TOLD,
     Header,
-    file_at,
     is_unusual,
     parts_at,
+    record_at,
     slot_at,
 )
 from suffice.selector.verbs import decide, is_open, lesson_of, price_of, role_of
@@ -60,13 +61,13 @@ from suffice.selector.verbs import decide, is_open, lesson_of, price_of, role_of
 
 @dataclass(slots=True)
 class ContextPlace:
-    """Where what a model has learned lies in memory, and how large it is."""
+    """The addresses and sizes of a model's arrays."""
 
     trust: int = 0
     watch: int = 0
     watch_size: int = 0
     tally: int = 0
-    # Features: per field its kind, first feature, count of hats or categories, and where its knots begin.
+    # Features: per field its kind, first feature, count of basis functions or categories, and where its knots begin.
     kinds: int = 0
     first: int = 0
     counts: int = 0
@@ -84,7 +85,7 @@ class ContextPlace:
     means: int = 0
     covariances: int = 0
     rows: int = 0
-    noise: int = 0  # of told costs, and what foretells them; no rows where costs are known
+    noise: int = 0  # of told costs, and what predicts them; no rows where costs are known
     cost_means: int = 0
     cost_covariances: int = 0
     cost_told: int = 0
@@ -101,27 +102,27 @@ NOT_READY, READY, NO_ROOM = range(3)  # what `ready_at` answers
 
 
 class Model(NamedTuple):
-    """What a model holds, as arrays: features, and room for those of one context that are not 0; what is known of arms."""
+    """A model's arrays: those of the features, room for the features of one context that are not 0, and the weights."""
 
-    kinds: Any
-    first: Any
-    counts: Any
-    starts: Any
-    knots: Any
-    index: Any
-    value: Any
-    arm_rows: Any
-    offsets: Any
-    means: Any
-    covariances: Any
-    noise: Any
-    cost_means: Any
-    cost_covariances: Any
+    kinds: Ints
+    first: Ints
+    counts: Ints
+    starts: Ints
+    knots: Floats
+    index: Any  # integers; a tuple has a method of this name
+    value: Floats
+    arm_rows: Ints
+    offsets: Floats
+    means: Floats
+    covariances: Floats
+    noise: Floats
+    cost_means: Floats
+    cost_covariances: Floats
 
 
 @inlined
 def watch_at(place: ContextPlace) -> Watch:
-    """Trust in a model."""
+    """The evidence for and against a model."""
     return Watch(rows_at(place.trust, 1, TRUST)[0], rows_at(place.watch, place.watch_size, NUMBER))
 
 
@@ -147,13 +148,14 @@ def model_at(place: ContextPlace, fields: int, arms: int) -> Model:
 
 
 @inlined
-def features_at(header: Header, identity: int) -> Any:
-    """The features of the context that a decision in its slot was asked with."""
-    return rows_at(header.features + 8 * header.fields * (identity & header.mask), header.fields, NUMBER)
+def features_at(header: Header, identity: int) -> Floats:
+    """The features of the context of a decision in its slot."""
+    features: Floats = rows_at(header.features + 8 * header.fields * (identity & header.mask), header.fields, NUMBER)
+    return features
 
 
 def ready_at(address: int, now: float) -> int:
-    """Whether `ask_context_at` can be called: READY, or what has to be done before, or that it is not usual."""
+    """READY if `ask_context_at` can be called; NO_ROOM if a slot must be freed before; NOT_READY if the ask is unusual."""
     header: Header = row_at(address, HEADER)
     if header.locked != 0 or not header.seen_at <= now < header.due:
         return NOT_READY
@@ -163,23 +165,23 @@ def ready_at(address: int, now: float) -> int:
 
 
 def ask_context_at(address: int, row: int, now: float, context: int, features: Floats) -> tuple[int, int, float]:
-    """Decide in a context, and note the decision as outstanding: its id, its arm and the price. It must be READY.
+    """Decide in a context, and record the decision as outstanding: its id, its arm and the price. It must be READY.
 
-    The id is FIT_FIRST if the cells must be fitted before; then nothing is changed.
+    The id is FIT_FIRST if the cells must be fitted before; then nothing has changed.
     """
     header, account, pricing, main = parts_at(address, row)
     table = table_at(header.table)
     at_limit, price = limit(account), price_of(account, pricing, main, row > 0)
-    arm, who, fair, looked, paid = -1, UNCOMPARED, True, is_open(at_limit, table.head), max(0.0, price)
-    if looked:
+    arm, decided_by, fair, proposed, paid = -1, UNCOMPARED, True, is_open(at_limit, table.head), max(0.0, price)
+    if proposed:
         watch = watch_at(row_at(context, CONTEXT))
         if watch.trust.given > 0 and watch.trust.gap <= allowance(table.head):
             if fit_is_due(table) and would_be_control(watch):
                 return FIT_FIRST, 0, 0.0
             if is_control(watch):
-                who = CONTROL
+                decided_by = CONTROL
             else:
-                who, fair = MODEL, False
+                decided_by, fair = MODEL, False
                 arm = model_arm(context, table, features, paid)
         if arm < 0:
             arm = propose(table, paid)
@@ -187,10 +189,10 @@ def ask_context_at(address: int, row: int, now: float, context: int, features: F
                 return FIT_FIRST, 0, 0.0
     arm = decide(at_limit, table.head, arm)
     identity = header.next_id
-    file_at(header, account, row, arm, role_of(table.head, arm), now, True, fair)
-    if looked:
+    record_at(header, account, row, arm, role_of(table.head, arm), now, True, fair)
+    if proposed:
         slot = slot_at(header, identity)
-        slot.noted, slot.who, slot.paid = IN_SLOT, who, paid
+        slot.noted, slot.decided_by, slot.paid = IN_SLOT, decided_by, paid
         kept = features_at(header, identity)
         for field in range(header.fields):
             kept[field] = features[field]
@@ -198,17 +200,17 @@ def ask_context_at(address: int, row: int, now: float, context: int, features: F
 
 
 def would_be_control(watch: Watch) -> bool:
-    """Whether the next coin leaves the decision to the chooser. The coin can be thrown again."""
+    """Whether the next random draw leaves the decision to the chooser. The draw is taken back."""
     room = watch.room
     before = room[0], room[1], room[2], room[3], room[4], room[5]
-    found = is_control(watch)
+    control = is_control(watch)
     for word in range(WORDS):
         room[word] = before[word]
-    return found
+    return control
 
 
-def model_arm(context: int, table: Any, features: Any, price: float) -> int:
-    """The arm that is cheapest at this price in this context, as far as the model knows."""
+def model_arm(context: int, table: Table, features: Floats, price: float) -> int:
+    """The arm that the model estimates to be cheapest at this price in this context."""
     place, head = row_at(context, CONTEXT), table.head
     model, optimism = model_at(place, len(features), head.arms), optimism_width(head.steps)
     index, value = model.index, model.value
@@ -217,7 +219,7 @@ def model_arm(context: int, table: Any, features: Any, price: float) -> int:
     for one in range(head.arms):
         lower[one] = known[one]
     if place.cost_rows > 0:
-        costs_of(
+        lower_costs(
             index, value, count, model.arm_rows, model.cost_means, model.cost_covariances, model.noise, head.safe_cost,
             optimism, lower,
         )  # fmt: skip
@@ -228,7 +230,7 @@ def model_arm(context: int, table: Any, features: Any, price: float) -> int:
 
 
 def tell_context_at(address: int, identity: int, units: int, cost: float, context: int) -> int:
-    """Settle a decision that waits in its slot, and learn from it, with and without its context; as `tell_at`."""
+    """Like `try_tell`, but the model learns too, from the context in the slot."""
     header: Header = row_at(address, HEADER)
     slot, place = slot_at(header, identity), row_at(context, CONTEXT)
     if is_unusual(header, slot, identity) or slot.noted == ELSEWHERE:
@@ -259,7 +261,7 @@ def tell_context_at(address: int, identity: int, units: int, cost: float, contex
     plain = expected(table, arm) if interior else 0.0
     due = learn(table, main, pricing, lesson_of(account, arm, units, spent, True, True, fair), row > 0)
     if noted:
-        compare_costs(watch.trust, slot.who, spent - slot.paid * success)
+        compare_costs(watch.trust, slot.decided_by, spent - slot.paid * success)
         if interior:
             if arm_rows[arm] == 0:
                 arm_rows[arm] = int(used[0])
@@ -270,9 +272,9 @@ def tell_context_at(address: int, identity: int, units: int, cost: float, contex
 
 
 def update_model(
-    context: int, features: Any, arm: int, success: float, spent: float, plain: float, safe_cost: float
+    context: int, features: Floats, arm: int, success: float, spent: float, plain: float, safe_cost: float
 ) -> bool:
-    """Let the model learn from an outcome in a context. True if the world has moved, and it began anew."""
+    """Let the model learn from an outcome in a context. True if the evidence shows drift, so that it starts again."""
     place: ContextPlace = row_at(context, CONTEXT)
     width = place.width
     watch, arms = watch_at(place), (place.watch_size - 6) // 2
@@ -293,6 +295,6 @@ def update_model(
     if not update_evidence(watch, arm, success, foretold, plain):
         return False
     start_weights(model.arm_rows, model.means, model.covariances, place.part, width)
-    begin_costs(model.cost_means, model.cost_covariances, model.noise, told, safe_cost, place.part, width)
+    start_costs(model.cost_means, model.cost_covariances, model.noise, told, safe_cost, place.part, width)
     reset(watch)
     return True

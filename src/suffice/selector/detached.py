@@ -1,52 +1,42 @@
-"""A selector whose accounts are kept elsewhere, as in a store that several servers share.
+"""A selector whose accounts are outside it, as in a store that several servers share.
 
-Whoever keeps the accounts hands one over, decides or settles on a copy of it, writes it down, and has the selector learn
-afterwards. So what is learned may lag behind what is counted, or be lost, and the promise holds all the same.
+The owner of the accounts passes a copy of one, decides or settles on it, stores it, and then lets the selector learn. So
+learning may lag behind the counts, or be lost, and the promise still holds.
 """
 
-import math
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any
 
 from suffice.context.learner import ContextLearner
 from suffice.errors import InvalidArgument
-from suffice.learning.base import Learner, Proposal
+from suffice.kernels.rows import Mask
+from suffice.learning.base import Learner
 from suffice.learning.records import Pricing
 from suffice.promise.account import Account
 from suffice.promise.rules import Promise
-from suffice.selector.entries import Entry
-from suffice.selector.identity import check_group
+from suffice.selector.checks import check_group
 from suffice.selector.selector import Selector
 from suffice.selector.state import account_from, account_state, pricing_from
-from suffice.selector.verbs import Standing, decide, is_open, lesson_of, role_of, standing
-
-
-class Choice(NamedTuple):
-    """What was decided on an account."""
-
-    arm: int
-    role: int  # SAFE, SKIP or FREE
-    price: float
-    fair: bool  # False where a context had a part in it
-    note: Any  # what a model keeps of the context
+from suffice.selector.verbs import Choice, Position, lesson_of, position_of
 
 
 class Detached:
-    """Decides on accounts that are handed to it, and learns from their outcomes. Whoever shares one holds a lock."""
+    """Decides on accounts that are passed to it, and learns from their outcomes. It has no lock of its own."""
 
     def __init__(self, selector: Selector) -> None:
         self.selector = selector
         self.promise: Promise = selector.promise
         self.learner: Learner = selector.learner
         self._pricings: dict[str, Pricing] = {"": selector.new_pricing()}
-        self._accounts: dict[str, Account] = {}  # as they were seen last
-        self._grouped = 0  # outcomes of groups that were learned from
+        self._accounts: dict[str, Account] = {}  # the latest counts
+        self._grouped = 0  # outcomes of groups that it learned from
 
     def new_account(self) -> Account:
-        """An account that was told nothing."""
+        """An account without outcomes."""
         return self.selector.new_account()
 
     def see(self, group: str, account: Account) -> None:
-        """Note where an account stands: what is learned of it is learned at its price."""
+        """Note the latest counts of an account, whose price learning takes."""
         self._accounts[group] = account
 
     def _account(self, group: str) -> Account:
@@ -54,71 +44,64 @@ class Detached:
 
     def pricing(self, group: str) -> Pricing:
         """The prices of an account: that of a group, or "" for decisions without one."""
-        found = self._pricings.get(group)
-        if found is None:
-            found = self._pricings[group] = self.selector.new_pricing(group)
-        return found
+        if group not in self._pricings:
+            self._pricings[group] = self.selector.new_pricing(group)
+        return self._pricings[group]
 
-    def standing(self, account: Account, group: str) -> Standing:
+    def position(self, account: Account, group: str) -> Position:
         """What may be played on an account, and the price."""
-        return standing(account, self.pricing(group), self._pricings[""], group != "")
+        pricing = self._pricings.get(group) or self.pricing(group)  # most exist, and need no call
+        return position_of(account, pricing, self._pricings[""], group != "")
 
     # --- deciding
 
-    def check(self, contexts: list[Any] | None, group: str | None = None) -> None:
-        """Raise if one of these contexts cannot be looked at, or if this is no group's name."""
+    def check(self, contexts: Sequence[object] | None, group: str | None = None) -> None:
+        """Raise if one of these contexts cannot be read, or if this is no group's name."""
         if group is not None:
             check_group(group)
         learner = self.learner
         if not isinstance(learner, ContextLearner):
             if contexts is not None and any(context is not None for context in contexts):
                 raise InvalidArgument(
-                    'context must be left out where no model looks at it: the plan needs "model": "auto"'
+                    'context must be left out where there is no model: the plan needs "model": "auto"'
                 )
             return
         for context in contexts or ():
             learner.check(context)
 
-    def decide(self, account: Account, group: str, allowed: Any = None, context: Any = None) -> Choice:
-        """What to play on an account, which is not changed."""
+    def decide(self, account: Account, group: str, allowed: Mask | None = None, context: object = None) -> Choice:
+        """Decide on an account, which is not changed."""
         learner = self.learner
-        seen = learner.read(context) if isinstance(learner, ContextLearner) else None
-        stands = standing(account, self.pricing(group), self._pricings[""], group != "")
-        head = learner.head
-        proposal = Proposal(-1)
-        if is_open(stands.limit, head):
-            proposal = self.selector.propose(stands, allowed, seen)
-        arm = decide(stands.limit, head, proposal.arm)
-        return Choice(arm, role_of(head, arm), stands.price, proposal.fair, proposal.note)
+        features = learner.read(context) if isinstance(learner, ContextLearner) else None
+        return self.selector.choose(self.position(account, group), allowed, features)
 
     # --- learning
 
     def learn(
         self, group: str, arm: int, units: int, cost: float | None, *, late: bool = False, lost: bool = False,
-        fair: bool = True, note: Any = None,
+        fair: bool = True, note: object = None,
     ) -> None:  # fmt: skip
         """Learn from an outcome that is counted. Raises if that fails, which costs money and no more."""
         account, main_account = self._account(group), self._account("")
         self._grouped += int(group != "" and not late)
-        # As the counts have it; the lesson itself is the last of these.
+        # The counts include the lesson itself.
         self.learner.set_steps(main_account.outcomes + self._grouped - int(not late))
-        entry = Entry(0, arm, role_of(self.learner.head, arm), account.target, fair=fair, note=note)
-        learned = self.selector.learned_cost(entry, cost, late=late)
-        lesson = lesson_of(account, arm, units, math.nan if learned is None else learned, True, not late, fair)
+        learned = self.selector.costs.learned(arm, cost, late=late)
+        lesson = lesson_of(account, arm, units, learned, True, not late, fair)
         main, pricing = self._pricings[""], self.pricing(group)
         self.learner.learn(main, pricing, lesson, grouped=group != "", note=note, lost=lost)
 
     # --- saving
 
-    def state(self) -> dict[str, Any]:
-        """All that was learned, in JSON's terms. The counts are the store's; these here serve the price alone."""
+    def state(self) -> dict[str, object]:
+        """All that was learned, in JSON's terms. The store has the true counts; those here only serve the price."""
         accounts = {group: account_state(self._account(group), pricing) for group, pricing in self._pricings.items()}
         return {"learner": self.learner.state(), "accounts": accounts}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Take over what `state` wrote down."""
-        for group, one in state["accounts"].items():
-            self._accounts[group] = account = account_from(self.promise, one, None)
-            self._pricings[group] = pricing_from(self.selector.new_pricing(group), one, account)
+        """Replace all that was learned by what `state` wrote down."""
+        for group, saved in state["accounts"].items():
+            self._accounts[group] = account = account_from(self.promise, saved, None)
+            self._pricings[group] = pricing_from(self.selector.new_pricing(group), saved, account)
         self._grouped = sum(account.outcomes for group, account in self._accounts.items() if group)
         self.learner.restore(state["learner"], self._pricings[""].now)

@@ -1,11 +1,45 @@
-"""The two engines. Each keeps accounts, prices and what is outstanding, and takes the steps of a decision.
+"""The two engines. Each holds accounts, prices and outstanding decisions, and takes the steps of a decision.
 
-Both have the same methods. `ask_quickly` and `tell_quickly` are the quick ways: one call each, which happens whole or not at
-all. They decline what is not usual; then the selector goes the careful way, under its lock, by the other methods. Each of
-these changes what it changes at once, so that an interrupt between any two lines leaves nothing half done.
+Both have the same methods. `ask_fast` and `tell_fast` are the fast path: one call each, which happens whole or not at all.
+They decline what is unusual; then the selector takes the slow path, under its lock, by the other methods. Each of these makes
+its change at once, so that an interrupt between any two lines leaves nothing half done.
 """
 
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeGuard
+
+from suffice.learning.base import Learner
+from suffice.learning.table_learner import TableLearner
 from suffice.selector.compiled import CompiledEngine
 from suffice.selector.plain import PlainEngine
 
+if TYPE_CHECKING:
+    from suffice.context.learner import ContextLearner
+
 Engine = PlainEngine | CompiledEngine
+
+
+def has_model(learner: Learner) -> "TypeGuard[ContextLearner]":
+    """Whether a learner has a model of the context. Most selectors have none, and never import `context`."""
+    return learner.contextual
+
+
+def engine_for(learner: Learner, lock: threading.RLock, failed: Callable[[int, Exception], None]) -> Engine:
+    """An engine for a learner: compiled if the learner is. `failed` is called with an arm when learning from it fails."""
+    if isinstance(learner, TableLearner) and learner.compiled is not None:
+        return CompiledEngine(learner, learner.compiled)
+    if has_model(learner) and learner.compiled is not None:
+        from suffice.selector.context_engine import CompiledContextEngine
+
+        return CompiledContextEngine(learner, learner.compiled)
+    return PlainEngine(learner, lock, failed)
+
+
+def move_state(old: Engine, new: Engine) -> None:
+    """Move all that one engine holds to another, and close the old one."""
+    new.expire_after, new.next_id = old.expire_after, old.next_id
+    for row in range(old.rows()):
+        new.add_row(old.account(row), old.pricing(row))
+    new.restore_entries(old.entries(), old.expired_entries())
+    old.close()

@@ -1,13 +1,13 @@
-"""Decisions that wait for their outcome."""
+"""The record of a decision until its outcome is told."""
 
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
-# Expired decisions are remembered so that a late outcome can amend them. The oldest are let go beyond this many.
+# So many expired decisions are kept, the latest, so that a late outcome can amend them.
 REMEMBERED: Final = 100_000
 
 
 class Entry(NamedTuple):
-    """What is kept of a decision until its outcome is told."""
+    """A decision that is outstanding or has expired."""
 
     row: int  # the account that it belongs to: 0 is the selector's own, the others are its groups'
     arm: int
@@ -16,4 +16,4 @@ class Entry(NamedTuple):
     asked_at: float = 0.0  # by the selector's clock; 0 where nothing expires
     counted: bool = True  # False in the paper's first round
     fair: bool = True  # False where a context, or a chooser of the user's own, had a part in the choice
-    note: Any = None  # what a model keeps of the context
+    note: object = None  # of a model, on the context

@@ -1,10 +1,11 @@
-"""A group of a selector as it is seen from outside: its own account, nothing that could be changed."""
+"""A read-only view of a group of a selector: its own account."""
 
 from typing import TYPE_CHECKING
 
 from suffice.numbers import ONE_SUCCESS, as_number
 from suffice.promise.account import Account, debt, totals
 from suffice.promise.certificate import Certificate
+from suffice.selector.reports import pending_by_row
 
 if TYPE_CHECKING:
     from suffice.selector.selector import Selector
@@ -20,7 +21,8 @@ class GroupView:
 
     @property
     def _account(self) -> Account:
-        return self._selector.account_of(self._row)
+        with self._selector.lock:
+            return self._selector.engine.account(self._row)
 
     @property
     def target(self) -> float:
@@ -29,8 +31,9 @@ class GroupView:
 
     @property
     def price(self) -> float:
-        """The price that the group now pays for one success."""
-        return self._selector.price_of(self._row)
+        """The price of one success in the group now."""
+        with self._selector.lock:
+            return self._selector.engine.position(self._row).price
 
     @property
     def debt(self) -> float:
@@ -39,14 +42,13 @@ class GroupView:
 
     @property
     def outcomes(self) -> int:
-        """Outcomes counted, expired decisions included."""
+        """Outcomes counted, those of expired decisions included."""
         return self._account.outcomes
 
     @property
     def successes(self) -> float:
-        """The sum of successes told."""
-        account = self._account
-        return as_number(totals(account)[1])
+        """The sum of all successes."""
+        return as_number(totals(self._account)[1])
 
     @property
     def rate(self) -> float | None:
@@ -56,22 +58,24 @@ class GroupView:
 
     @property
     def pending(self) -> int:
-        """Decisions of the group whose outcome has not been told."""
-        return self._selector.pending_of(self._row)
+        """The number of decisions of the group without an outcome."""
+        with self._selector.lock:
+            return pending_by_row(self._selector.engine).get(self._row, 0)
 
     @property
     def cost(self) -> float:
-        """What was spent on the group's decisions, as far as it is known or was told."""
-        return self._selector.spent_of(self._row)
+        """The cost of the group's decisions, as far as it is known or was told."""
+        with self._selector.lock:
+            return max(0.0, self._selector.engine.pricing(self._row).spent)
 
     @property
     def mean_cost(self) -> float | None:
         """The cost per outcome; None before the first."""
-        told = self.outcomes
-        return self.cost / told if told else None
+        outcomes = self.outcomes
+        return self.cost / outcomes if outcomes else None
 
     def certificate(self) -> Certificate:
-        """What is promised to the group, whether it is so, and if not, why and what to do."""
+        """The promise to the group, whether it holds, and if not, why and what to do."""
         return self._selector.certificate(self.name)
 
     def __repr__(self) -> str:

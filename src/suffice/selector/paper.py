@@ -3,6 +3,7 @@
 from fractions import Fraction
 
 from suffice.errors import InvalidArgument, quoted
+from suffice.learning.settings import Learning
 from suffice.menu.menu import Menu
 from suffice.numbers import positive_int
 from suffice.selector.selector import Selector
@@ -25,6 +26,7 @@ def paper(menu: Menu, target: float | Fraction, horizon: int, step: float | None
     if horizon is None:
         raise InvalidArgument("horizon must be given: the paper's algorithm knows how many steps there will be")
     moves = step if step is not None else 1.0 / float(positive_int("horizon", horizon)) ** 0.5
-    selector = Selector(menu, target, horizon, step=moves, start="cheap", bounds="paper", chooser="optimist")
+    learning = Learning(bounds="paper", chooser="optimist")
+    selector = Selector(menu, target, horizon, step=moves, start="cheap", learning=learning)
     selector.begin_first_round()
     return selector

@@ -1,16 +1,16 @@
 """The plain engine: records as objects. Needs no compiler; the first ask is instant.
 
-An interrupt (Ctrl-C, a signal handler that raises) may strike between any two lines. So a change is noted before it begins,
-with the account as it is, and by one assignment as done once the account is changed; only then the entries follow. Whoever
-finds a note takes back a change that was not done, and ends one that was. An ask that is interrupted may leave a decision
-outstanding that nobody holds, as one may be lost just after it.
+An interrupt (Ctrl-C, a signal handler that raises) may come between any two lines. So `_change` records a change before it
+begins, with the account as it was, and one assignment marks it as done once the account has changed; only then the entries
+follow. The next step that finds a recorded change takes it back if it was not done, and completes it if it was. An interrupted
+ask may leave a decision outstanding that the caller never received, as one may be lost just after it.
 """
 
 import math
 import threading
 from collections.abc import Callable
 from operator import attrgetter
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from suffice.kernels.rows import copy_of, values_of
 from suffice.learning.arm_table import FIT_FIRST, catch_up, learn, propose
@@ -21,7 +21,7 @@ from suffice.learning.tables import PlainTable
 from suffice.learning.thompson import fit
 from suffice.promise.account import FIELDS, RESERVED, Account, amend, limit, reserve, settle
 from suffice.selector.entries import REMEMBERED, Entry
-from suffice.selector.verbs import Standing, decide, is_open, lesson_of, price_of, role_of, standing
+from suffice.selector.verbs import Position, decide, is_open, lesson_of, position_of, price_of, role_of
 
 ISSUED, SETTLED, EXPIRED, AMENDED = range(4)
 _values: Final = values_of(Account)
@@ -31,11 +31,11 @@ DECLINED: Final = (-1, 0, 0.0)
 
 
 class Change(NamedTuple):
-    """What is being done to an account and its entries."""
+    """A change of an account and its entries that is under way."""
 
     kind: int
     row: int
-    before: tuple[int, ...]  # what the change may alter of the account: all of it, or what is RESERVED
+    before: tuple[int, ...]  # the fields of the account that the change may alter: all, or the RESERVED ones
     identity: int
     entry: Entry
 
@@ -52,24 +52,24 @@ class PlainEngine:
         self._waiting: dict[int, Entry] = {}  # in the order of asking
         self._expired: dict[int, Entry] = {}  # in the order of expiring
         self._next_id = 0
-        self._change: Change | None = None  # what is being done
-        self._done = False  # whether the account is changed
+        self._change: Change | None = None  # the change under way
+        self._done = False  # whether it has changed the account
         self._closed, self._busy = True, False
         self.expire_after, self._due, self._seen_at = math.inf, math.inf, -math.inf
         self.attach(lock, failed)
 
     def attach(self, lock: threading.RLock, failed: Callable[[int, Exception], None]) -> None:
-        """Take the lock of the controller that this belongs to, and whom to tell that learning failed."""
+        """Take the lock of the controller, and the function to call when learning fails."""
         self._lock, self._failed = lock, failed
 
-    def __getstate__(self) -> dict[str, Any]:
-        self._look()  # a change that is not done goes along, and is taken back there
+    def __getstate__(self) -> dict[str, object]:
+        self._complete_done_change()  # the copy takes back a change that is not done
         return {name: value for name, value in self.__dict__.items() if name not in ("_lock", "_failed")}
 
-    # --- the quick ways
+    # --- the fast path
 
-    def ask_quickly(self, address: int, row: int, now: float) -> tuple[int, int, float]:
-        """Decide, and note the decision as outstanding: its id, its arm and the price; DECLINED if it is not usual."""
+    def ask_fast(self, address: int, row: int, now: float) -> tuple[int, int, float]:
+        """Decide, and record the decision as outstanding: its id, its arm and the price; DECLINED if the ask is unusual."""
         with self._lock:
             learner = self.learner
             table = learner.table if type(learner) is TableLearner else None
@@ -104,8 +104,8 @@ class PlainEngine:
             finally:
                 self._busy = False
 
-    def tell_quickly(self, address: int, identity: int, units: int, cost: float) -> int:
-        """Settle a decision and learn from it; NaN is a cost that nobody told. 0 if it is not usual, else 1."""
+    def tell_fast(self, address: int, identity: int, units: int, cost: float) -> int:
+        """Settle a decision and learn from it; a cost of NaN was not told. 0 if the tell is unusual, else 1."""
         with self._lock:
             learner = self.learner
             table = learner.table if type(learner) is TableLearner else None
@@ -127,7 +127,7 @@ class PlainEngine:
                 self._change = _tuple(Change, (SETTLED, row, _values(account), identity, entry))
                 settle(account, role, target, units, False)
                 self._done = True
-                self._waiting.pop(identity, None)  # a handler that looked may have done so
+                self._waiting.pop(identity, None)  # a handler that read the state may have done so
                 self._change = None
                 pricing.spent += spent
                 try:
@@ -141,22 +141,22 @@ class PlainEngine:
             finally:
                 self._busy = False
 
-    def ask_in_context(self, row: int, now: float, context: Any) -> tuple[int, int, float]:
-        """Declined: contexts are looked at step by step."""
+    def ask_in_context(self, row: int, now: float, context: object) -> tuple[int, int, float]:
+        """Decline: asks with a context take the slow path."""
         return DECLINED
 
     def fit(self) -> None:
-        """Nothing: what has to be fitted before an ask is fitted by it."""
+        """Do nothing: an ask fits the cells itself."""
 
     def catch_up(self, done: int) -> None:
-        """Nothing: a tell leaves nothing to be done."""
+        """Do nothing: a tell leaves no work due."""
 
     def close(self) -> None:
-        """Close the quick ways."""
+        """Close the fast path."""
         self._closed = True
 
     def open(self) -> None:
-        """Open them again."""
+        """Open the fast path."""
         self._closed = self._busy = False
 
     def _do(self, kind: int, identity: int, entry: Entry, step: Callable[[Account], None]) -> None:
@@ -171,7 +171,7 @@ class PlainEngine:
         self._finish(change)
 
     def _finish(self, change: Change) -> None:
-        """Have the entries follow a change that was done. Doing it twice changes nothing."""
+        """Update the entries after a change that was done. Twice is as good as once."""
         kind, identity, entry = change.kind, change.identity, change.entry
         if kind == ISSUED:
             self._waiting[identity] = entry
@@ -187,7 +187,7 @@ class PlainEngine:
         self._change = None
 
     def _recover(self) -> None:
-        """End what an interrupt has left, or take it back. Not from a handler that interrupts: see `_look`."""
+        """Complete or take back a change that an interrupt left. A handler uses `_complete_done_change` instead."""
         change = self._change
         if change is None:
             return
@@ -197,8 +197,8 @@ class PlainEngine:
             self._accounts[change.row] = _as_before(self._accounts[change.row], change.before)
             self._change = None
 
-    def _look(self) -> None:
-        """Make the entries ready to be read, also from a handler in the middle of a change."""
+    def _complete_done_change(self) -> None:
+        """Update the entries so that they can be read, also by a handler in the middle of a change."""
         change = self._change
         if change is not None and self._done:
             self._finish(change)
@@ -206,14 +206,14 @@ class PlainEngine:
     # --- accounts
 
     def add_row(self, account: Account, pricing: Pricing) -> int:
-        """Another account, for a group."""
+        """Add an account, for a group."""
         self._pricings.append(pricing)
         self._accounts.append(account)  # last: an interrupt before this leaves a price without an account
         del self._pricings[len(self._accounts) - 1 : -1]
         return len(self._accounts) - 1
 
     def rows(self) -> int:
-        """How many accounts there are."""
+        """The number of accounts."""
         return len(self._accounts)
 
     def account(self, row: int) -> Account:
@@ -226,17 +226,17 @@ class PlainEngine:
     def sum_of(self, name: str) -> int:
         """The sum of one count over all accounts."""
         change = self._change
-        found: int = sum(getattr(account, name) for account in self._accounts)
+        total: int = sum(getattr(account, name) for account in self._accounts)
         if change is not None and not self._done:
-            found += getattr(self.account(change.row), name) - getattr(self._accounts[change.row], name)
-        return found
+            total += getattr(self.account(change.row), name) - getattr(self._accounts[change.row], name)
+        return total
 
-    def standing(self, row: int) -> Standing:
-        """Where an account stands: what may be played, and the price."""
-        return standing(self.account(row), self._pricings[row], self._pricings[0], row > 0)
+    def position(self, row: int) -> Position:
+        """What an account allows now, and its price."""
+        return position_of(self.account(row), self._pricings[row], self._pricings[0], row > 0)
 
     def put_account(self, row: int, account: Account) -> None:
-        """Put an account in another's place."""
+        """Replace an account."""
         self._accounts[row] = account
 
     def pricing(self, row: int) -> Pricing:
@@ -244,15 +244,15 @@ class PlainEngine:
         return self._pricings[row]
 
     def put_pricing(self, row: int, pricing: Pricing) -> None:
-        """Change the prices of an account."""
+        """Replace the prices of an account."""
         self._pricings[row] = pricing
 
-    # --- what is outstanding
+    # --- outstanding decisions
 
     @property
     def next_id(self) -> int:
-        """The first id that was not yet issued."""
-        self._look()
+        """The id of the next decision."""
+        self._complete_done_change()
         return self._next_id
 
     @next_id.setter
@@ -260,59 +260,59 @@ class PlainEngine:
         self._next_id = value
 
     def entry(self, identity: int) -> Entry | None:
-        """What is kept of a decision that is outstanding."""
-        self._look()
+        """The entry of an outstanding decision; None if it is not outstanding."""
+        self._complete_done_change()
         return self._waiting.get(identity)
 
     def expired_entry(self, identity: int) -> Entry | None:
-        """What is kept of a decision that has expired."""
-        self._look()
+        """The entry of a decision that has expired; None if it has not, or is too old to amend."""
+        self._complete_done_change()
         return self._expired.get(identity)
 
     def pending(self) -> int:
-        """How many decisions are outstanding."""
-        self._look()
+        """The number of outstanding decisions."""
+        self._complete_done_change()
         return len(self._waiting)
 
     def entries(self) -> list[tuple[int, Entry]]:
-        """What is outstanding, in the order of asking."""
-        self._look()
+        """The outstanding decisions, in the order of asking."""
+        self._complete_done_change()
         return list(self._waiting.items())
 
     def expired_entries(self) -> list[tuple[int, Entry]]:
-        """What has expired and may be amended, in the order of expiring."""
-        self._look()
+        """The expired decisions that may be amended, in the order of expiring."""
+        self._complete_done_change()
         return list(self._expired.items())
 
     def restore_entries(self, waiting: list[tuple[int, Entry]], expired: list[tuple[int, Entry]]) -> None:
-        """Take over what was outstanding and expired."""
+        """Replace the outstanding and the expired decisions."""
         self._waiting, self._expired = dict(waiting), dict(expired)
-        self.note_due()
+        self.update_due()
 
-    def take_time(self, now: float) -> None:
-        """The clock was looked at. If it went back, nothing that is out can have been asked later than now."""
-        self._look()
+    def set_time(self, now: float) -> None:
+        """Note the time. If the clock went back, no outstanding decision can have been asked later than now."""
+        self._complete_done_change()
         if now < self._seen_at:
             self._waiting = {
-                one: entry._replace(asked_at=min(entry.asked_at, now)) for one, entry in self._waiting.items()
+                key: entry._replace(asked_at=min(entry.asked_at, now)) for key, entry in self._waiting.items()
             }
         self._seen_at = now
 
     def overdue(self, now: float) -> list[int]:
-        """What is outstanding for too long, oldest first."""
-        found = []
+        """The ids of the decisions that are overdue, oldest first."""
+        overdue = []
         for identity, entry in self.entries():
             if now - self.expire_after <= entry.asked_at:
                 break
-            found.append(identity)
-        return found
+            overdue.append(identity)
+        return overdue
 
-    def note_due(self) -> None:
-        """When the next decision will be overdue, at the earliest."""
+    def update_due(self) -> None:
+        """Update the earliest time at which a decision will be overdue."""
         oldest = next(iter(self._waiting.values()), None)
         self._due = math.inf if oldest is None else oldest.asked_at + self.expire_after
 
-    # --- the careful way
+    # --- the slow path
 
     def issue(self, entry: Entry) -> int:
         """Count a decision as outstanding and return its id."""
@@ -323,12 +323,12 @@ class PlainEngine:
         return identity
 
     def count_unaudited(self, row: int) -> None:
-        """Note a decision that will not be judged."""
+        """Count a decision without audit."""
         self._recover()
         self._accounts[row].unaudited += 1
 
     def settle(self, identity: int, entry: Entry, units: int, *, expired: bool) -> None:
-        """Count the outcome of a decision that is outstanding, or give it up."""
+        """Count the outcome of an outstanding decision, or its expiry."""
 
         def step(account: Account) -> None:
             if entry.counted:
@@ -337,7 +337,7 @@ class PlainEngine:
         self._do(EXPIRED if expired else SETTLED, identity, entry, step)
 
     def amend(self, identity: int, entry: Entry, units: int) -> None:
-        """Count the outcome of a decision that had expired."""
+        """Count the outcome of an expired decision."""
 
         def step(account: Account) -> None:
             if entry.counted:
@@ -346,7 +346,7 @@ class PlainEngine:
         self._do(AMENDED, identity, entry, step)
 
     def learn(self, entry: Entry, units: int, cost: float, *, fresh: bool, lost: bool) -> None:
-        """Learn from an outcome that was counted just now."""
+        """Learn from an outcome that was just counted."""
         row = entry.row
         lesson = lesson_of(self._accounts[row], entry.arm, units, cost, entry.counted, fresh, entry.fair)
         self.learner.learn(self._pricings[0], self._pricings[row], lesson, grouped=row > 0, note=entry.note, lost=lost)

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 
 class Decision(NamedTuple):
-    """What to do now. Keep it, or its id, and tell how it went.
+    """The option to play. Keep the decision, or its id, and tell its outcome.
 
     A tuple underneath: a frozen dataclass takes five times as long to make, and asks are made of little else.
     """
@@ -30,7 +30,7 @@ class Decision(NamedTuple):
     def __repr__(self) -> str:
         return f"Decision(id={self.id}, arm={self.arm}, option={self.option!r})"
 
-    # By what it is, not by what it holds: an option may be an array, which has no truth of its own, or a dict.
+    # Without the option: it may be an array, whose comparison has no truth value, or a dict, which has no hash.
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Decision):

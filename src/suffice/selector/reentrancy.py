@@ -1,10 +1,10 @@
-"""Who may change a controller's state, and when: quick ways that take no lock, handlers that interrupt, and forks."""
+"""When a controller's state may change: the fast path takes no lock; handlers may interrupt; a process may fork."""
 
 import contextlib
 import os
 import threading
 import weakref
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Protocol
 
 from suffice.errors import ReentrantCall
 from suffice.kernels import compiler
@@ -13,11 +13,19 @@ if TYPE_CHECKING:
     from suffice.selector.controller import Controller
 
 
-class Careful:
-    """Closes the quick ways while somebody works on the state in several steps. Only under the lock.
+class Lock(Protocol):
+    """The lock of a controller, of the compiler, or of this module."""
 
-    A signal handler, or a finalizer, may be run by the very thread that holds the lock, in the middle of its work. It
-    may look; if it wants to change something, it is refused, for what it changed would be written over.
+    def acquire(self) -> bool: ...
+
+    def release(self) -> None: ...
+
+
+class SlowPath:
+    """Closes the fast path while the state changes in several steps. Enter it only under the lock.
+
+    The thread that holds the lock may run a signal handler or a finalizer in the middle of its work. A handler may read; a
+    change is refused, because the interrupted work would overwrite it.
     """
 
     __slots__ = ("_controller", "_reads")
@@ -26,32 +34,38 @@ class Careful:
         self._controller, self._reads = controller, reads
 
     def __enter__(self) -> None:
-        if not self._reads and self._controller.nested():
+        if not self._reads and is_nested(self._controller.lock):
             raise ReentrantCall(
                 "ask and tell must not be called from a signal handler or a finalizer that interrupts the same selector"
             )
-        self._controller.close_quick_ways()
+        self._controller.close_fast_path()
 
     def __exit__(self, *_: object) -> None:
-        if not self._controller.nested():
-            self._controller.open_quick_ways()
+        if not is_nested(self._controller.lock):
+            self._controller.open_fast_path()
 
 
-# A fork copies memory as it is at that instant. All controllers are locked while it happens, so that the child never
-# starts from one that is half changed, nor with a lock that nobody will open.
-_controllers: "weakref.WeakSet[Any]" = weakref.WeakSet()
+def is_nested(lock: threading.RLock) -> bool:
+    """Whether the thread that holds the lock holds it twice."""
+    count = getattr(lock, "_recursion_count", None)
+    return bool(count() > 1 if count is not None else "count=1 " not in repr(lock))
+
+
+# A fork copies memory as it is at that instant. All controllers are locked while it happens, so that no controller of the
+# child is half changed, and none of its locks stays closed.
+_controllers: "weakref.WeakSet[Controller]" = weakref.WeakSet()
 _controllers_lock = threading.RLock()
-_held: list[Any] = []
+_held: list[Lock] = []
 
 
 def guard(controller: "Controller") -> None:
-    """Keep this controller whole through every fork from now on."""
+    """Lock this controller during every fork from now on."""
     with _controllers_lock:
         _controllers.add(controller)
 
 
-def _hold(lock: Any) -> None:
-    _held.append(lock)  # first: an interrupt between the two lines must not leave a lock that nobody knows of
+def _hold(lock: Lock) -> None:
+    _held.append(lock)  # first: an interrupt between the two lines must not leave a lock that is held and not listed
     lock.acquire()
 
 
@@ -59,14 +73,14 @@ def _before_fork() -> None:
     _hold(_controllers_lock)
     for controller in list(_controllers):
         _hold(controller.lock)
-    _hold(compiler.lock)  # last: who holds a controller may be waiting for a compiler, and nobody the other way round
+    _hold(compiler.lock)  # last: a thread that holds a controller may wait for the compiler, never the reverse
 
 
 def _after_fork_in_child() -> None:
     try:
         for controller in list(_controllers):
             controller.mark_copied()
-            controller.close_quick_ways()  # until it is asked the careful way, which marks what it issues from here on
+            controller.close_fast_path()  # until an ask on the slow path gives its decisions a new key
     finally:
         _after_fork()
 
@@ -75,14 +89,12 @@ def _after_fork() -> None:
     try:
         _release()
     finally:
-        _release()  # what is left if an interrupt struck
+        _release()  # what an interrupt has left
 
 
 def _release() -> None:
     while _held:
-        with contextlib.suppress(
-            RuntimeError
-        ):  # it is not ours: an interrupt kept us from acquiring it, or from this pop
+        with contextlib.suppress(RuntimeError):  # not held: an interrupt came before the acquire, or before the pop
             _held[-1].release()
         _held.pop()
 

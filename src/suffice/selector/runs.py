@@ -1,12 +1,13 @@
-"""Whole runs on a stream, compiled: the same steps, driven by a world that is known beforehand.
+"""Whole runs on a stream, compiled: the usual steps, in a world that is known beforehand.
 
-A world is five arrays. If `units` has rows, the latent is the number of one: what every arm would do in it, in billionths
-of a success, and its `charges`. Else an arm succeeds where the latent lies between `low` and `high`, at a fixed price
-`costs`. What happens is written to `played`, `succeeded`, `spent` and `prices`.
+A world is five arrays. If `units` has rows, the latent is the number of a row, which holds the success of every arm in
+billionths; `charges` holds the costs. Else an arm succeeds where the latent lies between `low` and `high`, at the cost in
+`costs`. The results go to `played`, `succeeded`, `spent` and `prices`.
 """
 
-from typing import Any, Final
+from typing import Final
 
+from suffice.kernels.rows import Floats, Ints, Rows
 from suffice.learning.arm_table import DONE, FIT_FIRST, PAST_DUE, cheapest, learn, learn_arm, look_back, propose
 from suffice.learning.prices import price_at
 from suffice.learning.records import Lesson
@@ -20,26 +21,26 @@ LOW_ARM, MIDDLE_ARM, HIGH_ARM = 0, 1, 2  # of a threshold
 NO_DEBT: Final = 0.0
 
 
-def judged(latent: float, arm: int, low: Any, high: Any, units: Any) -> int:
-    """What an arm does in a step, in billionths of a success."""
+def judged(latent: float, arm: int, low: Floats, high: Floats, units: Floats) -> int:
+    """The success of an arm in a step, in billionths."""
     if len(units) > 0:
         return int(units[int(latent), arm])
     return ONE_SUCCESS if low[arm] <= latent <= high[arm] else 0
 
 
-def charge_of(latent: float, arm: int, costs: Any, charges: Any) -> float:
-    """What an arm costs in a step."""
+def charge_of(latent: float, arm: int, costs: Floats, charges: Floats) -> float:
+    """The cost of an arm in a step."""
     return float(charges[int(latent), arm]) if len(charges) > 0 else float(costs[arm])
 
 
 def play(
-    address: int, latents: Any, low: Any, high: Any, costs: Any, units: Any, charges: Any,
-    played: Any, succeeded: Any, spent: Any, prices: Any, step: int, opening: int,
+    address: int, latents: Floats, low: Floats, high: Floats, costs: Floats, units: Floats, charges: Floats,
+    played: Ints, succeeded: Floats, spent: Floats, prices: Floats, step: int, opening: int,
 ) -> tuple[int, int, int]:  # fmt: skip
-    """A selector's run from this step on, until its end or until something is due that is seldom and takes long.
+    """A selector's run from this step on, until its end or until rare, expensive work is due.
 
-    `opening` is the next arm of a first round, 0 where there is none. What comes back: the next step, the next arm of a
-    first round, and what is to be done before going on: FIT_FIRST, or as from `tell_at`.
+    `opening` is the next arm of a first round, 0 where there is none. Returns the next step, the next arm of a first round,
+    and the work that is due: FIT_FIRST, or as from `try_tell`.
     """
     header, account, pricing, main = parts_at(address, 0)
     table = table_at(header.table)
@@ -79,11 +80,11 @@ def play(
 
 
 def play_projected(
-    address: int, latents: Any, low: Any, high: Any, costs: Any, units: Any, charges: Any,
-    played: Any, succeeded: Any, spent: Any, prices: Any, step: int, opening: int, price: float, step_size: float,
+    address: int, latents: Floats, low: Floats, high: Floats, costs: Floats, units: Floats, charges: Floats,
+    played: Ints, succeeded: Floats, spent: Floats, prices: Floats, step: int, opening: int, price: float, step_size: float,
     cap: float, target: float,
 ) -> tuple[int, int, float, int]:  # fmt: skip
-    """A run of the projected baseline on a table of arms: always the argmin, and a price that is clipped. As `play`."""
+    """Like `play`, but for the projected baseline on a table of arms: always the argmin, and a price that is clipped."""
     table = table_at(address)
     last = table.head.arms - 1
     while step < len(latents):
@@ -112,8 +113,8 @@ def play_projected(
 
 
 def play_threshold(
-    accounts: Any, pricings: Any, latents: Any, bottom: float, top: float, inside_low: float, inside_high: float,
-    has_skip: bool, played: Any, succeeded: Any, spent: Any, prices: Any,
+    accounts: Rows, pricings: Rows, latents: Floats, bottom: float, top: float, inside_low: float, inside_high: float,
+    has_skip: bool, played: Ints, succeeded: Floats, spent: Floats, prices: Floats,
 ) -> None:  # fmt: skip
     """A run of the scalar controller where a step succeeds at thresholds from its latent on, and cost is linear."""
     account, pricing = accounts[0], pricings[0]

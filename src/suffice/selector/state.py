@@ -1,31 +1,38 @@
-"""Accounts and entries in JSON's terms, and checked when they are read again."""
+"""Accounts and decisions in JSON's terms. Whatever is read again is checked."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from suffice.errors import StateError, quoted
 from suffice.learning.base import Learner
 from suffice.learning.prices import clipped_price
-from suffice.learning.records import Pricing, TableHead
+from suffice.learning.records import Pricing
 from suffice.numbers import ONE_SUCCESS, cost_told, flag, positive_int
 from suffice.promise.account import SAFE, SKIP, Account, grow, merge_of, totals, tracked_debt
 from suffice.promise.rules import Promise
+from suffice.selector.checks import LONGEST_NAME
 from suffice.selector.engines import Engine
 from suffice.selector.entries import Entry
 from suffice.selector.verbs import role_of
 
 MOST_COUNTED: Final = 10**15
-KEPT: Final = ("shortfall", "worst_shortfall", "forgiven_carried")  # one account's alone, and no rules
-COUNTED: Final = frozenset(name for name, how in merge_of.items() if how != "own" or name in KEPT)
+# Counts that are not summed when accounts are merged; the other fields that are not summed are the rules of the promise.
+NOT_SUMMED: Final = ("shortfall", "worst_shortfall", "forgiven_carried")
+COUNTED: Final = frozenset(name for name, how in merge_of.items() if how != "own" or name in NOT_SUMMED)
+IN_UNITS: Final = frozenset(  # counted in billionths of a success
+    {"owed", "successes", "forgiven", "safe_shortage", "skip_successes", "shortfall", "worst_shortfall"}
+)
 HINTS: Final = ("hint", "hint_sum", "hint_count", "hint_at")
+
+Row = list[Any]  # a decision: id, row of its account, arm, time, counted, fair, note of the model
 
 
 # --- accounts
 
 
-def account_state(account: Account, pricing: Pricing) -> dict[str, Any]:
-    """An account in JSON's terms, without the rules: these are the promise's."""
+def account_state(account: Account, pricing: Pricing) -> dict[str, object]:
+    """An account in JSON's terms, without the rules, which the promise holds."""
     counts = {name: getattr(account, name) for name in merge_of if name in COUNTED}
     spent = max(0.0, pricing.spent)  # amendments subtract what they add again, up to rounding
     return {"counts": counts, "hints": [getattr(pricing, name) for name in HINTS], "spent": spent}
@@ -37,7 +44,7 @@ def account_from(promise: Promise, state: dict[str, Any], max_pending: int | Non
     for name, value in state["counts"].items():
         if name not in COUNTED or type(value) is not int:
             raise StateError(f"counts must be whole numbers, got {name} = {quoted(value)}")
-        if not 0 <= value <= MOST_COUNTED * (ONE_SUCCESS if name in UNITS else 1):
+        if not 0 <= value <= MOST_COUNTED * (ONE_SUCCESS if name in IN_UNITS else 1):
             raise StateError(f"{name} must be a number of at least 0 and not astronomical, got {quoted(value)}")
         setattr(account, name, value)
     missing = COUNTED - set(state["counts"])
@@ -45,11 +52,6 @@ def account_from(promise: Promise, state: dict[str, Any], max_pending: int | Non
         raise StateError(f"counts must hold {', '.join(sorted(missing))}")
     grow(account)
     return account
-
-
-UNITS: Final = frozenset(
-    {"owed", "successes", "forgiven", "safe_shortage", "skip_successes", "shortfall", "worst_shortfall"}
-)
 
 
 def pricing_from(fresh: Pricing, state: dict[str, Any], account: Account) -> Pricing:
@@ -64,16 +66,54 @@ def pricing_from(fresh: Pricing, state: dict[str, Any], account: Account) -> Pri
     return fresh
 
 
-def restore_accounts(promise: Promise, engine: Engine, state: dict[str, Any], fresh: Iterable[Pricing]) -> None:
-    """Put the accounts that were saved in the place of new ones."""
-    for row, (pricing, one) in enumerate(zip(fresh, state["accounts"], strict=True)):
-        account = account_from(promise, one, state["max_pending"])
-        restored = pricing_from(pricing, one, account)
+def group_rows(names: Sequence[object]) -> dict[str, int]:
+    """The row of each group's account; `names` are those of all accounts, None for the first."""
+    rows: dict[str, int] = {}
+    for row, name in enumerate(names[1:], 1):
+        if not isinstance(name, str) or not 0 < len(name) <= LONGEST_NAME:
+            raise StateError(f"a group must have a name of 1 to {LONGEST_NAME} characters, got {quoted(name)}")
+        rows[name] = row
+    if names[0] is not None or len(rows) != len(names) - 1:
+        raise StateError(f"each group must have a name of its own, got {quoted(names[1:])}")
+    return rows
+
+
+# --- engines
+
+
+def engine_state(engine: Engine, names: Sequence[str | None], learner: Learner) -> dict[str, object]:
+    """What an engine holds, in JSON's terms; `names` are those of its accounts, None for the first."""
+    return {
+        "next_id": engine.next_id,
+        "accounts": [
+            {"name": name, **account_state(engine.account(row), engine.pricing(row))} for row, name in enumerate(names)
+        ],
+        "outstanding": _rows(engine.entries(), learner),
+        "expired": _rows(engine.expired_entries(), learner),
+    }
+
+
+def restore_engine(
+    promise: Promise, engine: Engine, learner: Learner, state: dict[str, Any], fresh: Iterable[Pricing]
+) -> None:
+    """Replace the new accounts of an engine, and what its learner knows, by what was saved. Leaves the fast path closed."""
+    engine.next_id = positive_int("next_id", state["next_id"], 0)
+    for row, (pricing, saved) in enumerate(zip(fresh, state["accounts"], strict=True)):
+        account = account_from(promise, saved, state["max_pending"])
+        restored = pricing_from(pricing, saved, account)
         if row < engine.rows():
             engine.put_account(row, account)
             engine.put_pricing(row, restored)
         else:
             engine.add_row(account, restored)
+    learner.restore(state["learner"], engine.pricing(0).now)
+    waiting, expired = (
+        [(positive_int("id", row[0], 0), _entry(row[1:], learner, promise.target, engine.rows())) for row in rows]
+        for rows in (state["outstanding"], state["expired"])
+    )
+    check_accounts(promise, engine, waiting, expired)
+    engine.restore_entries(waiting, expired)
+    engine.close()
 
 
 def check_accounts(
@@ -103,23 +143,16 @@ def check_accounts(
 # --- decisions
 
 
-def entry_rows(entries: Iterable[tuple[int, Entry]], learner: Learner) -> list[list[Any]]:
-    """Decisions in JSON's terms."""
+def _rows(entries: Iterable[tuple[int, Entry]], learner: Learner) -> list[Row]:
     return [
         [identity, entry.row, entry.arm, entry.asked_at, entry.counted, entry.fair, learner.note_state(entry.note)]
         for identity, entry in entries
     ]
 
 
-def entries_from(
-    rows: list[list[Any]], head: TableHead, learner: Learner, target: int, accounts: int
-) -> list[tuple[int, Entry]]:
-    """The decisions that `entry_rows` wrote down."""
-    return [(positive_int("id", row[0], 0), _entry(row[1:], head, learner, target, accounts)) for row in rows]
-
-
-def _entry(row: list[Any], head: TableHead, learner: Learner, target: int, accounts: int) -> Entry:
+def _entry(row: Row, learner: Learner, target: int, accounts: int) -> Entry:
     place, arm, asked_at, counted, fair, note = row
+    head = learner.head
     if type(arm) is not int or not 0 <= arm < head.arms:
         raise StateError(f"an arm must be a whole number from 0 to {head.arms - 1}, got {quoted(arm)}")
     if type(place) is not int or not 0 <= place < accounts:

@@ -9,24 +9,26 @@ from typing import Any
 
 from suffice.errors import InvalidArgument, quoted
 from suffice.kernels.compiler import compiled
-from suffice.kernels.rows import Mask, from_rows, to_rows
+from suffice.kernels.rows import Floats, Mask, from_rows, to_rows
 from suffice.learning.base import Columns, Learner, Proposal
 from suffice.learning.prices import clipped_price
 from suffice.learning.records import Lesson, Pricing, TableHead
-from suffice.numbers import as_fraction, flag
+from suffice.numbers import as_fraction, flag, positive_int
 from suffice.promise.account import SKIP, Account
+from suffice.promise.certificate import Certificate
 from suffice.promise.rules import Promise
 from suffice.selector.controller import Controller
+from suffice.selector.records import Decision
 from suffice.selector.runs import play_threshold
-from suffice.selector.verbs import Standing
+from suffice.selector.verbs import Position
 from suffice.selector.world import Block, World
 from suffice.state_files import read_state, reading
 
-LOW, MIDDLE, HIGH = 0, 1, 2  # the arms: the ends, and all that lies between
+LOW, INTERIOR, HIGH = 0, 1, 2  # the arms: the ends, and every number between them
 
 
 class ThresholdLearner(Learner):
-    """What there is to learn of a range: nothing. Between the limits the number itself is played."""
+    """Learns nothing: between the limits, the price sets the threshold."""
 
     def __init__(self, low_fails: bool) -> None:
         self._head = TableHead(arms=3, has_skip=int(low_fails))
@@ -35,39 +37,39 @@ class ThresholdLearner(Learner):
     def head(self) -> TableHead:
         return self._head
 
-    def propose(self, price: float, allowed: Mask | None, seen: Any = None) -> Proposal:
-        return Proposal(MIDDLE)
+    def propose(self, price: float, allowed: Mask | None, seen: object = None) -> Proposal:
+        return Proposal(INTERIOR)
 
     def optimistic(self, price: float, allowed: Mask | None) -> int:
         return HIGH
 
     def learn(
-        self, main: Pricing, pricing: Pricing, lesson: Lesson, *, grouped: bool, note: Any = None, lost: bool = False
+        self, main: Pricing, pricing: Pricing, lesson: Lesson, *, grouped: bool, note: object = None, lost: bool = False
     ) -> None:
         pricing.now = clipped_price(pricing, lesson.debt, lesson.outcomes)
 
     def set_steps(self, steps: int) -> None:
-        """Nothing depends on it."""
+        """Do nothing: nothing depends on the number of outcomes."""
 
     def columns(self) -> Columns:
-        raise TypeError("a range has no arms to tell of")
+        raise TypeError("a range has no arms to report on")
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> dict[str, object]:
         return {}
 
-    def restore(self, state: dict[str, Any], price: float) -> None:
-        """Nothing was learned."""
+    def restore(self, state: dict[str, object], price: float) -> None:
+        """Do nothing: nothing was learned."""
 
 
 class ThresholdSelector(Controller):
-    """Holds a success rate by moving one threshold: no menu, no costs, just the bit.
+    """Holds a success rate by moving one threshold: no menu and no costs, only success or failure.
 
-    `high` always succeeds and is the dear end; `low` never does. The threshold is start + step·debt; only the value
-    that is handed out is clipped to [low, high], the state never. With the safe start it never falls behind.
+    `high` always succeeds and is the expensive end; `low` never succeeds. The threshold is start + step·debt; the value of a
+    decision is clipped to [low, high], the state is not. With the safe start it never falls behind.
 
     Args:
-        target: the success rate to hold, strictly between 0 and 1.
         low, high: the ends of the range.
+        target: the success rate to hold, strictly between 0 and 1.
         horizon: how many outcomes there will be, if that is known. Without it the step decays.
         max_surplus: the most successes that may be banked; step = (high − low)/max_surplus.
         step: how far one outcome moves the threshold.
@@ -75,7 +77,7 @@ class ThresholdSelector(Controller):
         low_fails: False if `low` may succeed too. Surplus is then forgiven instead of skipped back.
         max_pending, expire_after, clock: as for `Selector`.
 
-    >>> selector = ThresholdSelector(target=0.9, low=1, high=20, max_surplus=50)
+    >>> selector = ThresholdSelector(low=1, high=20, target=0.9, max_surplus=50)
     >>> decision = selector.ask()
     >>> decision.option
     20.0
@@ -86,9 +88,9 @@ class ThresholdSelector(Controller):
 
     def __init__(
         self,
-        target: float | Fraction,
         low: float,
         high: float,
+        target: float | Fraction,
         horizon: int | None = None,
         *,
         max_surplus: float | None = None,
@@ -115,47 +117,83 @@ class ThresholdSelector(Controller):
             target, horizon, max_surplus=max_surplus, step=step, cap=top - bottom, start=start,
             forgiving=not flag("low_fails", low_fails),
         )  # fmt: skip
-        super().__init__(promise, max_pending=max_pending, expire_after=expire_after, clock=clock)
+        super().__init__(promise, None, max_pending=max_pending, expire_after=expire_after, clock=clock)
         self._low, self._high = float(bottom), float(top)
         self._learner = ThresholdLearner(low_fails)
         self._begin()
 
+    def ask(self, *, available: None = None, audit: bool = True) -> Decision:
+        """The threshold to use now.
+
+        Args:
+            available: must be left out: a range has no options.
+            audit: False for a decision whose outcome will not be told: it is never pending and never counted. Draw at
+                random, before asking, which decisions are audited.
+        """
+        return self.ask_many(1, available=available, audit=audit)[0]
+
+    def ask_many(self, count: int, *, available: None = None, audit: bool = True) -> list[Decision]:
+        """`count` decisions at once, as if asked one after the other before any outcome came."""
+        count = positive_int("count", count, 0)
+        self.allowed(available)
+        flag("audit", audit)
+        now = self._now()
+        return [self._ask_slow(0, None, audit, now) for _ in range(count)]
+
+    def allowed(self, available: object) -> None:
+        """Refuse `available`."""
+        if available is not None:
+            raise InvalidArgument(f"available must be left out for a {type(self).__name__}, got {quoted(available)}")
+
+    def certificate(self) -> Certificate:
+        """The promise, whether it holds, and if not, why and what to do."""
+        with self.lock, self._reading:
+            self._expire_unless_nested()
+            return Certificate.make(self._promise, self._engine.account(0), self.pending)
+
     @property
     def threshold(self) -> float:
-        """The state itself: start + step·debt, never clipped."""
+        """The threshold before clipping: start + step·debt."""
         return self._low + self.price
 
-    def can_run(self, stream: Any) -> bool:
+    def can_run(self, stream: object) -> bool:
         """Whether `run` can play this stream: the cost of a threshold is its place in the range."""
-        same = getattr(stream, "linear", False) and (stream.low, stream.high) == (self._low, self._high)
-        return type(self) is ThresholdSelector and bool(same)
+        ends = getattr(stream, "low", None), getattr(stream, "high", None)
+        linear = getattr(stream, "linear", False) and ends == (self._low, self._high)
+        return type(self) is ThresholdSelector and bool(linear)
 
-    def run(self, world: World, latents: Any, block: Block) -> None:
-        """Whole steps against a world that is known beforehand."""
+    def run(self, world: World, latents: Floats, block: Block) -> None:
+        """Play whole steps in a world that is known beforehand."""
         with self.lock, self._changing:
             engine = self._engine
             accounts, pricings = to_rows(Account, [engine.account(0)]), to_rows(Pricing, [engine.pricing(0)])
-            inside = math.nextafter(self._low, math.inf), math.nextafter(self._high, -math.inf)
+            interior = math.nextafter(self._low, math.inf), math.nextafter(self._high, -math.inf)
             compiled(play_threshold)(
-                accounts, pricings, latents, self._low, self._high, *inside, not self._promise.forgiving, *block.columns
+                accounts,
+                pricings,
+                latents,
+                self._low,
+                self._high,
+                *interior,
+                not self._promise.forgiving,
+                *block.columns,
             )
             engine.put_account(0, from_rows(Account, accounts)[0])
             engine.put_pricing(0, from_rows(Pricing, pricings)[0])
             engine.next_id += len(latents)
 
-    def propose(self, stands: Standing, allowed: Any, seen: Any) -> Proposal:
-        """The middle; at the lower limit the low end."""
-        # Where low may succeed too it is no skip: surplus is forgiven, and low is played at the lower limit all the same.
-        return Proposal(LOW if stands.limit == SKIP else MIDDLE)
+    def propose(self, position: Position, allowed: Mask | None, features: object) -> Proposal:
+        """An interior threshold; at the lower limit the low end, which is no skip where it may succeed."""
+        return Proposal(LOW if position.limit == SKIP else INTERIOR)
 
-    def _option(self, arm: int, price: float) -> Any:
-        if arm != MIDDLE:
+    def _option(self, arm: int, price: float) -> float:
+        if arm != INTERIOR:
             return self._high if arm == HIGH else self._low
         value = self._low + price
-        # Rounding must not hand out an end of the range in the name of the middle: the ends are the limits' alone.
+        # Rounding must not make an interior threshold an end of the range: only the limits play the ends.
         return min(max(value, math.nextafter(self._low, math.inf)), math.nextafter(self._high, -math.inf))
 
-    def _own_state(self) -> dict[str, Any]:
+    def _own_state(self) -> dict[str, object]:
         return {"low": self._low, "high": self._high}
 
     @classmethod
@@ -169,9 +207,9 @@ class ThresholdSelector(Controller):
         with reading(state, cls.__name__):
             promise = Promise.from_state(state["promise"])
             selector = cls(
-                promise.rate,
                 state["low"],
                 state["high"],
+                promise.rate,
                 max_surplus=promise.max_surplus if promise.step is None else None,
                 step=promise.step,
                 start="safe" if promise.step is None else state["low"],
@@ -180,6 +218,9 @@ class ThresholdSelector(Controller):
                 expire_after=state["expire_after"],
                 clock=clock,
             )
-            selector._promise = promise
-            selector._restore(state)
+            selector.restore(state)
         return selector
+
+    def restore(self, state: dict[str, Any]) -> None:
+        self._promise = Promise.from_state(state["promise"])  # with the start that was saved
+        super().restore(state)

@@ -1,10 +1,10 @@
-"""The verbs of a decision, each in one place: what stands, what is played, what is counted and what it teaches.
+"""The steps of a decision that need no state of their own: what the account allows, what is played, what an outcome teaches.
 
-`decide` and `lesson_of` are these; `reserve`, `settle` and `amend` are in `promise.account`, `learn` is the learner's.
-Every driver takes the same steps: the two engines, contexts, fleets, whole runs on streams and the service.
+`reserve`, `settle` and `amend` are in `promise.account`; `learn` is the learner's. Every driver takes the same steps: the two
+engines, contexts, fleets, whole runs on streams and the service.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from suffice.learning.prices import borrow_hint, price_at
 from suffice.learning.records import Lesson, Pricing, TableHead
@@ -12,32 +12,42 @@ from suffice.numbers import ONE_SUCCESS
 from suffice.promise.account import FREE, SAFE, SKIP, Account, limit
 
 
-class Standing(NamedTuple):
-    """What may be played now (SAFE, SKIP or FREE), and the price of one success."""
+class Position(NamedTuple):
+    """What the account allows now (SAFE, SKIP or FREE), and the price of one success."""
 
     limit: int
     price: float
 
 
-def standing(account: Account, pricing: Pricing, main: Pricing, grouped: bool) -> Standing:
-    """Where an account stands: its limit, and the price."""
-    return Standing(limit(account), price_of(account, pricing, main, grouped))
+class Choice(NamedTuple):
+    """What is played on an account."""
+
+    arm: int
+    role: int  # SAFE, SKIP or FREE
+    price: float
+    fair: bool  # False where a context, or a chooser of the user's own, had a part in it
+    note: Any  # of a model, on the context
+
+
+def position_of(account: Account, pricing: Pricing, main: Pricing, grouped: bool) -> Position:
+    """What an account allows now, and its price."""
+    return Position(limit(account), price_of(account, pricing, main, grouped))
 
 
 def price_of(account: Account, pricing: Pricing, main: Pricing, grouped: bool) -> float:
-    """The price that an account now pays for one success. Changes nothing but a hint that is taken over from all groups."""
+    """The price of one success in an account. A small group first takes over the hint of the whole."""
     if grouped:
         borrow_hint(pricing, main)
     return price_at(pricing, (account.owed - account.successes + account.forgiven) / ONE_SUCCESS, account.outcomes)
 
 
 def is_open(now: int, head: TableHead) -> bool:
-    """Whether somebody has to propose an arm at this limit. Where there is no skip, that is so at the lower one, too."""
+    """Whether the learner proposes an arm: between the limits, and at the lower one if there is no skip."""
     return now == FREE or (now == SKIP and head.has_skip == 0)
 
 
 def decide(now: int, head: TableHead, proposal: int) -> int:
-    """The arm to play: what a limit demands, or else what was proposed."""
+    """The arm to play: that of the limit, or else the proposal."""
     if now == SAFE:
         return head.arms - 1
     if now == SKIP and head.has_skip > 0:
@@ -53,6 +63,6 @@ def role_of(head: TableHead, arm: int) -> int:
 
 
 def lesson_of(account: Account, arm: int, units: int, cost: float, counted: bool, fresh: bool, fair: bool) -> Lesson:
-    """What an outcome teaches that the account has just settled."""
+    """The lesson of an outcome that the account has just counted."""
     debt = (account.owed - account.successes + account.forgiven) / ONE_SUCCESS
     return Lesson(arm, units / ONE_SUCCESS, cost, debt, account.outcomes, counted, fresh, fair)

@@ -1,4 +1,4 @@
-"""What a compiled run takes and gives: a world known beforehand, and what happened in it."""
+"""The input and the output of a compiled run: a world that is known beforehand, and its steps."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -10,7 +10,7 @@ from suffice.kernels.rows import Floats
 
 
 class World(NamedTuple):
-    """How every arm would do, in the terms of `selector.runs`."""
+    """The success and the cost of every arm in every step; see `selector.runs`."""
 
     low: Floats
     high: Floats
@@ -34,5 +34,5 @@ class Block:
 
     @property
     def columns(self) -> tuple[NDArray[np.int64], Floats, Floats, Floats]:
-        """What a kernel writes to, in its order."""
+        """The columns in the order in which a kernel takes them."""
         return self.arms, self.successes, self.costs, self.prices

@@ -1,8 +1,8 @@
-"""Counts that server processes keep apart, added up: what is true of all, and what one process has to add to its own.
+"""Sums of counts that server processes write separately, one shard each.
 
-Theory, section 6: what drives decisions is a sum. What is not: maxima, of which the largest counts, and the running
-shortfall of the safe option, of which the sum of all is an upper bound; a process goes on from its own. Each field of an
-account says which of these it is (`merge_of`). The limits are the promise's, and no shard keeps them.
+Theory, section 6: decisions depend on sums over all shards. Maxima combine to the largest. The running shortfall of the safe
+option has no exact sum, so a process goes on from its own, and the sum over shards is an upper bound. `merge_of` says how each
+field of an account combines. Limits belong to the promise and are in no shard.
 """
 
 import json
@@ -22,36 +22,36 @@ COUNTS: Final = (*ADDED, *LARGEST, *RUNNING)
 _counts: Final = attrgetter("counts")
 
 
-def merge_accounts(rules: Account, parts: Iterable[Account]) -> Account:
-    """The counts of all, under the rules of an account that was told nothing, which it becomes."""
-    grow(add_counts(rules, parts, (*ADDED, *RUNNING), LARGEST))
-    return rules
+def merge_accounts(empty: Account, parts: Iterable[Account]) -> Account:
+    """Add the counts of all parts to an empty account, which has the limits."""
+    grow(add_counts(empty, parts, (*ADDED, *RUNNING), LARGEST))
+    return empty
 
 
-def visible_counts(rules: Account, own: Shard, shards: Shards, number: int) -> Account:
-    """What the process with this shard counts on: the sum of all, but its own running maxima. The rules become it."""
-    found = merge_accounts(rules, map(_counts, {**shards, number: own}.values()))
+def visible_counts(empty: Account, shard: Shard, shards: Shards, number: int) -> Account:
+    """The account on which the process with shard `number` decides: the sum of all shards, with its own running maxima."""
+    account = merge_accounts(empty, map(_counts, {**shards, number: shard}.values()))
     for name in RUNNING:
-        setattr(found, name, getattr(own.counts, name))
-    return found
+        setattr(account, name, getattr(shard.counts, name))
+    return account
 
 
-def shard_delta(own: Account, before: Account, after: Account) -> Account:
-    """What the own counts become when the sum seen moved from `before` to `after`."""
+def shard_delta(stored: Account, before: Account, after: Account) -> Account:
+    """The new counts of a shard when the visible counts moved from `before` to `after`."""
     result = Account()
     for name in ADDED:
-        setattr(result, name, getattr(own, name) + getattr(after, name) - getattr(before, name))
+        setattr(result, name, getattr(stored, name) + getattr(after, name) - getattr(before, name))
     for name in LARGEST:
-        setattr(result, name, max(getattr(own, name), getattr(after, name)))
+        setattr(result, name, max(getattr(stored, name), getattr(after, name)))
     for name in RUNNING:
         setattr(result, name, getattr(after, name))
     return result
 
 
-def merge_shards(shards: Shards, rules: Account | None = None) -> Shard:
-    """All of it; with the limits of these rules, if there are any."""
+def merge_shards(shards: Shards, empty: Account | None = None) -> Shard:
+    """The sum of all shards, with the limits of the empty account if one is given."""
     return Shard(
-        counts=merge_accounts(rules or Account(), map(_counts, shards.values())),
+        counts=merge_accounts(empty or Account(), map(_counts, shards.values())),
         asked=sum(shard.asked for shard in shards.values()),
         cost=sum(shard.cost for shard in shards.values()),
         events=sum(shard.events for shard in shards.values()),
@@ -59,17 +59,17 @@ def merge_shards(shards: Shards, rules: Account | None = None) -> Shard:
 
 
 def write(shard: Shard) -> str:
-    """A shard as stores keep it."""
-    found: dict[str, float] = {"asked": shard.asked, "cost": shard.cost, "events": shard.events}
+    """A shard as JSON; counts of 0 are left out."""
+    values: dict[str, float] = {"asked": shard.asked, "cost": shard.cost, "events": shard.events}
     for name in COUNTS:
         value = getattr(shard.counts, name)
         if value:
-            found[name] = value
-    return json.dumps(found)
+            values[name] = value
+    return json.dumps(values)
 
 
 def read(text: str) -> Shard:
-    """A shard from what `write` wrote."""
-    found = json.loads(text)
-    asked, cost, events = found.pop("asked"), found.pop("cost"), found.pop("events")
-    return Shard(counts=Account(**found), asked=asked, cost=cost, events=events)
+    """A shard from the JSON of `write`."""
+    values = json.loads(text)
+    asked, cost, events = values.pop("asked"), values.pop("cost"), values.pop("events")
+    return Shard(counts=Account(**values), asked=asked, cost=cost, events=events)

@@ -1,4 +1,4 @@
-"""What the service raises, each with the HTTP status that says the same; and the status of what the library raises."""
+"""The errors of the service, each with its HTTP status, and the HTTP status of the library's errors."""
 
 from suffice.errors import AlreadyTold, Infeasible, InvalidArgument, SufficeError, UnknownDecision
 
@@ -16,19 +16,19 @@ class NoSuchSelector(ServiceError):
 
 
 class NotAllowed(ServiceError):
-    """The key is good, and not for this."""
+    """The key is valid but its scopes do not cover the call."""
 
     status = 403
 
 
 class Conflict(ServiceError):
-    """It is there, and is another one."""
+    """The same name, decision or idempotency key is already used with other content."""
 
     status = 409
 
 
 class Gone(ServiceError):
-    """It was archived."""
+    """The selector was archived, or the store no longer holds the decision."""
 
     status = 410
 
@@ -40,35 +40,31 @@ class TooMany(ServiceError):
 
 
 class Overloaded(ServiceError):
-    """More is waiting than this server can do soon."""
+    """The queue of this server is full."""
 
     status = 503
 
 
 class StoreDown(ServiceError):
-    """The store cannot be reached, or cannot write. Nothing was changed, as far as is known."""
+    """The store cannot be reached or cannot write. The call may be repeated."""
 
     status = 503
 
 
 class StoredPlan(ServiceError):
-    """A plan in the store cannot be read, as after a downgrade."""
+    """A plan in the store cannot be read, for example after a downgrade."""
 
 
 class StoreInUse(ServiceError):
     """Another process has the store open."""
 
 
-class StoreTooNew(ServiceError):
-    """The store was written by a later version of suffice."""
-
-
-class StoreTooOld(ServiceError):
-    """The store was written by a version of suffice whose counts had another shape."""
+class WrongStoreVersion(ServiceError):
+    """The store was written by a version of suffice that has other tables."""
 
 
 def status_of(error: SufficeError) -> int:
-    """The HTTP status that says the same as an error."""
+    """The HTTP status of an error."""
     if isinstance(error, ServiceError):
         return error.status
     if isinstance(error, InvalidArgument | Infeasible):

@@ -1,4 +1,4 @@
-"""Group commit: whatever has come in while a transaction ran is the next one."""
+"""Group commit: all requests that arrive during one transaction form the next one."""
 
 import asyncio
 import logging
@@ -12,12 +12,12 @@ from suffice.service.stores.base import Store
 
 log = logging.getLogger("suffice.service")
 
-LARGEST: Final = 4096  # decisions of one transaction, if it is not one request
-WIDEST: Final = 256  # selectors of one transaction
+LARGEST: Final = 4096  # decisions of one transaction, unless a single request has more
+MOST_SELECTORS: Final = 256  # selectors of one transaction
 
 
 class GroupCommitter:
-    """Takes requests and has the store do them, batch by batch."""
+    """Queues requests and executes them in the store, batch by batch."""
 
     def __init__(self, store: Store, most: int, clock: Callable[[], float], after: Callable[[Batch], None]) -> None:
         self._store, self._most, self._clock, self._after = store, most, clock, after
@@ -25,7 +25,7 @@ class GroupCommitter:
         self._task: asyncio.Task[None] | None = None
 
     def put(self, request: QueuedAsk | QueuedTell) -> None:
-        """Queue a request; its future has the answer once it is on disk."""
+        """Queue a request; its future has the result once the transaction is durable."""
         if len(self._queue) >= self._most:
             raise Overloaded(f"{len(self._queue):,} requests are waiting, which is as many as may; try again shortly")
         self._queue.append(request)
@@ -33,7 +33,7 @@ class GroupCommitter:
             self._task = asyncio.get_running_loop().create_task(self._run())
 
     async def drain(self) -> None:
-        """Wait until all that was queued is done."""
+        """Wait until the queue is empty and its last batch is finished."""
         while self._task is not None and not self._task.done():
             await asyncio.wait([self._task])
 
@@ -57,7 +57,7 @@ class GroupCommitter:
         try:
             await batch.finish()
             self._after(batch)
-        except Exception:  # it is written; what failed is learning or telling of it
+        except Exception:  # the transaction is durable; only answering or learning failed
             log.exception("a transaction was written, but what follows failed")
             batch.fail(StoreDown("it was written, but answering failed; ask for it again with the same key"))
 
@@ -65,7 +65,7 @@ class GroupCommitter:
         taken: list[QueuedAsk | QueuedTell] = []
         size = 0
         selectors: set[int] = set()
-        while self._queue and (not taken or size + self._queue[0].size <= LARGEST) and len(selectors) < WIDEST:
+        while self._queue and (not taken or size + self._queue[0].size <= LARGEST) and len(selectors) < MOST_SELECTORS:
             request = self._queue.popleft()
             size += request.size
             selectors.add(request.replica.number)

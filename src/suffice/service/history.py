@@ -1,35 +1,46 @@
-"""What happened over time, in at most so many buckets: when they are too many, each two become one, twice as wide.
+"""The history of a selector in a bounded number of buckets: when there are too many, pairs are merged into wider ones.
 
-A fold of settled decisions that adds up in any order. However long the history, it stays as small and as quick to read.
+It is a sum over settled decisions and does not depend on their order.
 """
 
 import itertools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final, TypedDict
 
 from suffice.numbers import ONE_SUCCESS
 from suffice.service.records import Bin
 
 Bounds = Callable[[list[int]], list[tuple[float, float]]]
 
-MOST: Final = 1024  # buckets
-FINEST: Final = 0.25  # seconds
-MOST_ARMS: Final = 64  # of a bucket; the rest is counted as OTHERS
-OTHERS: Final = -1  # in the place of an arm: those that are too many to list
+MOST_BUCKETS: Final = 1024
+FINEST: Final = 0.25  # seconds: the initial width of a bucket
+MOST_ARMS: Final = 64  # arms counted singly in a bucket; the rest are counted as OTHERS
+OTHERS: Final = -1
+
+BucketState = tuple[
+    int, int, int, float, float | None, list[tuple[int, int]], int
+]  # its place, and the fields of a bucket
+
+
+class HistoryState(TypedDict):
+    """A history as JSON."""
+
+    width: float
+    buckets: list[BucketState]
 
 
 @dataclass(slots=True)
 class Bucket:
-    """Sums over a stretch of time, and the last price."""
+    """Sums over a period, and the last price."""
 
     outcomes: int = 0
     units: int = 0
     cost: float = 0.0
     price: float | None = None
     arms: dict[int, int] = field(default_factory=dict)
-    lost: int = 0  # plays of the safe option that expired, less those told late
+    lost: int = 0  # plays of the safe option that expired, minus those that were amended
 
     def play(self, arm: int, count: int = 1) -> None:
         """Count plays of an arm."""
@@ -37,8 +48,8 @@ class Bucket:
             arm = OTHERS
         self.arms[arm] = self.arms.get(arm, 0) + count
 
-    def take(self, later: "Bucket") -> None:
-        """Add one that comes later."""
+    def merge(self, later: "Bucket") -> None:
+        """Add a later bucket."""
         self.outcomes += later.outcomes
         self.units += later.units
         self.cost += later.cost
@@ -49,7 +60,7 @@ class Bucket:
 
 
 class History:
-    """Buckets by time."""
+    """Buckets by time; bucket n covers the seconds from n to n + 1 times the width."""
 
     def __init__(self) -> None:
         self.width = FINEST
@@ -58,12 +69,12 @@ class History:
     def add(
         self, at: float, *, outcomes: int, units: int, cost: float, price: float, arm: int | None, lost: int = 0
     ) -> None:
-        """Take in an outcome; `outcomes` is 0 and `arm` None for one that amends an earlier one."""
+        """Add an outcome; one that amends an earlier one has `outcomes` 0 and `arm` None."""
         place = math.floor(at / self.width)
         bucket = self.buckets.get(place)
         if bucket is None:
             bucket = self.buckets[place] = Bucket()
-            if len(self.buckets) > MOST:
+            if len(self.buckets) > MOST_BUCKETS:
                 self._widen()
                 bucket = self.buckets[math.floor(at / self.width)]
         bucket.outcomes += outcomes
@@ -75,17 +86,17 @@ class History:
             bucket.play(arm)
 
     def _widen(self) -> None:
-        while len(self.buckets) > MOST // 2:
+        while len(self.buckets) > MOST_BUCKETS // 2:
             self.width *= 2.0
             self.buckets = _merged(self.buckets, 2)
 
     def bins(
         self, most: int, bounds: Bounds, target: float, since: float = -math.inf, width: float | None = None
     ) -> list[Bin]:
-        """At most so many stretches of equal length, the empty ones left out, and how things stood at the end of each.
+        """At most `most` periods of equal length, without empty ones, and the position at the end of each.
 
-        `since`: only what is after this time. `width`: stretches so long, the first of which begins at `since`, so that who
-        has the earlier ones may ask for the rest. `bounds`: what was promised after so many outcomes.
+        `since`: only periods after this time. `width`: the length of a period, the first of which begins at `since`, so that
+        a caller with the earlier periods gets the rest. `bounds`: the proved limits after given numbers of outcomes.
         """
         places = sorted(self.buckets)
         begin = None if since == -math.inf else math.floor(since / self.width)
@@ -100,49 +111,53 @@ class History:
             every = max(1, round(width / self.width))
         merged = _merged({place: self.buckets[place] for place in shown}, every, first)
         before = [self.buckets[place] for place in places[: len(places) - len(shown)]]
-        told, units, cost = (sum(getattr(one, name) for one in before) for name in ("outcomes", "units", "cost"))
-        promised = bounds(list(itertools.accumulate((one.outcomes for one in merged.values()), initial=told))[1:])
-        # What was lost then was not known to have succeeded: `bounds` counts only what is lost now (theory 4: X).
-        lost = sum(one.lost for one in before) - sum(one.lost for one in self.buckets.values())
+        total = Bucket()
+        for bucket in before:
+            total.merge(bucket)
+        counts = itertools.accumulate((bucket.outcomes for bucket in merged.values()), initial=total.outcomes)
+        limits = bounds(list(counts)[1:])
+        # `bounds` allows for what is lost now; a period allows for what was lost then (theory 4: X).
+        lost_now = sum(bucket.lost for bucket in self.buckets.values())
         result = []
-        for (place, bucket), (behind, ahead) in zip(merged.items(), promised, strict=True):
-            told, units, cost = told + bucket.outcomes, units + bucket.units, cost + bucket.cost
-            lost += bucket.lost
+        for (place, bucket), (behind, ahead) in zip(merged.items(), limits, strict=True):
+            total.merge(bucket)
             start = (first + place * every) * self.width
             result.append(
                 Bin(
                     start=start, end=start + every * self.width, outcomes=bucket.outcomes,
-                    successes=bucket.units / ONE_SUCCESS, cost=bucket.cost, debt=target * told - units / ONE_SUCCESS,
-                    price=bucket.price, arms=dict(bucket.arms), total=told, total_successes=units / ONE_SUCCESS,
-                    total_cost=cost, debt_at_most=behind + lost, ahead_at_most=ahead,
+                    successes=bucket.units / ONE_SUCCESS, cost=bucket.cost,
+                    debt=target * total.outcomes - total.units / ONE_SUCCESS, price=bucket.price,
+                    arms=dict(bucket.arms), total=total.outcomes, total_successes=total.units / ONE_SUCCESS,
+                    total_cost=total.cost, debt_at_most=behind + total.lost - lost_now, ahead_at_most=ahead,
                 )
             )  # fmt: skip
         return result
 
     # --- saving
 
-    def state(self) -> dict[str, Any]:
-        """The chart in JSON's terms."""
+    def state(self) -> HistoryState:
+        """The history for JSON."""
         return {
             "width": self.width,
             "buckets": [
-                [place, one.outcomes, one.units, one.cost, one.price, list(one.arms.items()), one.lost]
-                for place, one in self.buckets.items()
+                (place, each.outcomes, each.units, each.cost, each.price, list(each.arms.items()), each.lost)
+                for place, each in self.buckets.items()
             ],
         }
 
     @staticmethod
-    def from_state(state: dict[str, Any]) -> "History":
-        """The chart that `state` wrote down."""
-        chart = History()
-        chart.width = float(state["width"])
-        for place, told, units, cost, price, arms, lost in state["buckets"]:
-            chart.buckets[int(place)] = Bucket(told, units, cost, price, {int(arm): int(n) for arm, n in arms}, lost)
-        return chart
+    def from_state(state: HistoryState) -> "History":
+        """The history of a saved state."""
+        history = History()
+        history.width = float(state["width"])
+        for place, outcomes, units, cost, price, arms, lost in state["buckets"]:
+            counts = {int(arm): int(count) for arm, count in arms}
+            history.buckets[int(place)] = Bucket(outcomes, units, cost, price, counts, lost)
+        return history
 
 
 def _merged(buckets: dict[int, Bucket], every: int, first: int = 0) -> dict[int, Bucket]:
     merged: dict[int, Bucket] = {}
     for place in sorted(buckets):
-        merged.setdefault((place - first) // every, Bucket()).take(buckets[place])
+        merged.setdefault((place - first) // every, Bucket()).merge(buckets[place])
     return merged

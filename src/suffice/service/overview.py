@@ -1,8 +1,7 @@
-"""Where a selector stands, from the counts of all its shards."""
+"""Overviews and certificates of selectors, from the counts of all shards."""
 
 import json
-from collections.abc import Mapping
-from typing import Final
+from typing import Final, NamedTuple
 
 from suffice.errors import InvalidArgument, quoted
 from suffice.promise.certificate import Certificate
@@ -11,110 +10,101 @@ from suffice.promise.rules import Promise
 from suffice.service.count_shards import merge_shards
 from suffice.service.records import Overview, SelectorRow, Shard
 from suffice.service.replica import PlanSummary, Replica
-from suffice.service.stores.base import AccountKey, Shards
+from suffice.service.stores.base import AccountKey, Counts, Shards
 
-REMEMBERED: Final = 1000  # standings
-GROUPS: Final = 20_000  # certificates of groups
-LONG: Final = 10_000  # characters of a plan that is too long to be remembered with them
+REMEMBERED: Final = 1000  # overviews that are cached
+GROUPS: Final = 20_000  # certificates of groups that are cached
+LONG: Final = 10_000  # characters: a selector with a longer plan is not cached
 
 
 class GroupCertificates:
-    """Certificates of groups, so that a selector with thousands of them takes time only for those that moved."""
+    """A cache of the certificates of groups: only those whose counts have changed are computed again."""
 
     def __init__(self) -> None:
         self._known: dict[AccountKey, tuple[Shards, Certificate]] = {}
 
-    def get(self, promise: Promise, whose: AccountKey, shards: Shards) -> Certificate:
-        """The certificate of a group: as before, where its counts have not changed. Threads may do this at once."""
-        known = self._known.get(whose)
+    def get(self, promise: Promise, account: AccountKey, shards: Shards) -> Certificate:
+        """The certificate of a group. Safe to call from several threads."""
+        known = self._known.get(account)
         if known is not None and known[0] == shards:
             return known[1]
-        found = _of(promise, merge_shards(shards, promise.open()), 0)
+        certificate = _certificate(promise, merge_shards(shards, promise.open()), 0)
         if len(self._known) >= GROUPS:
             self._known.clear()
-        self._known[whose] = (shards, found)
-        return found
+        self._known[account] = (shards, certificate)
+        return certificate
 
 
 def certified(
-    promise: Promise,
-    number: int,
-    shards: Mapping[AccountKey, Shards],
-    groups: GroupCertificates,
-    group: str | None = None,
+    promise: Promise, number: int, counts: Counts, groups: GroupCertificates, group: str | None = None
 ) -> Certificate:
-    """The certificate of a selector and all its groups, or of one group."""
+    """The certificate of a selector with all its groups, or of one group."""
     if group is not None:
-        if not group or (number, group) not in shards:
+        if not group or (number, group) not in counts:
             raise InvalidArgument(f"group must be one that has been asked for, got {quoted(group)}")
-        return groups.get(promise, (number, group), shards[(number, group)])
-    parts = {one[1]: groups.get(promise, one, found) for one, found in shards.items() if one[0] == number and one[1]}
-    # Ids are the selector's own, so those of its groups are counted beside it too.
-    elsewhere = sum(
-        one.asked for whose, found in shards.items() if whose[0] == number and whose[1] for one in found.values()
-    )
-    own = _of(promise, merge_shards(shards.get((number, ""), {}), promise.open()), elsewhere)
-    if not parts:
+        return groups.get(promise, (number, group), counts[(number, group)])
+    of_groups = {account: shards for account, shards in counts.items() if account[0] == number and account[1]}
+    # The selector's own shard counts the asks of its groups too.
+    asked_in_groups = sum(shard.asked for shards in of_groups.values() for shard in shards.values())
+    own = _certificate(promise, merge_shards(counts.get((number, ""), {}), promise.open()), asked_in_groups)
+    if not of_groups:
         return own
-    return combine(own, parts)
+    return combine(own, {account[1]: groups.get(promise, account, shards) for account, shards in of_groups.items()})
 
 
-def _of(promise: Promise, shard: Shard, elsewhere: int) -> Certificate:
-    return Certificate.make(promise, shard.counts, shard.asked - elsewhere - shard.counts.outcomes)
+def _certificate(promise: Promise, shard: Shard, asked_in_groups: int) -> Certificate:
+    return Certificate.make(promise, shard.counts, shard.asked - asked_in_groups - shard.counts.outcomes)
+
+
+class _Cached(NamedTuple):
+    row: SelectorRow
+    learned: int | None  # events; what other processes told moves the price and no count
+    counts: Counts
+    overview: Overview
 
 
 class OverviewCache:
-    """Where selectors stood, so that a list of many, looked at again and again, takes time only for those that moved."""
+    """A cache of overviews: only those of selectors that have changed are computed again."""
 
     def __init__(self) -> None:
         self.groups = GroupCertificates()
-        self._known: dict[int, tuple[SelectorRow, int | None, Mapping[AccountKey, Shards], Overview]] = {}
+        self._known: dict[int, _Cached] = {}
 
-    def get(
-        self, kept: SelectorRow, outline: PlanSummary, replica: Replica | None, shards: Mapping[AccountKey, Shards]
-    ) -> Overview:
-        """A selector and where it stands: as before, where neither its counts nor anything else of it has changed."""
-        known = self._known.get(kept.number)
-        # Of other processes, too: that moves the price, and no count.
+    def get(self, row: SelectorRow, summary: PlanSummary, replica: Replica | None, counts: Counts) -> Overview:
+        """The overview of a selector, cached while nothing of it changes."""
+        known = self._known.get(row.number)
         learned = None if replica is None else replica.learned
-        if known is not None and known[:3] == (kept, learned, shards):
-            return known[3]
-        found = self.anew(kept, outline, replica, shards)
-        if len(kept.plan) < LONG:
+        if known is not None and known[:3] == (row, learned, counts):
+            return known.overview
+        overview = self.build(row, summary, replica, counts)
+        if len(row.plan) < LONG:
             if len(self._known) >= REMEMBERED:
                 self._known.clear()
-            self._known[kept.number] = (kept, learned, shards, found)
-        return found
+            self._known[row.number] = _Cached(row, learned, counts, overview)
+        return overview
 
-    def anew(
-        self, kept: SelectorRow, outline: PlanSummary, replica: Replica | None, shards: Mapping[AccountKey, Shards]
-    ) -> Overview:
-        """The same of one that has too many groups to be remembered as a whole.
-
-        Without its price where nothing that was learned is at hand.
-        """
-        certificate = certified(outline.promise, kept.number, shards, self.groups)
-        every = [one for found in shards.values() for one in found.values()]
-        main = merge_shards(shards.get((kept.number, ""), {}), outline.promise.open())
+    def build(self, row: SelectorRow, summary: PlanSummary, replica: Replica | None, counts: Counts) -> Overview:
+        """The overview of a selector; without its price if no replica is loaded, or if each group has a price."""
+        certificate = certified(summary.promise, row.number, counts, self.groups)
+        shards = [shard for account in counts.values() for shard in account.values()]
+        main = merge_shards(counts.get((row.number, ""), {}), summary.promise.open())
+        only_groups = isinstance(certificate, GroupCertificate) and "" not in certificate.groups
         price = None
-        grouped = (
-            isinstance(certificate, GroupCertificate) and "" not in certificate.groups
-        )  # then each group has its own
-        if replica is not None and not grouped:
+        if replica is not None and not only_groups:
             with replica.lock:
                 price = replica.price("", main.counts)
         return Overview(
-            name=kept.name,
-            created=kept.created,
-            archived=kept.archived,
-            plan=json.loads(kept.plan),
+            name=row.name,
+            created=row.created,
+            archived=row.archived,
+            plan=json.loads(row.plan),
             certificate=certificate,
-            cost=max(0.0, sum(one.cost for one in every)),
+            cost=max(0.0, sum(shard.cost for shard in shards)),
             price=price,
-            asks=main.asked + sum(one.counts.unaudited for one in every),
-            tells=main.events - sum(one.counts.expired for one in every),
-            bounds=outline.bounds,
-            chooser=outline.chooser,
-            model=outline.model,
-            safe_cost=outline.safe_cost,
+            asks=main.asked + sum(shard.counts.unaudited for shard in shards),
+            tells=main.events - sum(shard.counts.expired for shard in shards),
+            bounds=summary.bounds,
+            chooser=summary.chooser,
+            model=summary.model,
+            safe_cost=summary.safe_cost,
         )

@@ -1,6 +1,7 @@
-"""What goes through the service: wishes and outcomes in, decisions and standings out, rows to the store and back."""
+"""Records of the service: requests, results, and the rows of stores."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
@@ -9,7 +10,7 @@ from suffice.promise.certificate import Certificate
 
 PENDING: Final = 0
 TOLD: Final = 1
-EXPIRED: Final = 2  # given up: counts as a failure until a late outcome amends it
+EXPIRED: Final = 2  # counts as a failure until a late outcome amends it
 AMENDED: Final = 3
 
 STATES: Final = ("pending", "told", "expired", "amended")
@@ -17,7 +18,7 @@ STATES: Final = ("pending", "told", "expired", "amended")
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How much one server lets itself be asked for."""
+    """The limits of one server."""
 
     selectors: int = 10_000
     arms: int = 20_000
@@ -29,31 +30,28 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class AskRequest:
-    """What is asked for: one decision, or `count` of them."""
+    """A request for one decision, or for `count` of them."""
 
     count: int | None = None
-    available: list[Any] | None = None
+    available: Sequence[object] | None = None
     audit: bool = True
     contexts: list[Any] | None = None  # one for each decision
     group: str | None = None
 
 
 class IssuedDecision(NamedTuple):
-    """A decision as it is handed out; `decision` is None where it will not be judged.
-
-    A tuple underneath, as the library's own: there are many of them.
-    """
+    """A decision for the client; `decision` is None if it is not audited. A tuple, because it is created often."""
 
     decision: int | None
     arm: int
-    option: Any
+    option: object  # as JSON
     price: float
     safe: bool
     skip: bool
 
 
 class Outcome(NamedTuple):
-    """How a decision went."""
+    """The outcome of a decision."""
 
     decision: int
     success: float
@@ -61,7 +59,7 @@ class Outcome(NamedTuple):
 
 
 class TellResult(NamedTuple):
-    """What became of an outcome: counted, unchanged (the same was told before), amended (it had expired), or why not."""
+    """The result of a tell: counted, unchanged (told before), amended (expired before), or a status and the reason."""
 
     decision: int
     status: int
@@ -71,12 +69,12 @@ class TellResult(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """A selector and where it stands."""
+    """A selector, its certificate and its totals."""
 
     name: str
     created: float
     archived: float | None
-    plan: dict[str, Any]
+    plan: dict[str, object]
     certificate: Certificate
     cost: float
     price: float | None
@@ -90,7 +88,7 @@ class Overview:
 
 @dataclass(frozen=True, slots=True)
 class Bin:
-    """A stretch of time: what was told in it, and where things stood at its end."""
+    """A period: the outcomes in it, and the position at its end."""
 
     start: float
     end: float
@@ -100,19 +98,19 @@ class Bin:
     debt: float
     price: float | None
     arms: dict[int, int]
-    total: int  # outcomes since the beginning
+    total: int  # outcomes from the beginning to the end of the period
     total_successes: float
     total_cost: float
     debt_at_most: float
     ahead_at_most: float
 
 
-# --- what stores keep
+# --- rows of stores
 
 
 @dataclass(frozen=True, slots=True)
 class SelectorRow:
-    """A selector in a store: its number there, and the plan it was made from."""
+    """A selector in a store: its number there, and its plan as JSON."""
 
     number: int
     name: str
@@ -125,8 +123,8 @@ class SelectorRow:
 class DecisionRow:
     """A decision in a store.
 
-    `shard` and `seq` say which shard settled it, and as which of its events; `expired_shard`, `expired_seq` and `expired_at`
-    say the same of its expiry, where a late outcome has amended it since.
+    `shard` and `seq`: the shard that settled it, and the number of that event in the shard. `expired_shard`, `expired_seq`
+    and `expired_at`: the same for its expiry, if a late outcome amended it afterwards.
     """
 
     selector: int
@@ -136,7 +134,7 @@ class DecisionRow:
     price: float
     asked_at: float
     due: float | None = None
-    record: str | None = None  # of a decision with a context, JSON
+    record: str | None = None  # JSON, if the decision has a context
     state: int = PENDING
     units: int | None = None  # success, in billionths
     cost: float | None = None  # as it was told
@@ -147,24 +145,24 @@ class DecisionRow:
     expired_seq: int | None = None
     expired_at: float | None = None
 
-    def context(self) -> Any:
-        """What it was asked with; None if there was nothing."""
+    def context(self) -> object:
+        """The context it was asked with; None if there was none."""
         return None if self.record is None else json.loads(self.record)["context"]
 
 
 @dataclass(slots=True)
 class Shard:
-    """What one server process has counted for a selector, or for one group of it. The sums of all shards are the truth."""
+    """The counts of one server process for a selector or one of its groups. The sums over all shards count."""
 
-    counts: Account = field(default_factory=Account)  # no limits: these are the promise's
-    asked: int = 0  # decisions that are or were outstanding; beside the selector itself, those of its groups too
+    counts: Account = field(default_factory=Account)  # without limits, which belong to the promise
+    asked: int = 0  # audited decisions; the selector's own shard includes those of its groups
     cost: float = 0.0
-    events: int = 0  # outcomes and expiries that this shard has settled, of all groups; only beside the selector itself
+    events: int = 0  # outcomes and expiries of all groups that this shard settled; only in the selector's own shard
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What was answered to an ask with an idempotency key."""
+    """The reply to an ask with an idempotency key."""
 
     selector: int
     key: str
@@ -175,7 +173,7 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """A key that lets a client in; only the hash of its secret is kept."""
+    """An access key. The store has only the hash of its secret."""
 
     id: str
     name: str

@@ -1,4 +1,4 @@
-"""The replicas of one server process: made when they are needed, kept up with other processes, saved now and then."""
+"""The replicas of one server process: loaded on demand, updated with what other processes settled, saved from time to time."""
 
 import asyncio
 import json
@@ -16,105 +16,105 @@ from suffice.service.stores.base import Store
 
 log = logging.getLogger("suffice.service")
 
-PAGE: Final = 2000  # events learned from in one go
-FRESH: Final = 1.0  # seconds for which it is not asked again whether a selector was archived by another process
-SAVE_EVERY: Final = 5000  # events; so many may have to be learned again after a crash
+PAGE: Final = 2000  # events read at a time
+ROW_LIFETIME: Final = 1.0  # seconds until a selector's row is read again, since another process may have archived it
+SAVE_EVERY: Final = 5000  # events, the most that have to be learned again after a crash
 SAVE_AFTER: Final = 30.0  # seconds
-SELDOM: Final = 50.0  # times as long as saving takes, at least, until it is saved again
-SHORT: Final = 2000  # characters: a plan that is read in no time
-LOADED: Final = 10_000  # replicas that are kept in memory, and the arms of all of them; of more, those least used go
-ARMS: Final = 1_000_000
-FOLLOW_EVERY: Final = 0.2  # seconds
+SAVE_SHARE: Final = 50.0  # a save is followed by a pause of at least this many times its duration
+SHORT_PLAN: Final = 2000  # characters: a longer plan is read in a thread
+MOST_REPLICAS: Final = 10_000  # beyond it, or beyond so many arms in all, the least recently used replicas are unloaded
+MOST_ARMS: Final = 1_000_000
+CATCH_UP_EVERY: Final = 0.2  # seconds
 
 
 class ReplicaCache:
-    """Replicas by the number of their selector, and what is known of names."""
+    """Replicas by the number of their selector, and selectors by name."""
 
     def __init__(self, store: Store, clock: Callable[[], float]) -> None:
         self._store, self._clock = store, clock
         self._replicas: dict[int, Replica] = {}
-        self._kept: dict[str, tuple[SelectorRow, float]] = {}
+        self._rows: dict[str, tuple[SelectorRow, float]] = {}  # with the time of reading
         self._changes = 0  # of selectors, made by this process
         self._names: dict[int, str] = {}
-        self._outlines: dict[int, PlanSummary] = {}
+        self._summaries: dict[int, PlanSummary] = {}
         self._loading: dict[int, asyncio.Lock] = {}
-        self._following: dict[int, asyncio.Lock] = {}
-        self._followed: dict[int, float] = {}
+        self._catching_up: dict[int, asyncio.Lock] = {}
+        self._caught_up_at: dict[int, float] = {}
 
-    # --- names
+    # --- selectors by name
 
-    async def kept(self, name: str) -> SelectorRow:
-        """The selector of this name, as the store has it or had it just now."""
+    async def row(self, name: str) -> SelectorRow:
+        """The selector of this name, read from the store at most a second ago."""
         now = asyncio.get_running_loop().time()
-        found = self._kept.get(name)
-        if found is not None and (now - found[1] < FRESH or not self._store.shared):
-            return found[0]
+        cached = self._rows.get(name)
+        if cached is not None and (now - cached[1] < ROW_LIFETIME or not self._store.shared):
+            return cached[0]
         changes = self._changes
-        kept = await self._store.selector(name)
-        if kept is None:
-            self._kept.pop(name, None)
+        row = await self._store.selector(name)
+        if row is None:
+            self._rows.pop(name, None)
             raise NoSuchSelector(f"there is no selector {name!r}; make one with PUT /v1/selectors/{name}")
-        if changes == self._changes:  # else it may have been archived while the store was asked
-            self._kept[name] = (kept, now)
-        self._names[kept.number] = name
-        return kept
+        if changes == self._changes:  # otherwise it may have been archived while the store was read
+            self._rows[name] = (row, now)
+        self._names[row.number] = name
+        return row
 
     def forget(self, name: str) -> None:
-        """Look a name up again when it is needed: it has changed."""
+        """Read a selector from the store again when it is next used: it has changed."""
         self._changes += 1
-        self._kept.pop(name, None)
+        self._rows.pop(name, None)
 
     # --- replicas
 
-    def at_hand(self, kept: SelectorRow) -> Replica | None:
-        """The replica, if it is loaded."""
-        replica = self._replicas.get(kept.number)
+    def loaded(self, row: SelectorRow) -> Replica | None:
+        """The replica of a selector, if it is loaded."""
+        replica = self._replicas.get(row.number)
         if replica is not None:
             replica.used_at = self._clock()
         return replica
 
-    async def outline(self, kept: SelectorRow) -> PlanSummary:
-        """What is known of a selector though nothing that was learned is loaded."""
-        found = self._outlines.get(kept.number)
-        if found is None:
-            replica = self._replicas.get(kept.number)
+    async def summary(self, row: SelectorRow) -> PlanSummary:
+        """The summary of a selector's plan, for which no replica has to be loaded."""
+        summary = self._summaries.get(row.number)
+        if summary is None:
+            replica = self._replicas.get(row.number)
             if replica is not None:
-                found = PlanSummary.of(replica.plan, replica.selector)
-            elif len(kept.plan) < SHORT:
-                found = PlanSummary.of(read_plan(kept))
-            else:  # it may take a while
-                found = await asyncio.to_thread(lambda: PlanSummary.of(read_plan(kept)))
-            self._outlines[kept.number] = found
-        return found
+                summary = PlanSummary.of(replica.plan, replica.selector)
+            elif len(row.plan) < SHORT_PLAN:
+                summary = PlanSummary.of(read_plan(row))
+            else:
+                summary = await asyncio.to_thread(lambda: PlanSummary.of(read_plan(row)))
+            self._summaries[row.number] = summary
+        return summary
 
-    async def of(self, kept: SelectorRow) -> Replica:
-        """The replica of a selector, made from what was saved and what happened since."""
-        replica = self.at_hand(kept)
+    async def of(self, row: SelectorRow) -> Replica:
+        """The replica of a selector, loaded from its snapshot and the events since."""
+        replica = self.loaded(row)
         if replica is not None:
             return replica
-        async with self._loading.setdefault(kept.number, asyncio.Lock()):
-            replica = self.at_hand(kept)
+        async with self._loading.setdefault(row.number, asyncio.Lock()):
+            replica = self.loaded(row)
             if replica is None:
-                replica = await self._load(kept)
-                self._replicas[kept.number] = replica
-                self._names[kept.number] = kept.name
-        self._loading.pop(kept.number, None)
+                replica = await self._load(row)
+                self._replicas[row.number] = replica
+                self._names[row.number] = row.name
+        self._loading.pop(row.number, None)
         replica.used_at = self._clock()
         return replica
 
-    async def _load(self, kept: SelectorRow) -> Replica:
-        text = await self._store.snapshot(kept.number)
+    async def _load(self, row: SelectorRow) -> Replica:
+        text = await self._store.snapshot(row.number)
 
         def make() -> Replica:
-            plan = read_plan(kept)
+            plan = read_plan(row)
             if text is None:
-                return Replica(kept.number, kept.name, plan)
-            return Replica.from_state(kept.number, kept.name, plan, text)
+                return Replica(row.number, row.name, plan)
+            return Replica.from_state(row.number, row.name, plan, text)
 
         replica = await asyncio.to_thread(make)
-        replica.groups = await self._store.groups(kept.number)
+        replica.groups = {group for _, group in await self._store.shards([row.number]) if group}
         replica.saved_at = self._clock()
-        await self._catch_up(replica)
+        await self._learn_events(replica)
         return replica
 
     async def numbered(self, number: int) -> Replica:
@@ -124,65 +124,66 @@ class ReplicaCache:
         if number not in self._names:
             after = ""
             while page := await self._store.selectors(after, 1000, archived=True):
-                self._names.update({kept.number: kept.name for kept in page})
+                self._names.update({row.number: row.name for row in page})
                 after = page[-1].name
-        return await self.of(await self.kept(self._names[number]))
+        return await self.of(await self.row(self._names[number]))
 
-    # --- keeping up with other processes
+    # --- catching up with other processes
 
-    def wants(self, number: int) -> bool:
-        """Whether it is time to follow a selector again."""
+    def is_due(self, number: int) -> bool:
+        """Whether a replica may catch up again; if so, notes that it does."""
         now = asyncio.get_running_loop().time()
-        if now - self._followed.get(number, 0.0) < FOLLOW_EVERY:
+        if now - self._caught_up_at.get(number, 0.0) < CATCH_UP_EVERY:
             return False
-        self._followed[number] = now
+        self._caught_up_at[number] = now
         return True
 
-    async def follow(self, number: int) -> None:
-        """Learn what was settled elsewhere: by another process, or by a replica of this one that has been let go."""
+    async def catch_up(self, number: int) -> None:
+        """Learn from decisions that another process settled, or an earlier replica of this one that was unloaded."""
         replica = self._replicas.get(number)
         if replica is None:
             return
-        async with self._following.setdefault(number, asyncio.Lock()):
+        async with self._catching_up.setdefault(number, asyncio.Lock()):
             try:
-                await self._catch_up(replica)
+                await self._learn_events(replica)
             except SufficeError as error:
-                log.warning("selector %s: what other processes were told could not be read (%s)", replica.name, error)
+                log.warning("selector %s: the events of other processes could not be read (%s)", replica.name, error)
 
-    async def _catch_up(self, replica: Replica) -> None:
+    async def _learn_events(self, replica: Replica) -> None:
         while True:
             events = await self._store.events(replica.number, dict(replica.seen), PAGE)
             with replica.lock:
                 for row in events:
-                    replica.learn(row, again=True)
+                    replica.learn(row, from_log=True)
             if len(events) < PAGE:
                 return
             await asyncio.sleep(0)
 
     # --- saving
 
-    async def tend(self) -> None:
-        """Save what has learned much since, and let go of what nobody uses."""
+    async def save_and_evict(self) -> None:
+        """Save replicas that have learned much since their last save, and unload the least recently used ones."""
         now = self._clock()
         for replica in list(self._replicas.values()):
-            new = replica.learned - replica.saved
-            since = abs(now - replica.saved_at)
-            if since < SELDOM * replica.saved_in:  # what is large is not saved all the time
+            events, seconds = replica.learned - replica.saved, abs(now - replica.saved_at)
+            if seconds < SAVE_SHARE * replica.save_seconds:
                 continue
-            if new >= SAVE_EVERY or (new and since > SAVE_AFTER):
+            if events >= SAVE_EVERY or (events and seconds > SAVE_AFTER):
                 await self._save(replica)
         arms = sum(replica.menu.n_arms for replica in self._replicas.values())
-        if len(self._replicas) <= LOADED and arms <= ARMS:
-            return
-        for replica in sorted(self._replicas.values(), key=lambda one: one.used_at):
-            if len(self._replicas) <= LOADED and arms <= ARMS:
+        if len(self._replicas) > MOST_REPLICAS or arms > MOST_ARMS:
+            await self._evict(arms)
+
+    async def _evict(self, arms: int) -> None:
+        for replica in sorted(self._replicas.values(), key=lambda replica: replica.used_at):
+            if len(self._replicas) <= MOST_REPLICAS and arms <= MOST_ARMS:
                 return
             await self._save(replica)
             if replica.learned == replica.saved and self._replicas.pop(replica.number, None) is not None:
                 arms -= replica.menu.n_arms
 
     async def save_all(self) -> None:
-        """Save everything that was learned."""
+        """Save every replica that has learned since its last save."""
         for replica in list(self._replicas.values()):
             if replica.learned != replica.saved:
                 await self._save(replica)
@@ -196,14 +197,14 @@ class ReplicaCache:
         began = time.monotonic()
         learned, text = await asyncio.to_thread(written)
         await self._store.save(replica.number, learned, text)
-        replica.saved, replica.saved_at, replica.saved_in = learned, self._clock(), time.monotonic() - began
+        replica.saved, replica.saved_at, replica.save_seconds = learned, self._clock(), time.monotonic() - began
 
 
-def read_plan(kept: SelectorRow) -> Plan:
-    """The plan that a selector was made from."""
+def read_plan(row: SelectorRow) -> Plan:
+    """The plan of a selector."""
     try:
-        return Plan.parse(kept.plan)
+        return Plan.parse(row.plan)
     except SufficeError as error:
         raise StoredPlan(
-            f"the plan of selector {kept.name!r} in the store cannot be read, as after a downgrade: {error}"
+            f"the plan of selector {row.name!r} in the store cannot be read, as after a downgrade: {error}"
         ) from error

@@ -1,4 +1,4 @@
-"""The service without HTTP: selectors by name, asks and tells through the writer, and looks at where they stand."""
+"""The service without HTTP: selectors by name, asks and tells through group commit, overviews, history and certificates."""
 
 import asyncio
 import contextlib
@@ -6,8 +6,8 @@ import logging
 import math
 import re
 import time
-from collections.abc import Callable, Coroutine, Iterable, Sequence
-from typing import Any, Final
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from typing import Final
 
 from suffice.context.learner import ContextReport
 from suffice.errors import InvalidArgument, SufficeError, quoted
@@ -15,8 +15,8 @@ from suffice.numbers import cost_told, success_units
 from suffice.precompile import warmup
 from suffice.promise.certificate import Certificate
 from suffice.selector.records import OptionReport
-from suffice.service.batch import KEPT, Batch, QueuedAsk, QueuedTell
-from suffice.service.errors import Conflict, Gone, NoSuchSelector, NotAllowed, StoredPlan, TooMany, status_of
+from suffice.service.batch import REPLY_LIFETIME, Batch, QueuedAsk, QueuedTell, Settlement
+from suffice.service.errors import Conflict, Gone, NoSuchSelector, NotAllowed, StoredPlan, TooMany
 from suffice.service.group_commit import GroupCommitter
 from suffice.service.overview import OverviewCache, certified
 from suffice.service.plans import Plan
@@ -37,63 +37,63 @@ from suffice.service.stores.base import AccountKey, Shards, Store
 
 log = logging.getLogger("suffice.service")
 
-SWEEP: Final = 0.5  # seconds between looks for what is overdue
-SWEPT: Final = 1000  # decisions given up in one go
-TEND: Final = 1.0  # seconds between looks for what is to be saved
-PRUNE: Final = 600.0
-CLOCK: Final = 60.0
-BREATH: Final = 0.01  # seconds after which others have their turn
-WITHIN: Final = re.compile("[A-Za-z0-9._-]*")  # what may stand in names, and its capitals
-MANY: Final = 50  # groups, beyond which a certificate is made beside the others' requests
+EXPIRE_EVERY: Final = 0.5  # seconds, as the next three
+SAVE_EVERY: Final = 1.0
+PRUNE_EVERY: Final = 600.0
+SET_CLOCK_EVERY: Final = 60.0
+EXPIRE_PAGE: Final = 1000  # decisions that expire in one step
+LONGEST_STEP: Final = 0.01  # seconds, after which other tasks run
+NAME_PART: Final = re.compile("[A-Za-z0-9._-]*")
+MANY_GROUPS: Final = 50  # from here on a certificate is computed in a thread
 
 
 class SelectorService:
-    """Keeps selectors in a store. One per server process."""
+    """Serves the selectors of a store. One for each server process."""
 
     def __init__(self, store: Store, limits: Limits | None = None, clock: Callable[[], float] | None = None) -> None:
         self.store, self.limits = store, limits or Limits()
-        # Servers that share a store go by its clock: their own may differ.
+        # Servers that share a store use its clock.
         self.clock: Callable[[], float] = clock or (lambda: time.time() + store.ahead)
         self.ready = False
         self._replicas = ReplicaCache(store, self.clock)
-        self._writer = GroupCommitter(store, self.limits.queue, self.clock, self._after)
-        self._tasks: set[asyncio.Task[Any]] = set()
+        self._committer = GroupCommitter(store, self.limits.queue, self.clock, self._catch_up_after)
+        self._tasks: set[asyncio.Task[None]] = set()
         self._unreadable: set[int] = set()  # selectors whose plans cannot be read
-        self._stood = OverviewCache()
+        self._overviews = OverviewCache()
 
-    # --- from start to stop
+    # --- start and stop
 
     async def start(self) -> None:
-        """Open the store and begin to look after what is in it."""
+        """Open the store and start the periodic tasks."""
         await self.store.open()
         await self.set_clock()
         await asyncio.to_thread(warmup)
-        for loop in (
-            self._every(SWEEP, self.sweep),
-            self._every(TEND, self._replicas.tend),
-            self._every(PRUNE, self.prune),
-            self._every(CLOCK, self.set_clock),
+        for task in (
+            self._every(EXPIRE_EVERY, self.expire_overdue),
+            self._every(SAVE_EVERY, self._replicas.save_and_evict),
+            self._every(PRUNE_EVERY, self.prune),
+            self._every(SET_CLOCK_EVERY, self.set_clock),
         ):
-            self._begin(loop)
+            self._begin(task)
         self.ready = True
 
     async def stop(self) -> None:
-        """Finish what was begun, save what was learned, let go of the store."""
+        """Finish the queued requests, save what was learned and close the store."""
         self.ready = False
         for task in list(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        await self._writer.drain()
+        await self._committer.drain()
         with contextlib.suppress(SufficeError):  # what was learned can be learned again from the log
             await self._replicas.save_all()
         await self.store.close()
 
-    def _begin(self, work: Coroutine[Any, Any, None]) -> None:
+    def _begin(self, work: Coroutine[object, object, None]) -> None:
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _every(self, seconds: float, do: Callable[[], Coroutine[Any, Any, Any]]) -> None:
+    async def _every(self, seconds: float, do: Callable[[], Coroutine[object, object, object]]) -> None:
         while True:
             await asyncio.sleep(seconds)
             try:
@@ -103,207 +103,197 @@ class SelectorService:
             except Exception:
                 log.exception("%s failed", do.__name__)
 
-    def _after(self, batch: Batch) -> None:
+    def _catch_up_after(self, batch: Batch) -> None:
         for number in batch.behind:
-            if self._replicas.wants(number):
-                self._begin(self._replicas.follow(number))
+            if self._replicas.is_due(number):
+                self._begin(self._replicas.catch_up(number))
 
-    async def sweep(self) -> int:
-        """Give up what is overdue; how many decisions that were."""
+    async def expire_overdue(self) -> int:
+        """Settle overdue decisions as failures; returns how many."""
         count = 0
         while True:
-            found = await self.store.overdue(self.clock(), SWEPT, self._unreadable)
-            waits = []
-            for number in dict.fromkeys(selector for selector, _ in found):
+            overdue = await self.store.overdue(self.clock(), EXPIRE_PAGE, self._unreadable)
+            settling = []
+            for number in dict.fromkeys(selector for selector, _ in overdue):
                 try:
                     replica = await self._replicas.numbered(number)
                 except StoredPlan as error:
-                    self._unreadable.add(number)  # the others go on
-                    log.error("nothing of it expires until it can be read: %s", error)
+                    self._unreadable.add(number)
+                    log.error("its decisions do not expire until its plan can be read: %s", error)
                     continue
-                ids = [identity for selector, identity in found if selector == number]
-                waits.append(self._tell(replica, [(identity, 0, None) for identity in ids], expire=True))
-            results = await asyncio.gather(*waits)
-            done = sum(one.result == "expired" for told in results for one in told)
-            count += done
-            if len(found) < SWEPT or not done:
+                failures = [Settlement(identity, 0, None) for selector, identity in overdue if selector == number]
+                settling.append(self._settle(replica, failures, expire=True))
+            results = await asyncio.gather(*settling)
+            expired = sum(result.result == "expired" for of_selector in results for result in of_selector)
+            count += expired
+            if len(overdue) < EXPIRE_PAGE or not expired:
                 return count
 
     async def set_clock(self) -> None:
-        """Go by the clock of the store; and if ours went back, so does what waits for it."""
+        """Read the clock of the store; if the clock went back, due times follow."""
         await self.store.set_clock(self.clock)
 
     async def prune(self) -> None:
-        """Forget answers that are too old."""
-        await self.store.prune(self.clock() - KEPT)
+        """Delete replies that have reached the end of their lifetime."""
+        await self.store.prune(self.clock() - REPLY_LIFETIME)
 
     # --- selectors
 
     async def put(self, name: str, plan: Plan, *, confirm: bool = False) -> tuple[Overview, bool]:
-        """The selector of this name, made if there is none: then True. Conflict if it has another plan.
+        """The selector of this name, and True if it is new. Raises Conflict if it has another plan.
 
-        `confirm`: only see that it is there and has this plan.
+        `confirm`: do not make a selector; raise NotAllowed if there is none.
         """
         plan.check(self.limits)
-        kept = await self.store.selector(name)
-        made = False
-        if confirm and (kept is None or kept.archived is not None):
+        row = await self.store.selector(name)
+        is_new = False
+        if confirm and (row is None or row.archived is not None):
             raise NotAllowed(f"selector {name!r} is not there, and to make it takes a key with the scope manage")
-        if kept is None:
-            await asyncio.to_thread(plan.selector)  # whatever is wrong with it is to be said before it is kept
-            kept, made = await self.store.add(name, plan.canonical, self.clock(), self.limits.selectors)
-        there = kept
-        if not made and not await asyncio.to_thread(lambda: read_plan(there).same(plan)):
+        if row is None:
+            await asyncio.to_thread(plan.selector)  # raises if the plan is bad, before anything is stored
+            row, is_new = await self.store.add(name, plan.canonical, self.clock(), self.limits.selectors)
+        stored = row
+        if not is_new and not await asyncio.to_thread(lambda: read_plan(stored).same(plan)):
             raise Conflict(
                 f"selector {name!r} exists with another plan; send its own plan, or make another selector with this one"
             )
-        if kept.archived is not None:
-            kept = await self.store.archive(name, None) or kept
+        if row.archived is not None:
+            await self.store.archive(name, None)
         self._replicas.forget(name)
-        return await self.overview(name), made
+        return await self.overview(name), is_new
 
     async def archive(self, name: str) -> Overview:
-        """Archive a selector: it answers no more asks, and still takes outcomes."""
-        kept = await self.store.selector(name)
-        if kept is None:
+        """Archive a selector: it refuses asks and still takes outcomes."""
+        row = await self.store.selector(name)
+        if row is None:
             raise NoSuchSelector(f"there is no selector {name!r}; make one with PUT /v1/selectors/{name}")
-        if kept.archived is None:
+        if row.archived is None:
             await self.store.archive(name, self.clock())
         self._replicas.forget(name)
         return await self.overview(name)
 
     async def overview(self, name: str) -> Overview:
-        """A selector and where it stands."""
-        kept = await self._replicas.kept(name)
-        await self._replicas.of(kept)  # only what is loaded knows the price
-        return (await self._stand([kept]))[0]
+        """The overview of a selector."""
+        row = await self._replicas.row(name)
+        await self._replicas.of(row)  # the price needs what was learned
+        return (await self._overviews_of([row]))[0]
 
     async def list_selectors(
         self, after: str = "", limit: int = 100, archived: bool = False, contains: str = ""
     ) -> tuple[list[Overview], str | None]:
-        """Selectors by name, and where they stand; and the name after which there are more, None if there are none.
+        """A page of overviews by name, and the name after which the next page begins; None if this is the last.
 
-        `contains`: those whose names contain a text, in capitals or not.
+        `contains`: only names that contain this text, in upper or lower case.
         """
-        if WITHIN.fullmatch(contains) is None:
-            return [], None  # no name has such a character, and not every store could be asked for it
-        # Names have no capitals, so it is enough to do without them here: all stores then mean the same.
-        found = await self.store.selectors(after, limit + 1, archived=archived, contains=contains.lower())
-        more = found[limit - 1].name if len(found) > limit else None
-        return await self._stand(found[:limit], many=True), more
+        if NAME_PART.fullmatch(contains) is None:
+            return [], None
+        # Names are lower case, so all stores find the same.
+        rows = await self.store.selectors(after, limit + 1, archived=archived, contains=contains.lower())
+        more = rows[limit - 1].name if len(rows) > limit else None
+        return await self._overviews_of(rows[:limit], skip_unreadable=True), more
 
-    async def _stand(self, some: Sequence[SelectorRow], *, many: bool = False) -> list[Overview]:
-        own: dict[int, dict[AccountKey, Shards]] = {kept.number: {} for kept in some}
-        for whose, found in (await self.store.shards(list(own))).items():
-            own[whose[0]][whose] = found
-        result, began = [], time.perf_counter()
-        for kept in some:
+    async def _overviews_of(self, rows: Sequence[SelectorRow], *, skip_unreadable: bool = False) -> list[Overview]:
+        by_selector: dict[int, dict[AccountKey, Shards]] = {row.number: {} for row in rows}
+        for account, shards in (await self.store.shards(list(by_selector))).items():
+            by_selector[account[0]][account] = shards
+        overviews, began = [], time.perf_counter()
+        for row in rows:
             try:
-                outline = await self._replicas.outline(kept)
+                overviews.append(await self._overview_of(row, by_selector[row.number]))
             except StoredPlan as error:
-                if not many:
+                if not skip_unreadable:
                     raise
                 log.error("left out of the list: %s", error)
-                continue
-            parts, replica = own[kept.number], self._replicas.at_hand(kept)
-            if len(parts) > MANY:
-                result.append(await asyncio.to_thread(self._stood.anew, kept, outline, replica, parts))
-            else:
-                result.append(self._stood.get(kept, outline, replica, parts))
-            if time.perf_counter() - began > BREATH:
+            if time.perf_counter() - began > LONGEST_STEP:
                 await asyncio.sleep(0)
                 began = time.perf_counter()
-        return result
+        return overviews
+
+    async def _overview_of(self, row: SelectorRow, counts: Mapping[AccountKey, Shards]) -> Overview:
+        summary, replica = await self._replicas.summary(row), self._replicas.loaded(row)
+        if len(counts) > MANY_GROUPS:
+            return await asyncio.to_thread(self._overviews.build, row, summary, replica, counts)
+        return self._overviews.get(row, summary, replica, counts)
 
     async def plan(self, name: str) -> Plan:
-        """What the selector was made from."""
+        """The plan of a selector."""
         return (await self._replica(name)).plan
 
     async def _replica(self, name: str) -> Replica:
-        return await self._replicas.of(await self._replicas.kept(name))
+        return await self._replicas.of(await self._replicas.row(name))
 
     # --- ask and tell
 
     async def ask(
         self, name: str, wanted: AskRequest, key: str | None = None, digest: str = ""
     ) -> list[IssuedDecision]:
-        """Decisions, on disk."""
-        kept = await self._replicas.kept(name)
-        if kept.archived is not None:
+        """Decide; returns once the decisions are durable. A repeated `key` with the same `digest` gets the same decisions."""
+        row = await self._replicas.row(name)
+        if row.archived is not None:
             raise Gone(
                 f"selector {name!r} was archived, so nothing can be asked of it; PUT its plan again to bring it back"
             )
-        replica = self._replicas.at_hand(kept) or await self._replicas.of(kept)
-        if wanted.count is not None and not 1 <= wanted.count <= self.limits.list_length:
-            raise InvalidArgument(f"count must be a number from 1 to {self.limits.list_length:,}, got {wanted.count}")
+        replica = self._replicas.loaded(row) or await self._replicas.of(row)
+        self._check_ask(replica, wanted, key)
+        allowed = None if wanted.available is None else replica.allowed(wanted.available)
+        done = asyncio.get_running_loop().create_future()
+        request = QueuedAsk(replica, wanted, allowed, key, digest, wanted.count or 1, done)
+        self._committer.put(request)
+        return await request.done
+
+    def _check_ask(self, replica: Replica, wanted: AskRequest, key: str | None) -> None:
+        limits = self.limits
+        if wanted.count is not None and not 1 <= wanted.count <= limits.list_length:
+            raise InvalidArgument(f"count must be a number from 1 to {limits.list_length:,}, got {wanted.count}")
         if wanted.contexts is not None and len(wanted.contexts) != (wanted.count or 1):
             raise InvalidArgument(
                 f"contexts must hold one for each of the {wanted.count or 1} decisions, got {len(wanted.contexts)}"
             )
-        for what, text in (("group", wanted.group), ("Idempotency-Key", key)):
+        for argument, text in (("group", wanted.group), ("Idempotency-Key", key)):
             if text is not None:
-                _check_text(what, text)
-        if wanted.group and wanted.group not in replica.groups and len(replica.groups) >= self.limits.groups:
-            raise TooMany(f"a selector may have at most {self.limits.groups:,} groups, and {name!r} has them")
-        allowed = None if wanted.available is None else replica.allowed(wanted.available)
-        done = asyncio.get_running_loop().create_future()
-        request = QueuedAsk(replica, wanted, allowed, key, digest, wanted.count or 1, done)
-        self._writer.put(request)
-        return await request.done
+                _check_text(argument, text)
+        if wanted.group and wanted.group not in replica.groups and len(replica.groups) >= limits.groups:
+            raise TooMany(f"a selector may have at most {limits.groups:,} groups, and {replica.name!r} has them")
 
     async def tell(self, name: str, outcomes: Sequence[Outcome]) -> list[TellResult]:
-        """What became of each outcome, on disk."""
-        replica = await self._replica(name)
+        """Settle decisions; returns a result for each outcome once they are durable."""
         if len(outcomes) > self.limits.list_length:
             raise InvalidArgument(
                 f"outcomes must be at most {self.limits.list_length:,} at once, got {len(outcomes):,}"
             )
-        results: list[TellResult | None] = [None] * len(outcomes)
-        good: list[tuple[int, int, float | None]] = []
-        places = []
-        for place, outcome in enumerate(outcomes):
-            try:
-                units = success_units(outcome.success)
-                cost = None if outcome.cost is None else cost_told(outcome.cost)
-            except SufficeError as error:
-                results[place] = TellResult(outcome.decision, status_of(error), detail=str(error))
-                continue
-            good.append((outcome.decision, units, cost))
-            places.append(place)
-        told = await self._tell(replica, good) if good else []
-        for place, one in zip(places, told, strict=True):
-            results[place] = one
-        return [one for one in results if one is not None]
+        settlements = [
+            Settlement(decision, success_units(success), None if cost is None else cost_told(cost))
+            for decision, success, cost in outcomes
+        ]
+        return await self._settle(await self._replica(name), settlements)
 
-    async def _tell(
-        self, replica: Replica, outcomes: list[tuple[int, int, float | None]], expire: bool = False
-    ) -> list[TellResult]:
+    async def _settle(self, replica: Replica, outcomes: list[Settlement], expire: bool = False) -> list[TellResult]:
         request = QueuedTell(replica, outcomes, len(outcomes), asyncio.get_running_loop().create_future(), expire)
-        self._writer.put(request)
+        self._committer.put(request)
         return await request.done
 
-    # --- looks
+    # --- reports
 
     async def certificate(self, name: str, group: str | None = None) -> Certificate:
-        """What is promised, whether it is so, and if not, why and what to do."""
-        kept = await self._replicas.kept(name)
+        """The certificate of a selector, or of one of its groups."""
+        row = await self._replicas.row(name)
         if group is None:
-            return (await self._stand([kept]))[0].certificate
-        promise = (await self._replicas.outline(kept)).promise
-        shards = await self.store.shards([kept.number])
-        if len(shards) > MANY:  # at first none of them is remembered
-            return await asyncio.to_thread(certified, promise, kept.number, shards, self._stood.groups, group)
-        return certified(promise, kept.number, shards, self._stood.groups, group)
+            return (await self._overviews_of([row]))[0].certificate
+        promise = (await self._replicas.summary(row)).promise
+        counts = await self.store.shards([row.number])
+        if len(counts) > MANY_GROUPS:
+            return await asyncio.to_thread(certified, promise, row.number, counts, self._overviews.groups, group)
+        return certified(promise, row.number, counts, self._overviews.groups, group)
 
     async def options(self, name: str, most: int | None = None) -> list[OptionReport]:
-        """A row per arm, or for the `most` played ones, as far as this process has learned."""
-        replica = await self._followed(name)
+        """A row for each arm, or for the `most` played ones, as far as this process has learned."""
+        replica = await self._current_replica(name)
         with replica.lock:
             return replica.selector.options(most)
 
     async def context_report(self, name: str) -> ContextReport:
-        """What is made of contexts."""
-        replica = await self._followed(name)
+        """How the model of a selector does."""
+        replica = await self._current_replica(name)
         if replica.plan.model is None:
             raise InvalidArgument(
                 f'selector {name!r} has no model that looks at contexts: its plan needs "model": "auto"'
@@ -314,33 +304,34 @@ class SelectorService:
     async def history(
         self, name: str, bins: int, since: float = -math.inf, width: float | None = None
     ) -> tuple[list[Bin], float]:
-        """What happened over time, in at most so many bins or in bins this wide, what was promised; and the finest width."""
-        replica = await self._followed(name)
+        """The history of a selector (see `History.bins`), and the least width of a bin."""
+        replica = await self._current_replica(name)
         bounds = (await self.certificate(name)).bounds_after
         with replica.lock:
-            return replica.chart.bins(bins, bounds, replica.promise.rate, since, width), replica.chart.width
+            history = replica.history
+            return history.bins(bins, bounds, replica.promise.rate, since, width), history.width
 
-    async def options_of(self, name: str, arms: Iterable[int]) -> dict[int, Any]:
-        """The options of these arms, in JSON's terms."""
+    async def options_of(self, name: str, arms: Iterable[int]) -> dict[int, object]:
+        """The options of these arms, as JSON has them."""
         replica = await self._replica(name)
         return {arm: replica.option(arm) for arm in arms}
 
     async def decisions(self, name: str, after: int = -1, limit: int = 1000) -> list[DecisionRow]:
-        """Decisions with a larger id, in order."""
-        return await self.store.rows((await self._replicas.kept(name)).number, after, limit)
+        """Decisions with an id above `after`, in order."""
+        return await self.store.rows((await self._replicas.row(name)).number, after, limit)
 
     async def recent(self, name: str, limit: int = 100) -> list[DecisionRow]:
-        """The decisions asked last, the newest first."""
-        return await self.store.recent((await self._replicas.kept(name)).number, limit)
+        """The latest decisions, newest first."""
+        return await self.store.recent((await self._replicas.row(name)).number, limit)
 
-    async def _followed(self, name: str) -> Replica:
+    async def _current_replica(self, name: str) -> Replica:
         replica = await self._replica(name)
         if self.store.shared:
-            await self._replicas.follow(replica.number)
+            await self._replicas.catch_up(replica.number)
         return replica
 
 
-def _check_text(what: str, text: str) -> None:
-    """Refuse what a database cannot hold."""
+def _check_text(argument: str, text: str) -> None:
+    """Refuse text that a database cannot store."""
     if "\0" in text or (not text.isascii() and text.encode(errors="ignore").decode() != text):
-        raise InvalidArgument(f"{what} must be text without NUL characters and lone surrogates, got {quoted(text)}")
+        raise InvalidArgument(f"{argument} must be text without NUL characters and lone surrogates, got {quoted(text)}")

@@ -1,11 +1,11 @@
-"""Keys: what they look like, that only hashes are kept, who is let in, and how soon a revoked one is not."""
+"""Keys: their form, that only hashes are stored, which requests they allow, and how soon a revoked one is refused."""
 
 import asyncio
 import hashlib
 import json
 import re
 import time
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Callable, Coroutine
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -24,19 +24,16 @@ NOW = 1_000_000.0
 
 
 class FakeStore:
-    """Keys, how often they were asked for, and a way to make that fail or last."""
+    """Keys, and how often they were read; reading can be made to fail."""
 
     def __init__(self, *keys: Key) -> None:
         self.held = list(keys)
         self.asked = 0
         self.down = False
-        self.wait: Callable[[], Awaitable[None]] | None = None
 
     async def keys(self) -> list[Key]:
         self.asked += 1
         found = list(self.held)
-        if self.wait is not None:
-            await self.wait()
         if self.down:
             raise StoreDown("the store cannot be reached")
         return found
@@ -46,7 +43,7 @@ class FakeStore:
 
 
 class Clock:
-    """Time that passes when told to, and a little whenever somebody looks."""
+    """Time that a test sets, and that moves a little with each call."""
 
     def __init__(self) -> None:
         self.now = 100.0
@@ -79,10 +76,10 @@ def refused(work: Coroutine[Any, Any, Any], kind: type[Exception], said: str) ->
     return caught.value
 
 
-# --- what a key is
+# --- the form of a key
 
 
-def test_a_key_is_256_random_bits_of_which_only_a_hash_is_kept() -> None:
+def test_only_a_hash_of_a_key_is_stored() -> None:
     key = made()
     form = re.fullmatch(r"suffice_([0-9a-f]{8})_([A-Za-z0-9_-]{43})", key.text)
     assert form is not None
@@ -114,10 +111,10 @@ def test_bad_keys_are_not_made(name: str, scopes: tuple[str, ...], expires: floa
         new_key(name, scopes, NOW, expires, ())
 
 
-# --- who is let in
+# --- which requests are accepted
 
 
-def test_a_good_key_with_the_scope_is_let_in() -> None:
+def test_a_key_with_the_scope_is_accepted() -> None:
     key = made("use")
     found = asyncio.run(ring(FakeStore(key.key)).authorise(bearer(key), "use"))
     assert found == key.key
@@ -133,7 +130,7 @@ def test_the_missing_scope_is_named() -> None:
 
 
 @pytest.mark.parametrize("header", [None, ""])
-def test_no_key(header: str | None) -> None:
+def test_a_missing_key_is_refused(header: str | None) -> None:
     error = refused(ring(FakeStore()).authorise(header, "use"), Unauthorised, "^this server wants a key")
     assert isinstance(error, Unauthorised)
     assert (error.status, error.challenge) == (401, 'Bearer realm="suffice"')
@@ -153,12 +150,12 @@ def forms() -> list[str]:
 
 
 @pytest.mark.parametrize("place", range(7))  # keys are random: their text must not be part of a test's name
-def test_what_is_no_key(place: int) -> None:
+def test_malformed_keys_are_refused(place: int) -> None:
     header = forms()[place]
     refused(ring(FakeStore()).authorise(header, "use"), BadKey, "^the header Authorization must be")
 
 
-def test_wrong_unknown_revoked_and_expired() -> None:
+def test_wrong_unknown_revoked_and_expired_keys_are_refused() -> None:
     key, other = made(), made()
     wrong = f"Bearer suffice_{key.key.id}_{other.text[-43:]}"
     error = refused(ring(FakeStore(key.key)).authorise(wrong, "use"), BadKey, "^the key is not known here$")
@@ -184,7 +181,7 @@ def test_unknown_keys_are_compared_too(monkeypatch: pytest.MonkeyPatch) -> None:
     assert seen == [(64, 64)]
 
 
-# --- how often the store is asked
+# --- how often the store is read
 
 
 def test_a_revoked_key_is_out_within_two_seconds() -> None:
@@ -204,38 +201,7 @@ def test_a_revoked_key_is_out_within_two_seconds() -> None:
     asyncio.run(run())
 
 
-def test_requests_do_not_wait_while_what_is_known_is_fresh() -> None:
-    async def run() -> None:
-        key = made()
-        store = FakeStore(key.key)
-        ticking = Clock()
-        keyring = ring(store, ticking)
-        await keyring.authorise(bearer(key), "use")
-        release = asyncio.Event()
-
-        async def wait() -> None:
-            await release.wait()
-
-        store.wait = wait
-        ticking.now += module.SOON + 0.1
-        for _ in range(5):
-            await keyring.authorise(bearer(key), "use")
-        await asyncio.sleep(0)
-        assert store.asked == 2
-        ticking.now += module.FRESH
-        waiting = [asyncio.create_task(keyring.authorise(bearer(key), "use")) for _ in range(5)]
-        await asyncio.wait(waiting, timeout=0.01)
-        assert not any(task.done() for task in waiting)
-        waiting[0].cancel()  # one who goes away does not stop the others
-        release.set()
-        await asyncio.wait(waiting)
-        assert all(task.result() == key.key for task in waiting[1:])
-        assert store.asked == 3  # the answer that was on its way was too old by then
-
-    asyncio.run(run())
-
-
-def test_a_new_key_works_at_once_and_unknown_ones_do_not_wear_the_store_out() -> None:
+def test_a_new_key_works_at_once_and_unknown_keys_cause_few_reads() -> None:
     async def run() -> None:
         store = FakeStore()
         keyring = ring(store)
@@ -251,7 +217,7 @@ def test_a_new_key_works_at_once_and_unknown_ones_do_not_wear_the_store_out() ->
     asyncio.run(run())
 
 
-def test_a_store_that_is_down_lets_nobody_in_and_then_recovers() -> None:
+def test_while_the_store_is_down_keys_are_refused() -> None:
     async def run() -> None:
         key = made()
         store = FakeStore(key.key)
@@ -274,7 +240,7 @@ def test_a_store_that_is_down_lets_nobody_in_and_then_recovers() -> None:
 
 @pytest.fixture
 def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """The address of a store that is not there yet."""
+    """The address of a store that does not exist yet."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("SUFFICE_STORE", raising=False)
     return f"sqlite:///{tmp_path / 'kept.db'}"
@@ -319,7 +285,7 @@ def test_create_list_revoke(capsys: pytest.CaptureFixture[str], store: str) -> N
     assert re.search(rf"{key.id} +shop +use read +\d{{4}}-\d\d-\d\d +revoked", out)
 
 
-def test_the_store_also_comes_from_the_environment(
+def test_the_store_is_also_read_from_the_environment(
     capsys: pytest.CaptureFixture[str], store: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SUFFICE_STORE", store)

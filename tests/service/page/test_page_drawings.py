@@ -1,4 +1,4 @@
-"""What the page's charts and words say, asked of its own modules in a real browser: ranges, marks, colours, others' texts."""
+"""The charts and texts of the page, from its own modules in a real browser: ranges, summaries, colours, foreign texts."""
 
 from collections.abc import Callable
 from typing import Any
@@ -11,14 +11,13 @@ from tests.support.visiting import Visitor
 from tests.support.watching import sticking_out
 
 Visit = Callable[..., Visitor]
-YEAR = 365 * 86_400
 UNSEEN = "\u202egnp.exe"
 SHARES = ("skip", "others", *map(str, range(1, 7)), "safe")
 
 
 @pytest.fixture
 def asked(visit: Visit, site: Site) -> Callable[..., Any]:
-    """Asks a module of the page: `asked("words.js", "(words, x) => words.percent(x)", 0.5)`."""
+    """Calls a module of the page: `asked("words.js", "(words, x) => words.percent(x)", 0.5)`."""
     visitor = visit(site)
     page = visitor.go()
 
@@ -30,7 +29,7 @@ def asked(visit: Visit, site: Site) -> Callable[..., Any]:
 
 
 def stretch(number: int, rate: float, **more: Any) -> dict[str, Any]:
-    """A stretch of 100 outcomes as the server tells it."""
+    """A stretch of 100 outcomes as the server sends it."""
     told = 100 * (number + 1)
     bounds = {"debt_at_most": 1.0, "ahead_at_most": told**0.5}
     return {
@@ -56,13 +55,13 @@ def test_stretches_that_fail_do_not_flatten_the_rate(asked: Callable[..., Any]) 
     assert 0.8 < low < 0.9 < high < 1.0
     broken = [stretch(number, 0.0 if number % 3 == 0 else 0.9) for number in range(40)]
     below, above, said = asked("charts/drawings.js", draw, broken)
-    assert above - below < 2.5 * (high - low)  # they are cut off
-    assert below < low  # and one sees that they are
+    assert above - below < 2.5 * (high - low)  # the scale cuts them off
+    assert below < low  # and shows that it does
     assert said.endswith(" In single stretches between 0% and 90%.")
 
 
-def test_the_price_now_is_the_one_of_now(asked: Callable[..., Any]) -> None:
-    """The last outcome's is older: it was the safe option then, and need not be any more."""
+def test_the_summary_states_the_current_price(asked: Callable[..., Any]) -> None:
+    """The price of the last outcome is older."""
     draw = """(drawings, price, bins) => drawings.price(
       {known: {price, cap: 100}, ends: {skip: null}, fine: bins, told: 1}).summary"""
     bins = [stretch(0, 1.0, price=100.0)]
@@ -71,7 +70,7 @@ def test_the_price_now_is_the_one_of_now(asked: Callable[..., Any]) -> None:
     assert asked("charts/drawings.js", draw, None, bins) == f"T{scale[1:]}"
 
 
-def test_a_bound_that_the_mean_is_beyond_says_so(asked: Callable[..., Any]) -> None:
+def test_a_bound_on_the_wrong_side_of_the_mean_is_explained(asked: Callable[..., Any]) -> None:
     body = "(tables, all) => all.map((one) => tables.bounded(...one, (value) => value === null ? '–' : String(value)))"
     cases = [
         (("at most", 0.9, 0.95), "at most 0.95"),
@@ -86,16 +85,8 @@ def test_a_bound_that_the_mean_is_beyond_says_so(asked: Callable[..., Any]) -> N
     assert tuple(asked("selector/tables.js", body, given)) == said
 
 
-def test_a_single_moment_has_seconds_beside_it(asked: Callable[..., Any]) -> None:
-    shown = "(look, span) => look.look(() => ({lines: [], span}), {}, () => {}).scales.x.range()"
-    begin, end = asked("charts/look.js", shown, [1e9, 1e9 + 0.25])
-    assert begin == 1e9
-    assert 1 < end - begin < 60
-    assert asked("charts/look.js", shown, [1e9, 2e9]) == [1e9, 2e9]
-
-
-def test_slow_hours_and_gaps_are_drawn_as_they_were(asked: Callable[..., Any]) -> None:
-    """Where most outcomes came in a burst, the rest is still told apart; and where none came, nothing is drawn."""
+def test_slow_hours_and_gaps_stay_visible(asked: Callable[..., Any]) -> None:
+    """After a burst of outcomes the slow hours are still drawn one by one, and a gap stays empty."""
 
     def hour(number: int, told: int) -> dict[str, Any]:
         return {
@@ -120,30 +111,7 @@ def test_slow_hours_and_gaps_are_drawn_as_they_were(asked: Callable[..., Any]) -
     assert gaps == [[90, 120]]
 
 
-def test_marks_of_an_axis_are_what_they_say(asked: Callable[..., Any]) -> None:
-    write = "(stretches, marks) => marks.map((mark) => stretches.axisPercent(mark, marks))"
-    assert asked("charts/stretches.js", write, [0.875, 0.9, 0.925]) == ["87.5%", "90.0%", "92.5%"]
-    assert asked("charts/stretches.js", write, [0.8, 0.9, 1.0]) == ["80%", "90%", "100%"]
-
-
-def test_times_of_other_years_name_them(asked: Callable[..., Any]) -> None:
-    now = asked("words.js", "(words) => words.now()")
-    year = str(asked("words.js", "(words, at) => new Date(1000 * at).getFullYear()", now - 2 * YEAR))
-    assert year in asked("words.js", "(words, at) => words.moment(at)", now - 2 * YEAR)
-    assert year in asked("words.js", "(words, at) => words.ago(at)", now - 2 * YEAR)
-    assert year not in asked("words.js", "(words, at) => words.moment(at)", now)
-    assert year in asked("words.js", "(words, at) => words.ticks([at], 7776000)[0]", now - 2 * YEAR)
-
-
-@pytest.mark.parametrize(
-    ("value", "said"),
-    [(None, "–"), (0, "0"), (0.12345, "0.123"), (12_345.6, "12,346"), (5e90, "5e+90"), (1e-90, "1e-90")],
-)
-def test_costs_are_short(asked: Callable[..., Any], value: float | None, said: str) -> None:
-    assert asked("words.js", "(words, value) => words.money(value)", value) == said
-
-
-def test_texts_of_others_hide_nothing(asked: Callable[..., Any]) -> None:
+def test_foreign_texts_hide_nothing(asked: Callable[..., Any]) -> None:
     write = "(words, value) => words.option(value)"
     assert asked("words.js", write, UNSEEN) == r"\u202egnp.exe"
     assert asked("words.js", write, ["a\nb", "c"]) == r"a\u000ab + c"
@@ -152,16 +120,16 @@ def test_texts_of_others_hide_nothing(asked: Callable[..., Any]) -> None:
         assert asked("words.js", write, harmless) == harmless
 
 
-def test_an_address_in_a_line_for_a_shell_stays_one(asked: Callable[..., Any]) -> None:
+def test_names_are_quoted_for_the_shell(asked: Callable[..., Any]) -> None:
     line = asked("words.js", "(words, name) => words.curl('PUT', `http://x/${name}`, {a: name}, false)", "it's")
     assert "it%27s" in line
     assert r"it'\''s" in line
 
 
-# --- as it is shown
+# --- on the page
 
 
-def test_hostile_plans_fit_and_hide_nothing(visit: Visit, site: Site) -> None:
+def test_hostile_plans_fit_the_page(visit: Visit, site: Site) -> None:
     menu = {"kind": "options", "options": {UNSEEN: 1e90, "x" * 1000: 1e-90}, "safe": "all", "safe_cost": 1e100}
     name = site.make("hostile", {"menu": menu, "target": 0.9})
     site.flow(name, 40, group="\u202egroup")
@@ -179,7 +147,7 @@ def test_hostile_plans_fit_and_hide_nothing(visit: Visit, site: Site) -> None:
 
 
 def light(visitor: Visitor, colour: str) -> float:
-    """How bright a colour of the style sheet is, from 0 to 1, as WCAG has it."""
+    """The luminance of a colour of the style sheet, from 0 to 1, as WCAG defines it."""
     found: float = visitor.page.evaluate(
         """(name) => {
           const context = new OffscreenCanvas(1, 1).getContext("2d");
@@ -200,35 +168,19 @@ def test_no_area_of_a_chart_glares_in_the_dark(visit: Visit, site: Site) -> None
     areas = {name: light(visitor, f"share-{name}") for name in SHARES}
     assert max(areas.values()) < 0.6 < light(visitor, "ink")
     card = light(visitor, "card")
-    assert all((one + 0.05) / (card + 0.05) > 1.4 for one in areas.values())  # each is seen
+    assert all((one + 0.05) / (card + 0.05) > 1.4 for one in areas.values())  # each is visible
     inner = sorted(areas.values())
     assert (areas["safe"] + 0.05) / (card + 0.05) > 4.5
-    assert len({round(one, 3) for one in inner}) == len(inner)  # and told from the others without colour
+    assert len({round(one, 3) for one in inner}) == len(inner)  # and differs from the others without colour
 
 
-def test_paper_is_light(visit: Visit, site: Site) -> None:
-    visitor = visit(site, color_scheme="dark")
-    page = visitor.go()
-    assert light(visitor, "ink") > 0.5
-    page.emulate_media(media="print")
-    assert light(visitor, "ink") < 0.1
-    assert light(visitor, "card") > 0.9
-
-
-def test_chosen_colours_are_taken(visit: Visit, site: Site) -> None:
+def test_forced_colours_are_used(visit: Visit, site: Site) -> None:
     name = site.make("forced")
     visitor = visit(site, forced_colors="active", color_scheme="dark")
     page = visitor.selector(name)
-    page.evaluate("document.documentElement.dataset.theme = 'light'")  # whatever was chosen here
+    page.evaluate("document.documentElement.dataset.theme = 'light'")  # forced colours win over the theme
     assert abs(light(visitor, "ink") - light(visitor, "card")) > 0.5
     chosen, other = (page.locator(f"input[value={value}] + span") for value in ("all", "day"))
     outline = "(one) => getComputedStyle(one).outlineStyle"
     assert chosen.evaluate(outline) == "solid"
     assert other.evaluate(outline) == "none"
-
-
-@pytest.mark.parametrize(("width", "wait"), [(None, 1000), (0.25, 1000), (4, 1000), (8, 2000), (60, 5000)])
-def test_a_long_history_is_looked_at_less_often(asked: Callable[..., Any], width: float | None, wait: int) -> None:
-    """A stretch of a minute hardly changes in a second."""
-    body = "({ Charts }, width) => Charts.prototype.every.call({ kept: width === null ? null : { width } })"
-    assert asked("charts/all.js", body, width) == wait

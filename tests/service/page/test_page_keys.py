@@ -1,4 +1,4 @@
-"""The page in a real browser, where the server wants keys."""
+"""The page in a real browser with a server that requires keys."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ FORBIDDEN = "status of 403"
 
 @dataclass(frozen=True)
 class Keyed:
-    """A site that wants keys."""
+    """A site that requires keys."""
 
     site: Site
     all: str
@@ -62,7 +62,7 @@ def test_a_key_is_asked_for_and_a_wrong_one_refused(visit: Visit, keyed: Keyed) 
     expect(visitor.test("key-dialog")).to_be_hidden()
     visitor.expect_status("kept", "Kept", visitor.listed("locked"))
     visitor.selector("locked")
-    visitor.expect_charted("chart-rate", 30)  # events and looks carry the key
+    visitor.expect_charted("chart-rate", 30)  # all requests carry the key
     visitor.test("ask").click()
     visitor.test("worked").click()
     visitor.expect_tile("outcomes", "31")
@@ -74,7 +74,7 @@ def test_a_key_is_asked_for_and_a_wrong_one_refused(visit: Visit, keyed: Keyed) 
 
 
 @pytest.mark.parametrize("remember", [False, True])
-def test_a_key_is_kept_as_long_as_was_said_and_forgotten(visit: Visit, keyed: Keyed, remember: bool) -> None:
+def test_a_key_is_kept_as_chosen_and_forgotten(visit: Visit, keyed: Keyed, remember: bool) -> None:
     visitor = visit(keyed.site)
     visitor.watch.expect(REFUSED)
     page = visitor.page
@@ -98,7 +98,7 @@ def test_a_key_is_kept_as_long_as_was_said_and_forgotten(visit: Visit, keyed: Ke
 
 
 def kept(page: Page, key: str) -> list[str]:
-    """Where the browser keeps a key."""
+    """Where the browser stores a key."""
     found: list[str] = page.evaluate(
         """(key) => ["sessionStorage", "localStorage"].filter(
           (place) => JSON.stringify({...window[place]}).includes(key))""",
@@ -107,7 +107,7 @@ def kept(page: Page, key: str) -> list[str]:
     return found
 
 
-def test_what_a_key_may_not_is_said(visit: Visit, keyed: Keyed) -> None:
+def test_missing_scopes_are_explained(visit: Visit, keyed: Keyed) -> None:
     visitor = visit(keyed.site)
     visitor.watch.expect(REFUSED, FORBIDDEN)
     page = visitor.page
@@ -116,7 +116,7 @@ def test_what_a_key_may_not_is_said(visit: Visit, keyed: Keyed) -> None:
     expect(visitor.test("tile-outcomes")).to_be_visible()
     visitor.test("ask").click()
     expect(visitor.test("refused")).to_contain_text("use")
-    expect(visitor.test("hand-error")).to_be_hidden()  # it is said once
+    expect(visitor.test("hand-error")).to_be_hidden()  # not twice
     expect(visitor.test("key-dialog")).to_be_hidden()
     visitor.go("new")
     page.locator("[data-test=make] input[name=name]").fill("not-mine")
@@ -140,15 +140,15 @@ def test_forgotten_in_one_tab_is_forgotten_in_all(visit: Visit, keyed: Keyed) ->
     expect(visitor.test("key-dialog")).to_be_visible()
     expect(other.locator("[data-test=key-dialog]")).to_be_visible()
     assert other.locator("[data-test=selector]").count() == 0
-    assert page.evaluate("Object.keys(sessionStorage)") == []  # nor what was seen with it
+    assert page.evaluate("Object.keys(sessionStorage)") == []  # nor what it had loaded
     other.close()
 
 
-def test_a_key_that_is_wanted_in_the_middle_loses_nothing(visit: Visit, keyed: Keyed) -> None:
+def test_entering_a_key_late_loses_no_input(visit: Visit, keyed: Keyed) -> None:
     visitor = visit(keyed.site)
     visitor.watch.expect(REFUSED)
     page = visitor.page
-    page.goto(visitor.at_route("new"))  # which can be filled in without a key
+    page.goto(visitor.at_route("new"))  # the form needs no key
     name = page.locator("[data-test=make] input[name=name]")
     name.fill("typed-before")
     page.locator("input[name=kind][value=top_k]").check(force=True)
@@ -163,7 +163,7 @@ def test_a_key_that_is_wanted_in_the_middle_loses_nothing(visit: Visit, keyed: K
     assert keyed.site.known("typed-before")["plan"]["menu"]["kind"] == "top_k"
 
 
-def test_a_key_goes_nowhere_else(visit: Visit, keyed: Keyed) -> None:
+def test_redirects_do_not_get_the_key(visit: Visit, keyed: Keyed) -> None:
     visitor = visit(keyed.site)
     visitor.watch.expect(REFUSED)
     page = visitor.page

@@ -1,6 +1,6 @@
-"""What looks at the context and predicts success: our own model, and adapters. Neither sklearn nor river is imported."""
+"""Models that predict success from the context: our own, and adapters. Neither scikit-learn nor River is imported here."""
 
-from typing import Any
+from typing import TypeGuard
 
 from suffice.context.models.base import Model
 from suffice.context.models.function import FunctionModel
@@ -12,8 +12,8 @@ from suffice.errors import InvalidArgument, quoted
 __all__ = ["FunctionModel", "LogisticModel", "Model", "RiverModel", "SklearnModel", "as_model"]
 
 
-def as_model(thing: Any) -> Model:
-    """Our own by its name, a model as it is, or the adapter that makes one of a classifier or a function.
+def as_model(thing: object) -> Model:
+    """A model from the name "auto", from a classifier or a function by an adapter, or from a model itself.
 
     >>> as_model(lambda context: [0.5, 0.9]).__class__.__name__
     'FunctionModel'
@@ -21,9 +21,8 @@ def as_model(thing: Any) -> Model:
     if isinstance(thing, str) and thing in ("auto", LogisticModel.name):
         return LogisticModel()
     if not isinstance(thing, type | str):
-        if all(callable(getattr(thing, method, None)) for method in ("predict", "update")):
-            own: Model = thing
-            return own
+        if is_model(thing):
+            return thing
         if is_sklearn(thing):
             return SklearnModel(thing)
         if is_river(thing):
@@ -34,3 +33,8 @@ def as_model(thing: Any) -> Model:
         f'model must be "auto", an object with predict and update, a scikit-learn classifier with partial_fit, a River '
         f"classifier, or a function from a context to probabilities, got {quoted(thing)}"
     )
+
+
+def is_model(thing: object) -> TypeGuard[Model]:
+    """Whether an object has the methods of a model."""
+    return all(callable(getattr(thing, method, None)) for method in ("predict", "update"))

@@ -1,4 +1,4 @@
-"""The seam for models: anything may look at the context, because the promise holds whatever is played between the rails."""
+"""The interface of a model: a user's own, or an adapter. A bad model costs money and cannot break the promise."""
 
 from typing import Any, Protocol
 
@@ -6,26 +6,24 @@ from numpy.typing import ArrayLike
 
 
 class Model(Protocol):
-    """Predicts how likely each arm is to succeed, given what is known beforehand.
+    """Predicts how likely each arm is to succeed in a context.
 
-    `predict` gives two numbers per arm of the menu: the mean success, from 0 to 1, and the standard deviation of that mean
-    (how unsure the model is, not how random the outcome; 0 where it cannot say). What it says of the boundary arms is not
-    looked at. `update` is called with every outcome of an option that was played between the rails, and the context that its
-    decision was asked with, however late; the cost is None where nobody told it. A context is what the user passed: a
-    mapping, a row, anything.
+    `predict` returns two numbers per arm of the menu: the mean success, from 0 to 1, and the standard deviation of that mean
+    (the model's uncertainty, not the randomness of the outcome; 0 if it has none to offer). Predictions for the safe option
+    and the skip option are ignored. `update` is called with every outcome of any other option and the context of its
+    decision, however late; the cost is None if it was not reported. A context is what the user passed: a mapping, a row, any
+    object.
 
     A model may also have
 
     - `open(menu)`: called once, before anything else, with the menu whose arms it predicts;
-    - `costs(context)`: what each arm costs, where the menu does not know it;
-    - `upper(context, width)`: an upper success per arm that is `width` deviations up, where adding them is not how it is done;
-    - `forget()`: called when its predictions no longer hold: it should begin anew;
+    - `costs(context)`: the cost of each arm, for menus without known costs;
+    - `forget()`: called when its predictions no longer hold: it should start again;
     - `amend(context, arm, success)`: a decision that expired, and was learned as a failure, succeeded after all. Without
       it `update` is called once more;
-    - `report()`: per field of contexts, what was missing, for `context_report()`;
-    - `state()` and `restore(state)`: what it has learned, in JSON's terms, to be saved with the selector.
+    - `state()` and `restore(state)`: what it has learned, as JSON values, to be saved with the selector.
 
-    A model that raises, takes long, or predicts nonsense costs money and nothing else.
+    A model that raises is replaced by the chooser for that decision; one that takes long delays the decision.
     """
 
     def predict(self, context: Any) -> tuple[ArrayLike, ArrayLike]: ...

@@ -1,12 +1,12 @@
-"""A model of a user's own, as the selector deals with it: checked, and never trusted further than its numbers."""
+"""A user's own model, or an adapter, behind checks of what it predicts."""
 
 import copy
 import json
 import math
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from suffice.context.models.base import Model
 from suffice.errors import InvalidArgument, StateError, quoted
@@ -16,39 +16,41 @@ from suffice.menu.options import from_json, to_json
 
 
 class CustomModel:
-    """Asks a model of anybody's for an arm, and hands outcomes on to it."""
+    """Picks arms from a model's predictions, and passes outcomes on to it."""
 
     def __init__(self, model: Model, menu: Menu) -> None:
         self.model, self._menu = model, menu
         self.name = str(getattr(model, "name", type(model).__name__))
         known = [menu.known_cost(arm) for arm in range(menu.n_arms)]
         self._known = np.array([math.nan if cost is None else cost for cost in known])
-        self._lower: Floats = np.nan_to_num(self._known)
-        self._seen: tuple[Any, Floats, Floats] | None = None  # the last context, and what was predicted for it
-        opened = getattr(model, "open", None)
-        if opened is not None:
-            opened(menu)
+        self._lower: Floats = np.nan_to_num(self._known)  # 0 where the cost is not known
+        self._predicted: tuple[object, Floats, Floats] | None = None  # the last context and its predictions
+        start = getattr(model, "open", None)
+        if start is not None:
+            start(menu)
 
-    def read(self, context: Any) -> Any:
-        """A context as it is: what it must look like is the model's affair. Copied, for it may change until it is told."""
-        self._seen = None
+    def read(self, context: object) -> object:
+        """The context itself; a copy of one that the user may change before its outcome is reported."""
+        self._predicted = None
         if isinstance(context, dict | list):
             return copy.copy(context)
-        return context.copy() if isinstance(context, np.ndarray) or hasattr(context, "iloc") else context
+        if isinstance(context, np.ndarray):
+            return context.copy()
+        return context.copy() if hasattr(context, "iloc") and hasattr(context, "copy") else context
 
-    def note(self, context: Any) -> None:
-        """Nothing: a model takes contexts in by itself."""
+    def observe(self, context: object) -> None:
+        """Do nothing: a model sees the context when it predicts."""
 
     def compile(self) -> None:
-        """Nothing: a model is as fast as it is."""
+        """Do nothing: a user's model is not compiled."""
 
-    def _predict(self, context: Any) -> tuple[Floats, Floats]:
-        if self._seen is None or self._seen[0] is not context:
+    def _predict(self, context: object) -> tuple[Floats, Floats]:
+        if self._predicted is None or self._predicted[0] is not context:
             mean, deviation = self.model.predict(context)
-            self._seen = context, self._column("mean", mean), self._column("deviation", deviation)
-        return self._seen[1], self._seen[2]
+            self._predicted = context, self._column("mean", mean), self._column("deviation", deviation)
+        return self._predicted[1], self._predicted[2]
 
-    def _column(self, name: str, values: Any) -> Floats:
+    def _column(self, name: str, values: ArrayLike) -> Floats:
         column = np.asarray(values, dtype=np.float64)
         if column.shape != (self._menu.n_arms,):
             raise InvalidArgument(
@@ -56,16 +58,12 @@ class CustomModel:
             )
         return column
 
-    def cheapest(self, context: Any, price: float, width: float, allowed: Mask | None) -> int:
-        """The arm with the least cost − price·(success, so many deviations up). A NaN makes an arm one that never succeeds."""
-        self._seen = None
+    def cheapest(self, context: object, price: float, width: float, allowed: Mask | None) -> int:
+        """The arm with the least cost − price·(success, so many deviations up). A NaN counts as a success of 0."""
+        self._predicted = None
         mean, deviation = self._predict(context)
-        above = getattr(self.model, "upper", None)
-        if above is None:
-            with np.errstate(all="ignore"):  # of infinities
-                upper = mean + width * np.abs(deviation)
-        else:
-            upper = self._column("upper success", above(context, width))
+        with np.errstate(all="ignore"):  # of infinities
+            upper = mean + width * np.abs(deviation)
         upper = np.clip(np.nan_to_num(upper, nan=0.0), 0.0, 1.0)
         upper[-1] = float(self._menu.safe_success)
         if self._menu.has_skip:
@@ -75,55 +73,48 @@ class CustomModel:
             scores[~allowed] = math.inf
         return int(scores.argmin())
 
-    def _costs(self, context: Any) -> Floats:
+    def _costs(self, context: object) -> Floats:
         costs = getattr(self.model, "costs", None)
         if costs is None or not np.isnan(self._known).any():
             return self._lower.copy()
-        told = np.clip(np.nan_to_num(self._column("cost", costs(context))), 0.0, self._menu.safe_cost)
-        return np.asarray(np.where(np.isnan(self._known), told, self._known))
+        predicted: Floats = np.clip(np.nan_to_num(self._column("cost", costs(context))), 0.0, self._menu.safe_cost)
+        np.copyto(predicted, self._known, where=~np.isnan(self._known))
+        return predicted
 
-    def said(self, context: Any, arm: int) -> float:
-        """The mean success that was predicted for an arm."""
+    def prediction(self, context: object, arm: int) -> float:
+        """The mean success predicted for an arm."""
         mean = float(self._predict(context)[0][arm])
         if not 0.0 <= mean <= 1.0:
             raise InvalidArgument(f"a model must predict successes from 0 to 1, got {mean}")
         return mean
 
-    def learn(self, context: Any, arm: int, success: float, cost: float | None) -> None:
-        """Hand an outcome on."""
+    def learn(self, context: object, arm: int, success: float, cost: float | None) -> None:
+        """Pass an outcome on."""
         self.model.update(context, arm, success, cost)
 
-    def amend(self, context: Any, arm: int, success: float) -> None:
-        """Hand on that a failure was none; to a model that cannot take it back, as a success beside the failure."""
+    def amend(self, context: object, arm: int, success: float) -> None:
+        """Pass on that a failure was a success; to a model without `amend`, as one more outcome."""
         amend = getattr(self.model, "amend", None)
         if amend is not None:
             amend(context, arm, success)
         else:
             self.model.update(context, arm, success, None)
 
-    def begin(self) -> None:
-        """Let the model forget, if it can."""
+    def reset(self) -> None:
+        """Make the model start again, if it can."""
         forget = getattr(self.model, "forget", None)
         if forget is not None:
             forget()
 
-    def report(self) -> dict[str, Any]:
-        """What the model has to say of the contexts it saw."""
-        try:
-            report: Mapping[Any, Any] = getattr(self.model, "report", dict)()
-            return {str(name): dict(field) for name, field in report.items()}
-        except Exception:
-            return {}
-
     # --- saving
 
     def state(self) -> Any:
-        """What the model has learned, where it can say so. Raises if it is not in JSON's terms."""
+        """What the model has learned, if it has a state. Raises if that is not JSON."""
         state = getattr(self.model, "state", None)
         return None if state is None else json.loads(json.dumps(state(), allow_nan=False))
 
-    def restore(self, state: Any) -> None:
-        """Take over what was learned, where it was said."""
+    def restore(self, state: object) -> None:
+        """Take over a saved state, if there is one."""
         if state is None:
             return
         try:
@@ -131,13 +122,14 @@ class CustomModel:
         except Exception as error:
             raise StateError(f"the model must take over what it wrote down: {type(error).__name__}: {error}") from error
 
-    def written(self, context: Any) -> Any:
-        """A context in JSON's terms; None if it has no such form: then its outcome will not reach the model."""
+    def write_context(self, context: object) -> Any:
+        """A context as JSON; None if it has no such form, and then its outcome is not passed on after a reload."""
         try:
             return to_json(context)
         except (InvalidArgument, RecursionError):
             return None
 
-    def again(self, written: Any) -> Any:
-        """A context that was written down."""
-        return from_json(written)
+    def read_context(self, written: Any) -> object:
+        """The context that `write_context` wrote."""
+        context: object = from_json(written)
+        return context

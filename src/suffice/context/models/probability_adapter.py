@@ -1,7 +1,6 @@
-"""What the adapters for other people's models share: counts, calibration, and how unsure a mean is."""
+"""What the adapters share: success rates per option, calibration, and the uncertainty of a prediction."""
 
 import math
-from typing import Any
 
 import numpy as np
 
@@ -14,14 +13,14 @@ from suffice.numbers import flag
 
 
 class ProbabilityAdapter:
-    """A model whose interior arms each have a probability of success from somewhere else, or none yet.
+    """A model whose subclasses give a probability of success for each interior arm, or none yet.
 
-    A kind of it says where from: `probability(context, place)` and `learn(context, place, success)`, where the place of an
-    interior arm is its number among them (None: a boundary arm, from which only the context can be learned). An arm
-    without a probability (NaN) is predicted by its own rate of success.
+    A subclass defines `probability(context, place)` and `learn(context, place, success)`; `place` numbers the interior arms
+    (None: a boundary arm, whose outcomes teach only what contexts look like). An arm without a probability (NaN) is predicted
+    by its success rate.
 
-    The deviation is that of a rate after as many outcomes as the arm had, which is too small where the arm was never
-    tried in such contexts: no classifier says how unsure it is.
+    The deviation is that of a rate after as many outcomes as the arm has had. It is too small where the arm was never tried
+    in similar contexts: classifiers do not report their uncertainty.
     """
 
     def __init__(self, *, calibrate: bool = True) -> None:
@@ -29,7 +28,7 @@ class ProbabilityAdapter:
         self._menu: Menu | None = None
 
     def open(self, menu: Menu) -> None:
-        """Predict the arms of this menu from now on."""
+        """Start with this menu."""
         self._menu = menu
         count = len(menu.options)
         self._plays, self._successes = np.zeros(count), np.zeros(count)
@@ -38,29 +37,29 @@ class ProbabilityAdapter:
         seed_state(self._random, 0, 1)
 
     def forget(self) -> None:
-        """Begin anew, with clones that have learned nothing."""
+        """Start again, with untrained copies."""
         self.open(self.menu)
 
     @property
     def menu(self) -> Menu:
         """The menu whose arms are predicted."""
         if self._menu is None:
-            raise InvalidArgument("open(menu) must be called before a model is asked or told anything")
+            raise InvalidArgument("open(menu) must be called before predict or update")
         return self._menu
 
-    def probabilities(self, context: Any) -> list[float]:
+    def probabilities(self, context: object) -> list[float]:
         """The probability of success of each interior arm, NaN where there is none yet."""
         return [self.probability(context, place) for place in range(len(self._plays))]
 
-    def probability(self, context: Any, place: int) -> float:
+    def probability(self, context: object, place: int) -> float:
         """The probability of success of one interior arm, NaN where there is none yet."""
         raise NotImplementedError
 
-    def learn(self, context: Any, place: int | None, success: bool) -> None:
+    def learn(self, context: object, place: int | None, success: bool) -> None:
         """Learn from an outcome."""
 
-    def predict(self, context: Any) -> tuple[Floats, Floats]:
-        """The mean success of each arm in this context, and the deviation of that mean."""
+    def predict(self, context: object) -> tuple[Floats, Floats]:
+        """The mean success of each arm in this context, and the standard deviation of that mean."""
         menu = self.menu
         means, deviations = np.zeros(menu.n_arms), np.zeros(menu.n_arms)
         means[-1] = float(menu.safe_success)
@@ -74,11 +73,11 @@ class ProbabilityAdapter:
         deviations[menu.interior] = np.sqrt(cautious * (1.0 - cautious) / (self._plays + 1.0))
         return means, deviations
 
-    def update(self, context: Any, arm: int, success: float, cost: float | None) -> None:
-        """Learn from an outcome and the context that its decision was asked with."""
+    def update(self, context: object, arm: int, success: float, cost: float | None) -> None:
+        """Learn from an outcome and the context of its decision."""
         place = None if self.menu.is_boundary(arm) else arm - int(self.menu.has_skip)
         if place is not None:
-            # Calibrated on outcomes that the model has not learned from: of what it has learned it is too sure.
+            # Calibrate before the model learns from the outcome: on outcomes it has learned from, it is overconfident.
             given = self.probability(context, place) if self.calibrate else math.nan
             if not math.isnan(given):
                 self._calibrations[place].update(given, success)
@@ -87,5 +86,5 @@ class ProbabilityAdapter:
         self.learn(context, place, self._label(success))
 
     def _label(self, success: float) -> bool:
-        """A success as classifiers know it; one of 0.25 is True in a quarter of all cases."""
+        """A success as a class label; one of 0.25 is True in a quarter of all cases."""
         return success >= 1.0 or (success > 0.0 and uniform(self._random, 0) < success)

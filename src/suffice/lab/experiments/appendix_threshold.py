@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -24,7 +24,7 @@ class Threshold(Experiment):
     place: ClassVar[int] = 7
     title: ClassVar[str] = "The success-only controller (Appendix A)"
     about: ClassVar[str] = (
-        "The controller sees whether a threshold sufficed, never what it cost. Its regret counts only the steps on which it "
+        "The controller is told whether a threshold sufficed, never its cost. Its regret counts only the steps on which it "
         "spends more than the best fixed threshold. Where success keeps rising beyond that threshold (Beta(2,5) needs), the "
         "exponent is at most 3/4. Where no request needs anything between 0.4 and 0.8, all thresholds there succeed equally "
         "often, nothing pushes it down, and regret is linear: the paper's counterexample."
@@ -46,7 +46,7 @@ class Threshold(Experiment):
     def work(task: Task) -> Numbers:
         stream, best = world_of(task["world"], task["target"])
         step = task["horizon"] ** -0.5
-        method = ThresholdSelector(task["target"], 0, 1, step=step, start=task["start"])
+        method = ThresholdSelector(0, 1, task["target"], step=step, start=task["start"])
         positive = cost = successes = 0.0
         largest, steps = -np.inf, 0
         for block in blocks(method, stream, task["horizon"], task["seed"]):
@@ -65,13 +65,13 @@ class Threshold(Experiment):
                 "by_bound": abs(task["target"] * steps - successes) * step / (1.0 + 2.0 * step)}  # fmt: skip
 
     def collect(self, settings: Settings, results: Sequence[Numbers]) -> Numbers:
-        rows: list[dict[str, Any]] = []
+        rows: list[Numbers] = []
         exponents = {}
         for world in ("beta", "flat"):
             table = []
             for horizon in settings["horizons"]:
                 some = run_results.pick(results, world=world, horizon=horizon)
-                row: dict[str, Any] = {"world": world, "horizon": horizon, "seeds": len(some)}
+                row: Numbers = {"world": world, "horizon": horizon, "seeds": len(some)}
                 for key in ("regret", "rate", "cost", "debt"):
                     estimate = statistics.mean([one[key] for one in some])
                     row |= {key: estimate.value, f"{key}_low": estimate.low, f"{key}_high": estimate.high}
@@ -79,8 +79,8 @@ class Threshold(Experiment):
                 row["largest_error_by_bound"] = max(one["by_bound"] for one in some)
                 rows.append(row)
                 table.append([one["regret"] for one in some])
-            found = statistics.exponent(settings["horizons"], np.array(table).T)
-            exponents[world] = [found.value, found.low, found.high]
+            slope = statistics.exponent(settings["horizons"], np.array(table).T)
+            exponents[world] = [slope.value, slope.low, slope.high]
         return {"target": settings["target"], "horizons": settings["horizons"], "rows": rows, "exponents": exponents,
                 "optima": {world: world_of(world, settings["target"])[1] for world in ("beta", "flat")},
                 "identity_error": identity_error(settings["target"])}  # fmt: skip
@@ -135,7 +135,7 @@ def world_of(name: str, target: float) -> tuple[RequiredThreshold, float]:
 def identity_error(target: float, horizon: int = 20_000) -> float:
     """How far the threshold strays from start + step·(target·N − S), worked out in fractions step by step."""
     step, phi = Fraction(1, 128), Fraction(str(target))
-    trace = simulate(ThresholdSelector(target, 0, 1, step=float(step), start=0.25), RequiredThreshold(), horizon)
+    trace = simulate(ThresholdSelector(0, 1, target, step=float(step), start=0.25), RequiredThreshold(), horizon)
     place, worst = Fraction(1, 4), 0.0
     for price, success in zip(trace.prices.tolist(), trace.successes.tolist(), strict=True):
         worst = max(worst, abs(price - float(place)))

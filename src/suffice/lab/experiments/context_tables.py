@@ -2,21 +2,18 @@
 
 import json
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
 from suffice.lab.experiment import Numbers
-from suffice.lab.experiments.context import PLAIN, RECORDED, RIVALLED, SHIFTS, SHUFFLED, TARGETS, row_of
+from suffice.lab.experiments.context import PLAIN, RECORDED, SHIFTS, SHUFFLED, TARGETS, TASKS_OF_RIVALS, row_of
 from suffice.lab.method_specs import LOOKING
 from suffice.lab.report import brief
 from suffice.promise.certificate import percent
 
-Row = Mapping[str, Any]
-
 
 def tables(numbers: Numbers) -> list[str]:
-    """What a look saves; what is left of it after a shift; and the rivals that look."""
+    """What contexts save; what is left of it after a shift; and the contextual rivals."""
     return [savings(numbers), shifts(numbers), rivals(numbers)]
 
 
@@ -33,14 +30,14 @@ def savings(numbers: Numbers) -> str:
         )
         body.append((
             f"{name}, {percent(row['target'])}", _mean(plain, "of_optimum"), f"**{_mean(row, 'of_optimum')}**",
-            f"{row['looking_optimum']:.2f}", _mean(shuffled, "of_optimum"), _mean(row, "early_of_plain"),
+            f"{row['contextual_optimum']:.2f}", _mean(shuffled, "of_optimum"), _mean(row, "early_of_plain"),
             f"{row['followed']:.0%}", f"{row['largest_debt']:.2f}",
         ))  # fmt: skip
     return _table(head, body)
 
 
 def shifts(numbers: Numbers) -> str:
-    """A row per task: what a look costs after a shift, as a share of what it costs not to look."""
+    """A row per task: the cost with contexts after a shift, as a share of the cost without."""
     body = []
     for name in TARGETS:
         some = [row_of(numbers, name, world) for world in SHIFTS]
@@ -52,7 +49,7 @@ def shifts(numbers: Numbers) -> str:
 
 
 def rivals(numbers: Numbers) -> str:
-    """A row per method: cost of the second half, and what it did to the rate."""
+    """A row per method: cost of the second half, its rate and its debt."""
     head = (
         "task",
         "method",
@@ -63,7 +60,7 @@ def rivals(numbers: Numbers) -> str:
         "worst 500",
     )
     body = []
-    for name in RIVALLED:
+    for name in TASKS_OF_RIVALS:
         others = [r["method"] for r in numbers["rows"] if r["task"] == name and r["world"] == RECORDED]
         order = (LOOKING, PLAIN, *(method for method in others if method not in (LOOKING, PLAIN)))
         for method in order:
@@ -75,7 +72,7 @@ def rivals(numbers: Numbers) -> str:
     return _table(head, body)
 
 
-def _mean(row: Row, column: str) -> str:
+def _mean(row: Numbers, column: str) -> str:
     return f"{row[column]:.2f} ± {(row[f'{column}_high'] - row[f'{column}_low']) / 2:.2f}"
 
 

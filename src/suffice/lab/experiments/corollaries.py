@@ -2,11 +2,12 @@
 
 import functools
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from suffice.best_mix import Optimum, optimum
+from suffice.kernels.rows import Floats
 from suffice.lab import run_results, statistics
 from suffice.lab.experiment import Canvas, Experiment, Numbers, Settings, Task
 from suffice.lab.paper_methods import make
@@ -50,10 +51,10 @@ class Corollaries(Experiment):
     def work(task: Task) -> Numbers:
         stream = grid(task["setting"], task["horizon"])
         method = make(task["method"], stream.menu, task["target"], task["horizon"], task["scale"])
-        found = run_results.measure(
+        numbers = run_results.measure(
             method, stream, task["horizon"], task["seed"], best_of_all(task["setting"], task["target"])
         )
-        return {**found, "setting": task["setting"], "method": task["method"], "arms": stream.menu.n_arms}
+        return {**numbers, "setting": task["setting"], "method": task["method"], "arms": stream.menu.n_arms}
 
     def collect(self, settings: Settings, results: Sequence[Numbers]) -> Numbers:
         rows, exponents, regrets = [], {}, {}
@@ -78,7 +79,7 @@ class Corollaries(Experiment):
                 "exponents": exponents, "regrets": regrets}  # fmt: skip
 
     def verdicts(self, numbers: Numbers) -> list[Verdict]:
-        found = []
+        verdicts = []
         for key, decades in numbers["exponents"].items():
             setting, method = key.split("/")
             claim, last = CLAIMS[setting], numbers["horizons"][-1]
@@ -86,7 +87,7 @@ class Corollaries(Experiment):
             from_decade = next((k for k in range(len(decades)) if all(d[2] <= claim for d in decades[k:])), None)
             when = "" if from_decade is None else f", from T = {numbers['horizons'][from_decade]:,} on"
             bounds = "the paper's bounds" if method == "paper" else "our bounds"
-            found.append(
+            verdicts.append(
                 judge(f"{setting}, {method}", SOURCES[setting],
                       f"regret grows at most like T^{claim:.3g} up to logarithms ({bounds})",
                       f"exponent over the last decade{when}", Estimate(*decades[-1]), at_most=claim, reached=last)
@@ -95,9 +96,9 @@ class Corollaries(Experiment):
                 row["largest_debt"] for row in numbers["rows"] if (row["setting"], row["method"]) == (setting, method)
             )
             if method == "suffice":
-                found.append(judge(f"never behind, {setting}", OURS, "debt is at most φ at every step",
+                verdicts.append(judge(f"never behind, {setting}", OURS, "debt is at most φ at every step",
                                    "largest debt of any run", Estimate.exact(worst), at_most=numbers["target"]))  # fmt: skip
-        return found
+        return verdicts
 
     def draw(self, numbers: Numbers, canvas: Canvas) -> None:
         for setting, panel in zip(CLAIMS, canvas.panels("corollaries", 2), strict=True):
@@ -119,7 +120,7 @@ class Corollaries(Experiment):
             panel.legend(fontsize=8)
 
 
-def grid(setting: str, horizon: int) -> Any:
+def grid(setting: str, horizon: int) -> UnitPoints | RequiredThreshold:
     """The stream with the grid that the corollary prescribes for this horizon."""
     if setting == "intervals":
         return UnitPoints(Menu.intervals(step=1.0 / round(horizon**0.25)))
@@ -145,8 +146,9 @@ def best_of_all(setting: str, target: float) -> Optimum:
     return optimum(np.concatenate([[0.0], mass, [1.0]]), np.concatenate([[0.0], high - left, [1.0]]), target)
 
 
-def _density(x: Any) -> Any:
-    return x * (1.0 - x) ** 4  # of Beta(2, 5), up to a factor
+def _density(x: Floats) -> Floats:
+    density: Floats = x * (1.0 - x) ** 4  # of Beta(2, 5), up to a factor
+    return density
 
 
 def _listed(estimate: Estimate) -> list[float]:

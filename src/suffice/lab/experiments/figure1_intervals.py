@@ -1,7 +1,7 @@
 """Figure 1: intervals that cover a Beta(2,5) point, for three steps, over horizons that grow."""
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -44,15 +44,15 @@ class Intervals(Experiment):
 
     @staticmethod
     def work(task: Task) -> Numbers:
-        stream = UnitPoints.named(step=task["grid"])
+        stream = UnitPoints.from_settings(step=task["grid"])
         best = optimum(*stream.truth(), task["target"])
         method = make(task["method"], stream.menu, task["target"], task["horizon"], task["scale"] or 1)
         marks = run_results.geometric(task["horizon"]) if task["marked"] else ()
-        found = run_results.measure(method, stream, task["horizon"], task["seed"], best, marks=marks)
-        return {**found, "method": task["method"], "scale": task["scale"]}
+        numbers = run_results.measure(method, stream, task["horizon"], task["seed"], best, marks=marks)
+        return {**numbers, "method": task["method"], "scale": task["scale"]}
 
     def collect(self, settings: Settings, results: Sequence[Numbers]) -> Numbers:
-        stream = UnitPoints.named(step=settings["grid"])
+        stream = UnitPoints.from_settings(step=settings["grid"])
         best = optimum(*stream.truth(), settings["target"])
         last, horizons = max(settings["horizons"]), settings["horizons"]
         labels = [("paper", scale) for scale in settings["scales"]] + [("suffice", 0)]
@@ -79,24 +79,24 @@ class Intervals(Experiment):
 
     def verdicts(self, numbers: Numbers) -> list[Verdict]:
         last = numbers["horizons"][-1]
-        found = [
+        verdicts = [
             judge("validity", "Theorem 1", "every run is within (Λ+2η)/η of the target", "largest |S − φN| over its bound",
                   Estimate.exact(numbers["worst_error_by_bound"]), at_most=1.0),
         ]  # fmt: skip
         for label, parts in numbers["exponents"].items():
             if label == "suffice":
                 continue
-            found.append(
+            verdicts.append(
                 judge(f"sublinear, {label}", SOURCE, "regret against C* grows more slowly than T",
                       "exponent over the last decade", Estimate(*parts["decades"][-1]), at_most=0.999)
             )  # fmt: skip
             # √(T ln T) has the local exponent ½ + 1/(2 ln T): what a finite horizon can show of Õ(√T).
             limit = 0.5 + 0.5 / float(np.log(last))
-            found.append(
+            verdicts.append(
                 judge(f"square root, {label}", f"{SOURCE}; Theorem 2", "final regret grows like √T up to logarithms",
                       "exponent over the last decade", Estimate(*parts["decades"][-1]), at_most=limit, reached=last)
             )  # fmt: skip
-        found.append(
+        verdicts.append(
             judge("larger step, faster validity", SOURCE, "increasing η accelerates validity convergence",
                   "first step from which the rate stays within 0.02 of φ, a = 20 over a = 1, mean over seeds",
                   Estimate(*numbers["settling"]), at_most=0.999)
@@ -104,11 +104,11 @@ class Intervals(Experiment):
         costs = {row["scale"]: row for row in numbers["rows"] if row["horizon"] == last and row["method"] == "paper"}
         gain = Estimate(costs[20]["cost"] - costs[1]["cost"], costs[20]["cost_low"] - costs[1]["cost_high"],
                         costs[20]["cost_high"] - costs[1]["cost_low"])  # fmt: skip
-        found.append(
+        verdicts.append(
             judge("larger step, larger cost", SOURCE, "increasing η increases resource consumption",
                   "mean cost at a = 20 less that at a = 1", gain, at_least=TINY)
         )  # fmt: skip
-        return found
+        return verdicts
 
     def draw(self, numbers: Numbers, canvas: Canvas) -> None:
         rate, regret, final = canvas.panels("intervals", 3)
@@ -136,23 +136,23 @@ class Intervals(Experiment):
         final.legend(fontsize=8, loc="upper left", title="exponent, last decade", title_fontsize=8)
 
 
-def _label(row: dict[str, Any]) -> str:
+def _label(row: Numbers) -> str:
     return f"a = {row['scale']}" if row["method"] == "paper" else "suffice"
 
 
-def _exponents(horizons: list[int], table: list[list[float]]) -> dict[str, Any]:
+def _exponents(horizons: list[int], table: list[list[float]]) -> Numbers:
     """Over all horizons, and per decade."""
     data = np.array(table)
 
     def one(first: int, last: int) -> list[float]:
-        found = statistics.exponent(horizons[first:last], data[:, first:last])
-        return [found.value, found.low, found.high]
+        estimate = statistics.exponent(horizons[first:last], data[:, first:last])
+        return [estimate.value, estimate.low, estimate.high]
 
     return {"all": one(0, len(horizons)), "decades": [one(place, place + 2) for place in range(len(horizons) - 1)]}
 
 
 def _settling(results: Sequence[Numbers], target: float, horizon: int) -> list[float]:
-    """How soon the rate stays near the target with the largest step, over how soon with the least: mean and interval."""
+    """The first step from which the rate stays near the target: with the largest step size over with the least."""
     slow, fast = (
         [
             _settled(one["marks"], target)
@@ -160,8 +160,8 @@ def _settling(results: Sequence[Numbers], target: float, horizon: int) -> list[f
         ]
         for scale in (1, 20)
     )
-    found = statistics.mean([quick / late for quick, late in zip(fast, slow, strict=True)])
-    return [found.value, found.low, found.high]
+    estimate = statistics.mean([quick / late for quick, late in zip(fast, slow, strict=True)])
+    return [estimate.value, estimate.low, estimate.high]
 
 
 def _settled(marks: list[list[float]], target: float, within: float = 0.02) -> float:

@@ -39,7 +39,7 @@ class ProjectedIntervals(Experiment):
 
     @staticmethod
     def work(task: Task) -> Numbers:
-        stream = UnitPoints.named(step=task["grid"])
+        stream = UnitPoints.from_settings(step=task["grid"])
         best = optimum(*stream.truth(), task["target"])
         method = make(task["method"], stream.menu, task["target"], task["horizon"], task["scale"])
         marks = run_results.even(task["horizon"])
@@ -49,7 +49,7 @@ class ProjectedIntervals(Experiment):
         }
 
     def collect(self, settings: Settings, results: Sequence[Numbers]) -> Numbers:
-        best = optimum(*UnitPoints.named(step=settings["grid"]).truth(), settings["target"])
+        best = optimum(*UnitPoints.from_settings(step=settings["grid"]).truth(), settings["target"])
         last = max(settings["horizons"])
         rows, curves, gaps = [], {}, {}
         for method in settings["methods"]:

@@ -1,7 +1,7 @@
 """Figure 3 and the lemma behind it: a cheap option that works until, for a while, it does not."""
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -19,15 +19,15 @@ BASE: Settings = {"target": 0.5, "step": 0.05, "horizon": 2000, "first": 800, "l
 
 
 class ThreeArms(Experiment):
-    """The skip, the trap, the safe option. No chance is involved: one run says it all."""
+    """The skip, the trap, the safe option. No chance is involved: one run is enough."""
 
     name: ClassVar[str] = "trap"
     place: ClassVar[int] = 3
     title: ClassVar[str] = "Three-arm shift (Figure 3)"
     about: ClassVar[str] = (
         "A safe option of cost 1, a trap of cost 0.05 that works except in steps 800 to 1299, and a skip. Target 0.5, step "
-        "0.05, Λ = 2. The projected price sticks at Λ while the trap still looks good; at the same price the boundary rule "
-        "plays the safe option."
+        "0.05, Λ = 2. The projected price stays at Λ while the estimate of the trap is still good; at the same price the "
+        "boundary rule plays the safe option."
     )
     levels: ClassVar = {"quick": BASE, "default": BASE, "deep": BASE}
 
@@ -48,16 +48,16 @@ class ThreeArms(Experiment):
     def collect(self, settings: Settings, results: Sequence[Numbers]) -> Numbers:
         keys = ("method", "rate", "cost", "debt", "largest_debt", "worst_window")
         first, last = settings["first"], settings["last"]
-        outage: dict[str, Any] = {}
-        for found in results:
-            prices, successes = np.array(found["prices"]), np.array(found["successes"])
+        outage: Numbers = {}
+        for run in results:
+            prices, successes = np.array(run["prices"]), np.array(run["successes"])
             # What the update would have been without projection, and what is missing from it.
             residuals = np.diff(prices) - settings["step"] * (settings["target"] - successes[:-1])
             inside = residuals[first:last]
             capped = np.flatnonzero(prices[first:last] >= 2.0 - 1e-9)  # many steps of 0.025, each rounded
-            outage[found["method"]] = {
+            outage[run["method"]] = {
                 "successes": float(successes[first:last].sum()),
-                "safe": int((np.array(found["arms"][first:last]) == 2).sum()),
+                "safe": int((np.array(run["arms"][first:last]) == 2).sum()),
                 "highest_price": float(prices.max()),
                 "largest_residual": float(np.abs(residuals[1:]).max()),  # the first step opens the trap
                 "capped_rounds": int((inside < -1e-12).sum()),
@@ -69,7 +69,7 @@ class ThreeArms(Experiment):
                 "owed_since_shift": float((settings["target"] - successes[first:]).sum()),
             }
         return {**{key: settings[key] for key in ("target", "step", "first", "last", "horizon")}, "outage": outage,
-                "rows": [{key: found[key] for key in keys} for found in results],
+                "rows": [{key: run[key] for key in keys} for run in results],
                 "paths": {one["method"]: {key: one[key] for key in PATH} for one in results}}  # fmt: skip
 
     def verdicts(self, numbers: Numbers) -> list[Verdict]:

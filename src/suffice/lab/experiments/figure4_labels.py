@@ -1,4 +1,4 @@
-"""Figure 4: how many of 100 labels to show, on real ranks that shift from easy to hard without a word."""
+"""Figure 4: how many of 100 labels to show, on real ranks that shift from easy to hard without notice."""
 
 from collections.abc import Sequence
 from typing import ClassVar
@@ -27,7 +27,7 @@ class Labels(Experiment):
         "First images whose label has rank 5 or better, then ones of rank 80 or worse, where only k = 100 works. Ranks are "
         "those of a VGG16 on the CIFAR-100 test images, of which six are of rank 80 or worse; the step is 20/√T. The paper "
         "does not say how long the phases are. Any k from 5 on works in the first phase and only 100 in the second, so "
-        "chance plays no part, and one run says it all."
+        "chance plays no part, and one run is enough."
     )
     levels: ClassVar = {
         "quick": {**BASE, "phases": [[4000, 2000], [2000, 4000]]},
@@ -53,7 +53,7 @@ class Labels(Experiment):
         local = (sums[window:] - sums[:-window]) / window  # the last `window` steps, after step window, window + 1, ...
         after = local[easy + 1 - window :]  # after each step of the hard phase
         shown = np.array([0, 5, 10, 20, 50, 100])[trace.arms]
-        found: Numbers = {
+        numbers: Numbers = {
             "method": task["method"], "phases": f"{easy}+{task['hard']}", "horizon": horizon,
             "rate": trace.rate, "cost": trace.mean_cost, "debt": trace.debt, "largest_debt": trace.largest_debt,
             "worst_window": trace.worst_window(window), "rate_after": float(trace.successes[easy:].mean()),
@@ -64,11 +64,11 @@ class Labels(Experiment):
         if task["drawn"]:
             marks = np.array(run_results.even(horizon, 300))
             marks = marks[marks >= window]
-            found["path"] = {
+            numbers["path"] = {
                 "step": marks.tolist(), "local": local[marks - window].tolist(), "debt": trace.debts[marks - 1].tolist(),
                 "shown": [float(shown[mark - window : mark].mean()) for mark in marks.tolist()],
             }  # fmt: skip
-        return found
+        return numbers
 
     def collect(self, settings: Settings, results: Sequence[Numbers]) -> Numbers:
         rows = [{key: value for key, value in one.items() if key != "path"} for one in results]
@@ -78,12 +78,12 @@ class Labels(Experiment):
                 "paths": paths}  # fmt: skip
 
     def verdicts(self, numbers: Numbers) -> list[Verdict]:
-        found = []
+        verdicts = []
         for phases in dict.fromkeys(row["phases"] for row in numbers["rows"]):
             rows = {row["method"]: row for row in numbers["rows"] if row["phases"] == phases}
             paper, projected = rows["paper"], rows["projected"]
             exact, window, hard = Estimate.exact, numbers["window"], int(phases.split("+")[1])
-            found += [
+            verdicts += [
                 judge(f"long failure, {phases}", SOURCE, "the projected baseline suffers a long local validity failure",
                       f"steps of the hard phase in which its rate over the last {window} is more than 0.05 below φ",
                       exact(projected["failing"] * hard), at_least=3.0 * window),
@@ -101,7 +101,7 @@ class Labels(Experiment):
                       "share of k = 100 in the hard phase, boundary rule less projected",
                       exact(paper["all_after"] - projected["all_after"]), at_least=TINY),
             ]  # fmt: skip
-        return found
+        return verdicts
 
     def draw(self, numbers: Numbers, canvas: Canvas) -> None:
         local, debt, shown = canvas.panels("labels", 3)

@@ -1,16 +1,18 @@
 """Ride-hailing and priced APIs: what is saved against the safe option, and against the best fixed option in hindsight."""
 
-from collections.abc import Sequence
-from typing import Any, ClassVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import ClassVar
 
 import numpy as np
 
 from suffice.best_mix import Optimum, optimum
+from suffice.kernels.rows import Floats
 from suffice.lab import run_results, statistics
 from suffice.lab.experiment import Canvas, Experiment, Numbers, Settings, Task
 from suffice.lab.paper_methods import make
-from suffice.lab.streams import Phases, PredictionApis, Rides, RidesGrid
+from suffice.lab.streams import Phases, PredictionApis, Rides, RidesGrid, Stream
 from suffice.lab.streams.apis import TASKS
+from suffice.lab.streams.base import truth_of
 from suffice.lab.verdict import OURS, Estimate, Verdict, judge
 
 BASE: Settings = {"target": 0.9, "seeds": 20, "methods": ["suffice", "paper"], "scale": 5}
@@ -27,8 +29,8 @@ class Savings(Experiment):
         "Which of four prediction APIs to call (FrugalML's recordings; at least one must be right; the safe option is "
         "asking a person, at three times the price of all four), and which drivers to probe. Costs are shares of what the "
         "safe option costs. The best fixed option in hindsight is the cheapest single one whose true rate meets the target: "
-        "it is known to nobody beforehand, and may be the safe option itself. A mix of two can be cheaper still (C*). In the "
-        "shifts the task changes in the middle without a word, and both comparators are fixed for the whole run. The paper's "
+        "it is not known beforehand, and may be the safe option itself. A mix of two can be cheaper still (C*). In the "
+        "shifts the task changes in the middle without notice, and both comparators are fixed for the whole run. The paper's "
         "step is 5/√T."
     )
     levels: ClassVar = {
@@ -49,11 +51,11 @@ class Savings(Experiment):
     def work(task: Task) -> Numbers:
         stream, best, _ = world_of(task["world"], task["target"], task["horizon"])
         method = make(task["method"], stream.menu, task["target"], task["horizon"], task["scale"])
-        found = run_results.measure(method, stream, task["horizon"], task["seed"], best)
-        return {**found, "world": task["world"], "method": task["method"]}
+        numbers = run_results.measure(method, stream, task["horizon"], task["seed"], best)
+        return {**numbers, "world": task["world"], "method": task["method"]}
 
     def collect(self, settings: Settings, results: Sequence[Numbers]) -> Numbers:
-        rows: list[dict[str, Any]] = []
+        rows: list[Numbers] = []
         for world in dict.fromkeys(result["world"] for result in results):
             _, best, fixed = world_of(world, settings["target"], settings["horizon"])
             for method in settings["methods"]:
@@ -66,7 +68,7 @@ class Savings(Experiment):
 
     def verdicts(self, numbers: Numbers) -> list[Verdict]:
         ours = [row for row in numbers["rows"] if row["method"] == "suffice"]
-        dearest = max(ours, key=lambda row: float(row["cost_high"]))
+        most_expensive = max(ours, key=lambda row: float(row["cost_high"]))
         # Where the best mix is hardly cheaper than the best option there is nothing to win; after a shift no theorem helps.
         fair = [row for row in ours if row["optimum"] <= 0.95 * row["best_fixed"] and "→" not in row["world"]]
         least = max(fair, key=lambda row: float(row["above_fixed_high"]))
@@ -74,8 +76,8 @@ class Savings(Experiment):
         behind = max(row["largest_debt"] for row in ours)
         return [
             judge("against the safe option", "Introduction", "the target is held at less than the safe option costs",
-                  f"cost, where always the safe option costs 1, worst of {len(ours)} worlds ({dearest['world']})",
-                  Estimate(dearest["cost"], dearest["cost_low"], dearest["cost_high"]), at_most=0.999),
+                  f"cost, where always the safe option costs 1, worst of {len(ours)} worlds ({most_expensive['world']})",
+                  Estimate(most_expensive["cost"], most_expensive["cost_low"], most_expensive["cost_high"]), at_most=0.999),
             judge("against the best fixed option", OURS, "… and at less than the best fixed option in hindsight",
                   f"cost less that of the best fixed option, worst of the {len(fair)} steady worlds where a mix gains 5% "
                   f"({least['world']}); of all {len(ours)} worlds it is below 0 in {won}",
@@ -108,27 +110,26 @@ class Savings(Experiment):
         panel.figure.legend(fontsize=8, loc="outside lower center", ncols=2)
 
 
-def _debts(method: str, rows: dict[str, Any]) -> str:
+def _debts(method: str, rows: Mapping[str, Numbers]) -> str:
     debt = max(row["largest_debt"] for row in rows.values())
     return f"{method} (largest debt {debt:,.1f}{'; hollow: it owes' if debt > 1.0 else ''})"
 
 
-def world_of(name: str, target: float, horizon: int) -> tuple[Any, Optimum, float]:
+def world_of(name: str, target: float, horizon: int) -> tuple[Stream, Optimum, float]:
     """The stream, its best fixed mix, and the cost of its best fixed option, over the whole run."""
-    stream: Any
     if "→" in name:
         halves = [PredictionApis(part) for part in name.split("→")]
-        stream = Phases((halves[0], horizon // 2), (halves[1], horizon - horizon // 2))
+        shifted = Phases((halves[0], horizon // 2), (halves[1], horizon - horizon // 2))
         # Over the whole run each option has the mean of both halves: the target is held in all, not in each half.
         truths = [half.truth() for half in halves]
         success, cost = ((one + other) / 2 for one, other in zip(*truths, strict=True))
-        return stream, optimum(success, cost, target), best_fixed(success, cost, target)
-    made: Any = {"rides": Rides, "rides-grid": RidesGrid}.get(name)
-    stream = PredictionApis(name) if made is None else made()
-    success, cost = stream.truth()
+        return shifted, optimum(success, cost, target), best_fixed(success, cost, target)
+    rides: dict[str, Callable[[], Stream]] = {"rides": Rides, "rides-grid": RidesGrid}
+    stream = rides[name]() if name in rides else PredictionApis(name)
+    success, cost = truth_of(stream)
     return stream, optimum(success, cost, target), best_fixed(success, cost, target)
 
 
-def best_fixed(success: Any, cost: Any, target: float) -> float:
+def best_fixed(success: Floats, cost: Floats, target: float) -> float:
     """The cost of the cheapest single option whose true rate meets the target."""
     return float(cost[success >= target].min())

@@ -1,10 +1,11 @@
-"""Theorem 1 under attack: an adversary that sees the price looks for the worst window of every method."""
+"""Theorem 1 under attack: an adversary that knows the price tries to make the worst window of every method."""
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
+from suffice.kernels.rows import Floats
 from suffice.lab.experiment import Canvas, Experiment, Numbers, Settings, Task
 from suffice.lab.paper_methods import make
 from suffice.lab.verdict import OURS, Estimate, Verdict, judge
@@ -16,11 +17,11 @@ BASE: Settings = {"target": 0.8, "scales": [1, 20], "methods": ["paper", "projec
 
 
 class Adversary:
-    """Six options whose fate is decided after the price is known; the safe option and the skip do what they must.
+    """Six options whose outcomes are decided after the price is known; the safe option succeeds and the skip fails.
 
     pump: all succeed until the method skips (price at 0), then all fail until it plays the safe option (price at the cap),
-    and so on: the widest swing there is. spoil: all fail. tease: fail below half of the cap, succeed above. coin: pump with
-    doubts. blind: all succeed, then all fail for the later half, whatever the price.
+    and so on: the widest swing possible. spoil: all fail. tease: fail below half of the cap, succeed above. coin: like pump,
+    but one in ten fails. blind: all succeed, then all fail for the second half, whatever the price.
     """
 
     def __init__(self, tactic: str, target: float, horizon: int) -> None:
@@ -28,16 +29,16 @@ class Adversary:
         self.tactic, self.horizon, self.cap = tactic, horizon, 1.0 / (1.0 - target)
         self.generous = True
 
-    def draw(self, rng: np.random.Generator, count: int, start: int = 0) -> Any:
+    def draw(self, rng: np.random.Generator, count: int, start: int = 0) -> list[tuple[int, float]]:
         return list(zip(range(start, start + count), rng.random(count).tolist(), strict=True))
 
-    def judge(self, latent: Any, arm: int, price: float) -> tuple[float, float]:
+    def outcome(self, latent: tuple[int, float], arm: int, price: float) -> tuple[float, float]:
         if arm == 0 or arm == self.menu.n_arms - 1:
             return float(arm > 0), float(arm > 0)
-        step, luck = latent
-        return float(self._allows(step, luck, price)), float(self.menu.known_cost(arm) or 0.0)
+        step, chance = latent
+        return float(self._succeeds(step, chance, price)), float(self.menu.known_cost(arm) or 0.0)
 
-    def _allows(self, step: int, luck: float, price: float) -> bool:
+    def _succeeds(self, step: int, chance: float, price: float) -> bool:
         if self.tactic == "spoil":
             return False
         if self.tactic == "blind":
@@ -48,7 +49,7 @@ class Adversary:
             self.generous = False
         elif price >= 0.98 * self.cap:
             self.generous = True
-        return self.generous != (self.tactic == "coin" and luck < 0.1)
+        return self.generous != (self.tactic == "coin" and chance < 0.1)
 
 
 class Attack(Experiment):
@@ -58,9 +59,9 @@ class Attack(Experiment):
     place: ClassVar[int] = 5
     title: ClassVar[str] = "Theorem 1 under attack"
     about: ClassVar[str] = (
-        "Five hostile tactics, each of which sees the price before it decides which options work. The worst window is the one "
-        "whose successes stray most from φ times its length; it is divided by the bound that holds for every window: Λ/η + 2 "
-        "for the paper, √N + 1 for suffice. A projected price has no bound; it is held against the paper's."
+        "Five hostile tactics, each of which knows the price before it decides which options succeed. The worst window is the "
+        "one whose successes stray most from φ times its length; it is divided by the bound that holds for every window: "
+        "Λ/η + 2 for the paper, √N + 1 for suffice. A projected price has no bound; it is held against the paper's."
     )
     levels: ClassVar = {
         "quick": {**BASE, "horizon": 4000},
@@ -83,14 +84,14 @@ class Attack(Experiment):
         horizon, target = task["horizon"], task["target"]
         stream = Adversary(task["tactic"], target, horizon)
         trace = simulate(make(task["method"], stream.menu, target, horizon, task["scale"]), stream, horizon)
-        opened = 6 if task["method"] in ("paper", "projected") else 0  # a first round is not counted
-        owed = np.concatenate([[0.0], np.cumsum(target - trace.successes[opened:])])
+        first_round = 6 if task["method"] in ("paper", "projected") else 0  # a first round is not counted
+        owed = np.concatenate([[0.0], np.cumsum(target - trace.successes[first_round:])])
         low = np.minimum.accumulate(owed)
         high = np.maximum.accumulate(owed)
         count = np.arange(owed.size)
         if task["method"] in ("paper", "projected"):
             step = task["scale"] / horizon**0.5
-            bound: Any = 1.0 / (1.0 - target) / step + 2.0
+            bound: Floats | float = 1.0 / (1.0 - target) / step + 2.0
         else:
             bound = np.sqrt(np.maximum(count, 1)) + 1.0  # at the window's end
         strays = np.maximum(owed - low, high - owed)

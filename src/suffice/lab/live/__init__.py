@@ -1,4 +1,6 @@
-"""The live demo: three worlds that ask a running service what to do, at a pace one can watch. Needs the extra `live`."""
+"""The live demo: three simulated users ask a running service what to do, slowly enough to watch. Needs the extra `live`."""
 
-PACE = 40.0  # decisions per second of each world: each has shifted within a minute
-FIRST = 2000  # decisions of each world at the beginning, so that there is something to see
+from typing import Final
+
+PACE: Final = 40.0  # decisions per second in each scenario: each shifts within a minute
+FIRST: Final = 2000  # decisions of each scenario that run at full speed at the start, so that the page shows a history

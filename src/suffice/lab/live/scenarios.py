@@ -1,4 +1,4 @@
-"""The three worlds of the live demo. Each goes through its phases again and again: who comes later sees a shift, too."""
+"""The three scenarios of the live demo. Each repeats its phases, so that a shift can be watched at any time."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from suffice.menu.menu import Menu
 
 @dataclass(frozen=True, slots=True)
 class Phase:
-    """How the world is for some decisions, in a few words, and the share of outcomes that get lost meanwhile."""
+    """A stream for some decisions, in a few words, and the share of outcomes that are lost meanwhile."""
 
     words: str
     stream: Stream
@@ -25,10 +25,10 @@ class Phase:
 
 @dataclass(frozen=True)
 class Scenario:
-    """What is to be chosen, how often it must work, and how the world goes.
+    """What is to be chosen, how often it must succeed, and which phases follow each other.
 
-    `late` says after how many further decisions an outcome is told, at least and at most; `overdue`, the share of outcomes
-    that come only after so many that they had been given up, which is `expire_after` seconds.
+    `late` is after how many further decisions an outcome is reported, at least and at most; `overdue` is the share of
+    outcomes that come only after so many decisions that they have expired, which is after `expire_after` seconds.
     """
 
     name: str
@@ -46,34 +46,34 @@ class Scenario:
 
     @property
     def menu(self) -> Menu:
-        """What may be chosen."""
+        """The options."""
         return self.stream.menu
 
-    def course(self, rng: np.random.Generator) -> "Iterator[tuple[Phase, Any]]":
+    def latents(self, rng: np.random.Generator) -> Iterator[tuple[Phase, Any]]:
         """The phase and the latent of each step, without end."""
         length = sum(phase.length for phase in self.phases)
         while True:
-            latents = iter(self.stream.draw(rng, length))
+            drawn = iter(self.stream.draw(rng, length))
             for phase in self.phases:
                 for _ in range(phase.length):
-                    yield phase, next(latents)
+                    yield phase, next(drawn)
 
 
 def speech() -> Scenario:
-    """Which speech APIs to call: spoken digits, first those that all APIs hear well, then those that most do not."""
+    """Which speech APIs to call: spoken digits, first easy for all APIs, then too noisy for most."""
     return Scenario(
         "speech-apis",
         "which of four speech APIs to call, or a person (FrugalML)",
         target=0.9,
         phases=(
-            Phase("AudioMNIST: the cheapest API hears it", PredictionApis("AUDIOMNIST"), 1500),
-            Phase("DIGIT: noisy, only the dear ones do", PredictionApis("DIGIT"), 900),
+            Phase("AudioMNIST: the cheapest API recognises it", PredictionApis("AUDIOMNIST"), 1500),
+            Phase("DIGIT: noisy, only the expensive APIs do", PredictionApis("DIGIT"), 900),
         ),
     )
 
 
 def labels() -> Scenario:
-    """How many labels to show: the paper's shift, from images that are easy to ones where only showing all 100 works."""
+    """How many labels to show: the paper's shift, from easy images to images where only showing all 100 works."""
     return Scenario(
         "image-labels",
         "how many of 100 labels to show (CIFAR-100, the paper's shift)",
@@ -86,9 +86,9 @@ def labels() -> Scenario:
 
 
 def rides() -> Scenario:
-    """How many drivers to ask: outcomes are late, some come after they were given up, and some never do.
+    """How many drivers to ask: outcomes are late, some come after they have expired, and some never come.
 
-    The dedicated car, which is the safe option, reports by itself: what it did is never lost.
+    The safe option is a dedicated car that reports by itself: its outcomes are never lost.
     """
     stream = Rides()
     return Scenario(

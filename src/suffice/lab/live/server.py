@@ -1,4 +1,4 @@
-"""The stage: the service in a process of its own, and the players, each in a thread, who ask it over HTTP."""
+"""The live service: the HTTP service in a process of its own, and simulated users, each in a thread, that ask it."""
 
 import multiprocessing
 import os
@@ -22,47 +22,41 @@ from suffice.service.http.workers import uninterrupted, work
 
 STARTING: Final = 600.0  # seconds: the first start on a machine compiles for a minute, and for minutes on a busy one
 STOPPING: Final = 60.0  # seconds
-BEHIND: Final = 1.0  # seconds: who fell behind by more does not rush to make up for it
-SLOWEST: Final = 1e6  # seconds between two decisions: no lock can be waited for for ages
+BEHIND: Final = 1.0  # seconds: a user that is late by more does not catch up
 
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """A world as it is now, and where its selector stands."""
+    """A scenario now, and the overview of its selector."""
 
-    world: Scenario
-    words: str  # of the phase that it is in
+    scenario: Scenario
+    words: str  # of the current phase
     overview: Overview
 
 
 class LiveService:
-    """The service and its worlds: `with Stage(...) as stage` takes the port, `stage.start()` begins, and the end ends all.
+    """A service and its simulated users: `with LiveService(...) as live` takes the port, `live.start()` starts them.
 
     Args:
         port: where the service listens, on this machine only; 0 for any port that is free.
-        pace: decisions per second of each world.
-        first: so many decisions of each world come as fast as they can.
-        seed: which draw of the worlds.
-        worlds: who plays; all three if left out.
+        pace: decisions per second in each scenario.
+        first: so many decisions of each scenario run at full speed.
+        seed: which draw of the scenarios.
+        scenarios: which to play; all three if left out.
     """
 
     def __init__(
-        self,
-        *,
-        port: int = 0,
-        pace: float = PACE,
-        first: int = FIRST,
-        seed: int = 0,
-        worlds: Sequence[Scenario] | None = None,
-    ) -> None:
-        self.worlds = all_scenarios() if worlds is None else list(worlds)
+        self, *, port: int = 0, pace: float = PACE, first: int = FIRST, seed: int = 0,
+        scenarios: Sequence[Scenario] | None = None,
+    ) -> None:  # fmt: skip
+        self.scenarios = all_scenarios() if scenarios is None else list(scenarios)
         self._settings = Settings(store="memory:", port=port, access_log=False, log_level="error")
         self._pace, self._first, self._seed = pace, first, seed
         self._closing = ExitStack()
         self._stopped = threading.Event()
-        self._trouble: Exception | None = None
+        self._error: Exception | None = None
         self._selectors: list[RemoteSelector] = []
-        self._players: list[SimulatedUser] = []
+        self._users: list[SimulatedUser] = []
         self._threads: list[threading.Thread] = []
 
     def __enter__(self) -> Self:
@@ -75,68 +69,69 @@ class LiveService:
         self._closing.close()
 
     def start(self) -> None:
-        """Start the service, make the selectors, and let the worlds play."""
+        """Start the service, make the selectors, and start the users."""
         self._closing.callback(_end, serving(self._settings, self._socket))
-        self._socket.close()  # the service has it now: should that end, nobody waits for an answer from here
+        self._socket.close()  # the service has its own copy: if it ends, clients get an error instead of waiting
         client = self._closing.enter_context(Client(self.address))
-        for place, world in enumerate(self.worlds):
-            selector = client.selector(world.name, world.menu, world.target, expire_after=world.expire_after)
+        for place, scenario in enumerate(self.scenarios):
+            selector = client.selector(
+                scenario.name, scenario.menu, scenario.target, expire_after=scenario.expire_after
+            )
             self._selectors.append(selector)
-            self._players.append(SimulatedUser(world, selector, self._seed + place))
+            self._users.append(SimulatedUser(scenario, selector, self._seed + place))
         self._began = time.monotonic()
-        for player in self._players:
-            self._threads.append(threading.Thread(target=self._play, args=(player,), daemon=True))
+        for user in self._users:
+            self._threads.append(threading.Thread(target=self._play, args=(user,), daemon=True))
             self._threads[-1].start()
 
     @property
     def seconds(self) -> float:
-        """For how long it has been playing."""
+        """Seconds since the start."""
         return time.monotonic() - self._began
 
-    def looks(self) -> list[Observation]:
-        """Where everything stands. Raises what went wrong, if something did."""
-        if self._trouble is not None:
-            raise self._trouble
+    def observe(self) -> list[Observation]:
+        """All scenarios now. Raises the error of a user, if there was one."""
+        if self._error is not None:
+            raise self._error
         return [
-            Observation(player.world, player.phase.words, selector.overview())
-            for player, selector in zip(self._players, self._selectors, strict=True)
+            Observation(user.scenario, user.phase.words, selector.overview())
+            for user, selector in zip(self._users, self._selectors, strict=True)
         ]
 
     def certificates(self) -> list[RemoteCertificate]:
-        """What was promised to each world, and whether it is so."""
+        """The certificate of each scenario."""
         return [selector.certificate() for selector in self._selectors]
 
     def stop(self) -> None:
-        """No more decisions; the service stays, so that one can look."""
+        """End the decisions; the service stays, so that it can be looked at."""
         self._stopped.set()
         for thread in self._threads:
             thread.join(STOPPING)
 
-    def _play(self, player: SimulatedUser) -> None:
+    def _play(self, user: SimulatedUser) -> None:
         try:
             due = time.monotonic()
             while not self._stopped.wait(max(0.0, due - time.monotonic())):
-                player.step()
+                user.step()
                 now = time.monotonic()
-                hurried = player.steps <= self._first
-                due = now if hurried else max(due + min(1.0 / self._pace, SLOWEST), now - BEHIND)
-        except Exception as error:  # whatever it is: the thread that looks says it
-            self._trouble = error
+                due = now if user.steps <= self._first else max(due + 1.0 / self._pace, now - BEHIND)
+        except Exception as error:  # `observe` raises it in the main thread
+            self._error = error
             self._stopped.set()
 
 
 def serving(settings: Settings, sock: socket.socket) -> SpawnProcess:
-    """The service on this socket, ready to answer. It ends with this process, whatever becomes of that."""
+    """The service on this socket, ready to answer. It ends with this process, however that ends."""
     context = multiprocessing.get_context("spawn")
-    ours, theirs = context.Pipe(duplex=False)
-    process = context.Process(target=work, args=(settings, sock, theirs, os.getpid()), name="suffice", daemon=True)
+    receiver, sender = context.Pipe(duplex=False)
+    process = context.Process(target=work, args=(settings, sock, sender, os.getpid()), name="suffice", daemon=True)
     with uninterrupted():
         process.start()
-    theirs.close()
+    sender.close()
     try:
-        said = ours.recv() if ours.poll(STARTING) else f"it took more than {STARTING:.0f} seconds"
-        if said:
-            raise SufficeError(f"the service could not start: {said}")
+        failure = receiver.recv() if receiver.poll(STARTING) else f"it took more than {STARTING:.0f} seconds"
+        if failure:
+            raise SufficeError(f"the service could not start: {failure}")
     except BaseException as error:
         process.kill()
         process.join()
@@ -144,7 +139,7 @@ def serving(settings: Settings, sock: socket.socket) -> SpawnProcess:
             raise SufficeError(f"the service could not start: it ended with exit code {process.exitcode}") from None
         raise
     finally:
-        ours.close()
+        receiver.close()
     return process
 
 

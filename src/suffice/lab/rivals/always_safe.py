@@ -1,9 +1,8 @@
-"""Always the safe option: what a team pays that takes no chances."""
-
-from typing import Any
+"""Always the safe option: the cost of a team that takes no risk."""
 
 import numpy as np
 
+from suffice.kernels.rows import Floats
 from suffice.lab.rivals.base import NONE, PRIMARY, Rival
 from suffice.numbers import ONE_SUCCESS
 from suffice.selector.world import Block, World
@@ -26,12 +25,12 @@ class AlwaysSafe(Rival):
     def _choose(self) -> int:
         return self.menu.n_arms - 1
 
-    def can_run(self, stream: Any) -> bool:
+    def can_run(self, stream: object) -> bool:
         """Whether `run` can play this stream."""
         return type(self) is AlwaysSafe
 
-    def run(self, world: World, latents: Any, block: Block) -> None:
-        """Whole steps against a world that is known beforehand: no choice, so no loop."""
+    def run(self, world: World, latents: Floats, block: Block) -> None:
+        """All steps at once, since there is no choice to make."""
         last = self.menu.n_arms - 1
         if len(world.units):
             rows = latents.astype(np.int64)

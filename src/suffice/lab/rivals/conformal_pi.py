@@ -3,19 +3,18 @@
 import math
 
 from suffice.errors import InvalidArgument, quoted
-from suffice.lab.rivals.base import Target, above_zero
-from suffice.lab.rivals.scalar_aci import ScalarACI
+from suffice.lab.rivals.base import PRIMARY, SUCCESS, Rival, Target, above_zero
+from suffice.lab.rivals.option_scale import OptionScale
 from suffice.menu.menu import Menu
 from suffice.numbers import as_fraction
 
 
-class ConformalPI(ScalarACI):
-    """threshold = start + step·debt + gain·tan(debt·ln(t+1)/(saturation·(t+1))), infinite once the argument is ±π/2.
+class ConformalPI(Rival):
+    """threshold = highest option + step·debt + gain·tan(debt·ln(t+1)/(saturation·(t+1))), infinite beyond ±π/2.
 
     Angelopoulos, Candès & Tibshirani 2023, with the P and the I term; the debt is the sum of failure − (1 − target).
-    Their D term forecasts the score, and their step grows with the range of recent scores; the bit alone shows neither:
-    there is no forecast and the step is fixed. With the scores it is `ConformalPID`; with gain 0 it is P control, which
-    is `ScalarACI`. The state may be infinite; the value handed out, `threshold`, never is.
+    Their D term forecasts the score, and their step grows with the range of recent scores; the success alone shows
+    neither: there is no forecast and the step is fixed. With gain 0 it is P control, which is `ScalarACI`.
 
     Args:
         menu: a chain, such as top_k or thresholds.
@@ -23,7 +22,6 @@ class ConformalPI(ScalarACI):
         step: how far one outcome moves the P term, in widths of the range.
         gain: the factor of the integrator, in widths of the range.
         saturation: the larger, the later the integrator saturates.
-        start: where the threshold starts; the highest option if left out.
 
     >>> rival = ConformalPI(Menu.thresholds(0, 10, step=1), 0.75, step=0.2)
     >>> rival.tell(rival.ask(), success=True, cost=1)
@@ -33,37 +31,34 @@ class ConformalPI(ScalarACI):
 
     name = "conformal PI"
     source = "Angelopoulos, Candès & Tibshirani 2023"
+    read = PRIMARY
+    feedback = SUCCESS
     guarantee = "|debt| below π/2·saturation·(t+1)/ln(t+1) + 1 on every path: the rate converges, slowly"
 
     def __init__(
-        self,
-        menu: Menu,
-        target: Target,
-        *,
-        step: float = 0.05,
-        gain: float = 1.0,
-        saturation: float = 5.0,
-        start: float | None = None,
+        self, menu: Menu, target: Target, *, step: float = 0.05, gain: float = 1.0, saturation: float = 5.0
     ) -> None:
-        super().__init__(menu, target, step=step, start=start)
-        self._gain = float(as_fraction("gain", gain)) * self.width
+        super().__init__(menu, target)
+        self._scale = OptionScale(menu)
+        self._step = above_zero("step", step) * self._scale.width
+        self._gain = float(as_fraction("gain", gain)) * self._scale.width
         if self._gain < 0.0:
             raise InvalidArgument(f"gain must be at least 0, got {quoted(gain)}")
         self._saturation = above_zero("saturation", saturation)
 
     @property
-    def threshold(self) -> float:  # type: ignore[override]
-        """The value handed out, which lies between the lowest option and the highest."""
-        return self._inside(self._state())
+    def threshold(self) -> float:
+        """The threshold, which may be infinite."""
+        return self._scale.high + self._step * self.debt + self.integral(self.debt, self.outcomes)
 
-    def integral(self, debt: float, told: int) -> float:
+    def integral(self, debt: float, outcomes: int) -> float:
         """The integrator after so many outcomes."""
-        angle = debt * math.log(told + 1.0) / (self._saturation * (told + 1.0))
+        angle = debt * math.log(outcomes + 1.0) / (self._saturation * (outcomes + 1.0))
         if self._gain == 0.0:
             return 0.0
         if abs(angle) >= math.pi / 2.0:
             return math.copysign(math.inf, angle)
         return self._gain * math.tan(angle)
 
-    def _state(self) -> float:
-        return super().threshold + self.integral(self.debt, self.outcomes)
+    def _choose(self) -> int:
+        return self._scale.arm_at(self.threshold)

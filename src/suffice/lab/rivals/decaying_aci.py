@@ -1,13 +1,13 @@
-"""Adaptive conformal inference with decaying steps: comes to rest where the world does."""
+"""Adaptive conformal inference with decaying steps: the threshold converges where the world is stationary."""
 
-from suffice.lab.rivals.base import PRIMARY, SUCCESS, Target, above_zero
-from suffice.lab.rivals.threshold_rival import Chained
+from suffice.lab.rivals.base import PRIMARY, SUCCESS, Rival, Target, above_zero
+from suffice.lab.rivals.option_scale import OptionScale
 from suffice.menu.menu import Menu
 from suffice.numbers import between
 
 
-class DecayingACI(Chained):
-    """threshold ← threshold + step·t^−(½+ε)·(target − success), never clipped; only the value handed out is.
+class DecayingACI(Rival):
+    """threshold ← threshold + step·t^−(½+ε)·(target − success), never clipped; plays the smallest option at or above it.
 
     Angelopoulos, Barber & Bates 2024. The guarantee weakens with the steps: the sum of target − success over t outcomes
     is at most of the order t^(½+ε).
@@ -17,7 +17,6 @@ class DecayingACI(Chained):
         target: the success rate to hold.
         step: how far the first outcome moves the threshold, in widths of the range.
         decay: ε, from 0 to ½.
-        start: where the threshold starts; the highest option if left out.
 
     >>> rival = DecayingACI(Menu.thresholds(0, 10, step=1), 0.75, step=0.2)
     >>> for _ in range(2):
@@ -32,19 +31,15 @@ class DecayingACI(Chained):
     feedback = SUCCESS
     guarantee = "|debt| of the order t^(½+ε) on every path; converges on independent steps"
 
-    def __init__(
-        self,
-        menu: Menu,
-        target: Target,
-        *,
-        step: float = 1.0,
-        decay: float = 0.1,
-        start: float | None = None,
-    ) -> None:
+    def __init__(self, menu: Menu, target: Target, *, step: float = 1.0, decay: float = 0.1) -> None:
         super().__init__(menu, target)
-        self._step = above_zero("step", step) * self.width
+        self._scale = OptionScale(menu)
+        self._step = above_zero("step", step) * self._scale.width
         self._decay = between("decay", decay, 0.0, 0.5)
-        self.threshold = self._start(start)
+        self.threshold = self._scale.high
+
+    def _choose(self) -> int:
+        return self._scale.arm_at(self.threshold)
 
     def _learn(self, arm: int, success: float, cost: float, *, counted: bool) -> None:
         self.threshold += self._step * self.outcomes ** -(0.5 + self._decay) * (self.target - success)

@@ -1,55 +1,57 @@
 """LinUCB: a linear model per arm, and the arm that could be best."""
 
-from typing import Any
-
 import numpy as np
 
-from suffice.lab.rivals.base import Target, above_zero
-from suffice.lab.rivals.contextual import Contextual
-from suffice.lab.rivals.weights import Floats
+from suffice.kernels.rows import Floats
+from suffice.lab.rivals.base import CONTEXT, Rival, Target, above_zero
+from suffice.lab.rivals.expected_losses import ExpectedLosses
 from suffice.menu.menu import Menu
 
 
-class LinUCB(Contextual):
-    """argmin of cost − price·(expected success + width·deviation), the success that is hoped for being at most 1.
+class LinUCB(Rival):
+    """argmin of cost − price·(expected success + width·deviation), where the optimistic success is at most 1.
 
     In the manner of Li, Chu, Langford & Schapire 2010, with disjoint models, on the success; theirs is a payoff of one
     number, and so has neither costs nor a price. The deviation is √(xᵀA⁻¹x), where A is the identity and the sum of xxᵀ
-    over the arm's plays. Costs that the menu does not know are hoped for alike: lower by so many deviations.
+    over the arm's plays. Costs that the menu does not know are optimistic, too: lower by so many deviations.
 
     Args:
         menu: any menu.
         target: the success rate that the price chases.
         horizon: how many steps there will be.
-        price: of a success: "tracked" chases the rate, a number stays, "shadow" is told by the stream.
-        step: how far one outcome moves the price; 1/√horizon if left out.
-        width: how many deviations are hoped for, α in the source.
-        stream: one with `truth()`, for the shadow price.
+        width: how many deviations are added, α in the source.
 
-    >>> rival = LinUCB(Menu({"small": 0.1}, safe="all", skip="none"), 0.9, horizon=1000, price=2.0)
-    >>> rival.ask(context={"confidence": 0.7}).option  # it could be as good as the safe option
+    >>> rival = LinUCB(Menu({"small": 0.1}, safe="all"), 0.9, horizon=1000)
+    >>> rival.ask(context={"confidence": 0.7}).option  # the price of a success is 0 at first
     'small'
     """
 
     name = "LinUCB"
     source = "in the manner of Li, Chu, Langford & Schapire 2010"
     read = "third-party code of the rule, not the source"
+    feedback = CONTEXT
     guarantee = "none of its own; of a variant, regret at a given price; none on the rate, nor on a path"
+    contextual = True
 
-    def __init__(
-        self, menu: Menu, target: Target, horizon: int, *, price: float | str = "tracked", step: float | None = None,
-        width: float = 1.0, stream: Any = None,
-    ) -> None:  # fmt: skip
-        super().__init__(menu, target, horizon, price=price, step=step, stream=stream, seed=0)
+    def __init__(self, menu: Menu, target: Target, horizon: int, *, width: float = 1.0) -> None:
+        super().__init__(menu, target)
+        self._losses = ExpectedLosses(menu, self._promise, horizon)
         self._width = above_zero("width", width)
 
-    def _pick(self, vector: Floats) -> int:
-        return int(self.hopes(vector).argmin())
+    @property
+    def price(self) -> float:
+        return self._losses.price
 
-    def hopes(self, vector: Floats) -> Floats:
+    def optimistic_losses(self, vector: Floats) -> Floats:
         """The least that every arm could be expected to lose."""
-        success, cost = self._regression.means(vector)
-        wide = self._width * self._regression.deviations(vector)
+        success, cost = self._losses.regression.means(vector)
+        wide = self._width * self._losses.regression.deviations(vector)
         if self.menu.costs is None:
             cost = np.maximum(cost - self.menu.safe_cost * wide, 0.0)
         return cost - self.price * np.minimum(success + wide, 1.0)
+
+    def _choose(self) -> int:
+        return int(self.optimistic_losses(self._losses.vector(self._context)).argmin())
+
+    def _learn(self, arm: int, success: float, cost: float, *, counted: bool) -> None:
+        self._losses.learn(arm, self._context, success, cost)

@@ -1,10 +1,9 @@
-"""The projected primal-dual method: the paper's baseline, which forgets what it owes whenever the price is clipped."""
-
-from typing import Any
+"""The projected primal-dual method: the paper's baseline, which loses its debt whenever the price is clipped."""
 
 from suffice.errors import InvalidArgument
 from suffice.kernels.compiler import available, compiled
-from suffice.lab.rivals.base import PRIMARY, SUCCESS_AND_COST, Rival, Target, step_of
+from suffice.kernels.rows import Floats
+from suffice.lab.rivals.base import PRIMARY, SUCCESS_AND_COST, Rival, Target, above_zero, default_step
 from suffice.learning.bounds import Paper
 from suffice.learning.choosers import Optimist
 from suffice.learning.records import Lesson
@@ -32,30 +31,28 @@ class Projected(Rival):
     feedback = SUCCESS_AND_COST
     guarantee = "stochastic; none on a path"
 
-    def __init__(
-        self, menu: Menu, target: Target, horizon: int, step: float | None = None, *, cap: float | None = None
-    ) -> None:
+    def __init__(self, menu: Menu, target: Target, horizon: int, step: float | None = None) -> None:
         super().__init__(menu, target)
         if not menu.has_skip:
             raise InvalidArgument("menu must have a skip option")
         horizon = positive_int("horizon", horizon)
-        self._step = step_of(step, horizon)
-        self._cap = self._promise.cap if cap is None else float(cap)
+        self._step = default_step(horizon) if step is None else above_zero("step", step)
+        self._cap = self._promise.cap
         self._price = 0.0
-        self._opened = 1
+        self._next_initial_arm = 1
         self._learner = TableLearner(menu, Paper(), Optimist(), horizon, self._promise.cap)
 
     @property
     def price(self) -> float:
         return self._price
 
-    def _counted(self) -> bool:
-        return self._opened >= self.menu.n_arms - 1
+    def _counts_next(self) -> bool:
+        return self._next_initial_arm >= self.menu.n_arms - 1
 
     def _choose(self) -> int:
-        if not self._counted():
-            self._opened += 1
-            return self._opened - 1
+        if not self._counts_next():
+            self._next_initial_arm += 1
+            return self._next_initial_arm - 1
         return self._learner.propose(self._price, None).arm
 
     def _learn(self, arm: int, success: float, cost: float, *, counted: bool) -> None:
@@ -63,26 +60,26 @@ class Projected(Rival):
             self._price = min(max(self._price + self._step * (self.target - success), 0.0), self._cap)
         self._learner.follow(Lesson(arm, success, cost, NO_DEBT, 0, counted, True, True), self._price, self._price)
 
-    def can_run(self, stream: Any) -> bool:
+    def can_run(self, stream: object) -> bool:
         """Whether `run` can play this stream."""
         return type(self) is Projected and available()
 
-    def run(self, world: World, latents: Any, block: Block) -> None:
-        """Whole steps against a world that is known beforehand."""
+    def run(self, world: World, latents: Floats, block: Block) -> None:
+        """All steps against a world that is known beforehand, compiled."""
         self._learner.compile()
         table = self._learner.compiled
         if table is None:
             raise RuntimeError("a run of whole steps needs the compiler")
-        step, before = 0, self._opened
+        step, first = 0, self._next_initial_arm
         while step < latents.size:
-            step, self._opened, self._price, left = compiled(play_projected)(
-                table.address, latents, *world, *block.columns, step, self._opened, self._price, self._step, self._cap,
-                self.target,
+            step, self._next_initial_arm, self._price, event = compiled(play_projected)(
+                table.address, latents, *world, *block.columns, step, self._next_initial_arm, self._price, self._step,
+                self._cap, self.target,
             )  # fmt: skip
-            if left > TOLD:
-                arm, due = divmod(left - TOLD, DUE)
+            if event > TOLD:
+                arm, due = divmod(event - TOLD, DUE)
                 table.catch_up(due, arm, self._price)
-        counted = latents.size - (self._opened - before)
+        counted = latents.size - (self._next_initial_arm - first)
         self.outcomes += counted
         self._issued += latents.size
         self._units += sum(success_units(value) for value in block.successes[latents.size - counted :].tolist())

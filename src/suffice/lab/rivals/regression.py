@@ -1,28 +1,25 @@
-"""Ridge regression per arm on the features of a context, for rivals that look at it. No method of its own.
+"""Ridge regression per arm on the features of a context, for contextual rivals.
 
-All of them have the library's features, so that what is compared is the rule and not what it is shown.
+All of them use the library's features, so that a comparison is about their rules and not about their features.
 """
-
-from typing import Any
 
 import numpy as np
 
 from suffice.context.features import Features
-from suffice.context.spline_knots import Change
-from suffice.lab.rivals.weights import Floats
+from suffice.context.spline_knots import WeightMap
+from suffice.kernels.rows import Floats
 from suffice.menu.menu import Menu
 
 
 class Regression:
-    """Per arm: the mean success and cost that a context leads to expect, and how unsure the mean is.
+    """Per arm: the expected success and cost in a context, and the standard deviation of the expected success.
 
-    Every weight has a prior of mean 0 and variance 1, so nothing is expected of what was never tried; an outcome is taken
-    to vary by 1 around its mean. What is known beforehand is taken as known: the boundary arms, and costs that the menu
-    knows.
+    Every weight has a prior of mean 0 and variance 1, so the expected success of an untried arm is 0; outcomes have variance
+    1 around their mean. The boundary arms, and costs in the menu, are known and not learned.
 
     >>> regression = Regression(Menu({"a": 0.1}, safe="all", skip="none"))
     >>> for _ in range(200):
-    ...     vector = regression.look({"size": 0.5})
+    ...     vector = regression.vector({"size": 0.5})
     ...     regression.add(1, {"size": 0.5}, success=1.0, cost=0.1)
     >>> success, cost = regression.means(vector)
     >>> success.round(2).tolist(), cost.tolist()
@@ -36,33 +33,33 @@ class Regression:
         self._success[-1] = float(menu.safe_success)
         self._cost = np.array([menu.known_cost(arm) or 0.0 for arm in range(menu.n_arms)])
         self._learns_cost = menu.costs is None
-        self._begin()
+        self._reset()
 
-    def _begin(self) -> None:
+    def _reset(self) -> None:
         count, width = self.menu.n_arms - 1 - self._first, self.features.width
         self._weights = np.zeros((count, width))
         self._prices = np.zeros((count if self._learns_cost else 0, width))
         self._spreads = np.tile(np.eye(width), (count, 1, 1))
 
-    def look(self, context: Any) -> Floats:
-        """The vector of a context that a decision is asked with; once for each, since features learn from it.
+    def vector(self, context: object) -> Floats:
+        """The features of the context of a decision; to be called once per decision, since features learn from it.
 
-        Where that changes what vectors mean, what was learned is carried over.
+        Where the context changes the meaning of features, the weights are transformed to the new meaning.
         """
         row = self.features.row(context)
-        if not self.features.noted:
-            self._begin()  # the first context says which fields there are
-        change = self.features.note(row)
+        if not self.features.observed:
+            self._reset()  # the first context defines the fields
+        change = self.features.observe(row)
         if change is not None:
-            self._carry(change)
+            self._transform(change)
         return self.features.vector(row)
 
-    def _carry(self, change: Change) -> None:
-        """Take what was learned over to vectors of a new meaning."""
+    def _transform(self, change: WeightMap) -> None:
+        """Transform the weights to features of a new meaning."""
         matrix, shares = change.matrix, np.abs(change.matrix)
         self._weights, self._prices = self._weights @ matrix.T, self._prices @ matrix.T
-        # A weight that is a mean of old ones is as unsure as they are, and not as their mean, which varies less; one that is
-        # wholly new is as unsure as all were beforehand.
+        # A weight that is a mean of old ones gets their variance, not the smaller variance of their mean; a new one gets
+        # that of the prior.
         variances = np.diagonal(self._spreads, axis1=1, axis2=2) @ shares.T + np.maximum(1.0 - shares.sum(axis=1), 0.0)
         self._spreads = matrix @ self._spreads @ matrix.T
         places = np.arange(len(matrix))
@@ -79,16 +76,16 @@ class Regression:
         return success, cost
 
     def deviations(self, vector: Floats) -> Floats:
-        """The standard deviation of every arm's mean; 0 for those that are known."""
-        found = np.zeros(self.menu.n_arms)
-        found[self._inside] = np.sqrt(np.maximum((self._spreads @ vector) @ vector, 0.0))
-        return found
+        """The standard deviation of every arm's mean; 0 for the boundary arms."""
+        deviations = np.zeros(self.menu.n_arms)
+        deviations[self._inside] = np.sqrt(np.maximum((self._spreads @ vector) @ vector, 0.0))
+        return deviations
 
-    def add(self, arm: int, context: Any, success: float, cost: float) -> None:
-        """Take in an outcome and the context of its decision, which was looked at: a rank-one update of one arm."""
+    def add(self, arm: int, context: object, success: float, cost: float) -> None:
+        """Learn from an outcome and the context of its decision: a rank-one update of one arm."""
         if self.menu.is_boundary(arm):
             return
-        vector = self.features.vector(self.features.row(context))  # vectors may have changed since it was asked
+        vector = self.features.vector(self.features.row(context))  # features may have changed since it was asked
         place = arm - self._first
         spread = self._spreads[place]
         along = spread @ vector

@@ -1,4 +1,4 @@
-"""Where outcomes come from."""
+"""Streams: where outcomes come from."""
 
 from suffice.lab.streams.apis import TASKS, PredictionApis
 from suffice.lab.streams.attack import Attack
@@ -6,14 +6,13 @@ from suffice.lab.streams.base import Cases, Stream, Table, Windows
 from suffice.lab.streams.confidence import ConfidentApis
 from suffice.lab.streams.discover import available, from_file
 from suffice.lab.streams.hidden_costs import HiddenCosts
-from suffice.lab.streams.joined import Drift, Mix, Phase, Phases
 from suffice.lab.streams.log import Log
 from suffice.lab.streams.needs import RequiredThreshold
 from suffice.lab.streams.points import UnitPoints
 from suffice.lab.streams.ranks import CIFAR100, LabelRanks
 from suffice.lab.streams.rides import Rides, RidesGrid
-from suffice.lab.streams.routing import Routing
 from suffice.lab.streams.shapes import Beta, Shape
+from suffice.lab.streams.shifts import Drift, Mix, Phase, Phases
 from suffice.lab.streams.tilted import SyntheticContext
 from suffice.lab.streams.trap import Trap
 
@@ -35,7 +34,6 @@ __all__ = [
     "RequiredThreshold",
     "Rides",
     "RidesGrid",
-    "Routing",
     "Shape",
     "Stream",
     "SyntheticContext",

@@ -6,8 +6,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from suffice.errors import InvalidArgument, quoted
-from suffice.lab.streams.base import Table
-from suffice.lab.streams.compiled_forms import ByFrequency, table_of
+from suffice.lab.streams.base import ByTable, Floats, Table, table_of
 from suffice.menu.menu import Menu
 from suffice.numbers import as_fraction
 
@@ -49,14 +48,14 @@ TASKS: Final[dict[str, Task]] = {
 }  # fmt: skip
 
 
-class PredictionApis(ByFrequency):
-    """Which of four APIs to call. It works where at least one of them is right; a person always is.
+class PredictionApis(ByTable):
+    """Which of four APIs to call. A call succeeds if at least one of them is right; a person always is.
 
     Args:
         task: one of `TASKS`.
-        person: what asking a person costs, in prices of all four APIs together; at least 1.
-        unit: "person": a cost of 1 is asking a person, so that all tasks have menus of the same scale; or "usd": costs
-            are US dollars per 10,000 decisions.
+        person: the cost of a person, in prices of all four APIs together; at least 1.
+        unit: "person": a person costs 1, so that all tasks have menus of the same scale; or "usd": costs are US dollars
+            per 10,000 decisions.
 
     >>> import suffice
     >>> stream = PredictionApis("YELP", unit="usd")
@@ -67,7 +66,7 @@ class PredictionApis(ByFrequency):
     """
 
     name = "apis"
-    about = "call some of four prediction APIs, or ask a person (FrugalML's twelve tasks)"
+    description = "call some of four prediction APIs, or ask a person (FrugalML's twelve tasks)"
 
     def __init__(self, task: str = "YELP", *, person: float = 3.0, unit: str = "person") -> None:
         if not isinstance(task, str) or task.upper() not in TASKS:
@@ -87,7 +86,7 @@ class PredictionApis(ByFrequency):
             safe_cost=top / scale,  # type: ignore[arg-type]  # a Fraction is read exactly
         )
         self._table = self._patterns()
-        self.frequency = np.array(self.task.counts) / sum(self.task.counts)
+        self.frequency: Floats = np.array(self.task.counts) / sum(self.task.counts)
 
     def _patterns(self) -> Table:
         """A row per pattern: an arm succeeds where its APIs share a bit with the pattern."""

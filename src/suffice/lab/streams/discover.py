@@ -1,21 +1,23 @@
-"""Finding streams: all that stand in this package, and those in a file of your own. There is no list to maintain."""
+"""Finding streams: those in this package, and those in a file of your own. There is no list to maintain."""
 
 import importlib
 import importlib.util
 import os
 import pkgutil
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from suffice.errors import InvalidArgument, quoted
+from suffice.simulator import Stream
 
-NEEDED = ("draw", "judge")
+NEEDED = ("draw", "outcome")
+Kind = type[Any]  # a class with a `name`
 
 
-def available() -> dict[str, type[Any]]:
+def available() -> dict[str, Kind]:
     """Every stream of this package by its name.
 
     >>> available()["trap"](first=10, last=20).menu.n_arms
@@ -24,27 +26,28 @@ def available() -> dict[str, type[Any]]:
     return dict(sorted(by_name("stream", classes_of("suffice.lab.streams")).items()))
 
 
-def maker(kind: type[Any]) -> Any:
-    """What makes a stream from settings: its `named`, or else its constructor."""
-    return getattr(kind, "named", kind)
+def maker(kind: Kind) -> Callable[..., Stream]:
+    """What makes a stream from settings: its `from_settings`, or else its constructor."""
+    made: Callable[..., Stream] = getattr(kind, "from_settings", kind)
+    return made
 
 
-def classes_of(package: str) -> list[type[Any]]:
+def classes_of(package: str) -> list[Kind]:
     """The classes with a name in all modules of a package."""
     modules = pkgutil.iter_modules(importlib.import_module(package).__path__, f"{package}.")
     return [kind for module in modules for kind in _named(importlib.import_module(module.name))]
 
 
-def by_name(what: str, kinds: Iterable[type[Any]], where: str = "") -> dict[str, type[Any]]:
+def by_name(what: str, kinds: Iterable[Kind], where: str = "") -> dict[str, Kind]:
     """Classes by their names, of which no two may be the same."""
-    kinds_by_name: dict[str, type[Any]] = {}
+    kinds_by_name: dict[str, Kind] = {}
     for kind in kinds:
         if kinds_by_name.setdefault(kind.name, kind) is not kind:
             raise InvalidArgument(f"name must be one {what}'s alone, got {kind.name!r} twice{where}")
     return kinds_by_name
 
 
-def from_file(path: str | os.PathLike[str]) -> dict[str, type[Any]]:
+def from_file(path: str | os.PathLike[str]) -> dict[str, Kind]:
     """Every stream in a Python file of your own, by its name: each class that has a `name`. The file is run.
 
     >>> import tempfile
@@ -59,7 +62,7 @@ def from_file(path: str | os.PathLike[str]) -> dict[str, type[Any]]:
     ...     def draw(self, rng, count):
     ...         return rng.random(count)
     ...
-    ...     def judge(self, latent, arm, price):
+    ...     def outcome(self, latent, arm, price):
     ...         return (latent < 0.5, 0.5) if arm == 0 else (True, 1.0)
     ... ''')
     >>> list(from_file(path))
@@ -79,8 +82,8 @@ def from_file(path: str | os.PathLike[str]) -> dict[str, type[Any]]:
     return by_name("stream", kinds, f" in {quoted(str(path))}")
 
 
-def _named(module: ModuleType) -> list[type[Any]]:
-    """The classes made in a module, and not merely imported by it, that have a name."""
+def _named(module: ModuleType) -> list[Kind]:
+    """The classes with a name that are defined in a module, not imported by it."""
     kinds = [
         thing for thing in vars(module).values() if isinstance(thing, type) and thing.__module__ == module.__name__
     ]
@@ -97,10 +100,10 @@ def _run(path: Path) -> ModuleType:
         raise InvalidArgument(f"path must name a Python file, got {quoted(str(path))}")
     module = importlib.util.module_from_spec(spec)
     before = sys.modules.get(name)
-    sys.modules[name] = module  # dataclasses and pickle look a class's module up there
+    sys.modules[name] = module  # dataclasses and pickle find the module of a class there
     try:
         spec.loader.exec_module(module)
-    except Exception as error:  # whatever a user's file may raise
+    except Exception as error:  # a user's file may raise anything
         if before is None:
             del sys.modules[name]
         else:

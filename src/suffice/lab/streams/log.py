@@ -1,24 +1,24 @@
-"""Logs: recorded decisions with the success and the cost that every option would have had, played again."""
+"""Logs: recorded decisions with the success and the cost of every option in each, replayed row by row."""
 
 import os
 import warnings
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from suffice.errors import InvalidArgument, SufficeWarning, quoted
-from suffice.lab.streams.base import Floats, Table, with_settings_of
-from suffice.lab.streams.compiled_forms import ByTable
+from suffice.lab.streams.base import ByTable, Floats, Ints, Table
 from suffice.lab.streams.log_files import read_columns
 from suffice.lab.streams.log_schema import arrange, check
-from suffice.menu.menu import LEFT_OUT, Menu
+from suffice.menu.menu import Menu
+from suffice.menu.options import LEFT_OUT
 
 ORDERS = ("recorded", "shuffled")
 
-# What is played where no file is named: eight questions to two models and a person.
+# The log without a file: eight questions to two models and a person.
 EXAMPLE: Final[dict[str, ArrayLike]] = {
     "success:small model": [1, 0, 1, 0, 1, 0, 1, 0],
     "success:large model": [1, 1, 1, 0, 1, 1, 1, 0],
@@ -32,7 +32,7 @@ EXAMPLE: Final[dict[str, ArrayLike]] = {
 class Log(ByTable):
     """One row per recorded decision, one column per arm; the latent is the row.
 
-    `truth` is the mean over all rows, which is what a run comes to over whole rounds of the log.
+    `truth` is the mean over all rows, which is the mean of a run over whole passes through the log.
 
     Args:
         menu: whose arms the columns are.
@@ -45,7 +45,7 @@ class Log(ByTable):
     """
 
     name = "log"
-    about = "a recorded log, CSV or Parquet, with the success and cost of every option in each row"
+    description = "a recorded log, CSV or Parquet, with the success and cost of every option in each row"
 
     def __init__(self, menu: Menu, successes: ArrayLike, costs: ArrayLike, *, order: str = "recorded") -> None:
         table = Table(np.asarray(successes, dtype=np.float64), np.asarray(costs, dtype=np.float64))
@@ -65,18 +65,6 @@ class Log(ByTable):
             check(f"cost of {menu.option(arm)!r}", table.costs[:, arm], menu.safe_cost)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str], **settings: Any) -> "Log":
-        """A log from a .csv or .parquet file with columns `success:OPTION` and `cost:OPTION`; settings as of `of`.
-
-        >>> import pathlib, tempfile
-        >>> path = pathlib.Path(tempfile.mkdtemp()) / "log.csv"
-        >>> _ = path.write_text("success:small,cost:small,success:large,cost:large\\n1,0.1,1,2\\n0,0.3,1,2\\n")
-        >>> Log.load(path).truth()[1].tolist()
-        [0.2, 2.0]
-        """
-        return cls.of(read_columns(path), **settings)
-
-    @classmethod
     def of(
         cls,
         columns: Mapping[str, ArrayLike],
@@ -93,11 +81,11 @@ class Log(ByTable):
         Args:
             columns: `success:OPTION` for every option, and `cost:OPTION` for those that `costs` does not name.
             safe: the option that always succeeds; the last success column if left out.
-            skip: what the option that costs nothing and never succeeds is to be called; it needs no column. Left
-                out: there is none.
+            skip: the name of the option that costs nothing and never succeeds; it needs no column. Left out: there is
+                none.
             costs: the cost of options that cost the same in each row.
-            safe_cost: no cost is above this; what the safe option costs at most if left out. Where what it costs varies,
-                each row is charged what it recorded.
+            safe_cost: no cost is above this; the highest cost of the safe option if left out. Where its cost varies, each
+                row is charged its own.
             safe_success: how often the safe option succeeds, if not always.
             order: "recorded" or "shuffled".
 
@@ -112,18 +100,37 @@ class Log(ByTable):
             safe_cost=record.safe_cost,
             safe_success=safe_success,
         )
-        _warn(record.successes[-1], record.safe, float(menu.safe_success))
+        _warn_of_failures(record.successes[-1], record.safe, float(menu.safe_success))
         first = [] if skip is None else [np.zeros(len(record.costs[0]))]
         successes, spent = (np.stack([*first, *part], axis=1) for part in (record.successes, record.costs))
         return cls(menu, successes, spent, order=order)
 
     @classmethod
-    @with_settings_of(of)
-    def named(cls, *, path: str | None = None, **settings: Any) -> "Log":
-        """The log in a file; an example of eight rows where there is none."""
-        return cls.of(EXAMPLE if path is None else read_columns(path), **settings)
+    def from_settings(
+        cls,
+        *,
+        path: str | os.PathLike[str] | None = None,
+        safe: str | None = None,
+        skip: str | None = None,
+        costs: Mapping[str, float] | None = None,
+        safe_cost: float | None = None,
+        safe_success: float | Fraction = 1.0,
+        order: str = "recorded",
+    ) -> "Log":
+        """A log from a .csv or .parquet file, with the settings of `of`; an example of eight rows if there is no file.
 
-    def draw(self, rng: np.random.Generator, count: int, start: int = 0) -> NDArray[np.int64]:
+        >>> import pathlib, tempfile
+        >>> path = pathlib.Path(tempfile.mkdtemp()) / "log.csv"
+        >>> _ = path.write_text("success:small,cost:small,success:large,cost:large\\n1,0.1,1,2\\n0,0.3,1,2\\n")
+        >>> Log.from_settings(path=path).truth()[1].tolist()
+        [0.2, 2.0]
+        """
+        columns = EXAMPLE if path is None else read_columns(path)
+        return cls.of(
+            columns, safe=safe, skip=skip, costs=costs, safe_cost=safe_cost, safe_success=safe_success, order=order
+        )
+
+    def draw(self, rng: np.random.Generator, count: int, start: int = 0) -> Ints:
         """One row per step."""
         rows = len(self._table.costs)
         if self.order == "shuffled":
@@ -131,12 +138,12 @@ class Log(ByTable):
         return (start + np.arange(count)) % rows
 
 
-def _warn(successes: Floats, safe: str, promised: float) -> None:
+def _warn_of_failures(successes: Floats, safe: str, declared: float) -> None:
     rate = float(successes.mean())
-    if rate < promised:
+    if rate < declared:
         failed, share = int((successes < 1.0).sum()), np.floor(rate * 1000) / 1000
         warnings.warn(
-            f"safe ({safe!r}) fails in {failed} of {successes.size} rows: it is to succeed always, or say "
+            f"safe ({safe!r}) fails in {failed} of {successes.size} rows: it must always succeed, or say "
             f"how often it does with safe_success={share:g}",
             SufficeWarning,
             stacklevel=3,

@@ -1,14 +1,14 @@
-"""Files of recorded decisions, CSV or Parquet: their columns of successes and costs as numbers, row by row checked."""
+"""Files of recorded decisions, CSV or Parquet: their columns of successes and costs as numbers, checked row by row."""
 
 import csv
 import importlib
-import importlib.util
 import itertools
 import os
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from suffice.errors import InvalidArgument, quoted
 from suffice.lab.streams.base import Floats
@@ -19,7 +19,7 @@ WORDS: Final = {"true": 1.0, "yes": 1.0, "false": 0.0, "no": 0.0}
 
 
 def read_columns(path: str | os.PathLike[str]) -> dict[str, Floats]:
-    """The columns `success:OPTION` and `cost:OPTION` of a file, in their order. Other columns are left alone."""
+    """The columns `success:OPTION` and `cost:OPTION` of a file, in their order; other columns are ignored."""
     if not isinstance(path, str | os.PathLike):
         raise InvalidArgument(f"path must name a .csv or .parquet file, got {quoted(path)}")
     readers = {".csv": _csv, ".parquet": _parquet, ".pq": _parquet}
@@ -38,14 +38,14 @@ def read_columns(path: str | os.PathLike[str]) -> dict[str, Floats]:
 
 
 def wanted(names: list[str]) -> list[int]:
-    """The places of the columns that are to be read."""
+    """The places of the columns to read."""
     places = [place for place, name in enumerate(names) if name.startswith(PREFIXES)]
     if not any(names[place].startswith("success:") for place in places):
         raise InvalidArgument(
             f"columns must include success:OPTION, one per option, got {quoted(', '.join(names)) if names else 'none'}"
         )
-    kept = [names[place] for place in places]
-    twice = [name for name in kept if kept.count(name) > 1]
+    chosen = [names[place] for place in places]
+    twice = [name for name in chosen if chosen.count(name) > 1]
     if twice:
         raise InvalidArgument(f"columns must differ, got {quoted(twice[0])} twice")
     return places
@@ -71,7 +71,7 @@ def _csv(path: Path) -> dict[str, Floats]:
 
 
 def _batch(rows: list[list[str]], names: list[str], places: list[int], done: int) -> Floats:
-    """Some rows as numbers, quickly; and if there is anything to stumble over, one by one."""
+    """Some rows as numbers: all at once, or, if any cell is not a plain number, cell by cell."""
     width = len(names)
     try:
         if any(len(row) != width for row in rows):
@@ -99,39 +99,22 @@ def _number(row: list[str], names: list[str], place: int, number: int) -> float:
 def _parquet(path: Path) -> dict[str, Floats]:
     if not path.is_file():
         raise InvalidArgument(f"path must name a file that can be read, got {quoted(str(path))}: no such file")
-    columns = _by_pyarrow(path) if _installed("pyarrow") else _by_pandas(path)
-    return {name: _floats(name, values) for name, values in columns.items()}
-
-
-def _installed(package: str) -> bool:
-    return importlib.util.find_spec(package) is not None
-
-
-def _by_pyarrow(path: Path) -> dict[str, Any]:
-    parquet = importlib.import_module("pyarrow.parquet")
-    broken = importlib.import_module("pyarrow").ArrowException
+    try:
+        arrow, parquet = (importlib.import_module(name) for name in ("pyarrow", "pyarrow.parquet"))
+    except ImportError:
+        raise InvalidArgument(
+            f"path must name a CSV file unless pyarrow is installed, got {quoted(str(path))}: pip install pyarrow"
+        ) from None
     try:
         names = list(parquet.read_schema(path).names)
-        kept = [names[place] for place in wanted(names)]
-        table = parquet.read_table(path, columns=kept)
-    except broken as error:
+        chosen = [names[place] for place in wanted(names)]
+        table = parquet.read_table(path, columns=chosen)
+    except arrow.ArrowException as error:
         raise InvalidArgument(f"path must name a Parquet file, got {quoted(str(path))}: {str(error)[:80]}") from error
-    return {name: table.column(name).to_numpy() for name in kept}
+    return {name: _floats(name, table.column(name).to_numpy()) for name in chosen}
 
 
-def _by_pandas(path: Path) -> dict[str, Any]:
-    if not _installed("pandas"):
-        raise InvalidArgument(f"path must name a CSV file unless pyarrow is installed, got {quoted(str(path))}")
-    pandas = importlib.import_module("pandas")
-    try:
-        frame = pandas.read_parquet(path)
-    except (ImportError, ValueError) as error:
-        raise InvalidArgument(f"path must name a Parquet file that pandas reads: {str(error)[:80]}") from error
-    names = [str(name) for name in frame.columns]
-    return {names[place]: frame.iloc[:, place].to_numpy() for place in wanted(names)}
-
-
-def _floats(name: str, values: Any) -> Floats:
+def _floats(name: str, values: ArrayLike) -> Floats:
     try:
         return np.asarray(values, dtype=np.float64)  # a missing value becomes nan, which is refused with its row
     except (TypeError, ValueError):

@@ -1,7 +1,7 @@
-"""The columns of a log as arms: which option is which, what each costs, and what is wrong with them, to the row."""
+"""The columns of a log as arms: the options, their costs, and errors that name the row."""
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,7 +22,7 @@ class Record(NamedTuple):
     safe_cost: float
 
     def known_costs(self) -> list[float] | None:
-        """What the interior options cost, if that is the same in each row for all of them."""
+        """The costs of the interior options, if each is the same in every row."""
         inner = self.costs[:-1]
         return [float(paid[0]) for paid in inner] if all((paid == paid[0]).all() for paid in inner) else None
 
@@ -34,30 +34,30 @@ def arrange(
     costs: Mapping[str, float],
     safe_cost: float | None,
 ) -> Record:
-    """The record that columns hold; `Log.of` says what they are."""
+    """The record in columns; see `Log.of` for the arguments."""
     names = [str(name) for name in columns]
-    held = {names[place]: _column(names[place], columns[names[place]]) for place in wanted(names)}
-    rows = _rows(held)
-    options = [name.removeprefix("success:") for name in held if name.startswith("success:")]
+    chosen = {names[place]: _column(names[place], columns[names[place]]) for place in wanted(names)}
+    rows = _rows(chosen)
+    options = [name.removeprefix("success:") for name in chosen if name.startswith("success:")]
     last = options[-1] if safe is None else safe
     if last not in options:
         raise InvalidArgument(f"safe must be one of {quoted(', '.join(options))}, got {quoted(safe)}")
     if skip == last:
         raise InvalidArgument(f"skip must be another option than the safe one, got {quoted(skip)}")
     arms = [*(option for option in options if option not in (last, skip)), last]
-    _check_names(held, arms, skip, costs)
-    if safe_cost is not None and last not in costs and f"cost:{last}" not in held:
+    _check_names(chosen, arms, skip, costs)
+    if safe_cost is not None and last not in costs and f"cost:{last}" not in chosen:
         costs = {**costs, last: safe_cost}
-    spent = [_cost(held, option, costs, rows) for option in arms]
+    spent = [_cost(chosen, option, costs, rows) for option in arms]
     top = float(spent[-1].max()) if safe_cost is None else float(as_fraction("safe_cost", safe_cost))
-    successes = [held[f"success:{option}"] for option in arms]
+    successes = [chosen[f"success:{option}"] for option in arms]
     for place, option in enumerate(arms):
         check(f"success:{option}", successes[place], 1.0)
         check(f"cost:{option}", spent[place], top)
     return Record(arms[:-1], last, successes, spent, top)
 
 
-def _column(name: str, values: Any) -> Floats:
+def _column(name: str, values: ArrayLike) -> Floats:
     try:
         column = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
@@ -67,46 +67,46 @@ def _column(name: str, values: Any) -> Floats:
     return column
 
 
-def _rows(held: Mapping[str, Floats]) -> int:
-    sizes = {column.size for column in held.values()}
+def _rows(columns: Mapping[str, Floats]) -> int:
+    sizes = {column.size for column in columns.values()}
     if len(sizes) != 1:
-        raise InvalidArgument(f"columns must be equally long, got {quoted({k: c.size for k, c in held.items()})}")
+        raise InvalidArgument(f"columns must be equally long, got {quoted({k: c.size for k, c in columns.items()})}")
     rows = sizes.pop()
     if rows == 0:
         raise InvalidArgument("columns must hold at least one row, got none")
     return rows
 
 
-def _check_names(held: Mapping[str, Floats], arms: list[str], skip: str | None, costs: Mapping[str, float]) -> None:
-    """Refuse costs of options that there are not, and a skip that costs something or succeeds."""
+def _check_names(columns: Mapping[str, Floats], arms: list[str], skip: str | None, costs: Mapping[str, float]) -> None:
+    """Refuse costs of unknown options, and a skip that costs something or succeeds."""
     if not isinstance(costs, Mapping):
         raise InvalidArgument(f"costs must map options to their costs, got {quoted(costs)}")
-    there = quoted(", ".join(held))
-    for name in held:
+    names = quoted(", ".join(columns))
+    for name in columns:
         option = name.removeprefix("cost:")
         if name.startswith("cost:") and option != skip and option not in arms:
-            raise InvalidArgument(f"columns must include success:{option}, got {there}")
+            raise InvalidArgument(f"columns must include success:{option}, got {names}")
     for option in costs:
         if option not in arms:
-            raise InvalidArgument(f"costs must name options, got {quoted(option)}, which has no column in {there}")
+            raise InvalidArgument(f"costs must name options, got {quoted(option)}, which has no column in {names}")
     if skip is not None:
         for name in (f"success:{skip}", f"cost:{skip}"):
-            check(name, held.get(name, np.zeros(1)), 0.0, "0, since this is the skip option")
+            check(name, columns.get(name, np.zeros(1)), 0.0, "0, since this is the skip option")
 
 
-def _cost(held: Mapping[str, Floats], option: str, costs: Mapping[str, float], rows: int) -> Floats:
-    """What an option costs in each row, from its column or from `costs`."""
-    column = held.get(f"cost:{option}")
+def _cost(columns: Mapping[str, Floats], option: str, costs: Mapping[str, float], rows: int) -> Floats:
+    """The cost of an option in each row, from its column or from `costs`."""
+    column = columns.get(f"cost:{option}")
     if (column is None) == (option not in costs):
         rule = "include" if column is None else "leave out"
         raise InvalidArgument(
-            f"columns must {rule} cost:{option}, or costs must name {option!r}, not both, got {quoted(', '.join(held))}"
+            f"columns must {rule} cost:{option}, or costs must name {option!r}, not both, got {quoted(', '.join(columns))}"
         )
     return np.full(rows, float(as_fraction(f"cost of {option!r}", costs[option]))) if column is None else column
 
 
 def check(name: str, values: Floats, top: float, rule: str | None = None) -> None:
-    """Refuse a column with a number that is none or out of its range, and say in which row."""
+    """Refuse a column with a number that is missing or out of its range, and name the row."""
     wrong = ~((values >= 0.0) & (values <= top))
     if not wrong.any():
         return

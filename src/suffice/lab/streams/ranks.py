@@ -1,15 +1,12 @@
-"""Label ranks: how far down a classifier's list the true label stands. Showing k labels succeeds if rank <= k."""
+"""Label ranks: the place of the true label in a classifier's list. Showing k labels succeeds if rank <= k."""
 
-import os
 from collections.abc import Iterable
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from suffice.errors import InvalidArgument, quoted
-from suffice.lab.streams.base import Floats, Table, Windows
-from suffice.lab.streams.compiled_forms import ByWindows, sure
-from suffice.lab.streams.rank_files import read_ranks
+from suffice.lab.streams.base import ByWindows, Floats, Ints, Table, Windows, safe_clipped
 from suffice.menu.menu import Menu
 from suffice.numbers import positive_int
 
@@ -26,16 +23,17 @@ KS = (5, 10, 20, 50)  # how many labels the paper shows
 
 
 class LabelRanks(ByWindows):
-    """Ranks drawn from a histogram: entry i counts how often the true label stood at rank i + 1.
+    """Ranks drawn from a histogram: entry i counts how often the true label was at rank i + 1.
 
-    `least` and `most` keep only ranks in that range: easy images, or hard ones.
+    `least` and `most` keep only ranks in that range: easy images, or hard ones. For a classifier of your own, give a
+    `Menu.top_k` and the histogram of its ranks.
 
     >>> LabelRanks.cifar100().truth()[0].round(4).tolist()
     [0.0, 0.902, 0.9395, 0.9719, 0.9943, 1.0]
     """
 
     name = "ranks"
-    about = "show the k best labels; succeeds where the true one is among them (CIFAR-100, or a file)"
+    description = "show the k best labels; succeeds where the true one is among them (CIFAR-100)"
 
     def __init__(self, menu: Menu, histogram: ArrayLike = CIFAR100, *, least: int = 1, most: int | None = None) -> None:
         counts = np.array(histogram, dtype=np.float64)
@@ -61,64 +59,16 @@ class LabelRanks(ByWindows):
         return LabelRanks(Menu.top_k(ks, classes=100), least=least, most=most)
 
     @classmethod
-    def load(
-        cls,
-        path: str | os.PathLike[str],
-        ks: Iterable[int] | None = None,
-        *,
-        classes: int | None = None,
-        least: int = 1,
-        most: int | None = None,
-    ) -> "LabelRanks":
-        """Ranks of your own classifier, 1 being its first guess.
+    def from_settings(cls, *, ks: tuple[int, ...] = KS, least: int = 1, most: int | None = None) -> "LabelRanks":
+        """CIFAR-100 with the numbers of labels that may be shown."""
+        return cls.cifar100(ks, least=least, most=most)
 
-        The file is an .npz with `rank`, or with `probs` (a row per sample, a column per class) and `labels`; or an .npy
-        or a .csv of ranks. `classes` must be said where there are no `probs` to count them by.
-
-        >>> import os, tempfile
-        >>> path = os.path.join(tempfile.mkdtemp(), "ranks.npy")
-        >>> np.save(path, [1, 1, 1, 2, 7])
-        >>> LabelRanks.load(path, ks=[1, 5], classes=10).truth()[0].tolist()
-        [0.0, 0.6, 0.8, 1.0]
-        """
-        ranks, columns = read_ranks(path)
-        if classes is None and columns is None:
-            raise InvalidArgument(
-                f"classes must be given, for there are no probs to count them by in {quoted(str(path))}"
-            )
-        number = positive_int("classes", columns if classes is None else classes, 2)
-        if columns is not None and columns != number:
-            raise InvalidArgument(f"classes must be the {columns} columns of probs, got {number}")
-        if ranks.max() > number:
-            row = int((ranks > number).argmax())
-            raise InvalidArgument(f"rank must be at most the {number} classes, got {ranks[row]} in row {row + 1}")
-        kept = [k for k in KS if k < number] if ks is None else ks
-        histogram = np.bincount(ranks, minlength=number + 1)[1:]
-        return cls(Menu.top_k(kept, classes=number), histogram, least=least, most=most)
-
-    @classmethod
-    def named(
-        cls,
-        *,
-        path: str | None = None,
-        classes: int | None = None,
-        ks: tuple[int, ...] | None = None,
-        least: int = 1,
-        most: int | None = None,
-    ) -> "LabelRanks":
-        """The ranks in a file; CIFAR-100's where there is none."""
-        if path is not None:
-            return cls.load(path, ks, classes=classes, least=least, most=most)
-        if classes not in (None, len(CIFAR100)):
-            raise InvalidArgument(f"classes must be {len(CIFAR100)} where no path is given, got {quoted(classes)}")
-        return cls.cifar100(KS if ks is None else ks, least=least, most=most)
-
-    def draw(self, rng: np.random.Generator, count: int, start: int = 0) -> NDArray[np.int64]:
+    def draw(self, rng: np.random.Generator, count: int, start: int = 0) -> Ints:
         """One rank per step."""
         return rng.choice(self.frequency.size, size=count, p=self.frequency) + 1
 
     def table(self) -> Table:
-        """Row r is rank r. No label stands at rank 0; the row is there so that a rank is its row."""
+        """Row r is rank r. No label is at rank 0; row 0 only makes a rank its own row number."""
         ranks = np.arange(self.frequency.size + 1)
         ranks[0] = ranks[-1]
         successes = (ranks[:, None] <= self.shown).astype(np.float64)
@@ -126,5 +76,5 @@ class LabelRanks(ByWindows):
 
     def truth(self) -> tuple[Floats, Floats]:
         """The exact success probability and cost of every arm."""
-        at_most = np.concatenate([[0.0], sure(np.cumsum(self.frequency))])
+        at_most = np.concatenate([[0.0], safe_clipped(np.cumsum(self.frequency))])
         return at_most[self.shown], self._windows.costs.copy()

@@ -1,14 +1,13 @@
-"""Ride-hailing: whom to ask for a ride. Every request has its own drivers, so what an option costs varies with it."""
+"""Ride-hailing: which drivers to ask. Every request has its own drivers, so the cost of an option varies."""
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from suffice.errors import InvalidArgument, quoted
-from suffice.lab.streams.base import Floats, Table
-from suffice.lab.streams.compiled_forms import ByTable, with_ends
+from suffice.kernels.rows import Mask
+from suffice.lab.streams.base import ByTable, Floats, Table, with_ends
 from suffice.menu.menu import Menu
 from suffice.numbers import positive_int
 
@@ -19,14 +18,14 @@ REACH = 6.0  # kilometres
 class Pool(NamedTuple):
     """Simulated requests, one per row, and the drivers within reach of each, one per column, best match first.
 
-    Where a row has fewer drivers than columns, the places left over are not `there` and match nothing.
+    Where a row has fewer drivers than columns, the other places are not `there` and match nothing.
     """
 
-    there: NDArray[np.bool_]
+    there: Mask
     distance: Floats
     rating: Floats
     score: Floats  # the probability that the driver accepts
-    accepts: NDArray[np.bool_]
+    accepts: Mask
 
     @staticmethod
     def simulated(requests: int = 2000, seed: int = 1) -> "Pool":
@@ -41,31 +40,18 @@ class Pool(NamedTuple):
         best = np.argsort(-score, axis=1, kind="stable")
         return Pool(*(np.take_along_axis(part, best, axis=1) for part in (there, distance, rating, score, accepts)))
 
-    def probe(self, probed: NDArray[np.bool_]) -> tuple[Floats, Floats]:
+    def probe(self, probed: Mask) -> tuple[Floats, Floats]:
         """Per request: whether a probed driver accepts, and the share of `MOST` drivers that were probed."""
         success: Floats = (self.accepts & probed).max(axis=1).astype(np.float64)
         return success, (probed & self.there).sum(axis=1) / MOST
 
 
-class _Requests(ByTable):
-    """A pool of requests of which each step draws one. The safe option sends a car besides, which is sure to come."""
-
-    menu: Menu
-
-    def _fill(self, columns: Sequence[tuple[Floats, Floats]]) -> None:
-        """The table, from the successes and costs of the interior options."""
-        self._table = Table(*(with_ends(np.stack(part, axis=1)) for part in zip(*columns, strict=True)))
-
-    def draw(self, rng: np.random.Generator, count: int, start: int = 0) -> NDArray[np.int64]:
-        """One request of the pool per step."""
-        return rng.integers(len(self._table.costs), size=count)
-
-
-class Rides(_Requests):
-    """Probe the fewest drivers whose scores sum to at least the threshold, best first; it works where one accepts.
+class Rides(ByTable):
+    """Probe the fewest drivers whose scores sum to at least the threshold, best first; a step succeeds if one accepts.
 
     A driver's score is the probability to accept. Where all drivers together do not reach the threshold, all are probed.
-    The safe option is all drivers and a dedicated car, at a cost of 1; the others cost the drivers probed out of 40.
+    The safe option is all drivers and a dedicated car, which always comes, at a cost of 1; the others cost the drivers
+    probed out of 40. Each step draws one of the requests.
 
     Args:
         high: the threshold from which on the car is sent.
@@ -80,7 +66,7 @@ class Rides(_Requests):
     """
 
     name = "rides"
-    about = "probe drivers until their scores sum to a threshold; costs vary (the paper's)"
+    description = "probe drivers until their scores sum to a threshold; costs vary (the paper's)"
 
     def __init__(self, high: float = 4.0, step: float = 0.25, *, requests: int = 2000, seed: int = 1) -> None:
         self.menu = Menu.thresholds(0, high, step=step)
@@ -88,13 +74,13 @@ class Rides(_Requests):
             raise InvalidArgument(f"step must be below high, got {quoted(step)} and {quoted(high)}")
         pool = Pool.simulated(requests, seed)
         before = np.cumsum(pool.score, axis=1) - pool.score  # what the drivers ahead of each sum to
-        self._fill([pool.probe(pool.there & (before < threshold)) for threshold in self.menu.options])
+        self._table = _table([pool.probe(pool.there & (before < threshold)) for threshold in self.menu.options])
 
 
-class RidesGrid(_Requests):
+class RidesGrid(ByTable):
     """Two thresholds at once: probe all drivers that are near enough and rated well enough.
 
-    The most permissive pair is the safe option, which sends a dedicated car besides.
+    The most permissive pair is the safe option, which sends a dedicated car as well.
 
     Args:
         distances: the largest distance to probe at, in kilometres, rising.
@@ -107,7 +93,7 @@ class RidesGrid(_Requests):
     """
 
     name = "rides-grid"
-    about = "probe drivers by largest distance and least rating, two thresholds at once (the paper's)"
+    description = "probe drivers by largest distance and least rating, two thresholds at once (the paper's)"
 
     def __init__(
         self,
@@ -121,18 +107,24 @@ class RidesGrid(_Requests):
         if not self.menu.options:
             raise InvalidArgument("distances and ratings must make at least two pairs, got one")
         pool = Pool.simulated(requests, seed)
-        self._fill([
+        self._table = _table([
             pool.probe(pool.there & (pool.distance <= option["distance"]) & (pool.rating >= option["rating"]))
             for option in self.menu.options
         ])  # fmt: skip
 
     @classmethod
-    def named(cls, *, requests: int = 2000, seed: int = 1) -> "RidesGrid":
+    def from_settings(cls, *, requests: int = 2000, seed: int = 1) -> "RidesGrid":
         """Six distances by six ratings."""
         return cls(requests=requests, seed=seed)
 
 
-def _ordered(name: str, values: Any, direction: int) -> list[float]:
+def _table(columns: Sequence[tuple[Floats, Floats]]) -> Table:
+    """A row per request, from the successes and costs of the interior options."""
+    successes, costs = (with_ends(np.stack(part, axis=1)) for part in zip(*columns, strict=True))
+    return Table(successes, costs)
+
+
+def _ordered(name: str, values: Sequence[float], direction: int) -> list[float]:
     """An axis from least to most permissive."""
     try:
         axis = np.array(values, dtype=np.float64)

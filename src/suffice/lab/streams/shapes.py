@@ -1,31 +1,27 @@
-"""Shapes: distributions on [0, 1] that points and needs are drawn from, with exact probabilities."""
+"""Shapes: distributions on [0, 1] that points and required thresholds are drawn from, with exact probabilities."""
 
 import math
 from fractions import Fraction
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 
 import numpy as np
 
-from suffice.errors import InvalidArgument, quoted
-from suffice.lab.streams.base import Floats
+from suffice.errors import InvalidArgument
+from suffice.kernels.rows import Floats
 from suffice.numbers import as_fraction, positive, rate
 
 MOST_TERMS: Final = 1000  # beyond it the binomial coefficients of the closed form leave the range of doubles
 
 
 class Shape(Protocol):
-    """A distribution on [0, 1]."""
+    """A distribution on [0, 1] in which no point has a mass of its own."""
 
     def draw(self, rng: np.random.Generator, count: int) -> Floats:
         """So many independent draws."""
         ...
 
     def at_most(self, ends: Floats) -> Floats:
-        """P(Y <= end) for each of them."""
-        ...
-
-    def below(self, ends: Floats) -> Floats:
-        """P(Y < end) for each of them."""
+        """P(Y <= end) for each end."""
         ...
 
 
@@ -63,41 +59,6 @@ class Beta:
             ) from None
         return np.asarray(betainc(self.a, self.b, x), dtype=np.float64)
 
-    below = at_most  # no point has a mass of its own
-
-
-class Frozen:
-    """A frozen distribution of scipy.stats, or anything else with `cdf` and `ppf`, on [0, 1]. It may have atoms.
-
-    >>> import scipy.stats
-    >>> coin = Frozen(scipy.stats.bernoulli(0.3))
-    >>> coin.below(np.array([0.0, 1.0])).tolist(), coin.at_most(np.array([0.0, 1.0])).tolist()
-    ([0.0, 0.7], [0.7, 1.0])
-    """
-
-    def __init__(self, distribution: Any) -> None:
-        if not (callable(getattr(distribution, "cdf", None)) and callable(getattr(distribution, "ppf", None))):
-            raise InvalidArgument(
-                f"distribution must be a frozen distribution with cdf and ppf, such as scipy.stats.beta(2, 5), "
-                f"got {quoted(distribution)}"
-            )
-        self.distribution = distribution
-        outside = 1.0 - float(self.at_most(np.array([1.0]))[0] - self.below(np.array([0.0]))[0])
-        if not abs(outside) <= 1e-9:
-            raise InvalidArgument(f"distribution must lie on [0, 1], got one with {outside:.3g} of its mass outside")
-
-    def draw(self, rng: np.random.Generator, count: int) -> Floats:
-        # In (0, 1]: at 0 a discrete ppf answers with a value below all that occur.
-        drawn = np.asarray(self.distribution.ppf(1.0 - rng.random(count)), dtype=np.float64)
-        return np.clip(drawn, 0.0, 1.0)
-
-    def at_most(self, ends: Floats) -> Floats:
-        return np.asarray(self.distribution.cdf(ends), dtype=np.float64)
-
-    def below(self, ends: Floats) -> Floats:
-        # A cdf jumps at its atoms, so just before an end it does not have the end's own mass, whatever the kind.
-        return self.at_most(np.nextafter(ends, -np.inf))
-
 
 class Gap:
     """A share of the mass evenly on (0, bottom], the rest evenly on (top, 1], and none between.
@@ -118,13 +79,3 @@ class Gap:
 
     def at_most(self, ends: Floats) -> Floats:
         return np.interp(ends, [0.0, self.bottom, self.top, 1.0], [0.0, self.share, self.share, 1.0])
-
-    below = at_most
-
-
-def shape_of(distribution: Any) -> Shape:
-    """A shape as it is, or a frozen distribution as one."""
-    if all(callable(getattr(distribution, method, None)) for method in ("draw", "at_most", "below")):
-        shape: Shape = distribution
-        return shape
-    return Frozen(distribution)

@@ -1,26 +1,24 @@
-"""Tilted: made-up contexts that make every option more or less likely to succeed, as much as one likes."""
+"""Synthetic contexts that make every option more or less likely to succeed, to a degree that is a setting."""
 
 import math
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from suffice.errors import InvalidArgument, quoted
-from suffice.lab.streams.base import Cases, Floats, Table
-from suffice.lab.streams.compiled_forms import ByTable, known_costs, shares, table_of, with_ends
+from suffice.lab.streams.base import ByTable, Cases, Floats, Ints, Table, clipped, known_costs, table_of, with_ends
 from suffice.menu.menu import Menu
 from suffice.numbers import between, positive_int
 
 LEVELS: Final = 16  # values of the number that matters
 KINDS: Final = ("a", "b", "c")  # values of the category that matters
-PULLS: Final = np.array([-0.5, 0.0, 0.5])  # and what each does
+PULLS: Final = np.array([-0.5, 0.0, 0.5])  # the effect of each category
 NOISES: Final = 64  # values of each number that does not matter
 MOST: Final = 32  # options, and numbers that do not matter
 
 
 class SyntheticContext(ByTable):
-    """A chain of options, each dearer and likelier to succeed, with a known truth in every context.
+    """A chain of options, each more expensive and more likely to succeed, with a known truth in every context.
 
     Option i of n succeeds with probability 1/(1 + e^−z), z = 3i/(n + 1) − 1/2 + tilt·(2·level − 1 + pull), at a cost of
     (i/(n + 1))². The context holds the level, one of 16 numbers between 0 and 1, and a kind, "a", "b" or "c", with a pull
@@ -29,7 +27,7 @@ class SyntheticContext(ByTable):
     Args:
         tilt: how much the context matters; at 0 not at all.
         options: how many there are between the skip and the safe option.
-        noise: how many numbers the context holds besides that have nothing to do with success.
+        noise: how many more numbers the context holds that are independent of success.
         missing: the share of levels, and of kinds, that are missing: nan and None.
 
     >>> import suffice
@@ -44,7 +42,7 @@ class SyntheticContext(ByTable):
     """
 
     name = "tilted"
-    about = "contexts that matter as much as one likes, a number and a category, with a known truth"
+    description = "contexts, a number and a category, that matter as much as `tilt` says, with a known truth"
 
     def __init__(self, tilt: float = 3.0, *, options: int = 3, noise: int = 0, missing: float = 0.0) -> None:
         self.tilt, self.missing = between("tilt", tilt, 0.0, 100.0), between("missing", missing, 0.0, 1.0)
@@ -66,46 +64,46 @@ class SyntheticContext(ByTable):
         self._success = 1.0 / (1.0 + np.exp(-(3.0 * places - 0.5 + tilts[:, :, None])))  # by level, kind and option
         # Each field of a latent: level, kind, which of the two is missing, how many options fail, which noise.
         self._shape = (LEVELS, len(KINDS), 2, 2, count + 1, NOISES if self.noise else 1)
-        # No field of noise says anything of another: each has the same numbers in an order of its own.
+        # Fields of noise are independent: each has the same numbers in an order of its own.
         orders = [np.random.default_rng(field).permutation(NOISES) for field in range(self.noise)]
         self._noises = [((order + 0.5) / NOISES).tolist() for order in orders]
-        self._table = self._written()
+        self._table = self._whole_table()
 
-    def _written(self) -> Table:
-        """An option succeeds where it is beyond those that fail; each succeeds whenever a cheaper one does."""
+    def _whole_table(self) -> Table:
+        """The cheapest options fail, so many as the latent says, and all others succeed."""
         failing = np.unravel_index(np.arange(math.prod(self._shape)), self._shape)[4]
         return table_of(self.menu, np.arange(self.menu.n_arms - 2) >= failing[:, None])
 
-    def draw(self, rng: np.random.Generator, count: int, start: int = 0) -> NDArray[np.int64]:
-        """All that a step is about in one number: its context and how many options fail."""
+    def draw(self, rng: np.random.Generator, count: int, start: int = 0) -> Ints:
+        """The context of each step and how many options fail, in one number."""
         level, kind = rng.integers(LEVELS, size=count), rng.integers(len(KINDS), size=count)
         gaps = (rng.random((2, count)) < self.missing).astype(np.int64)
         failing = (self._success[level, kind] <= rng.random(count)[:, None]).sum(axis=1)
         noise = rng.integers(self._shape[-1], size=count)
         return np.ravel_multi_index((level, kind, *gaps, failing, noise), self._shape)
 
-    def context(self, latent: Any) -> dict[str, Any]:
+    def context(self, latent: int) -> dict[str, float | str | None]:
         """The level and the kind, where they are not missing, and the noise."""
-        level, kind, no_level, no_kind, _, noise = (int(part) for part in np.unravel_index(int(latent), self._shape))
-        known: dict[str, Any] = {
+        level, kind, no_level, no_kind, _, noise = (int(part) for part in np.unravel_index(latent, self._shape))
+        known: dict[str, float | str | None] = {
             "level": math.nan if no_level else (level + 0.5) / LEVELS,
             "kind": None if no_kind else KINDS[kind],
         }
         return known | {f"noise {field}": numbers[noise] for field, numbers in enumerate(self._noises, 1)}
 
     def truth(self) -> tuple[Floats, Floats]:
-        """The exact success probability and cost of every arm, without a look at the context."""
-        return shares(with_ends(self._success.mean(axis=(0, 1))[None])[0]), known_costs(self.menu)
+        """The exact success probability and cost of every arm, over all contexts."""
+        return clipped(with_ends(self._success.mean(axis=(0, 1))[None])[0]), known_costs(self.menu)
 
     def cases(self) -> Cases:
         """A row for each level and kind; and where they may be missing, for each without the other, and for neither."""
         weights, successes = [], []
         for no_level, no_kind in ((0, 0), (1, 0), (0, 1), (1, 1)):
-            lost = tuple(axis for axis, gone in enumerate((no_level, no_kind)) if gone)
-            means = self._success.mean(axis=lost, keepdims=True).reshape(-1, self.menu.n_arms - 2)
-            share = math.prod(self.missing if gone else 1.0 - self.missing for gone in (no_level, no_kind))
+            unknown = tuple(axis for axis, missing in enumerate((no_level, no_kind)) if missing)
+            means = self._success.mean(axis=unknown, keepdims=True).reshape(-1, self.menu.n_arms - 2)
+            share = math.prod(self.missing if missing else 1.0 - self.missing for missing in (no_level, no_kind))
             if share > 0.0:
                 weights.append(np.full(len(means), share / len(means)))
                 successes.append(means)
-        table = table_of(self.menu, shares(np.concatenate(successes)))
+        table = table_of(self.menu, clipped(np.concatenate(successes)))
         return Cases(np.concatenate(weights), table.successes, table.costs)

@@ -1,11 +1,9 @@
 """The three-arm trap: a cheap option that always works, until for a while it does not (the paper's counterexample)."""
 
 import numpy as np
-from numpy.typing import NDArray
 
 from suffice.errors import InvalidArgument, quoted
-from suffice.lab.streams.base import Table, Windows
-from suffice.lab.streams.compiled_forms import ByWindows
+from suffice.lab.streams.base import ByWindows, Ints, Table, Windows
 from suffice.menu.menu import Menu
 from suffice.numbers import positive_int
 
@@ -18,7 +16,7 @@ class Trap(ByWindows):
     """
 
     name = "trap"
-    about = "a cheap option that always works, until for a while it does not (the paper's)"
+    description = "a cheap option that always works, until for a while it does not (the paper's)"
 
     def __init__(self, first: int = 800, last: int = 1300, cost: float = 0.05) -> None:
         self.first, self.last = positive_int("first", first, 0), positive_int("last", last, 0)
@@ -30,7 +28,7 @@ class Trap(ByWindows):
         low, high = np.array([2.0, 0.5, -1.0]), np.array([2.0, 1.5, 2.0])
         self._windows = Windows(low, high, np.array([0.0, self.cost, 1.0]))
 
-    def draw(self, rng: np.random.Generator, count: int, start: int = 0) -> NDArray[np.int64]:
+    def draw(self, rng: np.random.Generator, count: int, start: int = 0) -> Ints:
         """1 for each step in which the trap works, else 0."""
         step = np.arange(start, start + count)
         return np.where((step >= self.first) & (step < self.last), 0, 1)

@@ -1,150 +1,128 @@
-"""The app: routes, problems, documentation and metrics around a keeper. `edge` guards it, `server` runs it."""
+"""The app: routes, problems, documentation and metrics around a service. `gateway` guards it, `server` runs it."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from html import escape
 from typing import Final
 
-from fastapi import FastAPI, Request, Response
-from starlette.responses import RedirectResponse
+from fastapi import FastAPI, Response
 
 from suffice.service.errors import Overloaded, ServiceError, StoreDown
 from suffice.service.http import docs_page, gateway, metrics, problems, static_page
 from suffice.service.http.event_streams import Streams
 from suffice.service.http.logs import events
 from suffice.service.http.openapi import openapi
-from suffice.service.http.raw_route import LET_IN, outcomes
-from suffice.service.http.routes_read import looks
-from suffice.service.http.routes_write import BARE, selectors
+from suffice.service.http.raw_route import ANY_ROUTE, responses
+from suffice.service.http.routes_read import read_routes
+from suffice.service.http.routes_write import RAW_ROUTES, selector_routes
 from suffice.service.http.schemas_write import Health
 from suffice.service.http.serializers import json_response
 from suffice.service.http.settings import Settings
 from suffice.service.selectors import SelectorService
 from suffice.version import VERSION
 
-SAID: Final = """Choose just enough: hold a success rate at the least cost when all you ever see is whether it worked.
+DESCRIPTION: Final = """Choose just enough: hold a success rate at the least cost when all you ever see is whether it worked.
 
-Make a selector from a plan. Ask it what to do, do that, and tell how it went. Whatever happens, successes stay as promised.
+Make a selector from a plan. Ask it for a decision, carry the decision out, and tell whether it succeeded.
 """
 TAGS: Final = [
-    {"name": "ask and tell", "description": "What an application does all day."},
-    {"name": "selectors", "description": "Made once, from a plan; each holds one target."},
-    {"name": "look", "description": "Where a selector stands, and why."},
+    {"name": "ask and tell", "description": "The two calls that an application makes all the time."},
+    {"name": "selectors", "description": "A selector is made once, from a plan, and holds one target."},
+    {"name": "read", "description": "The state of a selector, and the reasons for it."},
     {"name": "server", "description": "The server itself."},
 ]
 
 
 def make_app(service: SelectorService, settings: Settings) -> FastAPI:
-    """The app around a keeper, which it starts and stops unless somebody else does."""
+    """The app around a service. It starts and stops the service unless that runs already."""
 
     @asynccontextmanager
-    async def life(app: FastAPI) -> AsyncIterator[None]:
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         app.state.closing.clear()
-        mine = not service.ready
-        if mine:
+        starts = not service.ready
+        if starts:
             await service.start()
         try:
             yield
         finally:
             app.state.closing.set()
-            if mine:
+            if starts:
                 await service.stop()
 
     app = FastAPI(
         title="suffice",
         version=VERSION,
-        summary="Ask what to do, tell how it went.",
-        description=SAID,
+        summary="Ask for a decision, tell whether it succeeded.",
+        description=DESCRIPTION,
         docs_url=None,
         redoc_url=None,
         openapi_url=None,
         redirect_slashes=False,
-        lifespan=life,
+        lifespan=lifespan,
         openapi_tags=TAGS,
-        # Looked up for each request otherwise; earlier versions ignore it.
+        # FastAPI would look these up for each request; earlier versions ignore the argument.
         telemetry={"tracing": False, "metrics": False, "logs": False},
     )
     app.root_path = settings.root_path
     app.state.service, app.state.settings = service, settings
     app.state.streams = Streams(service.overview, settings.max_streams)
     app.state.closing = app.state.streams.closing
-    app.router.routes.extend([*BARE, *selectors.routes, *looks.routes])
-    _add_own(app, service, settings)
+    app.router.routes.extend([*RAW_ROUTES, *selector_routes.routes, *read_routes.routes])
+    _add_probes(app, service)
+    if settings.metrics:
+        _add_metrics(app, service, settings)
+    if settings.docs:
+        _add_docs(app, settings.root_path)
+    if settings.page:
+        static_page.install(app)
     problems.install(app)
     app.openapi = lambda: openapi(app, locked=not settings.open)  # type: ignore[method-assign]
     gateway.install(app, service, settings)
     return app
 
 
-def _add_own(app: FastAPI, service: SelectorService, settings: Settings) -> None:
-    """The routes of the server itself."""
-
+def _add_probes(app: FastAPI, service: SelectorService) -> None:
     async def healthz() -> Response:
-        """Whether the process answers at all."""
+        """Whether the process answers."""
         return json_response({"status": "ok"})
 
     async def readyz() -> Response:
-        """Whether it is warmed up and reaches its store: 503 until then."""
+        """Whether the server is warmed up and reaches its store: 503 until then."""
         if not service.ready:
             raise Overloaded("this server is still warming up, or stops")
         try:
             await service.store.ping()
         except ServiceError as error:
             events.warning("the store cannot be reached", extra={"error": str(error)})
-            raise StoreDown(gateway.STORE) from None  # whoever asks need have no key
+            raise StoreDown(gateway.STORE) from None  # this route needs no key, so it does not name the store
         return json_response({"status": "ok"})
 
-    for path, endpoint, said in (("/healthz", healthz, "Is it alive?"), ("/readyz", readyz, "Is it ready?")):
-        found = outcomes(said="It is.", model=Health)
-        statuses = () if path == "/healthz" else (503,)
-        answers = {status: one for status, one in found.items() if status not in LET_IN or status in statuses}
-        app.add_api_route(path, endpoint, summary=said, tags=["server"], responses=answers, response_model=None)
+    every = responses("It is.", Health)
+    alive = {status: response for status, response in every.items() if status not in ANY_ROUTE}
+    for path, endpoint, summary, announced in (
+        ("/healthz", healthz, "Is it alive?", alive),
+        ("/readyz", readyz, "Is it ready?", alive | {503: every[503]}),
+    ):
+        app.add_api_route(path, endpoint, summary=summary, tags=["server"], responses=announced, response_model=None)
         app.add_api_route(path, endpoint, methods=["HEAD"], include_in_schema=False, response_model=None)
-    if settings.metrics:
-        _add_metrics(app, service, settings)
-    if settings.docs:
-        _add_docs(app)
-    if settings.page:
-        static_page.install(app)
-    elif settings.docs:
-        _lead_to_docs(app)
 
 
 def _add_metrics(app: FastAPI, service: SelectorService, settings: Settings) -> None:
-    measured = metrics.Metrics(service, settings.max_measured)
+    collected = metrics.Metrics(service, settings.max_measured)
 
     async def show() -> Response:
-        """Rate, debt, its bound, cost, pending, asks, tells, expiries and breaches of each selector; latency; the process."""
-        return Response(await measured.text(), media_type=metrics.MEDIA)
+        """Rate, debt, bound, cost, pending decisions and counts of each selector; response times; the process."""
+        return Response(await collected.text(), media_type=metrics.MEDIA)
 
-    said = outcomes(said="Metrics as Prometheus reads them.", content={"text/plain": {"schema": {"type": "string"}}})
-    app.add_api_route("/metrics", show, summary="Metrics", tags=["server"], responses=said, response_model=None)
-    app.add_middleware(metrics.Timed, metrics=measured)
+    announced = responses(
+        "Metrics in the format of Prometheus.", content={"text/plain": {"schema": {"type": "string"}}}
+    )
+    app.add_api_route("/metrics", show, summary="Metrics", tags=["server"], responses=announced, response_model=None)
+    app.add_middleware(metrics.Timed, metrics=collected)
 
 
-def _add_docs(app: FastAPI) -> None:
+def _add_docs(app: FastAPI, root_path: str) -> None:
     async def description() -> Response:
         return json_response(app.openapi())
 
-    made: list[str] = []
-
-    async def described(request: Request) -> Response:
-        if not made:
-            made.append(docs_page.page(app.openapi()))
-        here = escape(str(request.base_url).rstrip("/"))
-        return Response(made[0].replace(docs_page.HERE, here), media_type="text/html; charset=utf-8")
-
-    async def style() -> Response:
-        return Response(
-            docs_page.STYLE, media_type="text/css; charset=utf-8", headers={"cache-control": "max-age=3600"}
-        )
-
-    for path, endpoint in (("/openapi.json", description), ("/docs", described), ("/docs/style.css", style)):
-        app.add_api_route(path, endpoint, include_in_schema=False, response_model=None)
-
-
-def _lead_to_docs(app: FastAPI) -> None:
-    async def home(request: Request) -> Response:
-        return RedirectResponse(f"{request.scope.get('root_path', '')}/docs")
-
-    app.add_api_route("/", home, include_in_schema=False, response_model=None)
+    app.add_api_route("/openapi.json", description, include_in_schema=False, response_model=None)
+    docs_page.install(app, root_path)

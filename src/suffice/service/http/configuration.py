@@ -1,13 +1,12 @@
-"""Settings as they are read, from flags, environment, file and defaults, and as they are shown: where each comes from."""
+"""Reading the settings from flags, environment, file and defaults; and showing them with the origin of each."""
 
 import difflib
-import os
 import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from pydantic import ValidationError
 from pydantic.fields import FieldInfo
@@ -23,37 +22,37 @@ FILE: Final = "suffice.toml"
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """Settings, and where each one comes from that is not a default."""
+    """Settings, and the origin of each one that is not a default."""
 
     settings: Settings
     origins: Mapping[str, str]
 
 
-def load(flags: Mapping[str, Any] | None = None, config: str | Path | None = None) -> Loaded:
-    """Read the settings: flags, before the environment, before a TOML file, before the defaults."""
-    values: dict[str, Any] = {}
+def load(flags: Mapping[str, object] | None = None, config: str | Path | None = None) -> Loaded:
+    """Read the settings. Flags win over the environment, which wins over a TOML file, which wins over the defaults."""
+    values: dict[str, object] = {}
     origins: dict[str, str] = {}
     path = Path(FILE) if config is None else Path(config)
-    for found, origin in (
-        (_file(path, wanted=config is not None), lambda name: str(path)),
+    for source, origin in (
+        (_file(path, required=config is not None), lambda name: str(path)),
         (_environment(), lambda name: PREFIX + name.upper()),
-        (flags or {}, lambda name: flag(name)),
+        (flags or {}, flag),
     ):
-        values.update(found)
-        origins.update({name: origin(name) for name in found})
+        values.update(source)
+        origins.update({name: origin(name) for name in source})
     try:
-        return Loaded(Settings(**values), origins)
+        return Loaded(Settings.model_validate(values), origins)
     except ValidationError as error:
         raise InvalidArgument(_sentence(error, values, origins)) from None
 
 
 def flag(name: str) -> str:
-    """A setting as a flag."""
+    """The flag of a setting."""
     return "--" + name.replace("_", "-")
 
 
-def _file(path: Path, *, wanted: bool) -> dict[str, Any]:
-    if not wanted and not path.is_file():
+def _file(path: Path, *, required: bool) -> dict[str, object]:
+    if not required and not path.is_file():
         return {}
     try:
         with path.open("rb") as file:
@@ -65,15 +64,15 @@ def _file(path: Path, *, wanted: bool) -> dict[str, Any]:
         ) from None
 
 
-def _environment() -> dict[str, Any]:
-    found = EnvSettingsSource(Settings)()
-    # Kubernetes tells its containers where a service named "suffice" is, in a variable that looks like our port.
-    if str(found.get("port", "")).startswith("tcp://"):
-        del found["port"]
-    return found
+def _environment() -> dict[str, object]:
+    values = EnvSettingsSource(Settings)()
+    # Kubernetes sets SUFFICE_PORT to the address of a service named "suffice".
+    if str(values.get("port", "")).startswith("tcp://"):
+        del values["port"]
+    return values
 
 
-_SAID: Final = {
+_PROBLEMS: Final = {
     "int_parsing": "must be a whole number",
     "float_parsing": "must be a number",
     "bool_parsing": "must be true or false",
@@ -81,26 +80,27 @@ _SAID: Final = {
 }
 
 
-def _sentence(error: ValidationError, values: Mapping[str, Any], origins: Mapping[str, str]) -> str:
+def _sentence(error: ValidationError, values: Mapping[str, object], origins: Mapping[str, str]) -> str:
     fault, kind = read_faults(error)[0], error.errors()[0]["type"]
-    name, problem = fault["where"], _SAID.get(kind, fault["problem"])
+    name, problem = fault["where"], _PROBLEMS.get(kind, fault["problem"])
     top = re.split(r"[.\[]", name)[0]
     if top not in values:
-        return problem  # of several settings together: it names them
-    said = f"{name} {problem}"
+        return problem  # a rule about several settings, which it names
+    message = f"{name} {problem}"
     if top not in Settings.model_fields:
         near = difflib.get_close_matches(top, Settings.model_fields, 1)
-        said += f", did you mean {near[0]}?" if near else ""
-    elif ", got " not in said:
-        said += f", got {quoted(masked(values[top]) if isinstance(values[top], str) else values[top])}"
-    return f"{said} ({origins[top]})"
+        message += f", did you mean {near[0]}?" if near else ""
+    elif ", got " not in message:
+        value = values[top]
+        message += f", got {quoted(masked(value) if isinstance(value, str) else value)}"
+    return f"{message} ({origins[top]})"
 
 
 # --- as TOML
 
 
 def shown_as_toml(loaded: Loaded) -> str:
-    """The settings in effect and where each comes from; a TOML file that can be used, but for the masked passwords."""
+    """The settings in effect and the origin of each, as a TOML file whose passwords are masked."""
     lines = []
     for name in Settings.model_fields:
         value = getattr(loaded.settings, name)
@@ -110,27 +110,28 @@ def shown_as_toml(loaded: Loaded) -> str:
 
 
 def sample() -> str:
-    """A TOML file that says what can be set, and sets nothing."""
+    """A TOML file that describes all settings, and sets none."""
     lines = [
-        "# Settings of `suffice serve`: all of them, with what holds where nothing is said.",
-        f"# Found as {FILE} in the working directory, or with --config.",
-        f"# The environment comes before this file ({PREFIX}PORT before port), and a flag (--port) before both.",
+        "# All settings of `suffice serve`, with their defaults.",
+        f"# `suffice serve` reads {FILE} in the working directory, or the file that --config names.",
+        f"# A variable in the environment ({PREFIX}PORT for port) wins over this file, and a flag (--port) over both.",
     ]
     for name, field in Settings.model_fields.items():
-        lines += ["", f"# {field.description}", f"# {name} = {_default(field)}"]
+        lines += ["", f"# {field.description}", f"# {name} = {default_text(field)}"]
     return "\n".join(lines) + "\n"
 
 
-def _default(field: FieldInfo) -> str:
+def default_text(field: FieldInfo) -> str:
+    """The default of a setting in TOML."""
     return '"/run/suffice/suffice.sock"' if field.default is None else _toml(field.default)
 
 
-def _toml(value: Any) -> str:
+def _toml(value: object) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int | float):
         return str(value)
     if isinstance(value, tuple):
         return "[" + ", ".join(_toml(part) for part in value) + "]"
-    text = masked(os.fspath(value)).replace("\\", "\\\\").replace('"', '\\"')
+    text = masked(str(value)).replace("\\", "\\\\").replace('"', '\\"')
     return f'"{text}"'

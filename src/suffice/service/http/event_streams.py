@@ -1,31 +1,30 @@
-"""Streams of events: where a selector stands, told as soon as it changes, to so many listeners at once."""
+"""Streams of events: the state of a selector, sent whenever it has changed, to a limited number of listeners."""
 
 import asyncio
-import math
 import time
 from collections import Counter
-from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
-from dataclasses import dataclass, field
-from typing import Any, Final, NamedTuple
+from dataclasses import dataclass
+from typing import Final, NamedTuple
 
 from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from suffice.errors import SufficeError
 from suffice.service.errors import Overloaded
-from suffice.service.http.serializers import listed, written
+from suffice.service.http.serializers import json_bytes, listed
 from suffice.service.records import Overview
 
-Check = Callable[[], Awaitable[Any]]
+Check = Callable[[], Awaitable[None]]
 
-CHECKED: Final = 2.0  # seconds between two looks whether who listens still may
-REST: Final = 10.0  # times as long as a look took: so looks in turn take less than a tenth of the time
-BEAT: Final = 15.0  # seconds after which something is said in any case, so that nobody between takes the line for dead
+CHECKED: Final = 2.0  # seconds between two checks of a listener's key
+REST: Final = 10.0  # polls of all selectors together take at most one part in so many of the time
+BEAT: Final = 15.0  # seconds after which a comment is sent in any case, so that no proxy closes the connection
 
 
 class Snapshot(NamedTuple):
-    """Where a selector stood, as it is sent."""
+    """The state of a selector as it is sent."""
 
     outcomes: int
     text: bytes
@@ -33,139 +32,115 @@ class Snapshot(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class Poll:
-    """A look at a selector, for all who wait for it: one who goes away does not stop it."""
+    """A poll of a selector, which all of its listeners share."""
 
-    began: float = math.inf  # until it begins
-    task: "asyncio.Future[Snapshot]" = field(init=False)
+    task: asyncio.Task[Snapshot]
+    began: float
+    ended: float | None = None
 
-    def start(self, see: Coroutine[Any, Any, Snapshot]) -> None:
-        """Begin, or wait to. A failure is taken note of, for nobody may be left to hear of it."""
-        self.task = asyncio.ensure_future(see)
-        self.task.add_done_callback(lambda task: task.cancelled() or task.exception())
+    def end(self, task: asyncio.Task[Snapshot]) -> None:
+        """Note the time; and retrieve a failure, which asyncio would report if no listener waits for it any more."""
+        self.ended = time.monotonic()
+        if not task.cancelled():
+            task.exception()
 
-    def good(self, seconds: float) -> bool:
-        """Whether it is still to be waited for, or went well and began no longer ago than this."""
-        if not self.task.done():
+    def usable(self, age: float, selectors: int) -> bool:
+        """Whether listeners wait for it, or take its result: if that is no older than `age`, or than the rest that is due."""
+        if self.ended is None:
             return True
-        return not self.task.cancelled() and not self.task.exception() and time.monotonic() - self.began <= seconds
+        if self.task.cancelled() or self.task.exception():
+            return False
+        rest = min(BEAT, REST * selectors * (self.ended - self.began))
+        return time.monotonic() - self.ended <= max(age, rest)
 
 
 class Streams:
-    """All listeners of a server. However many listen to one selector, they share what is seen and written down.
+    """All listeners of a server. Those of one selector share its polls.
 
-    Who connects is told where the selector stands now. Beyond that, looks take turns, one at a time, with a rest after each:
-    ten times as long as it took, but together no longer than 15 seconds until each selector had its turn.
+    A poll that took long is followed by a rest: ten times as long for each selector that has listeners, up to 15 seconds.
+    So a few selectors with thousands of groups do not keep the server busy.
     """
 
-    def __init__(self, look: Callable[[str], Awaitable[Overview]], most: int) -> None:
-        self._look, self._most = look, most
-        self.closing = asyncio.Event()  # the server ends
-        self._listeners: Counter[str] = Counter()  # by the selector that they listen to
-        self._firsts: dict[str, Poll] = {}  # for those who connect, until they are done
-        self._looks: dict[str, Poll] = {}  # for those who listen, the last of each selector
-        self._turn, self._rested = asyncio.Lock(), 0.0  # when the next may begin
+    def __init__(self, overview: Callable[[str], Awaitable[Overview]], most: int) -> None:
+        self.overview = overview
+        self.closing = asyncio.Event()  # set when the server stops
+        self._most = most
+        self._listeners: Counter[str] = Counter()  # by selector
+        self._polls: dict[str, Poll] = {}  # the last one of each selector that has listeners
 
     @property
     def open(self) -> int:
-        """How many listen."""
+        """How many listeners there are."""
         return self._listeners.total()
 
     def begin(self, name: str) -> None:
-        """Take one more listener in."""
+        """Add a listener."""
         if self.open >= self._most:
             raise Overloaded(f"this server has at most {self._most:,} streams of events, and they are all in use")
         self._listeners[name] += 1
 
     def end(self, name: str) -> None:
-        """Let one go."""
+        """Remove a listener."""
         self._listeners[name] -= 1
         if not self._listeners[name]:
             del self._listeners[name]
-            look = self._looks.pop(name, None)
-            if look is not None and look.began == math.inf:
-                look.task.cancel()  # else those who come and go would fill the queue
+            self._polls.pop(name, None)
 
-    async def seen(self, name: str) -> Snapshot:
-        """Where a selector stands now. Those who come while it is looked at share the next look, which begins after it."""
-        look = self._firsts.get(name)
-        if look is None or look.began < math.inf:  # one that began before may have missed what was told since
-            before, look = look, Poll()
-            self._firsts[name] = look
-            look.start(self._first(name, look, before))
-        return await asyncio.shield(look.task)
+    async def snapshot(self, name: str) -> Snapshot:
+        """The state of a selector now."""
+        overview = await self.overview(name)
+        return Snapshot(overview.certificate.outcomes, json_bytes(listed(overview)))
 
-    async def _first(self, name: str, look: Poll, before: Poll | None) -> Snapshot:
-        try:
-            if before is not None:
-                await asyncio.wait([before.task])
-            return await self._see(name, look)
-        finally:
-            if self._firsts.get(name) is look:
-                del self._firsts[name]
-
-    async def seen_lately(self, name: str, no_older: float) -> Snapshot:
-        """Where a selector stood no longer ago than this, or stands when its turn comes."""
-        look = self._looks.get(name)
-        if look is None or not look.good(no_older):
-            look = self._looks[name] = Poll()
-            look.start(self._in_turn(name, look))
-        return await asyncio.shield(look.task)
-
-    async def _in_turn(self, name: str, look: Poll) -> Snapshot:
-        async with self._turn:
-            await asyncio.sleep(self._rested - time.monotonic())
-            try:
-                return await self._see(name, look)
-            finally:
-                now = time.monotonic()
-                self._rested = now + min(REST * (now - look.began), BEAT / max(1, len(self._listeners)))
-
-    async def _see(self, name: str, look: Poll) -> Snapshot:
-        look.began = time.monotonic()
-        standing = await self._look(name)
-        return Snapshot(standing.certificate.outcomes, written(listed(standing)))
+    async def recent(self, name: str, age: float) -> Snapshot:
+        """The state of a selector no longer ago than `age` seconds, or than the rest that its polls need."""
+        poll = self._polls.get(name)
+        if poll is None or not poll.usable(age, len(self._listeners)):
+            poll = Poll(asyncio.create_task(self.snapshot(name)), time.monotonic())
+            poll.task.add_done_callback(poll.end)
+            self._polls[name] = poll
+        return await asyncio.shield(poll.task)  # one listener that leaves does not cancel it for the others
 
     async def _next(self, name: str, every: float) -> Snapshot:
         await asyncio.sleep(every)
-        return await self.seen_lately(name, every / 2)
+        return await self.recent(name, every / 2)
 
     async def events(
         self, name: str, every: float, first: Snapshot, check: Check | None = None
     ) -> AsyncGenerator[bytes, None]:
-        """The standing at once, and again whenever it has changed, at most so often; `check` raises once it is to end."""
-        said, beat = b"", time.monotonic()
-        seen = first
+        """The state at once, and again whenever it has changed, at most once in `every` seconds. `check` raises to end it."""
+        sent, beat = b"", time.monotonic()
+        latest = first
         closing = asyncio.ensure_future(self.closing.wait())
-        coming = asyncio.ensure_future(self._next(name, every))
+        polling = asyncio.ensure_future(self._next(name, every))
         try:
             while True:
-                if seen.text != said:
-                    said, beat = seen.text, time.monotonic()
-                    yield b"id: %d\nevent: standing\ndata: %b\n\n" % seen
+                if latest.text != sent:
+                    sent, beat = latest.text, time.monotonic()
+                    yield b"id: %d\nevent: selector\ndata: %b\n\n" % latest
                 elif time.monotonic() - beat >= BEAT:
                     beat = time.monotonic()
-                    yield b": still here\n\n"
-                await asyncio.wait((closing, coming), timeout=CHECKED, return_when=asyncio.FIRST_COMPLETED)
+                    yield b": no change\n\n"
+                await asyncio.wait((closing, polling), timeout=CHECKED, return_when=asyncio.FIRST_COMPLETED)
                 if closing.done():
                     return
                 if check is not None:
                     await check()
-                if coming.done():
-                    seen = coming.result()
-                    coming = asyncio.ensure_future(self._next(name, every))
+                if polling.done():
+                    latest = polling.result()
+                    polling = asyncio.ensure_future(self._next(name, every))
         except SufficeError:
-            return  # the listener comes back, and is told what is wrong
+            return  # the listener connects again, and is told what is wrong
         finally:
             closing.cancel()
-            coming.cancel()
+            polling.cancel()
 
 
 class EventStream(StreamingResponse):
-    """An answer that goes on, and lets its place go whatever happens to it."""
+    """A response that goes on until the listener leaves or the stream ends, and then frees its place."""
 
-    def __init__(self, streams: Streams, name: str, events: AsyncGenerator[bytes, None], **more: Any) -> None:
-        headers = {"cache-control": "no-store", "x-accel-buffering": "no"}  # nginx would keep events back
-        super().__init__(events, media_type="text/event-stream", headers=headers, **more)
+    def __init__(self, streams: Streams, name: str, events: AsyncGenerator[bytes, None]) -> None:
+        headers = {"cache-control": "no-store", "x-accel-buffering": "no"}  # else nginx would buffer the events
+        super().__init__(events, media_type="text/event-stream", headers=headers)
         self._streams, self._name, self._events = streams, name, events
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

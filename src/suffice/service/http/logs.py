@@ -1,4 +1,4 @@
-"""Logs: one line for each event, as JSON or as text, on stderr. Never a secret: no header, no query string, no password."""
+"""Logs: one line for each event, as JSON or as text, on stderr. No secret is written: no header, no query, no password."""
 
 import contextlib
 import json
@@ -7,24 +7,24 @@ import re
 import sys
 import time
 from contextvars import ContextVar
-from typing import Any, Final, TextIO
+from typing import Final, NamedTuple, TextIO
 
 request_id: ContextVar[str] = ContextVar("request_id", default="")  # of the request that is being answered
 
 events: Final = logging.getLogger("suffice.service")  # what happens to the server
 access: Final = logging.getLogger("suffice.service.access")  # a line for each request
 
-# A password in an address of a store, as part of it or as a parameter; and the secret part of a key.
+# A password in the address of a store, as part of it or as a parameter; and the secret part of a key.
 _PASSWORD: Final = re.compile(r"(://[^/@:\s]*:)[^\s\"]*@")
 _PARAMETER: Final = re.compile(r"((?:password|passwd|pwd)=)[^&\s'\"]*", re.IGNORECASE)
 _KEY: Final = re.compile(r"(suffice_[0-9a-f]{8}_)[A-Za-z0-9_-]+")
 
-_quoted = json.encoder.encode_basestring_ascii  # the quickest way to a JSON string
-_KNOWN: Final = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "color_message", "taskName"}
+_quoted = json.encoder.encode_basestring_ascii  # the fastest way to a JSON string
+_STANDARD: Final = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "color_message", "taskName"}
 
 
 def masked(text: str) -> str:
-    """The text without what nobody should read in it.
+    """The text with its passwords and keys replaced by ***.
 
     >>> masked("postgresql://ada:lovelace@db/suffice")
     'postgresql://ada:***@db/suffice'
@@ -38,29 +38,41 @@ def masked(text: str) -> str:
     return text
 
 
+class Answered(NamedTuple):
+    """A request that was answered."""
+
+    request_id: str
+    method: str
+    path: str
+    status: int
+    ms: float
+    key: str
+    client: str
+
+
 class Formatter(logging.Formatter):
-    """What both forms share."""
+    """The parts that both formats share."""
 
     def __init__(self) -> None:
         super().__init__()
         self._second, self._text = -1, ""
 
     def clock(self, at: float) -> str:
-        """When it was, without parts of a second; the text of a second is made once."""
+        """A time without its fraction of a second; the text is made once per second."""
         if int(at) != self._second:
             self._second, self._text = int(at), self.second(int(at))
         return self._text
 
     def second(self, at: int) -> str:
-        """A time, as this form writes it."""
+        """A time as text."""
         return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(at))
 
-    def more(self, record: logging.LogRecord) -> dict[str, Any]:
-        """What was passed as `extra`, and the request that this belongs to."""
-        found = {name: value for name, value in vars(record).items() if name not in _KNOWN}
-        if "request_id" not in found and (current := request_id.get()):
-            found["request_id"] = current
-        return found
+    def extras(self, record: logging.LogRecord) -> dict[str, object]:
+        """What was passed as `extra`, and the id of the current request."""
+        extras = {name: value for name, value in vars(record).items() if name not in _STANDARD}
+        if "request_id" not in extras and (current := request_id.get()):
+            extras["request_id"] = current
+        return extras
 
     def trace(self, record: logging.LogRecord) -> str | None:
         """The traceback, if there is one."""
@@ -71,79 +83,80 @@ class Json(Formatter):
     """One JSON object in one line."""
 
     def format(self, record: logging.LogRecord) -> str:
-        at = f"{self.clock(record.created)}.{int(record.created % 1.0 * 1000):03d}Z"
-        if record.name == access.name:
-            said: Any = record.args
-            return self.request(record.created, record.levelname, *said)
-        line: dict[str, Any] = {
-            "time": at, "level": record.levelname.lower(), "event": record.getMessage(), "logger": record.name,
-            **self.more(record),
+        line: dict[str, object] = {
+            "time": f"{self.clock(record.created)}.{int(record.created % 1.0 * 1000):03d}Z",
+            "level": record.levelname.lower(), "event": record.getMessage(), "logger": record.name,
+            **self.extras(record),
         }  # fmt: skip
         if (trace := self.trace(record)) is not None:
             line["traceback"] = trace
         return masked(json.dumps(line, default=str))
 
-    def request(
-        self, at: float, level: str, identity: str, method: str, path: str, status: int, ms: float, key: str, client: str
-    ) -> str:  # fmt: skip
-        """The event that happens most, put together by hand: a third of the time."""
+    def request(self, at: float, level: str, answered: Answered) -> str:
+        """The most frequent event, without `json.dumps`: three times as fast."""
         return masked(
             f'{{"time": "{self.clock(at)}.{int(at % 1.0 * 1000):03d}Z", "level": "{level.lower()}", "event": "request", '
-            f'"request_id": "{identity}", "method": {_quoted(method)}, "path": {_quoted(path)}, "status": {status}, '
-            f'"ms": {ms:.2f}, "key": {_quoted(key) if key else "null"}, "client": {_quoted(client) if client else "null"}}}'
+            f'"request_id": "{answered.request_id}", "method": {_quoted(answered.method)}, "path": {_quoted(answered.path)}, '
+            f'"status": {answered.status}, "ms": {answered.ms:.2f}, '
+            f'"key": {_quoted(answered.key) if answered.key else "null"}, '
+            f'"client": {_quoted(answered.client) if answered.client else "null"}}}'
         )
 
 
 class Text(Formatter):
-    """A line for people, in their own time."""
+    """A line for people, in local time."""
 
     def second(self, at: int) -> str:
         """A time of the day."""
         return time.strftime("%H:%M:%S", time.localtime(at))
 
     def format(self, record: logging.LogRecord) -> str:
-        if record.name == access.name:
-            args: Any = record.args
-            identity, method, path, status, ms, key, client = args
-            said = (
-                f"{method} {path} {status} {ms:.1f} ms  client={client or '-'} key={key or '-'} request_id={identity}"
-            )
-        else:
-            said = " ".join([record.getMessage(), *(f"{name}={value}" for name, value in self.more(record).items())])
-        if not (said.isascii() and said.isprintable()):  # one event, one line, and nothing that moves a cursor
-            said = said.encode("unicode_escape").decode()
-        said = f"{self.clock(record.created)} {record.levelname.lower():<7} {said}"
+        extras = (f"{name}={value}" for name, value in self.extras(record).items())
+        line = self.line(record.created, record.levelname, " ".join([record.getMessage(), *extras]))
         trace = self.trace(record)
-        return masked(said if trace is None else f"{said}\n{trace}")
+        return line if trace is None else masked(f"{line}\n{trace}")
+
+    def line(self, at: float, level: str, message: str) -> str:
+        """One event in one line; control characters are escaped."""
+        if not (message.isascii() and message.isprintable()):
+            message = message.encode("unicode_escape").decode()
+        return masked(f"{self.clock(at)} {level.lower():<7} {message}")
+
+    def request(self, at: float, level: str, answered: Answered) -> str:
+        """A request."""
+        called = f"client={answered.client or '-'} key={answered.key or '-'} request_id={answered.request_id}"
+        return self.line(
+            at, level, f"{answered.method} {answered.path} {answered.status} {answered.ms:.1f} ms  {called}"
+        )
 
 
-class _Quick(logging.Handler):
-    """Writes lines of requests past the machinery of logging, which takes most of the time."""
+class _AccessLog(logging.Handler):
+    """Writes the lines of requests directly: the usual way through `logging` takes most of the time."""
 
-    def __init__(self, out: TextIO, formatter: Json) -> None:
+    def __init__(self, out: TextIO, formatter: Json | Text) -> None:
         super().__init__()
         self._out, self._formatter = out, formatter
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Nothing: a record that comes the usual way is written by the handler of all."""
+        """Nothing: other records of this logger go to the handler of all."""
 
-    def write(self, level: int, *said: Any) -> None:
-        """A line; one that cannot be written must not stop an answer."""
+    def write(self, level: int, answered: Answered) -> None:
+        """Write a line. A failure to write must not prevent the response."""
         with contextlib.suppress(OSError, ValueError):
-            self._out.write(self._formatter.request(time.time(), logging.getLevelName(level), *said) + "\n")
+            self._out.write(self._formatter.request(time.time(), logging.getLevelName(level), answered) + "\n")
             self._out.flush()
 
 
 def setup(level: str, form: str, stream: TextIO | None = None) -> None:
-    """Write what the service and uvicorn log to a stream, stderr if left out. `form`: json, text, or auto."""
+    """Log the service and uvicorn to a stream, stderr if left out. `form`: json, text, or auto."""
     out = sys.stderr if stream is None else stream
     if form == "auto":
         form = "text" if out.isatty() else "json"
     handler = logging.StreamHandler(out)
-    formatter = Json() if form == "json" else Text()
+    formatter: Json | Text = Json() if form == "json" else Text()
     handler.setFormatter(formatter)
-    access.handlers = [_Quick(out, formatter)] if isinstance(formatter, Json) else []
-    # uvicorn says little that `events` does not; asyncio, what went wrong in a task that nobody waited for.
+    access.handlers = [_AccessLog(out, formatter)]
+    # asyncio logs the failures of tasks that nothing awaits.
     for name, lowest in (("suffice", level), ("uvicorn", "warning"), ("asyncio", "warning")):
         logger = logging.getLogger(name)
         logger.handlers = [handler]
@@ -155,13 +168,11 @@ def _number(level: str) -> int:
     return logging.getLevelNamesMapping()[level.upper()]
 
 
-def request(identity: str, method: str, path: str, status: int, ms: float, key: str, client: str, level: int) -> None:
-    """Log a request that was answered."""
+def request(answered: Answered, level: int) -> None:
+    """Log a request that was answered. Without `setup`, as where another server runs the app, it is an ordinary record."""
     if not access.isEnabledFor(level):
         return
-    if access.handlers and isinstance(quick := access.handlers[0], _Quick):
-        quick.write(level, identity, method, path, status, ms, key, client)
+    if access.handlers and isinstance(handler := access.handlers[0], _AccessLog):
+        handler.write(level, answered)
     else:
-        # Without looking for the line of code that calls: that is most of what a log record costs.
-        args = (identity, method, path, status, ms, key, client)
-        access.handle(logging.LogRecord(access.name, level, "", 0, "%s %s %s %s %.1f %s %s", args, None))
+        access.log(level, "%s %s %s %s %.1f %s %s", *answered)

@@ -1,9 +1,9 @@
-"""Metrics for Prometheus: where each selector stands, and how long answers take."""
+"""Metrics for Prometheus: the state of each selector, and how long responses take."""
 
 import asyncio
 import time
-from collections.abc import Iterable
-from typing import Any, Final
+from collections.abc import Callable, Iterable
+from typing import Final, cast
 
 from prometheus_client import CollectorRegistry, GCCollector, Histogram, ProcessCollector, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
@@ -15,129 +15,129 @@ from suffice.service.selectors import SelectorService
 
 MEDIA: Final = "text/plain; version=0.0.4; charset=utf-8"
 PAGE: Final = 200
-FRESH: Final = 1.0  # seconds for which the same text is handed out
+FRESH: Final = 1.0  # seconds for which the same text is returned
 BUCKETS: Final = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
 
-
-class Standings(Collector):
-    """Where selectors stand, as they were looked up just before."""
-
-    def __init__(self) -> None:
-        self.found: list[Overview] = []
-        self.all = True  # whether none was left out
-
-    def describe(self) -> Iterable[Metric]:
-        """Nothing is known before somebody asks."""
-        return []
-
-    def collect(self) -> Iterable[Metric]:
-        """A family for each number."""
-        left = GaugeMetricFamily("suffice_selectors_left_out", "1 if there are more selectors than are shown here.")
-        left.add_metric([], float(not self.all))
-        yield left
-        for name, said, value in GAUGES:
-            gauge = GaugeMetricFamily(name, said, labels=["selector"])
-            for one in self.found:
-                number = value(one)
-                if number is not None:
-                    gauge.add_metric([one.name], number)
-            yield gauge
-        for name, said, value in COUNTERS:
-            counter = CounterMetricFamily(name, said, labels=["selector"])
-            for one in self.found:
-                counter.add_metric([one.name], value(one))
-            yield counter
-
-
-GAUGES: Final[tuple[tuple[str, str, Any], ...]] = (
-    ("suffice_target", "The success rate to hold.", lambda one: one.certificate.target),
-    ("suffice_rate", "The share of outcomes that succeeded.", lambda one: one.certificate.rate),
-    ("suffice_debt", "Successes owed; negative when ahead.", lambda one: one.certificate.debt),
-    ("suffice_debt_bound", "What was promised of the debt.", lambda one: one.certificate.debt_at_most),
-    ("suffice_pending", "Decisions whose outcome has not been told.", lambda one: one.certificate.pending),
-    ("suffice_price", "The price now paid for one success.", lambda one: one.price),
-    ("suffice_cost", "What was spent; less once a late outcome says that it was.", lambda one: one.cost),
-    ("suffice_max_pending", "At so many, the safe option is handed out.", lambda one: one.plan["max_pending"]),
-    ("suffice_promise_kept", "1 if the promise holds.", lambda one: float(one.certificate.holds)),
+GAUGES: Final[tuple[tuple[str, str, Callable[[Overview], float | None]], ...]] = (
+    ("suffice_target", "The success rate to hold.", lambda state: state.certificate.target),
+    ("suffice_rate", "The share of outcomes that succeeded.", lambda state: state.certificate.rate),
+    ("suffice_debt", "Successes owed; negative when ahead.", lambda state: state.certificate.debt),
+    ("suffice_debt_bound", "The promised bound of the debt.", lambda state: state.certificate.debt_at_most),
+    ("suffice_pending", "Decisions whose outcome has not been told.", lambda state: state.certificate.pending),
+    ("suffice_price", "The price now paid for one success.", lambda state: state.price),
+    ("suffice_cost", "The cost of all outcomes; a late outcome may lower it.", lambda state: state.cost),
+    (
+        "suffice_max_pending",
+        "At so many pending decisions the safe option is played.",
+        lambda state: cast("float | None", state.plan["max_pending"]),
+    ),
+    ("suffice_promise_kept", "1 if the promise holds.", lambda state: float(state.certificate.holds)),
     (
         "suffice_breach",
         "1 if the safe option was seen to fail, or the skip option to succeed, against what the menu says.",
-        lambda one: float(one.certificate.breach),
+        lambda state: float(state.certificate.breach),
     ),
     (
         "suffice_feasible",
         "0 once the safe option is known to fail too often.",
-        lambda one: float(one.certificate.feasible),
+        lambda state: float(state.certificate.feasible),
     ),
 )
-COUNTERS: Final[tuple[tuple[str, str, Any], ...]] = (
-    ("suffice_asks", "Decisions asked.", lambda one: one.asks),
-    ("suffice_tells", "Outcomes told.", lambda one: one.tells),
+COUNTERS: Final[tuple[tuple[str, str, Callable[[Overview], float]], ...]] = (
+    ("suffice_asks", "Decisions asked.", lambda state: state.asks),
+    ("suffice_tells", "Outcomes told.", lambda state: state.tells),
     (
         "suffice_expiries",
         "Decisions that counted as failures because no outcome came.",
-        lambda one: one.certificate.expired,
+        lambda state: state.certificate.expired,
     ),
-    ("suffice_breaches", "Outcomes after which the debt was above its bound.", lambda one: one.certificate.breaches),
+    (
+        "suffice_breaches",
+        "Outcomes after which the debt was above its bound.",
+        lambda state: state.certificate.breaches,
+    ),
 )
+
+
+class SelectorCollector(Collector):
+    """The metrics of selectors, from their states as they were read last."""
+
+    def __init__(self) -> None:
+        self.overviews: list[Overview] = []
+        self.complete = True  # whether no selector was left out
+
+    def describe(self) -> Iterable[Metric]:
+        """Nothing: the registry need not collect to know the names."""
+        return []
+
+    def collect(self) -> Iterable[Metric]:
+        """A family for each number."""
+        left_out = GaugeMetricFamily("suffice_selectors_left_out", "1 if there are more selectors than are shown here.")
+        left_out.add_metric([], float(not self.complete))
+        yield left_out
+        for name, about, value in GAUGES:
+            gauge = GaugeMetricFamily(name, about, labels=["selector"])
+            for state in self.overviews:
+                number = value(state)
+                if number is not None:
+                    gauge.add_metric([state.name], number)
+            yield gauge
+        for name, about, count in COUNTERS:
+            counter = CounterMetricFamily(name, about, labels=["selector"])
+            for state in self.overviews:
+                counter.add_metric([state.name], count(state))
+            yield counter
 
 
 class Metrics:
     """The metrics of one app, in a registry of their own."""
 
     def __init__(self, service: SelectorService, most: int) -> None:
-        self._keeper, self._most = service, most
+        self._service, self._most = service, most
         self.registry = CollectorRegistry()
-        self._standings = Standings()
-        self.registry.register(self._standings)
+        self._selectors = SelectorCollector()
+        self.registry.register(self._selectors)
         ProcessCollector(registry=self.registry)
         GCCollector(registry=self.registry)
         self._seconds = Histogram(
             "suffice_request_seconds",
-            "How long answers took.",
+            "How long responses took.",
             ["method", "route", "status"],
             buckets=BUCKETS,
             registry=self.registry,
         )
-        self._of: dict[tuple[str, str, int], Any] = {}
-        self._making: asyncio.Future[bytes] | None = None
-        self._until = 0.0  # when what was made is too old
+        self._histograms: dict[tuple[str, str, int], Histogram] = {}
+        self._lock = asyncio.Lock()
+        self._text, self._until = b"", 0.0  # the latest text, and when it is too old
 
     def observe(self, method: str, route: str, status: int, seconds: float) -> None:
-        """Count an answer."""
-        one = self._of.get((method, route, status))
-        if one is None:
-            one = self._of[method, route, status] = self._seconds.labels(method, route, f"{status}xx")
-        one.observe(seconds)
+        """Count a response."""
+        histogram = self._histograms.get((method, route, status))
+        if histogram is None:
+            histogram = self._histograms[method, route, status] = self._seconds.labels(method, route, f"{status}xx")
+        histogram.observe(seconds)
 
     async def text(self) -> bytes:
-        """All of it, as Prometheus reads it; all who ask within a second get the same."""
-        if self._making is None or (self._making.done() and time.monotonic() >= self._until):
-            self._making = asyncio.ensure_future(self._made())
-            self._making.add_done_callback(_seen)
-        return await asyncio.shield(self._making)  # one who goes away does not stop the others
+        """All metrics in the format of Prometheus, at most a second old."""
+        async with self._lock:
+            if time.monotonic() >= self._until:
+                self._text = await self._collect()
+                self._until = time.monotonic() + FRESH
+            return self._text
 
-    async def _made(self) -> bytes:
-        found: list[Overview] = []
+    async def _collect(self) -> bytes:
+        overviews: list[Overview] = []
         after: str | None = ""
-        while after is not None and len(found) <= self._most:
-            page, after = await self._keeper.list_selectors(after, PAGE)
-            found += page
+        while after is not None and len(overviews) <= self._most:
+            page, after = await self._service.list_selectors(after, PAGE)
+            overviews += page
             await asyncio.sleep(0)  # so that asks need not wait for all pages
-        self._standings.found, self._standings.all = found[: self._most], len(found) <= self._most
-        text = await asyncio.to_thread(generate_latest, self.registry)
-        self._until = time.monotonic() + FRESH
-        return text
-
-
-def _seen(task: "asyncio.Future[bytes]") -> None:
-    """A failure is raised to those who wait; where nobody does any more, the next one makes it anew."""
-    if not task.cancelled():
-        task.exception()
+        self._selectors.overviews, self._selectors.complete = overviews[: self._most], len(overviews) <= self._most
+        return await asyncio.to_thread(generate_latest, self.registry)
 
 
 class Timed:
-    """Measures how long answers take. Streams of events are not answers in this sense."""
+    """Middleware that measures how long responses take, streams of events excepted."""
 
     def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
         self.app, self.metrics = app, metrics
@@ -148,18 +148,19 @@ class Timed:
             return
         began, status = time.perf_counter(), 500
 
-        async def note(message: Message) -> None:
+        async def send_and_note(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
             await send(message)
 
         try:
-            await self.app(scope, receive, note)
+            await self.app(scope, receive, send_and_note)
         finally:
-            # Only routes that there are and methods that they have: whoever tries others must not fill the memory.
+            # Only known routes and methods become labels: a client that invents others must not fill the memory.
             route = scope.get("route")
             path: str = getattr(route, "path", "other")
             if not path.endswith("/events"):
-                method = scope["method"] if scope["method"] in (getattr(route, "methods", None) or ()) else "other"
+                methods = cast(set[str] | None, getattr(route, "methods", None)) or ()
+                method = scope["method"] if scope["method"] in methods else "other"
                 self.metrics.observe(method, path, status // 100, time.perf_counter() - began)

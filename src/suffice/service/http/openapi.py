@@ -1,6 +1,6 @@
-"""The description of the interface: what the routes say of themselves, and the models that check and describe bodies."""
+"""The OpenAPI description: what the routes declare, and the models that check bodies and describe replies."""
 
-from typing import Any, Final
+from typing import Final
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
@@ -10,6 +10,7 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue, models_jso
 from suffice.service.http import schemas_read, schemas_write
 from suffice.service.http.gateway import OPEN
 from suffice.service.http.schemas_request import AskBody, OutcomeBody, OutcomesBody
+from suffice.service.http.schemas_write import JsonObject
 from suffice.service.plans import Plan
 
 BODIES: Final[tuple[type[BaseModel], ...]] = (Plan, AskBody, OutcomeBody, OutcomesBody)
@@ -31,16 +32,16 @@ REPLIES: Final[tuple[type[BaseModel], ...]] = (
 
 
 class InOrder(GenerateJsonSchema):
-    """Keeps what is written in the order in which it is written: examples are for people."""
+    """Keeps fields and examples in the order in which they are declared."""
 
     def sort(self, value: JsonSchemaValue, parent_key: str | None = None) -> JsonSchemaValue:
         return value
 
 
-def openapi(app: FastAPI, *, locked: bool) -> dict[str, Any]:
+def openapi(app: FastAPI, *, locked: bool) -> JsonObject:
     """The description, made once. `locked`: requests need keys."""
     if app.openapi_schema is None:
-        found = get_openapi(
+        description = get_openapi(
             title=app.title,
             version=app.version,
             summary=app.summary,
@@ -49,30 +50,26 @@ def openapi(app: FastAPI, *, locked: bool) -> dict[str, Any]:
             tags=app.openapi_tags,
             servers=[{"url": app.root_path}] if app.root_path else None,
         )
-        found["components"]["schemas"] |= schemas()
+        description["components"]["schemas"] |= schemas()
         if locked:
-            _lock(found)
-        app.openapi_schema = found
+            description["components"]["securitySchemes"] = {
+                "key": {"type": "http", "scheme": "bearer", "description": "A key from `suffice keys create`."}
+            }
+            for path, methods in description["paths"].items():
+                for operation in methods.values() if path not in OPEN else ():
+                    operation["security"] = [{"key": []}]
+        app.openapi_schema = description
     return app.openapi_schema
 
 
-def schemas() -> dict[str, Any]:
-    """All models by name: bodies as they are checked, replies as they are answered."""
-    found: dict[str, Any] = {}
+def schemas() -> dict[str, JsonSchemaValue]:
+    """The JSON schemas of all models by name."""
+    named: dict[str, JsonSchemaValue] = {}
     for models in (BODIES, REPLIES):
         _, written = models_json_schema(
             [(model, "validation") for model in models],
             ref_template="#/components/schemas/{model}",
             schema_generator=InOrder,
         )
-        found |= written["$defs"]
-    return found
-
-
-def _lock(found: dict[str, Any]) -> None:
-    found["components"]["securitySchemes"] = {
-        "key": {"type": "http", "scheme": "bearer", "description": "A key from `suffice keys create`."}
-    }
-    for path, methods in found["paths"].items():
-        for one in methods.values() if path not in OPEN else ():
-            one["security"] = [{"key": []}]
+        named |= written["$defs"]
+    return named

@@ -1,13 +1,14 @@
-"""Errors as the world sees them: problem details (RFC 9457), one clear sentence each."""
+"""Errors as clients see them: problem details (RFC 9457), one clear sentence each."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from http import HTTPStatus
-from typing import Any, Final
+from typing import Final
 
 import pydantic_core
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
 from pydantic import ValidationError
+from pydantic_core import ErrorDetails
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
@@ -19,21 +20,31 @@ from suffice.service.http.logs import events, request_id
 from suffice.service.plans.validation_errors import read_faults, sentence
 
 MEDIA: Final = "application/problem+json"
-TITLES: Final = {413: "Content Too Large", 422: "Unprocessable Content"}  # in the words of RFC 9110, in any Python
+TITLES: Final = {
+    413: "Content Too Large",
+    422: "Unprocessable Content",
+}  # the words of RFC 9110, in any version of Python
 
 
 def problem(
-    status: int, detail: str, *, title: str | None = None, headers: dict[str, str] | None = None, **more: Any
+    status: int,
+    detail: str,
+    *,
+    headers: dict[str, str] | None = None,
+    errors: Sequence[Mapping[str, str]] | None = None,
 ) -> Response:
-    """An answer that says what went wrong, and under which request id the log says more."""
-    called = title or TITLES.get(status) or HTTPStatus(status).phrase
-    body = {"type": "about:blank", "title": called, "status": status, "detail": detail}
-    body |= {"request_id": request_id.get() or None, **more}
+    """A response that says what went wrong, and under which request id the log says more."""
+    body: dict[str, object] = {
+        "type": "about:blank", "title": TITLES.get(status) or HTTPStatus(status).phrase, "status": status,
+        "detail": detail, "request_id": request_id.get() or None,
+    }  # fmt: skip
+    if errors is not None:
+        body["errors"] = errors
     return Response(pydantic_core.to_json(body), status, headers, MEDIA)
 
 
 def problem_for(status: int, text: str) -> Response:
-    """What the library or the service said, as a problem."""
+    """The message of an error of the library or the service, as a problem."""
     line = " ".join(text.split())
     if status == 422:
         return problem(422, line, errors=[_fault(line)])
@@ -41,19 +52,19 @@ def problem_for(status: int, text: str) -> Response:
 
 
 def install(app: FastAPI) -> None:
-    """Answer whatever is raised with a problem."""
+    """Answer every exception with a problem."""
 
     async def known(_: Request, error: Exception) -> Response:
         status = status_of(error) if isinstance(error, SufficeError) else 500
         if status == 500 and not isinstance(error, ServiceError):
-            raise error  # not one that is meant for the client: it goes to the log
+            raise error  # its message is not meant for clients: it goes to the log
         if status == 500:
             events.error("failed", extra={"error": str(error)})
         return problem_for(status, str(error))
 
     async def invalid(_: Request, error: Exception) -> Response:
         if isinstance(error, RequestValidationError):
-            return refused(error.errors())  # of parameters, so it is short
+            return refused(error.errors())
         return refused(error if isinstance(error, ValidationError) else [])
 
     async def routing(request: Request, error: Exception) -> Response:
@@ -76,14 +87,14 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(Exception, failed)
 
 
-def refused(errors: ValidationError | Sequence[Any]) -> Response:
-    """422, with one sentence and every place where something was wrong."""
-    found = read_faults(errors, values=True)
-    return problem(422, sentence(found), errors=found)
+def refused(errors: ValidationError | Sequence[ErrorDetails]) -> Response:
+    """422, with one sentence and every place that breaks a rule."""
+    faults = read_faults(errors, values=True)
+    return problem(422, sentence(faults), errors=faults)
 
 
 def _fault(line: str) -> dict[str, str]:
-    """Where the library found something wrong: its sentences begin with the argument."""
+    """A message of the library as a fault: such messages begin with the argument."""
     where, _, rest = line.partition(" ")
     return {"where": where, "problem": rest} if rest.startswith("must ") else {"where": "the request", "problem": line}
 
@@ -94,7 +105,7 @@ def _shown_path(request: Request) -> str:
 
 
 def _methods(app: FastAPI, request: Request) -> set[str]:
-    """What can be done at a path, by all of its routes."""
+    """The methods of all routes at a path."""
     return {
         method
         for route in app.routes

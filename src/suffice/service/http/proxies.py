@@ -1,16 +1,18 @@
-"""Who is really there: addresses of this machine, and what trusted proxies say of the clients behind them."""
+"""Where a request really comes from: addresses of this machine, and the headers of trusted proxies."""
 
 import ipaddress
 import re
 from collections.abc import Collection
 from functools import lru_cache
-from typing import Any, Final
+from typing import Final
 
 from starlette.types import Scope
 
 from suffice.service.http.settings import UNIX
 
-# Headers that say: this came through a proxy.
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+
+# Headers that only a proxy sends.
 FORWARDED: Final = frozenset(
     {b"forwarded", b"x-forwarded-for", b"x-forwarded-host", b"x-forwarded-proto", b"x-real-ip", b"via"}
 )
@@ -19,10 +21,10 @@ _HOST: Final = re.compile(r"([A-Za-z0-9._~-]*|\[[0-9A-Fa-f:.]+\])(:[0-9]{0,5})?"
 
 
 @lru_cache(1024)
-def is_local(address: str) -> bool:
-    """Whether an address is one of this machine's own; what is no address does not come over the network."""
-    found = _address(address)
-    return found is None or found.is_loopback
+def is_local(client: str) -> bool:
+    """Whether a client's address is one of this machine; text that is no address does not come over a network."""
+    address = _address(client)
+    return address is None or address.is_loopback
 
 
 @lru_cache(1024)
@@ -34,13 +36,13 @@ def is_local_name(name: str) -> bool:
     """
     if name == "localhost" or name.endswith(".localhost"):
         return True
-    found = _address(name)
-    return found is not None and found.is_loopback
+    address = _address(name)
+    return address is not None and address.is_loopback
 
 
 @lru_cache(1024)
 def is_host(header: str) -> bool:
-    """Whether the header Host has the form of one; there may be none at all.
+    """Whether the header Host is well-formed; it may be empty.
 
     >>> [is_host(header) for header in ("localhost:80", "[::1]", "", "[::", "a b", "a/b", "user@host")]
     [True, True, True, False, False, False, False]
@@ -60,7 +62,7 @@ def host_name(header: str) -> str:
 
 
 class Proxies:
-    """The proxies whose word is taken."""
+    """The proxies whose headers are trusted."""
 
     def __init__(self, trusted: Collection[str]) -> None:
         self._networks = [ipaddress.ip_network(text) for text in trusted if text != UNIX]
@@ -68,23 +70,23 @@ class Proxies:
         self._trusts = lru_cache(4096)(self._find)
 
     def rewrite(self, scope: Scope, headers: dict[bytes, bytes]) -> Scope:
-        """The request as the client behind the proxy sent it: its address, and http or https."""
+        """The request with the address and the scheme that the client behind the proxy used."""
         client: tuple[str, int] | None = scope.get("client")
         if not (self._unix if client is None else self._trusts(client[0])):
             return scope
         scope = dict(scope)
         if (protocol := headers.get(b"x-forwarded-proto", b"").strip().lower()) in (b"http", b"https"):
             scope["scheme"] = protocol.decode()
-        # Each proxy adds to the end the address it was called from: the first that is not ours is the client's.
+        # Each proxy appends the address it was called from: the last one that is no trusted proxy is the client's.
         hops = [
             hop.strip() for name, value in scope["headers"] if name == b"x-forwarded-for" for hop in value.split(b",")
         ]
         for hop in reversed(hops):
-            found = _address(_without_port(hop.decode("latin-1")))
-            if found is None:
+            address = _address(_without_port(hop.decode("latin-1")))
+            if address is None:
                 break
-            scope["client"] = (str(found), 0)
-            if not self._trusts(str(found)):
+            scope["client"] = (str(address), 0)
+            if not self._trusts(str(address)):
                 break
         return scope
 
@@ -97,9 +99,9 @@ def _without_port(hop: str) -> str:
     return host_name(hop) if hop.startswith("[") or hop.count(":") == 1 else hop
 
 
-def _address(text: str) -> Any:
+def _address(text: str) -> Address | None:
     try:
-        found = ipaddress.ip_address(text)
+        address = ipaddress.ip_address(text)
     except ValueError:
         return None
-    return getattr(found, "ipv4_mapped", None) or found
+    return getattr(address, "ipv4_mapped", None) or address

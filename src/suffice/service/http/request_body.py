@@ -1,24 +1,24 @@
-"""Bodies as they come in: whole, not too large and not too slow; or thrown away."""
+"""Reading the body of a request as a whole: not too large, and not too slow; and throwing the rest of one away."""
 
 import asyncio
 from typing import Final
 
 from starlette.types import Message, Receive
 
-MOST_DISCARDED: Final = 64 << 20
-DISCARD_FOR: Final = 5.0
+MOST_DISCARDED: Final = 64 << 20  # bytes
+DISCARD_FOR: Final = 5.0  # seconds
 
 
 class TooLarge(Exception):
-    """More than is allowed."""
+    """The body is larger than allowed."""
 
 
 class TooSlow(Exception):
-    """It was not here in time."""
+    """The body did not arrive in time."""
 
 
 class ClientDisconnected(Exception):
-    """The client went away before it had sent all."""
+    """The client disconnected before it had sent the whole body."""
 
 
 async def read(receive: Receive, most: int, seconds: float) -> bytes:
@@ -27,7 +27,7 @@ async def read(receive: Receive, most: int, seconds: float) -> bytes:
         async with asyncio.timeout(seconds):
             message = await _next(receive)
             body: bytes = message.get("body", b"")
-            if not message.get("more_body", False) and len(body) <= most:  # as most are: here at once, with the header
+            if not message.get("more_body", False) and len(body) <= most:  # most bodies arrive together with the header
                 return body
             parts, size = [body], len(body)
             while message.get("more_body", False) and size <= most:
@@ -42,7 +42,7 @@ async def read(receive: Receive, most: int, seconds: float) -> bytes:
 
 
 async def discard(receive: Receive) -> bool:
-    """Throw the rest of a body away, so that the client can read the answer; False if there is no end of it."""
+    """Read and drop the rest of a body, so that the client can read the response; False if the body does not end."""
     size = 0
     try:
         async with asyncio.timeout(DISCARD_FOR):
@@ -56,18 +56,18 @@ async def discard(receive: Receive) -> bool:
     return False
 
 
-def given(receive: Receive, body: bytes) -> Receive:
-    """What hands out a body that was read before, and then whatever comes."""
+def replaying(body: bytes, receive: Receive) -> Receive:
+    """A `receive` that first returns a body that was read before, and then the messages that follow."""
     waiting = True
 
-    async def hand() -> Message:
+    async def replay() -> Message:
         nonlocal waiting
         if waiting:
             waiting = False
             return {"type": "http.request", "body": body, "more_body": False}
         return await receive()
 
-    return hand
+    return replay
 
 
 async def _next(receive: Receive) -> Message:

@@ -1,8 +1,8 @@
-"""Records as JSON: what is answered, in the terms that `replies` describes."""
+"""Records as JSON, in the terms that `schemas_write` and `schemas_read` describe."""
 
 from collections import Counter
 from dataclasses import asdict, fields
-from typing import Any, Final
+from typing import Final
 
 import pydantic_core
 from starlette.responses import Response
@@ -14,6 +14,8 @@ from suffice.promise.certificate import STATUSES, Certificate
 from suffice.promise.group_certificate import GroupCertificate
 from suffice.selector.records import OptionReport
 from suffice.service.history import OTHERS
+from suffice.service.http.decision_ids import to_id
+from suffice.service.http.schemas_write import JsonObject
 from suffice.service.plans.json_options import option_json
 from suffice.service.records import (
     AMENDED,
@@ -29,102 +31,102 @@ from suffice.service.records import (
 
 MEDIA: Final = "application/json"
 
-_WRITTEN: Final = [one.name for one in fields(Certificate) if one.name not in ("promise", "account")]
+_CERTIFICATE_FIELDS: Final = [field.name for field in fields(Certificate) if field.name not in ("promise", "account")]
 
 
-def json_response(body: Any, status: int = 200) -> Response:
-    """JSON; what is infinite or no number is null."""
-    return Response(pydantic_core.to_json(body, inf_nan_mode="null"), status, media_type=MEDIA)
-
-
-def written(body: Any) -> bytes:
-    """A body as it is sent."""
+def json_bytes(body: object) -> bytes:
+    """JSON as it is sent; infinity and NaN are null."""
     return pydantic_core.to_json(body, inf_nan_mode="null")
 
 
-def issued(one: IssuedDecision) -> dict[str, Any]:
+def json_response(body: object, status: int = 200) -> Response:
+    """A response in JSON."""
+    return Response(pydantic_core.to_json(body, inf_nan_mode="null"), status, media_type=MEDIA)
+
+
+def issued(decision: IssuedDecision) -> JsonObject:
     """A decision."""
     return {
-        "decision": one.decision, "arm": one.arm, "option": one.option, "price": one.price, "safe": one.safe,
-        "skip": one.skip,
+        "decision": None if decision.decision is None else to_id(decision.decision), "arm": decision.arm,
+        "option": decision.option, "price": decision.price, "safe": decision.safe, "skip": decision.skip,
     }  # fmt: skip
 
 
-def tell_result(one: TellResult) -> dict[str, Any]:
-    """What became of one outcome of several."""
-    said = {"result": one.result} if one.status == 200 else {"detail": one.detail}
-    return {"decision": one.decision, "status": one.status, **said}
+def tell_result(decision_id: str, result: TellResult) -> JsonObject:
+    """The effect of one outcome of several; the id is as it was sent."""
+    effect = {"result": result.result} if result.status == 200 else {"detail": result.detail}
+    return {"decision": decision_id, "status": result.status, **effect}
 
 
-def known(one: Overview) -> dict[str, Any]:
-    """A selector and where it stands."""
-    found = one.certificate
+def overview(state: Overview) -> JsonObject:
+    """A selector and its state."""
+    report = state.certificate
     return {
-        "name": one.name, "created": one.created, "archived": one.archived, "plan": one.plan,
-        "status": found.status if one.archived is None else "archived", "verdict": found.verdict, "target": found.target,
-        "outcomes": found.outcomes, "successes": found.successes, "rate": found.rate, "debt": found.debt,
-        "debt_at_most": found.debt_at_most, "ahead_at_most": found.ahead_at_most, "holds": found.holds,
-        "breach": found.breach, "breaches": found.breaches,
-        "feasible": found.feasible, "consistent": found.consistent, "pending": found.pending,
-        "cost": one.cost, "mean_cost": one.cost / found.outcomes if found.outcomes else None,
-        "safe_cost": one.safe_cost, "price": one.price, "cap": found.promise.cap,
-        "asks": one.asks, "tells": one.tells,
-        "expired": found.expired, "bounds": one.bounds, "chooser": one.chooser, "model": one.model,
+        "name": state.name, "created": state.created, "archived": state.archived, "plan": state.plan,
+        "status": report.status if state.archived is None else "archived", "verdict": report.verdict, "target": report.target,
+        "outcomes": report.outcomes, "successes": report.successes, "rate": report.rate, "debt": report.debt,
+        "debt_at_most": report.debt_at_most, "ahead_at_most": report.ahead_at_most, "holds": report.holds,
+        "breach": report.breach, "breaches": report.breaches,
+        "feasible": report.feasible, "consistent": report.consistent, "pending": report.pending,
+        "cost": state.cost, "mean_cost": state.cost / report.outcomes if report.outcomes else None,
+        "safe_cost": state.safe_cost, "price": state.price, "cap": report.promise.cap,
+        "asks": state.asks, "tells": state.tells,
+        "expired": report.expired, "bounds": state.bounds, "chooser": state.chooser, "model": state.model,
     }  # fmt: skip
 
 
-def listed(one: Overview) -> dict[str, Any]:
-    """The same in a list, without the plan: a page of plans may be as large as all bodies that made them."""
-    return {**known(one), "plan": None}
+def listed(state: Overview) -> JsonObject:
+    """A selector in a list, without its plan: a page of plans may be as large as all the bodies that made them."""
+    return {**overview(state), "plan": None}
 
 
-def certificate(one: Certificate, most: int | None = None) -> dict[str, Any]:
-    """What was promised, and whether it is so: of all groups, and of so many of them, the worst first."""
-    body = {name: getattr(one, name) for name in _WRITTEN}
-    body |= {"status": one.status, "missing": max(0, one.account.most_outstanding - 1), "text": str(one)}
-    if isinstance(one, GroupCertificate):
-        statuses = {name: part.status for name, part in one.groups.items()}
-        found = Counter(statuses.values())
-        body["group_statuses"] = {status: found[status] for status in STATUSES if found[status]}
-        order = sorted(statuses, key=lambda name: (STATUSES.index(statuses[name]), -one.groups[name].outcomes, name))
-        body["groups"] = {name: certificate(one.groups[name]) for name in order[:most]}
+def certificate(report: Certificate, groups: int | None = None) -> JsonObject:
+    """A certificate. `groups`: how many of its groups at most, the worst first, and among equals those with most outcomes."""
+    body: JsonObject = {name: getattr(report, name) for name in _CERTIFICATE_FIELDS}
+    body |= {"status": report.status, "missing": max(0, report.account.most_outstanding - 1), "text": str(report)}
+    if isinstance(report, GroupCertificate):
+        statuses = {name: part.status for name, part in report.groups.items()}
+        counts = Counter(statuses.values())
+        body["group_statuses"] = {status: counts[status] for status in STATUSES if counts[status]}
+        order = sorted(statuses, key=lambda name: (STATUSES.index(statuses[name]), -report.groups[name].outcomes, name))
+        body["groups"] = {name: certificate(report.groups[name]) for name in order[:groups]}
     return body
 
 
-def option_row(one: OptionReport) -> dict[str, Any]:
+def option_row(row: OptionReport) -> JsonObject:
     """An option and how it did."""
-    return {one_field.name: getattr(one, one_field.name) for one_field in fields(OptionReport)}
+    return {field.name: getattr(row, field.name) for field in fields(OptionReport)}
 
 
-def context_report(one: ContextReport) -> dict[str, Any]:
-    """What is made of contexts."""
-    return {**asdict(one), "text": str(one)}
+def context_report(report: ContextReport) -> JsonObject:
+    """The effect of contexts."""
+    return {**asdict(report), "text": str(report)}
 
 
-def stretch(one: Bin) -> dict[str, Any]:
+def stretch(span: Bin) -> JsonObject:
     """A stretch of time."""
-    arms = {"others" if arm == OTHERS else str(arm): count for arm, count in sorted(one.arms.items())}
-    every = sum(arms.values())
-    # What amends decisions that expired in an earlier stretch counts here too: then these are no means of this one.
-    rate = one.successes / one.outcomes if one.outcomes and one.successes <= one.outcomes else None
-    mean_cost = one.cost / one.outcomes if one.outcomes and one.cost >= 0.0 else None
+    arms = {"others" if arm == OTHERS else str(arm): count for arm, count in sorted(span.arms.items())}
+    plays = sum(arms.values())
+    # Late outcomes of decisions that expired in an earlier stretch count here too; then these are no means of this stretch.
+    rate = span.successes / span.outcomes if span.outcomes and span.successes <= span.outcomes else None
+    mean_cost = span.cost / span.outcomes if span.outcomes and span.cost >= 0.0 else None
     return {
-        "start": one.start, "end": one.end, "outcomes": one.outcomes, "successes": one.successes,
-        "rate": rate, "cost": one.cost, "mean_cost": mean_cost, "debt": one.debt, "price": one.price, "arms": arms,
-        "shares": {name: count / every for name, count in arms.items()}, "total": one.total,
-        "total_rate": one.total_successes / one.total if one.total else None,
-        "total_cost": max(0.0, one.total_cost) / one.total if one.total else None,
-        "debt_at_most": one.debt_at_most, "ahead_at_most": one.ahead_at_most,
+        "start": span.start, "end": span.end, "outcomes": span.outcomes, "successes": span.successes,
+        "rate": rate, "cost": span.cost, "mean_cost": mean_cost, "debt": span.debt, "price": span.price, "arms": arms,
+        "shares": {name: count / plays for name, count in arms.items()}, "total": span.total,
+        "total_rate": span.total_successes / span.total if span.total else None,
+        "total_cost": max(0.0, span.total_cost) / span.total if span.total else None,
+        "debt_at_most": span.debt_at_most, "ahead_at_most": span.ahead_at_most,
     }  # fmt: skip
 
 
-def row(one: DecisionRow, menu: Menu) -> dict[str, Any]:
-    """A decision as it is kept."""
-    told = one.state not in (PENDING, EXPIRED) and one.units is not None
+def decision_row(row: DecisionRow, menu: Menu) -> JsonObject:
+    """A decision as it is stored."""
+    told = row.state not in (PENDING, EXPIRED) and row.units is not None
     return {
-        "decision": one.id, "asked_at": one.asked_at, "told_at": one.told_at, "state": STATES[one.state],
-        "group": one.group or None, "arm": one.arm, "option": option_json(menu, one.arm),
-        "success": (one.units or 0) / ONE_SUCCESS if told else None,
-        "cost": menu.known_cost(one.arm) if one.cost is None else one.cost, "price": one.price,
-        "late": one.state == AMENDED, "context": one.context(),
+        "decision": to_id(row.id), "asked_at": row.asked_at, "told_at": row.told_at, "state": STATES[row.state],
+        "group": row.group or None, "arm": row.arm, "option": option_json(menu, row.arm),
+        "success": (row.units or 0) / ONE_SUCCESS if told else None,
+        "cost": menu.known_cost(row.arm) if row.cost is None else row.cost, "price": row.price,
+        "late": row.state == AMENDED, "context": row.context(),
     }  # fmt: skip

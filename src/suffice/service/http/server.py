@@ -1,4 +1,4 @@
-"""The server: binds, starts, says where it is, and stops without losing anything. What it answers is decided elsewhere."""
+"""The server: it binds a socket, starts the service, announces its address, and stops without losing anything."""
 
 import asyncio
 import contextlib
@@ -14,36 +14,34 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from types import FrameType
+from typing import Final
 
 import uvicorn
 from fastapi import FastAPI
 
 from suffice.errors import InvalidArgument, SufficeError, quoted
 from suffice.service.http import logs
-from suffice.service.http.configuration import load
+from suffice.service.http.app import make_app
 from suffice.service.http.connection_limits import protocol
-from suffice.service.http.keys import SCOPES, alive
+from suffice.service.http.keys import SCOPES, is_valid
 from suffice.service.http.settings import Settings
 from suffice.service.selectors import SelectorService
 from suffice.service.stores import open_store
 from suffice.version import VERSION
 
-if TYPE_CHECKING:
-    from types import FrameType
-
-PATIENCE: Final = 1.0  # seconds for which the first connection waits for a start that may still fail
+START_WAIT: Final = 1.0  # seconds for which the first connection waits, so that a start that fails soon accepts none
 
 
 class CannotListen(SufficeError):
-    """The address is taken, or not ours."""
+    """The address is in use, or is not one of this machine."""
 
 
 def serve(settings: Settings) -> None:
-    """Serve until told to stop."""
+    """Serve until a signal stops it."""
     logs.setup(settings.log_level, settings.log_format)
     if not settings.open:
-        asyncio.run(_demand_keys(settings))
+        asyncio.run(_require_keys(settings))
     sock = bind(settings)
     try:
         if settings.workers > 1:
@@ -60,9 +58,9 @@ def serve(settings: Settings) -> None:
 
 def run(settings: Settings, sock: socket.socket, ready: Callable[[], None], parent: int | None = None) -> None:
     """Serve on a socket, in this process. `ready` is called once; `parent`: stop when this process is gone."""
-    _more_files(settings.max_connections)
+    _raise_file_limit(settings.max_connections)
     app, service = build(settings)
-    # What was made so far stays, and a request leaves few cycles behind: look for them less often than Python does.
+    # The objects made so far stay, and a request leaves few cycles behind: collect less often than Python does.
     gc.collect()
     gc.freeze()
     gc.set_threshold(10_000, 20, 20)
@@ -71,29 +69,17 @@ def run(settings: Settings, sock: socket.socket, ready: Callable[[], None], pare
         server_header=False, backlog=2048, timeout_keep_alive=math.ceil(settings.idle_timeout),
         timeout_graceful_shutdown=math.ceil(settings.shutdown_timeout),
     )  # fmt: skip
-    Service(config, app, service, ready, parent).run([sock])
+    Server(config, app, service, ready, parent).run([sock])
 
 
 def build(settings: Settings) -> tuple[FastAPI, SelectorService]:
-    """The app and what it stands on."""
-    from suffice.service.http.app import make_app
-
+    """The app and its service."""
     service = SelectorService(open_store(settings.store), settings.limits)
     return make_app(service, settings), service
 
 
-def app() -> FastAPI:
-    """For a server of your own: `uvicorn --factory suffice.service.http.server:app`. Settings from environment and file.
-
-    Set SUFFICE_HOST to where that server listens: beyond loopback, keys are required.
-    """
-    settings = load().settings
-    logs.setup(settings.log_level, settings.log_format)
-    return build(settings)[0]
-
-
-class Service(uvicorn.Server):
-    """uvicorn's server, with a keeper behind it: started first, stopped last."""
+class Server(uvicorn.Server):
+    """uvicorn's server with a service, which starts before it and stops after it."""
 
     def __init__(
         self,
@@ -104,57 +90,57 @@ class Service(uvicorn.Server):
         parent: int | None,
     ) -> None:
         super().__init__(config)
-        self._app, self._keeper, self._ready, self._parent = app, service, ready, parent
+        self._app, self._service, self._ready, self._parent = app, service, ready, parent
         self._starting: asyncio.Task[None] | None = None
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start the keeper; while it warms up, connections are taken and told so."""
-        self._starting = asyncio.create_task(self._keeper.start())
-        await asyncio.wait({self._starting}, timeout=PATIENCE)
-        self._look()
+        """Start the service; while it warms up, requests are answered with 503."""
+        self._starting = asyncio.create_task(self._service.start())
+        await asyncio.wait({self._starting}, timeout=START_WAIT)
+        self._check_start()
         await super().startup(sockets)
 
     async def on_tick(self, counter: int) -> bool:
-        """Ten times a second."""
-        self._look()
+        """uvicorn calls this ten times a second."""
+        self._check_start()
         if self._parent is not None and os.getppid() != self._parent:
             self.should_exit = True
         return await super().on_tick(counter)
 
-    def _look(self) -> None:
-        """Once the keeper has started, say so; if it could not, raise why."""
+    def _check_start(self) -> None:
+        """Call `ready` once the service has started; raise if it could not."""
         if self._starting is not None and self._starting.done():
             started, self._starting = self._starting, None
             started.result()
             self._ready()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """No new connections, an end to every answer, and then the keeper."""
+        """Accept no more connections, finish every response, and then stop the service."""
         logs.events.info("stopping")
         self._app.state.closing.set()  # event streams end
         await super().shutdown(sockets)
         if self._starting is not None:
             self._starting.cancel()
             await asyncio.gather(self._starting, return_exceptions=True)
-        await self._keeper.stop()
+        await self._service.stop()
         logs.events.info("stopped")
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """As uvicorn does, but a stop that was asked for is no failure: the signal is not raised again."""
+        """Like uvicorn's, but it does not raise the signal again: a requested stop is no failure."""
         if threading.current_thread() is not threading.main_thread():
             yield
             return
-        ours = (signal.SIGINT, signal.SIGTERM) if self._parent is None else (signal.SIGTERM,)
-        before = {one: signal.signal(one, self.handle_exit) for one in ours}
+        handled = (signal.SIGINT, signal.SIGTERM) if self._parent is None else (signal.SIGTERM,)
+        before = {number: signal.signal(number, self.handle_exit) for number in handled}
         try:
             yield
         finally:
-            for one, handler in before.items():
-                signal.signal(one, handler)
+            for number, handler in before.items():
+                signal.signal(number, handler)
 
-    def handle_exit(self, sig: int, frame: "FrameType | None") -> None:
-        """First: finish what was begun. Again: do not wait for requests. Once more: the end."""
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """The first signal finishes running requests, the second does not wait for them, the third kills the process."""
         if self.should_exit:
             self.force_exit = True
             signal.signal(sig, signal.SIG_DFL)
@@ -164,17 +150,17 @@ class Service(uvicorn.Server):
 # --- before it starts
 
 
-async def _demand_keys(settings: Settings) -> None:
-    """Who can be reached by others asks for keys: there must be one."""
+async def _require_keys(settings: Settings) -> None:
+    """Refuse to start without a key where keys are required."""
     if settings.store == "memory:":
         raise InvalidArgument("store must not be memory: where keys are required, it keeps none; use sqlite:///FILE")
     store = open_store(settings.store)
     await store.open(keys_only=True)
     try:
-        found = await store.keys()
+        keys = await store.keys()
     finally:
         await store.close()
-    if not any(alive(key, time.time()) for key in found):
+    if not any(is_valid(key, time.time()) for key in keys):
         reason = "behind a proxy" if settings.trusted_proxies else f"on {settings.host}"
         reason = "by the setting keys" if settings.keys == "required" else reason
         scopes = " ".join(f"--scope {scope}" for scope in SCOPES)
@@ -196,7 +182,9 @@ def bind(settings: Settings) -> socket.socket:
         raise CannotListen(f"host must be an address of this machine, got {quoted(settings.host)}: {error}") from None
     sock = socket.socket(family, kind)
     try:
-        if os.name == "posix":  # where it means: also while old connections are still being forgotten
+        if (
+            os.name == "posix"
+        ):  # there it allows a restart while old connections time out; on Windows it shares the port
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         sock.bind(address)
         sock.listen(2048)
@@ -223,7 +211,7 @@ def _bind_unix(path: Path) -> socket.socket:
             with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as other:
                 if other.connect_ex(str(path)) == 0:
                     raise OSError(errno.EADDRINUSE, "another server listens there")
-            path.unlink()  # left behind by one that was killed
+            path.unlink()  # a server that was killed left it behind
         sock.bind(str(path))
         path.chmod(0o660)  # the user and the group: a proxy belongs to the group
         sock.listen(2048)
@@ -233,9 +221,9 @@ def _bind_unix(path: Path) -> socket.socket:
     return sock
 
 
-def _more_files(connections: int) -> None:
-    """Let this process have as many files open as it takes connections."""
-    with contextlib.suppress(ImportError, ValueError, OSError):  # not on Windows; not everybody may
+def _raise_file_limit(connections: int) -> None:
+    """Allow this process as many open files as it accepts connections, and some more."""
+    with contextlib.suppress(ImportError, ValueError, OSError):  # Windows has no limit; a user may lack the right
         import resource
 
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -250,24 +238,24 @@ def _more_files(connections: int) -> None:
 
 
 def announce(settings: Settings, sock: socket.socket) -> None:
-    """Say where it listens, what it keeps where, and who may come."""
+    """Log the address, the store and whether keys are required; on a terminal, print them."""
     address = address_of(settings, sock)
-    said: dict[str, Any] = {
+    facts = {
         "address": address, "store": logs.masked(settings.store),
         "keys": "not required: only this machine gets here" if settings.open else "required",
     }  # fmt: skip
     if settings.docs and settings.uds is None:
-        said["docs"] = f"{address}{settings.root_path}/docs"
+        facts["docs"] = f"{address}{settings.root_path}/docs"
     if not sys.stderr.isatty():
-        logs.events.info("started", extra={**said, "version": VERSION, "pid": os.getpid()})
+        logs.events.info("started", extra={**facts, "version": VERSION, "pid": os.getpid()})
         return
-    said["stop"] = "Ctrl-C"
-    lines = [f"suffice {VERSION} is ready", *(f"  {name:<9}{value}" for name, value in said.items())]
+    facts["stop"] = "Ctrl-C"
+    lines = [f"suffice {VERSION} is ready", *(f"  {name:<9}{value}" for name, value in facts.items())]
     sys.stderr.write("\n".join(lines) + "\n")
 
 
 def address_of(settings: Settings, sock: socket.socket) -> str:
-    """Where it can be reached, with the port that it really has."""
+    """The address of the server, with the port that it listens on."""
     if settings.uds is not None:
         return f"unix:{settings.uds}"
     host = settings.host.strip("[]")

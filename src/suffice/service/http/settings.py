@@ -3,7 +3,7 @@
 import ipaddress
 import re
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 from pydantic import Field, field_validator, model_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
@@ -15,7 +15,6 @@ from suffice.service.records import Limits
 PREFIX: Final = "SUFFICE_"
 UNIX: Final = "unix"
 
-_ORIGIN: Final = re.compile(r"https?://[A-Za-z0-9.-]+(:\d{1,5})?|https?://\[[0-9A-Fa-f:]+\](:\d{1,5})?")
 _HOST: Final = re.compile(r"(\*\.)?[A-Za-z0-9_.-]+|\[?[0-9A-Fa-f:]+\]?")
 _ROOT: Final = re.compile(r"(/[A-Za-z0-9._~-]+)*")
 
@@ -24,7 +23,7 @@ Seconds = float
 
 
 class Settings(BaseSettings):
-    """What `suffice serve` can be told."""
+    """The settings of `suffice serve`."""
 
     model_config = SettingsConfigDict(
         env_prefix=PREFIX,
@@ -37,13 +36,13 @@ class Settings(BaseSettings):
 
     store: str = Field(
         default="sqlite:///suffice.db",
-        description="Where everything is kept: sqlite:///file.db, sqlite:////absolute/file.db, postgresql://user@host/name, "
-        "or memory: for trying things out.",
+        description="The store: sqlite:///file.db, sqlite:////absolute/file.db, postgresql://user@host/name, "
+        "or memory:, which keeps nothing beyond a restart.",
     )
     host: str = Field(
         default="127.0.0.1", description="The address to listen on. Beyond this machine, keys are required."
     )
-    port: int = Field(default=8470, ge=0, le=65535, description="The port to listen on; 0 for any that is free.")
+    port: int = Field(default=8470, ge=0, le=65535, description="The port to listen on; 0 for any free one.")
     uds: Path | None = Field(default=None, description="A unix socket to listen on, instead of host and port.")
     workers: int = Field(default=1, ge=1, le=256, description="How many processes; more than one only with PostgreSQL.")
 
@@ -52,46 +51,47 @@ class Settings(BaseSettings):
     )
     trusted_proxies: Names = Field(
         default=(),
-        description="Addresses or networks of proxies whose X-Forwarded-For is believed; unix for who comes through the unix "
+        description="Addresses or networks of proxies whose header X-Forwarded-For is trusted; unix for a proxy on the unix "
         "socket. Keys are then required.",
     )
     allowed_hosts: Names = Field(
         default=(),
-        description="Host names that requests may be for, such as api.example.com or *.example.com; any if empty.",
-    )
-    cors_origins: Names = Field(
-        default=(), description="Origins whose web pages may call, such as https://example.com."
+        description="Host names that requests may be sent to, such as api.example.com or *.example.com; any if empty.",
     )
     root_path: str = Field(default="", description="The path under which a proxy shows this server, such as /suffice.")
 
     max_selectors: int = Field(default=10_000, ge=1, description="The most selectors.")
     max_arms: int = Field(default=20_000, ge=2, description="The most arms of a selector.")
-    max_list: int = Field(default=1_000, ge=1, description="The most decisions or outcomes in one request.")
+    max_list: int = Field(
+        default=1_000,
+        ge=1,
+        description="The most decisions or outcomes in one request. The Python client sends up to 1,000.",
+    )
     max_groups: int = Field(default=10_000, ge=0, description="The most groups of a selector.")
     max_body: int = Field(default=1 << 20, ge=1024, description="The largest body of a request, in bytes.")
     max_queue: int = Field(default=10_000, ge=1, description="The most requests that wait to be written; beyond, 503.")
     max_connections: int = Field(default=1000, ge=1, description="The most connections of a process; beyond, 503.")
     max_streams: int = Field(default=100, ge=0, description="The most streams of events of a process; beyond, 503.")
-    max_measured: int = Field(default=1_000, ge=0, description="The most selectors that /metrics speaks of.")
+    max_measured: int = Field(default=1_000, ge=0, description="The most selectors in /metrics.")
 
     header_timeout: Seconds = Field(
-        default=10.0, gt=0, le=3600, description="Seconds in which a request's header must be here."
+        default=10.0, gt=0, le=3600, description="Seconds within which the header of a request must arrive."
     )
     body_timeout: Seconds = Field(
-        default=30.0, gt=0, le=3600, description="Seconds in which a request's body must be here."
+        default=30.0, gt=0, le=3600, description="Seconds within which the body of a request must arrive."
     )
     send_timeout: Seconds = Field(
-        default=60.0, gt=0, le=3600, description="Seconds for which a client may stop reading an answer."
+        default=60.0, gt=0, le=3600, description="Seconds for which a client may stop reading a response."
     )
     idle_timeout: Seconds = Field(
         default=75.0, gt=0, le=3600, description="Seconds for which an idle connection is kept open."
     )
     shutdown_timeout: Seconds = Field(
-        default=30.0, gt=0, le=3600, description="Seconds for which a server that stops waits for requests to end."
+        default=30.0, gt=0, le=3600, description="Seconds for which a server that stops waits for running requests."
     )
 
     log_level: Literal["debug", "info", "warning", "error"] = Field(
-        default="info", description="What is logged at least: debug, info, warning or error."
+        default="info", description="The lowest level that is logged: debug, info, warning or error."
     )
     log_format: Literal["auto", "json", "text"] = Field(
         default="auto",
@@ -99,17 +99,20 @@ class Settings(BaseSettings):
     )
     access_log: bool = Field(default=True, description="Log each request.")
     metrics: bool = Field(default=True, description="Show /metrics.")
-    page: bool = Field(default=True, description="Show the page at /: every selector, live.")
+    page: bool = Field(default=True, description="Show the page at /: every selector, updated live.")
     docs: bool = Field(default=True, description="Show /docs and /openapi.json.")
 
-    @field_validator("trusted_proxies", "allowed_hosts", "cors_origins", mode="before")
+    @field_validator("trusted_proxies", "allowed_hosts", mode="before")
     @classmethod
-    def _several(cls, value: Any) -> Any:
-        """Commas separate, in the environment and after a flag."""
+    def _several(cls, value: object) -> Names:
+        """A list, or text with commas, as in the environment and after a flag."""
         texts = [value] if isinstance(value, str) else value
-        if not isinstance(texts, list | tuple) or not all(isinstance(text, str) for text in texts):
-            raise ValueError("must be a list of texts")
-        return tuple(part.strip() for text in texts for part in text.split(",") if part.strip())
+        parts: list[str] = []
+        for text in texts if isinstance(texts, list | tuple) else [None]:
+            if not isinstance(text, str):
+                raise ValueError("must be a list of texts")
+            parts += text.split(",")
+        return tuple(part.strip() for part in parts if part.strip())
 
     @field_validator("trusted_proxies")
     @classmethod
@@ -131,16 +134,6 @@ class Settings(BaseSettings):
                 raise ValueError(f"must be host names without a port, such as api.example.com, got {quoted(text)}")
         return tuple(text.lower() for text in value)
 
-    @field_validator("cors_origins")
-    @classmethod
-    def _origins(cls, value: Names) -> Names:
-        for text in value:
-            if not _ORIGIN.fullmatch(text):
-                raise ValueError(
-                    f"must be origins such as https://example.com, without a path and no *, got {quoted(text)}"
-                )
-        return tuple(text.lower() for text in value)
-
     @field_validator("root_path")
     @classmethod
     def _root(cls, value: str) -> str:
@@ -159,7 +152,7 @@ class Settings(BaseSettings):
 
     @property
     def postgres(self) -> bool:
-        """Whether the store is one that several processes can share."""
+        """Whether several processes can share the store."""
         return self.store.startswith(("postgresql:", "postgres:"))
 
     @property
@@ -170,16 +163,16 @@ class Settings(BaseSettings):
         try:
             return ipaddress.ip_address(self.host.strip("[]")).is_loopback
         except ValueError:
-            return False  # a name: who knows where it leads
+            return False  # a name, which may mean any address
 
     @property
     def open(self) -> bool:
-        """Whether no key is asked for."""
+        """Whether requests need no key."""
         return self.keys == "auto" and self.loopback and not self.trusted_proxies
 
     @property
     def limits(self) -> Limits:
-        """The limits, as the service without HTTP takes them."""
+        """The limits in the terms of the service."""
         return Limits(
             selectors=self.max_selectors, arms=self.max_arms, list_length=self.max_list, groups=self.max_groups,
             body=self.max_body, queue=self.max_queue,
@@ -194,5 +187,5 @@ class Settings(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Only what is passed: `configuration.load` reads the others, to know where each setting comes from."""
+        """Only the arguments: `configuration.load` reads the other sources, and notes where each setting comes from."""
         return (init_settings,)

@@ -1,6 +1,8 @@
-"""The page: static files from `service/page`, served as they lie there. No request goes anywhere else."""
+"""The page at /: the static files of `service/page`, and how static files are served. No request goes to another host."""
 
 import hashlib
+from collections.abc import Mapping
+from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -14,7 +16,6 @@ MEDIA: Final = {
     ".css": "text/css; charset=utf-8",
     ".js": "text/javascript; charset=utf-8",
     ".svg": "image/svg+xml",
-    ".png": "image/png",
     ".md": "text/plain; charset=utf-8",
     "": "text/plain; charset=utf-8",  # LICENSE
 }
@@ -28,48 +29,51 @@ class File(NamedTuple):
     tag: str
 
 
-def read(folder: Path = FOLDER) -> dict[str, File]:
-    """All files of a folder by name, read once: a name leads nowhere else, and who upgrades below a running server
-    does not mix two versions of the page."""
-    return {
-        path.relative_to(folder).as_posix(): _read(path)
-        for path in sorted(folder.rglob("*"))
-        if path.is_file() and path.suffix in MEDIA
-    }
+def file_names(folder: Path) -> list[str]:
+    """The names of all files of a folder that can be served, relative to it."""
+    paths = (path for path in sorted(folder.rglob("*")) if path.is_file() and path.suffix in MEDIA)
+    return [path.relative_to(folder).as_posix() for path in paths]
 
 
-def _read(path: Path) -> File:
+def read(folder: Traversable, names: list[str] | tuple[str, ...]) -> dict[str, File]:
+    """These files of a folder by name, read once: an upgrade below a running server does not mix two versions of a page."""
+    return {name: _read(folder.joinpath(*name.split("/"))) for name in names}
+
+
+def _read(path: Traversable) -> File:
     body = path.read_bytes()
-    return File(body, MEDIA[path.suffix], f'"{hashlib.sha256(body).hexdigest()[:16]}"')
+    return File(body, MEDIA[Path(path.name).suffix], f'"{hashlib.sha256(body).hexdigest()[:16]}"')
+
+
+def send(files: Mapping[str, File], request: Request, name: str) -> Response:
+    """A file, or 304 if the browser has it."""
+    file = files.get(name)
+    if file is None:
+        return problem(404, f"there is no file {name[:100]!r} of the page")
+    # Browsers ask each time and compare the tag, so that no page is half old and half new after an upgrade.
+    headers = {"etag": file.tag, "cache-control": "no-cache"}
+    if file.tag in _tags(request):
+        return Response(status_code=304, headers=headers)
+    return Response(file.body, media_type=file.media, headers=headers)
 
 
 def _tags(request: Request) -> list[str]:
-    """The versions that the browser has; a proxy that compresses files calls them weak."""
+    """The versions that the browser has. A proxy that compresses files marks the tags as weak with W/."""
     return [tag.strip().removeprefix("W/") for tag in request.headers.get("if-none-match", "").split(",")]
 
 
 def install(app: FastAPI) -> None:
     """Add the page's routes to an app."""
-    files = read()
-
-    def send(request: Request, name: str) -> Response:
-        file = files.get(name)
-        if file is None:
-            return problem(404, f"there is no file {name[:100]!r} of the page")
-        # Asked for each time, and answered by its tag: after an upgrade nobody sees half of the old page.
-        headers = {"etag": file.tag, "cache-control": "no-cache"}
-        if file.tag in _tags(request):
-            return Response(status_code=304, headers=headers)
-        return Response(file.body, media_type=file.media, headers=headers)
+    files = read(FOLDER, file_names(FOLDER))
 
     async def home(request: Request) -> Response:
-        return send(request, "index.html")
+        return send(files, request, "index.html")
 
     async def static(request: Request, path: str) -> Response:
-        return send(request, path)
+        return send(files, request, path)
 
     async def icon(request: Request) -> Response:
-        return send(request, "icon.svg")
+        return send(files, request, "icon.svg")
 
     for path, endpoint in (("/", home), ("/static/{path:path}", static), ("/favicon.ico", icon)):
         app.add_api_route(path, endpoint, methods=["GET", "HEAD"], include_in_schema=False, response_model=None)

@@ -1,4 +1,4 @@
-"""Several processes on one socket, each with an app of its own: started, watched, replaced when one dies, stopped together."""
+"""Several server processes on one socket: they are started, watched, replaced when one dies, and stopped together."""
 
 import multiprocessing
 import os
@@ -10,77 +10,81 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing import connection, resource_tracker
+from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnContext, SpawnProcess
-from typing import Any, Final
+from typing import Final, TypeAlias
 
 from suffice.errors import SufficeError
 from suffice.service.http import logs
 from suffice.service.http.settings import Settings
 
-LOOK: Final = 0.2  # seconds between looks
-BREATH: Final = 1.0  # seconds before one that died is replaced
-MORE: Final = 10.0  # seconds beyond the shutdown timeout before one that does not stop is killed
+WATCH_EVERY: Final = 0.2  # seconds
+RESTART_AFTER: Final = 1.0  # seconds before a process that died is replaced
+KILL_AFTER: Final = 10.0  # seconds beyond the shutdown timeout before a process that does not stop is killed
+
+Pipe: TypeAlias = "Connection[str, str]"
 
 
 @dataclass(slots=True)
 class Worker:
-    """A process, and what it has said: nothing yet, "" when it was ready, or why it could not start."""
+    """A process and its message: None while it starts, "" once it is ready, or why it could not start."""
 
     process: SpawnProcess
-    pipe: Any
-    said: str | None = None
+    pipe: Pipe
+    message: str | None = None
 
-    def listen(self) -> None:
-        """Take note of what it says."""
+    def receive(self) -> None:
+        """Read its message, if there is one."""
         try:
-            while self.said is None and self.pipe.poll():
-                self.said = self.pipe.recv()
+            while self.message is None and self.pipe.poll():
+                self.message = self.pipe.recv()
         except (EOFError, OSError):
             self.process.join()
-            self.said = f"a server process ended while it started, with exit code {self.process.exitcode}"
+            self.message = f"a server process ended while it started, with exit code {self.process.exitcode}"
 
 
 def supervise(settings: Settings, sock: socket.socket, ready: Callable[[], None]) -> None:
-    """Run as many processes as the settings say, until told to stop."""
-    context = multiprocessing.get_context("spawn")  # nothing of this process leaks into them
-    asked: list[int] = []
-    before = {one: signal.signal(one, lambda sig, _: asked.append(sig)) for one in (signal.SIGINT, signal.SIGTERM)}
+    """Run as many processes as the settings say, until a signal stops them."""
+    context = multiprocessing.get_context("spawn")  # a fork would share the state of this process
+    signals: list[int] = []  # received so far
+    handled = (signal.SIGINT, signal.SIGTERM)
+    before = {number: signal.signal(number, lambda sig, _: signals.append(sig)) for number in handled}
     workers = [_start(context, settings, sock) for _ in range(settings.workers)]
     try:
-        _watch(workers, lambda: _start(context, settings, sock), ready, asked)
+        _watch(workers, lambda: _start(context, settings, sock), ready, signals)
     finally:
-        _stop(workers, settings.shutdown_timeout + MORE, asked)
-        for one, handler in before.items():
-            signal.signal(one, handler)
+        _stop(workers, settings.shutdown_timeout + KILL_AFTER, signals)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
-def _watch(workers: list[Worker], start: Callable[[], Worker], ready: Callable[[], None], asked: list[int]) -> None:
+def _watch(workers: list[Worker], start: Callable[[], Worker], ready: Callable[[], None], signals: list[int]) -> None:
     announced = False
-    while not asked:
-        connection.wait([worker.process.sentinel for worker in workers], LOOK)
+    while not signals:
+        connection.wait([worker.process.sentinel for worker in workers], WATCH_EVERY)
         for place, worker in enumerate(workers):
-            worker.listen()
-            if worker.said and not announced:
-                raise SufficeError(worker.said)
-            if not worker.process.is_alive() and not asked:
-                said = {"pid": worker.process.pid, "code": worker.process.exitcode, "reason": worker.said or None}
-                logs.events.error("a process died", extra=said)
-                time.sleep(BREATH)
+            worker.receive()
+            if worker.message and not announced:
+                raise SufficeError(worker.message)
+            if not worker.process.is_alive() and not signals:
+                facts = {"pid": worker.process.pid, "code": worker.process.exitcode, "reason": worker.message or None}
+                logs.events.error("a process died", extra=facts)
+                time.sleep(RESTART_AFTER)
                 workers[place] = start()
-        if not announced and all(worker.said == "" for worker in workers):
+        if not announced and all(worker.message == "" for worker in workers):
             announced = True
             ready()
 
 
-def _stop(workers: list[Worker], seconds: float, asked: list[int]) -> None:
-    """Ask all to stop, once for each time that we were asked; and end those that do not."""
-    deadline, told = time.monotonic() + seconds, 0
+def _stop(workers: list[Worker], seconds: float, signals: list[int]) -> None:
+    """Pass every signal on to all processes; and kill those that do not stop in time."""
+    deadline, passed = time.monotonic() + seconds, 0
     while any(worker.process.is_alive() for worker in workers) and time.monotonic() < deadline:
-        if told < max(1, len(asked)):
-            told += 1
+        if passed < max(1, len(signals)):
+            passed += 1
             for worker in workers:
                 worker.process.terminate()
-        connection.wait([worker.process.sentinel for worker in workers if worker.process.is_alive()], LOOK)
+        connection.wait([worker.process.sentinel for worker in workers if worker.process.is_alive()], WATCH_EVERY)
     for worker in workers:
         if worker.process.is_alive():
             worker.process.kill()
@@ -98,14 +102,14 @@ def _start(context: SpawnContext, settings: Settings, sock: socket.socket) -> Wo
 
 @contextmanager
 def uninterrupted() -> Iterator[None]:
-    """Ctrl-C reaches all of a terminal's processes: who is started here never hears it, not even while it imports.
+    """Block Ctrl-C for processes that start here: a terminal sends it to all of its processes, even while they import.
 
-    The parent, which passes it on, hears it a moment later.
+    The parent, which passes it on, receives it when the block ends.
     """
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
-    resource_tracker.ensure_running()  # which the first start would do, and listen to signals again after it
+    resource_tracker.ensure_running()  # else the first start would start it, and unblock signals after it
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
@@ -113,7 +117,7 @@ def uninterrupted() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def work(settings: Settings, sock: socket.socket, pipe: Any, parent: int) -> None:
+def work(settings: Settings, sock: socket.socket, pipe: Pipe, parent: int) -> None:
     """What each process does."""
     from suffice.service.http.server import run
 

@@ -1,36 +1,36 @@
-// Calls to the service: relative to where this file lies, so that the page also works below a path of a proxy.
+// Calls to the service. Addresses are relative to this file, so that the page also works under a path of a proxy.
 
 import { cut, setClock } from "./words.js";
 
 export const ROOT = new URL("../", import.meta.url);
-const PATIENCE = 20_000; // milliseconds until a call is given up
+const PATIENCE = 20_000; // milliseconds until a call times out
 const ELSEWHERE = "something before the server answers in its place: load this page again to see what";
 
-const LONGEST = 600; // characters of what a server says: it may have been sent something endless
+const LONGEST = 600; // characters of a message that are shown
 
-/** What the service refused, in its own words; in ours where something else answered in its place. */
+/** A refusal, in the words of the service; or in ours, where another server answered. */
 export class Problem extends Error {
   constructor(status, body, after = 0) {
     const ours = typeof body?.detail === "string";
     super(ours ? cut(body.detail, LONGEST) : `the server answered ${status}`);
-    this.ours = ours; // said by the service itself, and not by something before it
+    this.ours = ours; // whether the service itself answered, and not a proxy
     this.status = status;
     this.errors = Array.isArray(body?.errors) ? body.errors.filter(placed) : [];
-    this.after = after; // seconds after which to try again, where that was said
+    this.after = after; // seconds until the next try, if the answer has them
   }
 }
 
 const placed = (error) => typeof error?.where === "string" && typeof error.problem === "string";
 
-/** Nobody answered. */
+/** There was no answer. */
 export class Offline extends Error {}
 
-/** A key is wanted, and whoever was asked for one gave none. */
+/** The server requires a key, and the user entered none. */
 export class Locked extends Error {}
 
 const keys = { text: null, ask: null };
 
-/** How a key is asked for: set by `keys.js`. */
+/** Asks the user for a key; `keys.js` sets it. */
 export function onLocked(ask) {
   keys.ask = ask;
 }
@@ -41,14 +41,14 @@ export function setKey(text) {
 
 export const hasKey = () => keys.text !== null;
 
-/** The address of a selector, or of what is below it. */
+/** The address of a selector, or of one of its parts. */
 export const at = (name, below = "", query = {}) => {
   const asked = new URLSearchParams(Object.entries(query).filter(([, value]) => value !== null && value !== undefined));
   const text = asked.size ? `?${asked}` : "";
   return `v1/selectors/${encodeURIComponent(name)}${below ? `/${below}` : ""}${text}`;
 };
 
-/** An answer as it comes. It asks for a key where one is wanted, and then tries again. */
+/** The response to a call. Where the server requires a key, it asks for one and tries again. */
 export async function send(method, path, { body, signal, headers = {}, wait = PATIENCE, key } = {}) {
   for (;;) {
     const used = key ?? keys.text;
@@ -56,7 +56,7 @@ export async function send(method, path, { body, signal, headers = {}, wait = PA
     if (used) all.Authorization = `Bearer ${used}`;
     if (body !== undefined) all["Content-Type"] = "application/json";
     const response = await reach(new URL(path, ROOT), {
-      // Cookies may be wanted by a proxy before the server. A key goes where it was meant to, and nowhere else.
+      // A proxy may require cookies. A redirection must not receive the key.
       credentials: "same-origin", redirect: "manual",
       method, headers: all, signal: limited(signal, wait), cache: "no-store",
       body: body === undefined ? undefined : JSON.stringify(body),
@@ -66,12 +66,12 @@ export async function send(method, path, { body, signal, headers = {}, wait = PA
     if (response.ok) return response;
     const problem = await refusal(response);
     if (problem.status !== 401 || key !== undefined || !keys.ask) throw problem;
-    // Another call may have brought a new key while this one was under way.
+    // Another call may have got a new key meanwhile.
     if (keys.text === used) await keys.ask(problem, signal);
   }
 }
 
-/** What was answered, as JSON. */
+/** The answer as JSON. */
 export async function call(method, path, how = {}) {
   const response = await send(method, path, how);
   if (!ours(response, "json")) throw new Offline(ELSEWHERE);
@@ -83,7 +83,7 @@ export async function call(method, path, how = {}) {
   }
 }
 
-/** Whether an answer is of the kind that the service gives there: a login page is not. */
+/** Whether the answer has the media type of the service; a login page has not. */
 export const ours = (response, kind) => (response.headers.get("content-type") ?? "").includes(kind);
 
 export const get = (path, signal) => call("GET", path, { signal });
@@ -107,12 +107,12 @@ async function refusal(response) {
   try {
     body = await response.json();
   } catch {
-    // not one of ours: a proxy between us, say
+    // not from the service: perhaps from a proxy
   }
   return new Problem(response.status, body, Number(response.headers.get("retry-after")) || 0);
 }
 
-/** Save what is at a path as a file: with the key, which a plain link would not send. */
+/** Save the content of a path as a file. A plain link would not send the key. */
 export async function download(path, name, signal) {
   const response = await send("GET", path, { signal, wait: 0 });
   const url = URL.createObjectURL(await response.blob());

@@ -1,4 +1,4 @@
-// The page: which view belongs to the address, and what stands around all of them.
+// The page: the view for each address, and the frame around the views.
 
 import { Locked, Problem } from "./api.js";
 import { announce, fill, h, mark } from "./dom.js";
@@ -39,7 +39,7 @@ async function show() {
   }
 }
 
-/** A view has its first data: it gets its title, and the focus if it was gone to. */
+/** A view has its first data: set the title, and the focus after navigation. */
 function ready(title) {
   document.title = title ? `${title} · suffice` : "suffice";
   document.body.dataset.ready = "true";
@@ -97,7 +97,7 @@ function theme() {
   draw();
 }
 
-// The link must not change the address, which names the view.
+// The link must not change the address, which selects the view.
 document.getElementById("skip").addEventListener("click", (event) => {
   event.preventDefault();
   main.focus();

@@ -1,13 +1,13 @@
-// Elements, made and kept up to date. Texts are set as texts: nothing that comes from outside is ever read as HTML.
+// Making and updating elements. Text is set as text; nothing from outside is ever parsed as HTML.
 
 const SVG = "http://www.w3.org/2000/svg";
 
-/** An element: `h("p", {class: "soft", onclick: f}, "text", child)`. What is null or false is left out. */
+/** An element: `h("p", {class: "soft", onclick: f}, "text", child)`. Null and false are left out. */
 export function h(tag, props, ...children) {
   return filled(document.createElement(tag), props, children);
 }
 
-/** The same for SVG. */
+/** Like `h`, for SVG. */
 export function s(tag, props, ...children) {
   return filled(document.createElementNS(SVG, tag), props, children);
 }
@@ -29,21 +29,21 @@ function add(element, children) {
   }
 }
 
-/** Put children in the place of what was there. */
+/** Replace the children. */
 export function fill(element, ...children) {
   element.replaceChildren();
   add(element, children);
   return element;
 }
 
-/** Set a text where it has changed: what has not is left alone, and so are selections and screen readers. */
+/** Set a text if it has changed, so that selections and screen readers are not disturbed. */
 export function say(element, text) {
   const said = String(text);
   if (element.textContent !== said) element.textContent = said;
   return element;
 }
 
-/** Set or take away an attribute where it has changed. */
+/** Set or remove an attribute if it has changed. */
 export function mark(element, name, value) {
   const said = value === null || value === undefined || value === false ? null : value === true ? "" : String(value);
   if (element.getAttribute(name) === said) return;
@@ -51,7 +51,7 @@ export function mark(element, name, value) {
   else element.setAttribute(name, said);
 }
 
-/** Hide a button, or show it. If it had the focus, that goes to what it brought. */
+/** Hide or show a button. If a hidden one had the focus, the focus moves to what it added. */
 export function conceal(button, hidden, brought) {
   const focused = hidden && document.activeElement === button;
   button.hidden = hidden;
@@ -60,7 +60,7 @@ export function conceal(button, hidden, brought) {
   brought.focus({ preventScroll: true });
 }
 
-/** Children of `parent`, one for each item, in order. Those that were there stay, so that focus and hover do, too. */
+/** Children of `parent`, one for each item, in order. Existing ones are reused, so that focus and hover stay. */
 export function keyed(parent, items, key, make, update) {
   const old = new Map([...parent.children].map((element) => [element.dataset.key, element]));
   let at = parent.firstElementChild;
@@ -79,7 +79,7 @@ export function keyed(parent, items, key, make, update) {
   for (const element of old.values()) element.remove();
 }
 
-/** A table whose rows become cards on a narrow screen. Roles are said aloud, since styles would take them away. */
+/** A table whose rows become cards on a narrow screen. Roles are explicit, since the styles would remove them. */
 export function table(label, columns, props = {}) {
   const head = (column) => h("th", { role: "columnheader", scope: "col", class: column.class }, column.title);
   const body = h("tbody", { role: "rowgroup" });
@@ -94,14 +94,14 @@ export function table(label, columns, props = {}) {
 
 /** A row of such a table; the cells can be found as `row.cells`. */
 export function tableRow(columns, props = {}) {
-  const role = (column) => (column.names ? "rowheader" : "cell"); // what the row is called by
+  const role = (column) => (column.names ? "rowheader" : "cell"); // the cell that names the row
   const cells = columns.map((column) =>
     h("td", { role: role(column), class: column.class, "data-label": column.title }));
   return h("tr", { role: "row", ...props }, cells);
 }
 
-/** Say something to those who listen: status changes, not each number. */
+/** Announce a change of status to screen readers. */
 export function announce(text) {
   const box = document.getElementById("said");
-  say(box, box.textContent === text ? `${text}\u00a0` : text); // the same again is to be heard again
+  say(box, box.textContent === text ? `${text}\u00a0` : text); // so that a repeated text is announced again
 }

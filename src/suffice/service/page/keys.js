@@ -1,4 +1,4 @@
-// Keys: asked for once where the service wants one, kept for this tab or on this computer, forgotten when told to.
+// Keys: requested once where the service requires one, stored for this tab or on this computer, deleted on request.
 
 import { Locked, Problem, call, onLocked, setKey } from "./api.js";
 import { h, say } from "./dom.js";
@@ -7,19 +7,19 @@ import { sentence } from "./words.js";
 const PLACE = "suffice.key";
 const FORM = /^suffice_[0-9a-f]{8}_[A-Za-z0-9_-]{43}$/;
 
-let asking = null; // the promise of those who wait for a key
+let asking = null; // the promise that all calls without a key await
 
 const stores = () => {
   try {
     return [sessionStorage, localStorage];
   } catch {
-    return []; // forbidden: then a key is kept as long as the page is open
+    return []; // no storage: a key lasts as long as the page is open
   }
 };
 
 const kept = () => stores().map((store) => store.getItem(PLACE)).find(Boolean) ?? null;
 
-/** Take up the key that was kept, and stand ready to ask for one. */
+/** Read the stored key, and prepare the dialog. */
 export function begin() {
   const button = document.getElementById("forget-key");
   use(kept());
@@ -28,7 +28,7 @@ export function begin() {
     location.reload();
   });
   onLocked(ask);
-  // Forgotten in one tab is forgotten in all.
+  // A key that is deleted in one tab is deleted in all.
   addEventListener("storage", (event) => {
     if (event.key === PLACE && event.newValue === null && kept() === null) location.reload();
   });
@@ -44,7 +44,7 @@ function forget() {
   use(null);
 }
 
-/** Forget also what was only shown because of the key. */
+/** Also delete what was loaded with the key. */
 function forgetAll() {
   forget();
   const [here] = stores();
@@ -58,7 +58,7 @@ function keep(key, remember) {
   use(key);
 }
 
-/** Ask for a key: many who need one ask once. */
+/** Ask for a key. Calls that need one at the same time share the dialog. */
 function ask(problem) {
   const said = kept() === null ? null : sentence(`the key no longer opens this server: ${problem.message}`);
   asking ??= dialog(said).finally(() => {
@@ -112,12 +112,12 @@ function dialog(said) {
     });
     box.addEventListener("close", () => {
       box.remove();
-      reject(new Locked("This server wants a key.")); // changes nothing where one was given
+      reject(new Locked("This server wants a key.")); // without effect if a key was entered
     });
   });
 }
 
-/** What is wrong with a key, or null: the service is asked. */
+/** What the service finds wrong with a key, or null. */
 async function fault(key) {
   if (!FORM.test(key)) return "That is no key: one looks like suffice_, eight characters, _ and 43 more.";
   try {

@@ -1,4 +1,4 @@
-// All selectors and where they stand, at a glance.
+// The list of all selectors and their states.
 
 import { Problem, ROOT, get, hasKey } from "./api.js";
 import { announce, conceal, fill, h, keyed, mark, say, table, tableRow } from "./dom.js";
@@ -6,11 +6,11 @@ import { again, passing } from "./live.js";
 import { STATUS, WORST_FIRST, badge, bullet, copyable, icon, setBadge, setBullet, statuses } from "./parts.js";
 import { count, curl, money, percent, sentence, short } from "./words.js";
 
-const EVERY = 2_000; // milliseconds between two looks
+const EVERY = 2_000; // milliseconds between two polls
 const PAGE = 100;
-const LARGEST = 500; // that the service gives at once
-const STILL = 250; // milliseconds without a key pressed, after which the service is asked
-const PART = /^[a-z0-9._-]{1,64}$/; // what may stand in a name: the service need not be asked for anything else
+const LARGEST = 500; // selectors in one answer of the service
+const STILL = 250; // milliseconds without typing before the service is asked
+const PART = /^[a-z0-9._-]{1,64}$/; // parts of valid names; the service need not be asked for others
 
 const COLUMNS = [
   { title: "Status", class: "c-status" },
@@ -27,7 +27,7 @@ const EXAMPLE = {
   target: 0.9,
 };
 
-// What was chosen here stays so for whoever comes back from a selector.
+// The choices are kept while a selector is shown.
 const chosen = { shown: PAGE, filter: "", worst: false, archived: false, partial: false };
 
 export async function view(page, signal, ready) {
@@ -35,10 +35,10 @@ export async function view(page, signal, ready) {
   const parts = build(page, state, () => draw(parts, state), () => look());
   let first = true;
   let statuses = null;
-  let under = new AbortController(); // the look that is under way
+  let under = new AbortController(); // aborts the running poll
 
   async function look() {
-    under.abort(); // it was begun with other choices
+    under.abort(); // it has older choices
     const mine = (under = new AbortController());
     let found = null;
     try {
@@ -58,7 +58,7 @@ export async function view(page, signal, ready) {
   await again(EVERY, signal, look);
 }
 
-/** What is shown. Where not all are here, those that are filtered for are looked for on the server. */
+/** The selectors to show. While the list is incomplete, the server filters. */
 async function load(state, signal) {
   const { shown, archived, filter } = state;
   const asked = PART.test(filter) ? { archived, contains: filter } : null;
@@ -70,7 +70,7 @@ async function load(state, signal) {
   return { ...found, ...sought, partial: true };
 }
 
-/** What is filtered for, or why the server does not say: then those that are here have to do. */
+/** The filtered selectors, or the reason why the server does not filter. */
 async function seek(asked, most, signal) {
   try {
     return { ...(await some(asked, most, signal)), refused: "" };
@@ -80,7 +80,7 @@ async function seek(asked, most, signal) {
   }
 }
 
-/** As many as are wanted, in as few requests as it takes. */
+/** So many selectors, in as few requests as possible. */
 async function some(asked, most, signal) {
   const found = [];
   let after = "";
@@ -93,7 +93,7 @@ async function some(asked, most, signal) {
   return { selectors: found, more: after !== null, sought: asked.contains ?? "" };
 }
 
-/** Say which selectors have changed their status since the last look. */
+/** Announce changes of status since the last poll. */
 function tell(selectors, before) {
   const found = new Map(selectors.map((one) => [one.name, one.status]));
   if (before) {
@@ -104,14 +104,14 @@ function tell(selectors, before) {
 }
 
 function build(page, state, redraw, reload) {
-  const again = () => reload().catch(() => {}); // the next look says what is wrong
+  const again = () => reload().catch(() => {}); // the next poll shows the problem
   let typed = null;
   const filter = h("input", {
     type: "search", name: "filter", "data-test": "filter", placeholder: "Filter by name", value: state.filter,
     "aria-label": "Filter by name", maxlength: "64", autocomplete: "off", autocapitalize: "none", spellcheck: "false",
     oninput: (event) => {
       Object.assign(state, { filter: event.target.value.trim().toLowerCase(), refused: "" });
-      redraw(); // what is here already, at once
+      redraw(); // what is loaded already
       clearTimeout(typed);
       if (state.partial) typed = setTimeout(again, STILL);
     },
@@ -156,7 +156,7 @@ function draw(parts, state) {
   say(parts.summary, nothing ? "" : summed(shown, state));
   if (state.worst) {
     const rank = (one) => WORST_FIRST.indexOf(one.status);
-    shown = [...shown].sort((one, other) => rank(one) - rank(other)); // which leaves those of a kind in order
+    shown = [...shown].sort((one, other) => rank(one) - rank(other)); // the sort is stable
   }
   keyed(parts.rows.body, shown, (one) => one.name, makeRow, setRow);
   parts.none.hidden = nothing || shown.length > 0;
@@ -169,7 +169,7 @@ function draw(parts, state) {
 function missed({ filter, partial, sought, refused, selectors }) {
   if (!filter) return "There are none.";
   if (!partial || sought === filter || !PART.test(filter)) return `No selector has “${filter}” in its name.`;
-  if (!refused) return "Looking …"; // the answer is under way
+  if (!refused) return "Looking …"; // the answer has not arrived
   const here = `none of the first ${count(selectors.length)} has “${filter}” in its name`;
   return sentence(`${here}, and for the others the server could not be asked: ${refused}`);
 }

@@ -1,22 +1,22 @@
-// What keeps a view up to date: events as they come, looks again and again, and what is said while nobody answers.
+// Keeping a view up to date: events, polls, and the banner while the server does not answer.
 
 import { Locked, Offline, Problem, at, get, ours, send } from "./api.js";
 import { mark, say } from "./dom.js";
 
 const SAID = { live: "Live", waiting: "Connecting", lost: "Connection lost", off: "Not live" };
-const FIRST = 500; // milliseconds until the first try to connect again
+const FIRST = 500; // milliseconds until the first reconnection
 const LAST = 5_000;
-const LONGEST = 60_000; // that a server is given which says how long to wait
-const SILENCE = 35_000; // the server says something every 15 s; after so long the line is dead
-const SLOWEST = 30_000; // milliseconds between two looks, however long they take
-const WATCH = 5_000; // milliseconds between two looks whether it is
+const LONGEST = 60_000; // milliseconds that a server may ask us to wait
+const SILENCE = 35_000; // milliseconds; the server sends something every 15 s, so the connection is dead
+const SLOWEST = 30_000; // milliseconds between two polls at most
+const WATCH = 5_000; // milliseconds between two checks of that
 
-let wake = () => {}; // ends a wait before its time
+let wake = () => {}; // ends a wait early
 
 document.addEventListener("visibilitychange", () => document.hidden || wake());
 addEventListener("online", () => wake());
 
-/** Show whether what is shown is up to date; if not, for which `problem`. */
+/** Show whether the view is up to date; if not, the `problem`. */
 export function connection(state, problem = null) {
   const element = document.getElementById("connection");
   const banner = document.getElementById("banner");
@@ -34,7 +34,7 @@ export function begin() {
   document.getElementById("banner-retry").addEventListener("click", () => wake());
 }
 
-/** Wait so many milliseconds, or until there is a reason not to; false once the view was left. */
+/** Wait so many milliseconds, or until `wake`; false once the view was left. */
 export function pause(wait, signal) {
   return new Promise((resolve) => {
     const done = () => {
@@ -50,7 +50,7 @@ export function pause(wait, signal) {
   });
 }
 
-/** Wait until the tab can be seen. */
+/** Wait until the tab is visible. */
 export function seen(signal) {
   return new Promise((resolve) => {
     const look = () => {
@@ -65,7 +65,7 @@ export function seen(signal) {
   });
 }
 
-/** Look again and again while the tab is seen. */
+/** Poll while the tab is visible. */
 export async function again(every, signal, look) {
   while (!signal.aborted) {
     await seen(signal);
@@ -73,12 +73,12 @@ export async function again(every, signal, look) {
     await patiently(signal, look);
     if (signal.aborted) return;
     connection("live");
-    // A look that takes long is not taken often.
+    // A slow poll is repeated less often.
     await pause(Math.max(every, 8 * (performance.now() - began)), signal);
   }
 }
 
-/** Look, and while nobody answers look again, ever more slowly. */
+/** Poll; without an answer, try again with growing pauses. */
 export async function patiently(signal, look) {
   let wait = FIRST;
   for (;;) {
@@ -93,15 +93,15 @@ export async function patiently(signal, look) {
   }
 }
 
-/** Whether it may be over soon: nobody answers, or the server says that it cannot answer now. */
+/** Whether a problem may be temporary: no answer, or an answer that asks to try again. */
 export function passing(error) {
   return error instanceof Offline || (error instanceof Problem && (error.status >= 500 || error.status === 429));
 }
 
-/** How long to wait: at least as long as the server said. */
+/** The pause in milliseconds, at least as long as the server asks for. */
 const due = (wait, error) => Math.max(wait, Math.min(LONGEST, 1_000 * (error?.after ?? 0)));
 
-/** Hear where a selector stands, at once and whenever that has changed. */
+/** Receive the state of a selector, at once and whenever it has changed. */
 export async function listen(name, signal, hear) {
   let wait = FIRST;
   while (!signal.aborted) {
@@ -109,7 +109,7 @@ export async function listen(name, signal, hear) {
     if (signal.aborted) return;
     const line = new AbortController();
     const end = () => line.abort();
-    const hide = () => document.hidden && end(); // a tab that nobody sees costs the server nothing
+    const hide = () => document.hidden && end(); // a hidden tab costs the server nothing
     signal.addEventListener("abort", end);
     document.addEventListener("visibilitychange", hide);
     let problem = null;
@@ -129,7 +129,7 @@ export async function listen(name, signal, hear) {
     if (signal.aborted) return;
     if (document.hidden) continue;
     if (problem && problem.name !== "AbortError" && !passing(problem)) throw problem;
-    // Where all places to listen are taken, a look does as well.
+    // When the server has no stream left, poll instead.
     if (problem instanceof Problem && problem.status === 503 && (await glance(name, signal, hear))) {
       await pause(2_000, signal);
       continue;
@@ -154,7 +154,7 @@ async function glance(name, signal, hear) {
 /** Server-sent events through fetch, which sends the key as EventSource would not. */
 async function stream(name, line, hear) {
   let heard = Date.now();
-  // By the clock on the wall: one that stands still while the machine sleeps would take a dead line for alive.
+  // By wall clock: a clock that stops while the machine sleeps would miss a dead connection.
   const watch = setInterval(() => Date.now() - heard > SILENCE && line.abort(), WATCH);
   try {
     const path = at(name, "events", { every: 1 });
@@ -168,7 +168,7 @@ async function stream(name, line, hear) {
       heard = Date.now();
       const events = (text + value).split("\n\n");
       text = events.pop();
-      const last = events.map(data).filter(Boolean).pop(); // what came before it is past
+      const last = events.map(data).filter(Boolean).pop(); // earlier ones are outdated
       if (last) hear(read(last, name));
     }
   } finally {
@@ -180,13 +180,13 @@ function broken(error) {
   throw error.name === "AbortError" ? error : new Offline("the line broke");
 }
 
-/** An event, or Offline where it is none of this selector. */
+/** An event of this selector; else it throws Offline. */
 function read(text, name) {
   let known = null;
   try {
     known = JSON.parse(text);
   } catch {
-    // something on the way cut it, or put something else in its place
+    // a proxy cut it, or answered itself
   }
   if (known?.name !== name) throw new Offline("the line broke");
   return known;
@@ -196,17 +196,17 @@ const data = (event) => event.split("\n").filter(
   (line) => line.startsWith("data: "),
 ).map((line) => line.slice(6)).join("\n");
 
-/** Looks that are taken when something has changed, each no more often than it may, never two at once. */
+/** Polls that run after changes: each no more often than allowed, and one at a time. */
 export class Refresher {
   constructor(parts, signal) {
     this.parts = parts.map((part) => ({ ...part, seen: -1, at: -Infinity }));
     this.signal = signal;
     this.version = 0;
     this.running = false;
-    this.wrong = new Map(); // what cannot be looked at, and why
+    this.wrong = new Map(); // parts that cannot be loaded, and why
   }
 
-  /** Something has changed; `all`: look at everything again, as soon as may be. */
+  /** Something has changed; `all`: load all parts again soon. */
   poke(all = false) {
     this.version += 1;
     if (all) for (const part of this.parts) part.at = -Infinity;
@@ -231,7 +231,7 @@ export class Refresher {
       this.running = false;
       const failed = this.parts.filter((part) => part.failed);
       for (const part of failed) part.failed = false;
-      // Nothing may change for hours, and what failed should not be missing for as long.
+      // The next change may be hours away, so parts that failed are retried.
       if (failed.length && !this.signal.aborted) setTimeout(() => this.running || this.run(), LAST);
     }
   }
@@ -245,8 +245,8 @@ export class Refresher {
       this.wrong.delete(part.name);
     } catch (error) {
       if (this.signal.aborted) return;
-      if (error instanceof Locked) part.seen = version; // who gave no key is not asked again and again
-      else part.failed = true; // whoever listens says that the connection is lost
+      if (error instanceof Locked) part.seen = version; // the user entered no key, so do not ask again
+      else part.failed = true; // the stream shows that the connection is lost
       if (error instanceof Problem) this.wrong.set(part.name, error.message);
       else if (part.failed && !passing(error)) console.warn(`suffice: ${part.name}: ${error.message}`);
     }
@@ -256,7 +256,7 @@ export class Refresher {
   }
 }
 
-/** When a part may be looked at again: a look that takes long is not taken often. */
+/** When a part may be loaded again: a slow one less often. */
 const when = (part) => part.at + Math.max(part.every(), Math.min(SLOWEST, 8 * (part.took ?? 0)));
 
 const sleep = (wait) => new Promise((resolve) => setTimeout(resolve, wait));

@@ -1,4 +1,4 @@
-// Small pieces that several views show: badges, icons, bars, things to copy, questions.
+// Small parts of several views: badges, icons, bars, text to copy, questions.
 
 import { announce, h, mark, s, say } from "./dom.js";
 import { count, percent } from "./words.js";
@@ -31,7 +31,7 @@ export const STATUS = {
 };
 const SUMMED = { breach: ["breach", "breaches"], warned: ["warning", "warnings"], bug: ["bug", "bugs"] };
 
-/** So many of a status: 2 breaches, 1 cannot be met. */
+/** A status with a count: 2 breaches, 1 cannot be met. */
 export function statuses(status, many) {
   const said = SUMMED[status]?.[many === 1 ? 0 : 1] ?? STATUS[status].toLowerCase();
   return `${count(many)} ${said}`;
@@ -44,7 +44,7 @@ export function icon(name) {
     (ICONS[name] ?? ICONS.unknown).map((path) => s("path", { d: path })));
 }
 
-/** Whether a promise is kept: in words, in colour and as a sign. */
+/** A status as text, colour and icon. */
 export function badge() {
   return h("span", { class: "badge", "data-test": "status" }, icon("waiting"), h("span", {}));
 }
@@ -56,7 +56,7 @@ export function setBadge(element, status) {
   say(element.lastElementChild, STATUS[status] ?? status);
 }
 
-/** A rate beside its target: a bar up to it, and a line where it should be. */
+/** A rate as a bar, with a line at the target. */
 export function bullet() {
   return s("svg", { class: "bullet", viewBox: "0 0 100 10", preserveAspectRatio: "none", role: "img" },
     s("rect", { class: "bullet-track", x: 0, y: 2, width: 100, height: 6, rx: 1 }),
@@ -64,7 +64,7 @@ export function bullet() {
     s("line", { class: "bullet-tick", x1: 0, x2: 0, y1: 0, y2: 10 }));
 }
 
-/** A line at a share of the width; away where there is none. */
+/** A line at a share of the width; hidden without one. */
 export function setTick(tick, share) {
   for (const end of ["x1", "x2"]) mark(tick, end, share === null ? -9 : (100 * share).toFixed(2));
 }
@@ -76,7 +76,7 @@ export function setBullet(element, rate, target) {
   mark(element, "aria-label", `${rate === null ? "no outcomes yet" : percent(rate)}, target ${percent(target)}`);
 }
 
-/** A share as a bar behind nothing: for tables. */
+/** A share as a bar, for tables. */
 export function meter() {
   return s("svg", { class: "meter", viewBox: "0 0 100 6", preserveAspectRatio: "none", "aria-hidden": "true" },
     s("rect", { class: "bullet-track", width: 100, height: 6, rx: 1 }),
@@ -104,7 +104,7 @@ export function copyable(title, label, text) {
 
 async function copied(pre) {
   try {
-    await navigator.clipboard.writeText(pre.textContent); // only where the page is a secure one
+    await navigator.clipboard.writeText(pre.textContent); // available only in secure contexts
     return true;
   } catch {
     getSelection().selectAllChildren(pre);
@@ -112,7 +112,7 @@ async function copied(pre) {
   }
 }
 
-/** Ask before something is done; true if it is to be done. */
+/** Ask for confirmation; true if it is given. */
 export function confirmed({ title, text, yes, danger = false }) {
   return new Promise((resolve) => {
     const box = h("dialog", { class: "dialog", "data-test": "confirm-dialog", "aria-labelledby": "confirm-title" },

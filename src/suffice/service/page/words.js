@@ -1,4 +1,4 @@
-// Numbers, times and options in words. What is decided is decided on the server; here it is only written.
+// Numbers, times and options as text.
 
 const WHOLE = new Intl.NumberFormat("en-GB", { maximumFractionDigits: 0 });
 const FOUR = new Intl.NumberFormat("en-GB", { maximumSignificantDigits: 4 });
@@ -35,7 +35,7 @@ export function money(value) {
   return size >= 1e3 ? short(value) : THREE.format(value);
 }
 
-/** A share in percent, with as many digits as it takes to tell it from 0% and from 100%. */
+/** A share in percent, with enough digits to differ from 0% and from 100%. */
 export function percent(share) {
   if (share === null || share === undefined) return NONE;
   let digits = 1;
@@ -55,9 +55,9 @@ export function span(seconds) {
   return `${THREE.format(seconds / 86400)} days`;
 }
 
-let ahead = 0; // seconds by which the server's clock is ahead of ours
+let ahead = 0; // seconds by which the server's clock is ahead of this one
 
-/** Go by the server's clock, as an answer's header tells it. */
+/** Use the server's clock, from the header of an answer. */
 export function setClock(date) {
   const at = Date.parse(date ?? "");
   if (!Number.isNaN(at)) ahead = Math.abs(at - Date.now()) < 2000 ? 0 : (at - Date.now()) / 1000;
@@ -76,7 +76,7 @@ export function ago(seconds) {
 /** A moment, to the second. */
 export const moment = (seconds) => `${day(seconds)}, ${SECOND.format(1000 * seconds)}`;
 
-/** A day: of another year with its year. */
+/** A day; with the year, if it is another one. */
 function day(seconds) {
   const date = new Date(1000 * seconds);
   return (date.getFullYear() === new Date(1000 * now()).getFullYear() ? DAY : FULL).format(date);
@@ -95,18 +95,18 @@ export function ticks(splits, every) {
   });
 }
 
-/** No more than so many characters, and a sign where there were more. */
+/** A text, cut to so many characters with an ellipsis. */
 export const cut = (text, most) => (text.length > most ? `${text.slice(0, most - 1).trimEnd()}…` : text);
 
-// Characters that nobody sees, and that change how the others are read: they could make one option look like another.
+// Invisible characters that change how others are shown: with them one option could look like another.
 const UNSEEN = /[\u0000-\u001f\u007f-\u009f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\p{Surrogate}]/gu;
 
-/** A text as somebody else wrote it, on one line, with all that is in it to be seen. */
+/** A foreign text on one line, with invisible characters escaped. */
 export const plain = (text) => text.replaceAll(
   UNSEEN, (one) => `\\u${one.codePointAt(0).toString(16).padStart(4, "0")}`,
 );
 
-/** What was said, as a sentence. */
+/** A message as a sentence. */
 export function sentence(text) {
   return `${text[0]?.toUpperCase() ?? ""}${text.slice(1)}${/[.!?…]$/.test(text) ? "" : "."}`;
 }
@@ -129,10 +129,10 @@ export function option(value) {
   return String(value);
 }
 
-/** What is known of a decision, in a line. */
+/** A context in one line. */
 export const context = (value) => (value === null || value === undefined ? "" : option(value));
 
-/** A line for a shell that sends a body. */
+/** A curl command that sends a body. */
 export function curl(method, address, body, keyed) {
   const parts = [`curl -X ${method} '${address.replaceAll("'", "%27")}'`];
   if (keyed) parts.push(`-H "Authorization: Bearer $SUFFICE_KEY"`);
@@ -140,7 +140,7 @@ export function curl(method, address, body, keyed) {
   return parts.join(" \\\n  ");
 }
 
-/** JSON that people read: one field a line, what is inside of it in one line where that is short. */
+/** JSON for people: one field a line, short values in one line. */
 export function json(value, indent = "") {
   const flat = JSON.stringify(value);
   if (value === null || typeof value !== "object" || (indent && flat.length < 58)) return spaced(value);

@@ -1,4 +1,4 @@
-"""Plans: what a selector is made from, as JSON says it."""
+"""Plans: the JSON bodies from which selectors are made."""
 
 from suffice.service.plans.json_options import arm_of, option_json
 from suffice.service.plans.plan import EXAMPLE, Plan

@@ -1,6 +1,6 @@
-"""The values that JSON bodies are made of: numbers, shares, texts and options, each checked and described once."""
+"""Types of values in JSON bodies: numbers, shares, texts, options and contexts, with their checks and descriptions."""
 
-from typing import Annotated, Any, Final, TypeVar
+from typing import Annotated, Final, TypeGuard, TypeVar
 
 from pydantic import (
     AfterValidator,
@@ -10,6 +10,7 @@ from pydantic import (
     Field,
     GetCoreSchemaHandler,
     GetJsonSchemaHandler,
+    JsonValue,
     PlainValidator,
     WithJsonSchema,
 )
@@ -17,53 +18,56 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema
 
 from suffice.errors import quoted
-from suffice.service.plans.validation_errors import SAID
+from suffice.service.plans.validation_errors import RULE
 
-MOST_WHOLE: Final = 1 << 53  # beyond it not every reader of JSON keeps a whole number exactly
+MOST_WHOLE: Final = 1 << 53  # some readers of JSON round larger whole numbers
 MOST_NUMBER: Final = 1e100
 LONGEST_TEXT: Final = 1_000  # characters of a text in an option or a context
 LONGEST_NAME: Final = 200  # of a group, an axis, an item or a field
 MOST_FIELDS: Final = 200  # of a context
-DEEPEST: Final = 8  # lists and objects in each other, in an option
-LARGEST_OPTION: Final = 10_000  # characters of an option as JSON, about
-MOST_LISTED: Final = 100_000  # values of a list or an object in a body, whatever else a server allows
+DEEPEST: Final = 8  # levels of lists and objects in an option
+LARGEST_OPTION: Final = 10_000  # approximate number of characters of an option as JSON
+MOST_LISTED: Final = 100_000  # values of a list or an object in a body, on every server
 
-CALLED: Final = "x-called"  # in a description: the word for such a value
+CALLED: Final = "x-called"  # in a JSON schema: the word for such a value
 NO_NUL: Final = "must hold no NUL character"
 
 
+STRICT: Final = ConfigDict(strict=True, extra="forbid", frozen=True, allow_inf_nan=False, hide_input_in_errors=True)
+
+
 class Body(BaseModel):
-    """What all bodies share: no other fields, no guesses at types, finite numbers, nothing changed once it is read."""
+    """Base of bodies: no other fields, no conversion of types, finite numbers, immutable."""
 
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True, allow_inf_nan=False, hide_input_in_errors=True)
+    model_config = STRICT
 
 
-def examples(*bodies: dict[str, Any]) -> ConfigDict:
-    """The configuration of a body that is described with these examples."""
+def examples(*bodies: dict[str, JsonValue]) -> ConfigDict:
+    """The configuration of a body whose JSON schema has these examples."""
     return ConfigDict(json_schema_extra={"examples": [*bodies]})
 
 
 class SaysWhy:
-    """Says one sentence whatever is wrong, without a call of Python where nothing is."""
+    """Replaces every error of a type by one sentence. Valid values cost no Python call."""
 
     def __init__(self, sentence: str) -> None:
         self.sentence = sentence
 
-    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        return core_schema.custom_error_schema(handler(source), SAID, custom_error_message=self.sentence)
+    def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.custom_error_schema(handler(source), RULE, custom_error_message=self.sentence)
 
 
 class AtMost:
-    """A list or an object of at most so many values. Of a list the first fault is the last that is looked for.
+    """A list or an object of at most so many values. Validation of a list stops at its first error.
 
-    Otherwise the faults of a body of rubbish would take far more memory than the body. Descriptions leave the number out:
-    most bodies are too large before they reach it, and that has a status of its own.
+    Otherwise the errors of a bad body would take far more memory than the body. JSON schemas leave the number out: most
+    bodies exceed the limit of bytes first, which has a status of its own.
     """
 
     def __init__(self, most: int) -> None:
         self.most = most
 
-    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+    def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
         schema = handler(source)
         if schema["type"] == "list":
             return {**schema, "max_length": self.most, "fail_fast": True}
@@ -72,12 +76,12 @@ class AtMost:
         raise TypeError(f"source must be a list or a dict, got {source}")
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
-        found = handler(schema)
-        return {name: value for name, value in found.items() if name not in ("maxItems", "maxProperties")}
+        described = handler(schema)
+        return {name: value for name, value in described.items() if name not in ("maxItems", "maxProperties")}
 
 
-def _no_float(value: Any) -> Any:
-    """In JSON 1000 and 1e3 are the same whole number."""
+def _no_float(value: object) -> object:
+    """A whole number written as a float, such as 1e3, as an int."""
     return int(value) if type(value) is float and value.is_integer() and abs(value) <= MOST_WHOLE else value
 
 
@@ -87,14 +91,16 @@ def _text(value: str) -> str:
     return value
 
 
-def is_number(value: Any) -> bool:
-    """Whether it is a number that is finite and not beyond all use; true and false are none."""
-    return type(value) in (int, float) and -MOST_NUMBER <= value <= MOST_NUMBER
+def is_number(value: object) -> TypeGuard[int | float]:
+    """Whether a value is a finite number of reasonable size; true and false are not numbers."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and -MOST_NUMBER <= value <= MOST_NUMBER
 
 
-def _start(value: Any) -> float | str:
-    if value in ("safe", "cheap") or (is_number(value) and value >= 0):
-        return value if isinstance(value, str) else float(value)
+def _start(value: object) -> float | str:
+    if isinstance(value, str) and value in ("safe", "cheap"):
+        return value
+    if is_number(value) and value >= 0:
+        return float(value)
     raise ValueError(f'must be "safe", "cheap" or a number of at least 0, got {quoted(value)}')
 
 
@@ -117,7 +123,7 @@ Listed = Annotated[list[Item], AtMost(MOST_LISTED)]
 Text = Annotated[str, Field(max_length=LONGEST_TEXT), AfterValidator(_text)]
 Name = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME), AfterValidator(_text)]
 
-_SCALAR: Final[dict[str, Any]] = {
+_SCALAR: Final[dict[str, list[JsonValue]]] = {
     "anyOf": [
         {"type": "string", "maxLength": LONGEST_TEXT},
         {"type": "number", "minimum": -MOST_WHOLE, "maximum": MOST_WHOLE},
@@ -127,23 +133,23 @@ _SCALAR: Final[dict[str, Any]] = {
 }
 
 
-def check_scalar(value: Any) -> int:
-    """Refuse what is no text, number, bool or null, or cannot be kept; about how many characters it is."""
+def check_scalar(value: object) -> int:
+    """Refuse what is not a text, number, bool or null, or cannot be stored; returns its approximate size in characters."""
     if value is None or isinstance(value, bool):
         return 5
     if isinstance(value, str):
         if len(value) > LONGEST_TEXT:
             raise ValueError(f"must hold texts of at most {LONGEST_TEXT:,} characters, got {len(value):,}")
         return len(_text(value)) + 2
-    if is_number(value) and (type(value) is float or abs(value) <= MOST_WHOLE):
+    if is_number(value) and (isinstance(value, float) or abs(value) <= MOST_WHOLE):
         return 8
     if isinstance(value, int | float):
         raise ValueError(f"must hold finite numbers, whole ones up to 2^53 and others up to 1e100, got {quoted(value)}")
     raise ValueError(f"must hold texts, numbers, true, false and null, got {quoted(value)}")
 
 
-def check_option(value: Any, depth: int = DEEPEST) -> int:
-    """Refuse what cannot be an option; about how many characters it is as JSON."""
+def check_option(value: object, depth: int = DEEPEST) -> int:
+    """Refuse what cannot be an option; returns its approximate size in characters as JSON."""
     if not isinstance(value, dict | list):
         return check_scalar(value)
     if depth == 0:
@@ -159,13 +165,13 @@ def check_option(value: Any, depth: int = DEEPEST) -> int:
     return size
 
 
-def _option(value: Any) -> Any:
+def _option(value: object) -> object:
     check_option(value)
     return value
 
 
 Option = Annotated[
-    Any,
+    object,
     AfterValidator(_option),
     WithJsonSchema(
         {
@@ -177,7 +183,7 @@ Option = Annotated[
 ]
 
 
-def _context(value: dict[str, Any]) -> dict[str, Any]:
+def _context(value: dict[str, object]) -> dict[str, object]:
     for name, item in value.items():
         if not name or len(name) > LONGEST_NAME or "\0" in name:
             raise ValueError(f"must have fields named with 1 to {LONGEST_NAME} characters, got {quoted(name)}")
@@ -186,14 +192,14 @@ def _context(value: dict[str, Any]) -> dict[str, Any]:
 
 
 Context = Annotated[
-    dict[str, Any],
+    dict[str, object],
     Field(max_length=MOST_FIELDS),
     AfterValidator(_context),
     WithJsonSchema(
         {
             CALLED: "context",
             "type": "object",
-            "description": f"What is known beforehand: at most {MOST_FIELDS} fields of text, numbers, true, false or null.",
+            "description": f"Known before deciding: at most {MOST_FIELDS} fields of text, numbers, true, false or null.",
             "maxProperties": MOST_FIELDS,
             "propertyNames": {"minLength": 1, "maxLength": LONGEST_NAME},
             "additionalProperties": _SCALAR,

@@ -1,4 +1,4 @@
-"""Options as JSON has them, where a tuple is a list and 1.0 is 1: from an arm to JSON, and back."""
+"""Conversion between arms and options as JSON has them, where a tuple is a list and 1.0 equals 1."""
 
 from collections.abc import Hashable
 from typing import Any
@@ -9,7 +9,7 @@ from suffice.menu.options import key
 
 
 class JsonMenu(Menu):
-    """A menu that finds its options by what JSON makes of them."""
+    """A menu that finds the arm of an option given as JSON."""
 
     __slots__ = ("arm_by_json",)
 
@@ -21,13 +21,13 @@ class JsonMenu(Menu):
                 raise InvalidArgument(f"options must differ as JSON too, got {quoted(self.option(arm))} twice")
 
 
-def option_json(menu: Menu, arm: int) -> Any:
-    """The option of an arm in JSON's terms."""
+def option_json(menu: Menu, arm: int) -> object:
+    """The option of an arm as JSON has it."""
     return _with_lists(menu.option(arm))
 
 
-def arm_of(menu: JsonMenu, option: Any) -> int:
-    """The arm of an option that JSON brought.
+def arm_of(menu: JsonMenu, option: object) -> int:
+    """The arm of an option given as JSON.
 
     >>> menu = JsonMenu.subsets({"small": 1.0, "large": 4.0})
     >>> option_json(menu, 3), arm_of(menu, ["small", "large"])
@@ -39,8 +39,8 @@ def arm_of(menu: JsonMenu, option: Any) -> int:
     return arm
 
 
-def _with_lists(option: Any) -> Any:
-    """An option with lists in the place of tuples."""
+def _with_lists(option: object) -> object:
+    """An option with lists in place of tuples."""
     if isinstance(option, tuple | list):
         return [_with_lists(item) for item in option]
     return {name: _with_lists(item) for name, item in option.items()} if isinstance(option, dict) else option

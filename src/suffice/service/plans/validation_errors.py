@@ -1,22 +1,23 @@
-"""What was wrong with a body, in sentences: the field, the rule, and never the whole body back."""
+"""Validation errors in plain sentences: the field, the rule and the value, in bounded space."""
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import Any, Final
+from typing import Final
 
 import pydantic_core
 from pydantic import ValidationError
+from pydantic_core import ErrorDetails
 
 from suffice.errors import InvalidArgument
 
 MOST_FAULTS: Final = 20
-# Several may be of one place. Of more no list is made: it would be larger than the body.
+# Several errors may concern one place. A list of more errors than this would be larger than the body.
 MOST_ERRORS: Final = 4 * MOST_FAULTS
 
-SAID: Final = "said"  # the kind of a fault that says itself what must be
+RULE: Final = "rule"  # the type of an error whose message is already a rule
 
-# What pydantic says, in the words of this project, with the bounds that it names.
-_SAID: Final = {
+# Pydantic's types of errors, and the rule in this project's words.
+_RULES: Final = {
     "missing": "must be given",
     "extra_forbidden": "is not known here",
     "float_type": "must be a number",
@@ -46,29 +47,31 @@ _SAID: Final = {
 }
 
 
-def read_faults(error: ValidationError | Sequence[Any], *, values: bool = False) -> list[dict[str, str]]:
-    """Where something was wrong and what, at most so many; one for each place. `values`: also what stood there."""
+def read_faults(error: ValidationError | Sequence[ErrorDetails], *, values: bool = False) -> list[dict[str, str]]:
+    """The places with errors and the rule of each, at most 20. `values`: the rule is followed by the value."""
     if isinstance(error, ValidationError):
         if error.error_count() > MOST_ERRORS:
             return [{"where": "the body", "problem": f"must have fewer faults, got {error.error_count():,}"}]
         error = error.errors(include_url=False, include_input=values)
-    found: dict[str, list[str]] = {}
+    problems: dict[str, list[str]] = {}
     given: dict[str, str] = {}
     for item in error[:MOST_ERRORS]:
         place = where_of(item["loc"])
-        found.setdefault(place, []).append(_problem(item))
-        given[place] = f", got {_value(item['input'])}" if values and item["type"] not in _WITHOUT else ""
-    # Of the forms that were tried, the one that went furthest is meant.
-    deepest = [place for place in found if not any(_inside(other, place) for other in found)]
-    return [{"where": place, "problem": _joined(found[place]) + given[place]} for place in deepest[:MOST_FAULTS]]
+        problems.setdefault(place, []).append(_problem(item))
+        given[place] = f", got {_value(item['input'])}" if values and item["type"] not in _WITHOUT_VALUE else ""
+    # Pydantic reports every member of a union; the error deepest in the body is the relevant one.
+    deepest = [place for place in problems if not any(_inside(other, place) for other in problems)]
+    return [{"where": place, "problem": _joined(problems[place]) + given[place]} for place in deepest[:MOST_FAULTS]]
 
 
-# What speaks for itself, or has said it.
-_WITHOUT: Final = frozenset(("missing", "extra_forbidden", "json_invalid", "value_error", "too_short", "too_long"))
+# Errors whose message needs no value, or has it.
+_WITHOUT_VALUE: Final = frozenset(
+    ("missing", "extra_forbidden", "json_invalid", "value_error", "too_short", "too_long")
+)
 
 
-def _value(value: Any) -> str:
-    """A value as JSON has it, never long."""
+def _value(value: object) -> str:
+    """A value as JSON, shortened."""
     if isinstance(value, dict | list):
         return "an object" if isinstance(value, dict) else "a list"
     text = pydantic_core.to_json(value, fallback=repr).decode()
@@ -80,30 +83,29 @@ def _inside(other: str, place: str) -> bool:
 
 
 def _joined(problems: list[str]) -> str:
-    """One problem of several forms that were tried: must be a list or an object."""
+    """One rule from those of a union: "must be a list or an object"."""
     first, *others = dict.fromkeys(problems)
     return " or ".join([first, *(other.removeprefix("must be ").removeprefix("must ") for other in others)])
 
 
-def sentence(found: Iterable[dict[str, str]]) -> str:
-    """The first fault as one sentence, and how many more there are."""
-    first, *more = list(found) or [{"where": "the request", "problem": "cannot be read"}]
-    said = f"{first['where']} {first['problem']}"
-    return said + (f" (and {len(more)} more: see errors)" if more else "")
+def sentence(faults: Iterable[dict[str, str]]) -> str:
+    """The first fault as one sentence, and the number of others."""
+    first, *more = list(faults) or [{"where": "the request", "problem": "cannot be read"}]
+    return f"{first['where']} {first['problem']}" + (f" (and {len(more)} more: see errors)" if more else "")
 
 
 def refuse(error: ValidationError) -> InvalidArgument:
-    """The same as the library raises it."""
+    """The error that the library raises for a bad argument."""
     return InvalidArgument(sentence(read_faults(error, values=True)))
 
 
-def where_of(place: Iterable[Any]) -> str:
-    """A place in a body: menu.options[2], without the names of the forms that were tried there."""
+def where_of(place: Iterable[int | str]) -> str:
+    """A place in a body, such as menu.options[2], without the names that pydantic gives to members of unions."""
     parts = list(place)
     if parts[:1] == ["menu"]:
         del parts[1:2]  # the kind of menu
         if parts[1:2] == ["recipe"]:
-            del parts[2:3]  # and that of the one that was written down
+            del parts[2:3]  # the kind of recipe
     if parts[0:1] in (["query"], ["path"]):
         del parts[0]
     text = ""
@@ -115,15 +117,15 @@ def where_of(place: Iterable[Any]) -> str:
     return text[:200] or "the body"
 
 
-# How pydantic lists, among the places, which of several types was tried.
+# Pydantic's names of the members of unions.
 _FORM: Final = re.compile(r"[(\[]|^constrained-")
 _TYPES: Final = frozenset(("float", "str", "int", "bool"))
 
 
-def _problem(item: Any) -> str:
+def _problem(item: ErrorDetails) -> str:
     kind, context = item["type"], item.get("ctx", {})
-    if kind in _SAID:
-        return _SAID[kind].format_map({name: _short(value) for name, value in context.items()})
+    if kind in _RULES:
+        return _RULES[kind].format_map({name: _short(value) for name, value in context.items()})
     if kind == "json_invalid":
         return f"must be JSON: {context.get('error', 'it cannot be read')}"
     if kind == "value_error":
@@ -133,11 +135,10 @@ def _problem(item: Any) -> str:
         return f"must be one of {expected}".replace("'", '"')
     if kind == "string_pattern_mismatch":
         return f"must match {context.get('pattern')}"
-    if kind == SAID:
+    if kind == RULE:
         return str(item["msg"])
-    message: str = item["msg"]
-    return message.removeprefix("Value error, ").replace("Input should", "must").replace("valid ", "")
+    return item["msg"].removeprefix("Value error, ").replace("Input should", "must").replace("valid ", "")
 
 
-def _short(value: Any) -> str:
+def _short(value: object) -> str:
     return f"{value:,}" if isinstance(value, int) else f"{value:g}" if isinstance(value, float) else str(value)

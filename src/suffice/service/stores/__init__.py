@@ -1,4 +1,4 @@
-"""Where decisions are kept: in memory, in an SQLite file, in PostgreSQL. One interface, in `base`."""
+"""Stores: memory, an SQLite file, PostgreSQL. They share one interface, `base.Store`."""
 
 from suffice.errors import InvalidArgument
 from suffice.service.stores.base import Store

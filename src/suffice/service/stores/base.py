@@ -1,7 +1,7 @@
-"""What a store must do. Stores keep and find; what a decision is, and what an outcome changes, is decided in `work`.
+"""The interface of stores. A store reads and writes; the batch (`Work`) decides what a transaction changes.
 
-The log of decisions is the truth. The counts are sums over it that are kept beside it, a shard for each server process, in
-the same transaction; what was learned is a fold of it, with a snapshot now and then.
+The log of decisions is the truth. The counts are sums over it, one shard for each server process, written in the same
+transaction. What was learned is computed from the log, with a snapshot now and then.
 """
 
 from abc import ABC, abstractmethod
@@ -12,17 +12,22 @@ from typing import Protocol
 from suffice.service.errors import TooMany
 from suffice.service.records import DecisionRow, Key, Reply, SelectorRow, Shard
 
-AccountKey = tuple[int, str]  # a selector's number and a group of it; "" is the selector itself
-Shards = dict[int, Shard]
+AccountKey = tuple[int, str]  # a selector's number and a group; "" is the selector's own account
+DecisionKey = tuple[int, int]  # a selector's number and the id of a decision
+ReplyKey = tuple[int, str]  # a selector's number and an idempotency key
+Shards = dict[int, Shard]  # by the number of the server process
+Counts = Mapping[AccountKey, Shards]
+Decisions = Mapping[DecisionKey, DecisionRow]
+Replies = Mapping[ReplyKey, Reply]
 
 
 @dataclass(slots=True)
 class Changes:
-    """What a transaction writes: new decisions, settled ones (each once), the counts of our own shard, answers to be kept."""
+    """What a transaction writes."""
 
     asked: list[DecisionRow] = field(default_factory=list)
-    settled: list[DecisionRow] = field(default_factory=list)
-    shards: dict[AccountKey, Shard] = field(default_factory=dict)
+    settled: list[DecisionRow] = field(default_factory=list)  # each decision at most once
+    shards: dict[AccountKey, Shard] = field(default_factory=dict)  # of this process
     replies: list[Reply] = field(default_factory=list)
 
     def __bool__(self) -> bool:
@@ -30,46 +35,45 @@ class Changes:
 
 
 class Work(Protocol):
-    """Some asks and some tells that are done in one go.
+    """Asks and tells that one call of `Store.transact` executes.
 
-    `ask` and `tell` change nothing but themselves: they are told what the store has found, and say what is to be written.
+    `ask` and `tell` receive what the store has read and return what it has to write. They may be called again if the store
+    repeats a transaction.
     """
 
-    asks: set[AccountKey]  # whose counts the asks need; for a group, the selector's too
-    keys: set[tuple[int, str]]  # idempotency keys to be looked up
-    tells: list[tuple[int, int]]  # decisions (selector, id) to be settled, in order and without repetition
-    asked: bool  # set by a store where the asks are written before the tells, and are not lost with them
+    asks: set[AccountKey]  # accounts whose counts the asks need; for a group, the selector's own too
+    keys: set[ReplyKey]  # idempotency keys whose replies the asks need
+    tells: list[DecisionKey]  # decisions to settle, sorted and without repetition
+    asks_committed: bool  # set by a store that commits the asks before the tells
 
-    def ask(self, shard: int, found: Mapping[AccountKey, Shards], replies: Mapping[tuple[int, str], Reply]) -> Changes:
+    def ask(self, shard: int, counts: Counts, replies: Replies) -> Changes:
         """Decide the asks."""
 
-    def tell(
-        self, shard: int, found: Mapping[AccountKey, Shards], rows: Mapping[tuple[int, int], DecisionRow]
-    ) -> Changes:
+    def tell(self, shard: int, counts: Counts, decisions: Decisions) -> Changes:
         """Settle the tells."""
 
-    def spare(self, error: Exception) -> None:
-        """The tells could not be written; the asks were."""
+    def fail_tells(self, error: Exception) -> None:
+        """Note that the store wrote the asks but could not write the tells."""
 
 
 class Store(ABC):
-    """Keeps selectors, decisions, counts, answers, snapshots and keys.
+    """Holds selectors, decisions, counts, replies, snapshots and access keys.
 
-    After `transact` has returned, what it wrote is there for good; if it raises, nothing was written as far as is known, and
-    trying again is safe. Asks of one selector see one another: no other transaction asks of it in between, in any process.
+    After `transact` has returned, its changes are durable. If it raises, nothing was acknowledged and the caller may try
+    again. Asks of one selector are serialised: no other transaction, in any process, asks of that selector in between.
     """
 
     url: str
-    shared = False  # whether several processes may have it open
-    ahead = 0.0  # seconds by which its clock is ahead of ours: servers that share a store share its clock
+    shared = False  # whether several processes may have it open at once
+    ahead = 0.0  # seconds by which the store's clock is ahead of this process's clock
 
     @abstractmethod
     async def open(self, *, keys_only: bool = False) -> None:
-        """Make ready: migrate, and refuse what cannot be shared. `keys_only`: beside a server, to manage its keys."""
+        """Connect and create missing tables. `keys_only`: beside a running server, to manage access keys."""
 
     @abstractmethod
     async def close(self) -> None:
-        """Let go. Whatever was acknowledged stays."""
+        """Disconnect."""
 
     @abstractmethod
     async def ping(self) -> None:
@@ -79,92 +83,88 @@ class Store(ABC):
 
     @abstractmethod
     async def transact(self, work: Work) -> None:
-        """Do all of it, or nothing."""
+        """Execute the work: all of it, or none."""
 
     @abstractmethod
     async def rows(self, selector: int, after: int, limit: int) -> list[DecisionRow]:
-        """Decisions with a larger id, in order."""
+        """Decisions with an id above `after`, in order."""
 
     @abstractmethod
     async def recent(self, selector: int, limit: int) -> list[DecisionRow]:
-        """The decisions asked last, the newest first."""
+        """The latest decisions, newest first."""
 
     @abstractmethod
     async def events(self, selector: int, seen: Mapping[int, int], limit: int) -> list[DecisionRow]:
-        """What was settled later in its shard than `seen` says, each shard's in order.
+        """Decisions settled after the event number that `seen` has for their shard, in order within each shard.
 
-        A decision that was given up and amended since comes twice: as it was when it expired, and as it is.
+        A decision that expired and was amended later comes twice: as it was when it expired, and as it is now.
         """
 
     @abstractmethod
-    async def groups(self, selector: int) -> set[str]:
-        """The groups that a selector has been asked for."""
-
-    @abstractmethod
     async def set_clock(self, clock: Callable[[], float]) -> None:
-        """See what time it is there; and what was asked when the clock was far ahead is due as long from now."""
+        """Update `ahead`; decisions asked more than a minute in the future are moved to now, and their due time with them."""
 
     @abstractmethod
-    async def overdue(self, now: float, limit: int, skip: Collection[int] = ()) -> list[tuple[int, int]]:
-        """Pending decisions (selector, id) that were due before now, those of some selectors left out."""
+    async def overdue(self, now: float, limit: int, skip: Collection[int] = ()) -> list[DecisionKey]:
+        """Pending decisions that were due before now, except those of the selectors in `skip`."""
 
     @abstractmethod
-    async def shards(self, selectors: Collection[int], *, groups: bool = True) -> dict[AccountKey, Shards]:
-        """All counts of these selectors, of their groups too or not."""
+    async def shards(self, selectors: Collection[int]) -> dict[AccountKey, Shards]:
+        """All counts of these selectors and their groups."""
 
     # --- selectors
 
     @abstractmethod
     async def selector(self, name: str) -> SelectorRow | None:
-        """The selector of this name."""
+        """The selector with this name."""
 
     @abstractmethod
     async def selectors(self, after: str, limit: int, *, archived: bool, contains: str = "") -> list[SelectorRow]:
-        """Selectors by name, those whose names contain a text; the archived ones too, or not."""
+        """Selectors by name, those whose names contain a text; archived ones only on request."""
 
     @abstractmethod
     async def add(self, name: str, plan: str, at: float, most: int) -> tuple[SelectorRow, bool]:
-        """The selector of this name, made if there is none: then True. TooMany if there are `most` already."""
+        """The selector with this name, and True if it is new. Raises TooMany if there are already `most`."""
 
     @abstractmethod
     async def archive(self, name: str, at: float | None) -> SelectorRow | None:
-        """Archive a selector, or bring it back (None)."""
+        """Archive a selector, or restore it if `at` is None."""
 
     # --- what was learned
 
     @abstractmethod
     async def snapshot(self, selector: int) -> str | None:
-        """What was last saved of what was learned."""
+        """The last saved snapshot."""
 
     @abstractmethod
     async def save(self, selector: int, events: int, text: str) -> None:
-        """Save what was learned from so many events, unless one is there that learned from more."""
+        """Save a snapshot made from so many events, unless the store has one made from more."""
 
     @abstractmethod
     async def prune(self, before: float) -> None:
-        """Forget answers that were given before."""
+        """Delete replies older than `before`."""
 
-    # --- keys
+    # --- access keys
 
     @abstractmethod
     async def keys(self) -> list[Key]:
-        """All keys, revoked ones too."""
+        """All access keys, revoked ones included."""
 
     @abstractmethod
     async def add_key(self, key: Key) -> None:
-        """Keep a key."""
+        """Add an access key."""
 
     @abstractmethod
     async def revoke_key(self, identity: str, at: float) -> bool:
-        """Revoke a key; False if there is none, or it was revoked before."""
+        """Revoke an access key; False if there is none or it was already revoked."""
 
 
-def whose(work: Work, rows: Iterable[DecisionRow]) -> set[AccountKey]:
-    """Whose counts it takes to settle these: each one's group and its selector."""
-    return {(selector, "") for selector, _ in work.tells} | {(row.selector, row.group) for row in rows}
+def accounts_of(work: Work, decisions: Iterable[DecisionRow]) -> set[AccountKey]:
+    """The accounts whose counts are needed to settle these: each decision's group and its selector."""
+    return {(selector, "") for selector, _ in work.tells} | {(row.selector, row.group) for row in decisions}
 
 
 def check_room(count: int, most: int) -> None:
-    """Refuse one more selector where there are as many as there may be."""
+    """Refuse one more selector if there are already `most`."""
     if count >= most:
         raise TooMany(f"there may be at most {most:,} selectors, archived ones included, and there are (max_selectors)")

@@ -1,30 +1,36 @@
-"""One store into another, as it is at one instant: from SQLite to PostgreSQL, back, or to a second file as a backup."""
+"""Copies one store into another: a move between SQLite and PostgreSQL, or a backup."""
 
 import sqlite3
 from collections.abc import AsyncIterator, Callable
 from contextlib import closing
-from typing import Any, Final
+from typing import Final, NamedTuple
 
 from suffice.errors import InvalidArgument
 from suffice.service.errors import Conflict, StoreDown
 from suffice.service.stores import open_store
 from suffice.service.stores.base import Store
 from suffice.service.stores.postgres import PostgresStore
-from suffice.service.stores.postgres_connection import opened, speaking
-from suffice.service.stores.schema import TABLES, VERSION, check_version
+from suffice.service.stores.postgres_connection import opened, translating_errors
+from suffice.service.stores.schema import TABLES, Value, check_version
 from suffice.service.stores.sqlite import SqliteStore
 
 PAGE: Final = 5000
-Progress = Callable[[str, int, int], None]  # a table, rows copied, rows in all
-Rows = list[tuple[Any, ...]]
-Page = tuple[str, int, Rows]  # a table, its rows in all, some of them
+Progress = Callable[[str, int, int], None]  # table, rows copied so far, rows in all
+Rows = list[tuple[Value, ...]]
+
+
+class Page(NamedTuple):
+    """Some rows of a table."""
+
+    table: str
+    in_all: int  # rows of the table
+    rows: Rows
 
 
 async def copy(source: str, target: str, progress: Progress | None = None) -> dict[str, int]:
-    """Copy everything, all or nothing, and say how many rows of each table. The target must be empty.
+    """Copy a store into an empty one, all or nothing; returns the number of rows of each table.
 
-    The source may be in use: it is read as it is at one instant. What happens there later is not in the copy, so stop
-    the server first if the copy is to take its place.
+    The source may be in use: the copy holds its state at one instant. Stop the server first if the copy is to replace it.
     """
     old, new = open_store(source), open_store(target)
     if not isinstance(old, SqliteStore | PostgresStore) or not isinstance(new, SqliteStore | PostgresStore):
@@ -33,47 +39,44 @@ async def copy(source: str, target: str, progress: Progress | None = None) -> di
         )
     if isinstance(old, SqliteStore) and not old.path.is_file():
         raise InvalidArgument(f"there is no file {old.path}")
-    version = _sqlite_version(old) if isinstance(old, SqliteStore) else await _postgres_version(old)
-    if version != VERSION:
-        check_version(version, source.split("@")[-1])
-        raise Conflict(
-            f"{source.split('@')[-1]} was written by an older suffice: start a server of this version on it first"
-        )
+    check_version(await _version(old), source.split("@")[-1])
     await new.open()
     try:
         await _check_empty(new, target)
         pages = _sqlite_pages(old) if isinstance(old, SqliteStore) else _postgres_pages(old)
         copied = dict.fromkeys(TABLES, 0)
 
-        async def noted() -> AsyncIterator[tuple[str, Rows]]:
-            async for table, count, rows in pages:
-                yield table, rows
-                copied[table] += len(rows)
+        async def counted() -> AsyncIterator[Page]:
+            async for page in pages:
+                yield page
+                copied[page.table] += len(page.rows)
                 if progress is not None:
-                    progress(table, copied[table], count)
+                    progress(page.table, copied[page.table], page.in_all)
 
         if isinstance(new, SqliteStore):
-            await _into_sqlite(new, noted())
+            await _into_sqlite(new, counted())
         else:
-            await _into_postgres(new, noted())
+            await _into_postgres(new, counted())
         return copied
     finally:
         await new.close()
 
 
-def _sqlite_version(store: SqliteStore) -> int:
-    try:
-        with closing(sqlite3.connect(store.path)) as db:
-            return int(db.execute("PRAGMA user_version").fetchone()[0])
-    except sqlite3.Error as error:
-        raise StoreDown(f"{store.path} could not be read: {error}") from error
-
-
-async def _postgres_version(store: PostgresStore) -> int:
-    async with speaking(), opened(store.url, timeout=10) as connection:
-        if await connection.fetchval("SELECT to_regclass('schema_version')") is None:
-            raise Conflict("there is nothing of suffice in the database to be copied")
-        return int(await connection.fetchval("SELECT COALESCE(MAX(version), 0) FROM schema_version"))
+async def _version(store: SqliteStore | PostgresStore) -> int:
+    """The version of the store's tables."""
+    if isinstance(store, SqliteStore):
+        try:
+            with closing(sqlite3.connect(store.path)) as db:
+                version = int(db.execute("PRAGMA user_version").fetchone()[0])
+        except sqlite3.Error as error:
+            raise StoreDown(f"{store.path} could not be read: {error}") from error
+    else:
+        async with translating_errors(), opened(store.url, timeout=10) as connection:
+            created = await connection.fetchval("SELECT to_regclass('schema_version')") is not None
+            version = await connection.fetchval("SELECT version FROM schema_version") if created else 0
+    if not version:
+        raise Conflict(f"there is nothing of suffice to copy in {store.url.split('@')[-1]}")
+    return version
 
 
 async def _check_empty(store: Store, url: str) -> None:
@@ -83,12 +86,12 @@ async def _check_empty(store: Store, url: str) -> None:
 
 async def _sqlite_pages(store: SqliteStore) -> AsyncIterator[Page]:
     with closing(sqlite3.connect(store.path, isolation_level=None)) as db:
-        db.execute("BEGIN")  # one instant
+        db.execute("BEGIN")  # a read transaction holds one instant
         for table, columns in TABLES.items():
             count = db.execute(f"SELECT COUNT(*) FROM {table}").fetchone()[0]
-            found = db.execute(f"SELECT {', '.join(columns)} FROM {table}")
-            while page := found.fetchmany(PAGE):
-                yield table, count, page
+            cursor = db.execute(f"SELECT {', '.join(columns)} FROM {table}")
+            while page := cursor.fetchmany(PAGE):
+                yield Page(table, count, page)
 
 
 async def _postgres_pages(store: PostgresStore) -> AsyncIterator[Page]:
@@ -99,22 +102,23 @@ async def _postgres_pages(store: PostgresStore) -> AsyncIterator[Page]:
         await connection.execute("SET LOCAL statement_timeout = 0")
         for table, columns in TABLES.items():
             count = await connection.fetchval(f"SELECT COUNT(*) FROM {table}")
-            found = await connection.cursor(f"SELECT {', '.join(columns)} FROM {table}")
-            while page := await found.fetch(PAGE):
-                yield table, count, [tuple(values) for values in page]
+            cursor = await connection.cursor(f"SELECT {', '.join(columns)} FROM {table}")
+            while page := await cursor.fetch(PAGE):
+                yield Page(table, count, [tuple(values) for values in page])
 
 
-async def _into_sqlite(store: SqliteStore, pages: AsyncIterator[tuple[str, Rows]]) -> None:
+async def _into_sqlite(store: SqliteStore, pages: AsyncIterator[Page]) -> None:
     with closing(sqlite3.connect(store.path, isolation_level=None)) as db:
         db.execute("BEGIN IMMEDIATE")
-        async for table, rows in pages:
-            marks = ", ".join("?" * len(TABLES[table]))
-            db.executemany(f"INSERT INTO {table} ({', '.join(TABLES[table])}) VALUES ({marks})", rows)
+        async for page in pages:
+            columns = TABLES[page.table]
+            marks = ", ".join("?" * len(columns))
+            db.executemany(f"INSERT INTO {page.table} ({', '.join(columns)}) VALUES ({marks})", page.rows)
         db.execute("COMMIT")
 
 
-async def _into_postgres(store: PostgresStore, pages: AsyncIterator[tuple[str, Rows]]) -> None:
+async def _into_postgres(store: PostgresStore, pages: AsyncIterator[Page]) -> None:
     async with opened(store.url) as connection, connection.transaction():
         await connection.execute("SET LOCAL idle_in_transaction_session_timeout = 0")
-        async for table, rows in pages:
-            await connection.copy_records_to_table(table, records=rows, columns=list(TABLES[table]))
+        async for page in pages:
+            await connection.copy_records_to_table(page.table, records=page.rows, columns=list(TABLES[page.table]))

@@ -1,18 +1,18 @@
-"""A lock on a file that ends with the process that holds it, however that ends."""
+"""A file lock that the operating system releases when the process ends."""
 
 import os
 from pathlib import Path
 
 
 class FileLock:
-    """Held by one process at a time. The file stays behind, and means nothing by itself."""
+    """Held by one process at a time. The file itself stays behind and may be deleted."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._handle: int | None = None
 
     def take(self) -> bool:
-        """Take the lock; False if another process has it."""
+        """Take the lock; False if another process holds it."""
         handle = os.open(self._path, os.O_CREAT | os.O_RDWR, 0o600)
         if not _lock(handle):
             os.close(handle)
@@ -22,8 +22,8 @@ class FileLock:
         self._handle = handle
         return True
 
-    def whose(self) -> str:
-        """Who has it, in words, if that can be read."""
+    def holder(self) -> str:
+        """The process that holds it, in parentheses; empty if it cannot be read."""
         try:
             text = self._path.read_text().strip()
         except OSError:
@@ -31,7 +31,7 @@ class FileLock:
         return f" (process {text})" if text.isdigit() else ""
 
     def release(self) -> None:
-        """Let go of it."""
+        """Release the lock."""
         if self._handle is not None:
             os.close(self._handle)
             self._handle = None
@@ -52,7 +52,7 @@ except ImportError:  # Windows
 
     def _lock(handle: int) -> bool:
         try:
-            os.lseek(handle, 1 << 20, os.SEEK_SET)  # beyond what is written, so that it can still be read
+            os.lseek(handle, 1 << 20, os.SEEK_SET)  # beyond the text, which other processes read
             msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
         except OSError:
             return False

@@ -1,4 +1,4 @@
-"""A store that is gone with the process: for trying things out, for tests, and for those who can bear to begin anew."""
+"""A store in memory, for trials and tests: everything is lost when the process ends."""
 
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Mapping
@@ -7,52 +7,62 @@ from itertools import islice
 from typing import Final
 
 from suffice.service.records import EXPIRED, DecisionRow, Key, Reply, SelectorRow, Shard
-from suffice.service.stores.base import AccountKey, Changes, Shards, Store, Work, check_room, whose
+from suffice.service.stores.base import (
+    AccountKey,
+    Changes,
+    DecisionKey,
+    ReplyKey,
+    Shards,
+    Store,
+    Work,
+    accounts_of,
+    check_room,
+)
 
-REMEMBERED: Final = 100_000  # settled decisions, of all selectors; so the memory it takes has an end
+MOST_SETTLED: Final = 100_000  # settled decisions, and replies, that are held
+MOST_REPLY_TEXT: Final = 64 << 20  # characters of all replies together
 SHARD: Final = 0
-FAR: Final = 60.0  # seconds: a clock that is ahead by less is no matter
-MOST_TEXT: Final = 64 << 20  # of answers, in characters
+CLOCK_TOLERANCE: Final = 60.0  # seconds: a clock that is ahead by less is left alone
 
 
 class MemoryStore(Store):
-    """Dicts. Of what is settled the last 100,000 decisions are remembered, and as many answers."""
+    """Dictionaries. Of settled decisions and of replies only the last 100,000 are held."""
 
-    def __init__(self, url: str = "memory:", remembered: int = REMEMBERED) -> None:
-        self.url, self._remembered = url, remembered
+    def __init__(self, url: str = "memory:", most: int = MOST_SETTLED) -> None:
+        self.url, self._most = url, most
         self._selectors: dict[str, SelectorRow] = {}
         self._rows: dict[int, dict[int, DecisionRow]] = {}  # by selector and id, in the order of asking
-        self._settled: OrderedDict[tuple[int, int], None] = OrderedDict()
-        self._due: OrderedDict[tuple[int, int], float] = OrderedDict()
+        self._settled: OrderedDict[DecisionKey, None] = OrderedDict()
+        self._due: OrderedDict[DecisionKey, float] = OrderedDict()
         self._shards: dict[AccountKey, Shard] = {}
         self._groups: dict[int, set[str]] = {}
-        self._replies: OrderedDict[tuple[int, str], Reply] = OrderedDict()
-        self._text = 0  # characters of them
+        self._replies: OrderedDict[ReplyKey, Reply] = OrderedDict()
+        self._reply_text = 0  # characters
         self._snapshots: dict[int, tuple[int, str]] = {}
         self._keys: dict[str, Key] = {}
 
     async def open(self, *, keys_only: bool = False) -> None:
-        """Nothing to be done."""
+        """Nothing to do."""
 
     async def close(self) -> None:
-        """Nothing to be done."""
+        """Nothing to do."""
 
     async def ping(self) -> None:
-        """It is there."""
+        """Nothing to do."""
 
     # --- decisions
 
     async def transact(self, work: Work) -> None:
         if work.asks:
             replies = {key: self._replies[key] for key in work.keys if key in self._replies}
-            self._write(work.ask(SHARD, self._found(work.asks), replies))
+            self._write(work.ask(SHARD, self._counts(work.asks), replies))
         if work.tells:
-            found = {one: self._rows.get(one[0], {}).get(one[1]) for one in work.tells}
-            rows = {one: row for one, row in found.items() if row is not None}  # replaced when settled, never changed
-            self._write(work.tell(SHARD, self._found(whose(work, rows.values())), rows))
+            wanted = {key: self._rows.get(key[0], {}).get(key[1]) for key in work.tells}
+            rows = {key: row for key, row in wanted.items() if row is not None}  # replaced when settled, never changed
+            self._write(work.tell(SHARD, self._counts(accounts_of(work, rows.values())), rows))
 
-    def _found(self, wanted: Collection[AccountKey]) -> dict[AccountKey, Shards]:
-        return {one: {SHARD: self._shards[one]} for one in wanted if one in self._shards}
+    def _counts(self, accounts: Collection[AccountKey]) -> dict[AccountKey, Shards]:
+        return {key: {SHARD: self._shards[key]} for key in accounts if key in self._shards}
 
     def _write(self, changes: Changes) -> None:
         for row in changes.asked:
@@ -60,24 +70,30 @@ class MemoryStore(Store):
             if row.due is not None:
                 self._due[(row.selector, row.id)] = row.due
         for row in changes.settled:
-            place = (row.selector, row.id)
-            self._rows[row.selector][row.id] = row
-            self._due.pop(place, None)
-            self._settled[place] = None
-            self._settled.move_to_end(place)
-        while len(self._settled) > self._remembered:
+            self._settle(row)
+        for key, shard in changes.shards.items():
+            self._shards[key] = shard
+            self._groups.setdefault(key[0], set()).add(key[1])
+        for reply in changes.replies:
+            self._keep(reply)
+
+    def _settle(self, row: DecisionRow) -> None:
+        key = (row.selector, row.id)
+        self._rows[row.selector][row.id] = row
+        self._due.pop(key, None)
+        self._settled[key] = None
+        self._settled.move_to_end(key)
+        if len(self._settled) > self._most:
             selector, identity = self._settled.popitem(last=False)[0]
             del self._rows[selector][identity]
-        for one, shard in changes.shards.items():
-            self._shards[one] = shard
-            self._groups.setdefault(one[0], set()).add(one[1])
-        for reply in changes.replies:
-            earlier = self._replies.pop((reply.selector, reply.key), None)
-            self._text -= 0 if earlier is None else len(earlier.text)
-            self._replies[(reply.selector, reply.key)] = reply
-            self._text += len(reply.text)
-        while len(self._replies) > self._remembered or self._text > MOST_TEXT:
-            self._text -= len(self._replies.popitem(last=False)[1].text)
+
+    def _keep(self, reply: Reply) -> None:
+        key = (reply.selector, reply.key)
+        earlier = self._replies.pop(key, None)
+        self._reply_text += len(reply.text) - (0 if earlier is None else len(earlier.text))
+        self._replies[key] = reply
+        while len(self._replies) > self._most or self._reply_text > MOST_REPLY_TEXT:
+            self._reply_text -= len(self._replies.popitem(last=False)[1].text)
 
     async def rows(self, selector: int, after: int, limit: int) -> list[DecisionRow]:
         rows = self._rows.get(selector, {}).values()
@@ -88,26 +104,22 @@ class MemoryStore(Store):
 
     async def events(self, selector: int, seen: Mapping[int, int], limit: int) -> list[DecisionRow]:
         after = seen.get(SHARD, 0)
-        rows = [one for row in self._rows.get(selector, {}).values() for one in _events(row)]
-        return sorted((one for one in rows if (one.seq or 0) > after), key=lambda one: one.seq or 0)[:limit]
-
-    async def groups(self, selector: int) -> set[str]:
-        return self._groups.get(selector, set()) - {""}
+        events = [event for row in self._rows.get(selector, {}).values() for event in _events(row)]
+        return sorted((row for row in events if (row.seq or 0) > after), key=lambda row: row.seq or 0)[:limit]
 
     async def set_clock(self, clock: Callable[[], float]) -> None:
         now = clock()
         for selector, identity in self._due:
             row = self._rows[selector][identity]
-            if row.due is not None and row.asked_at > now + FAR:
+            if row.due is not None and row.asked_at > now + CLOCK_TOLERANCE:
                 row.due, row.asked_at = now + (row.due - row.asked_at), now
                 self._due[(selector, identity)] = row.due
 
-    async def overdue(self, now: float, limit: int, skip: Collection[int] = ()) -> list[tuple[int, int]]:
-        return list(islice((one for one, due in self._due.items() if due < now and one[0] not in skip), limit))
+    async def overdue(self, now: float, limit: int, skip: Collection[int] = ()) -> list[DecisionKey]:
+        return list(islice((key for key, due in self._due.items() if due < now and key[0] not in skip), limit))
 
-    async def shards(self, selectors: Collection[int], *, groups: bool = True) -> dict[AccountKey, Shards]:
-        wanted = [(one, group) for one in selectors for group in (self._groups.get(one, ()) if groups else ("",))]
-        return self._found(wanted)
+    async def shards(self, selectors: Collection[int]) -> dict[AccountKey, Shards]:
+        return self._counts([(number, group) for number in selectors for group in self._groups.get(number, ())])
 
     # --- selectors
 
@@ -115,16 +127,16 @@ class MemoryStore(Store):
         return self._selectors.get(name)
 
     async def selectors(self, after: str, limit: int, *, archived: bool, contains: str = "") -> list[SelectorRow]:
-        found = (one for one in self._selectors.values() if archived or not one.archived)
-        names = sorted(one.name for one in found if one.name > after and contains in one.name)
+        rows = (row for row in self._selectors.values() if archived or not row.archived)
+        names = sorted(row.name for row in rows if row.name > after and contains in row.name)
         return [self._selectors[name] for name in names[:limit]]
 
     async def add(self, name: str, plan: str, at: float, most: int) -> tuple[SelectorRow, bool]:
         if name in self._selectors:
             return self._selectors[name], False
         check_room(len(self._selectors), most)
-        kept = self._selectors[name] = SelectorRow(len(self._selectors) + 1, name, plan, at)
-        return kept, True
+        row = self._selectors[name] = SelectorRow(len(self._selectors) + 1, name, plan, at)
+        return row, True
 
     async def archive(self, name: str, at: float | None) -> SelectorRow | None:
         if name not in self._selectors:
@@ -143,9 +155,9 @@ class MemoryStore(Store):
 
     async def prune(self, before: float) -> None:
         for key in [key for key, reply in self._replies.items() if reply.at < before]:
-            self._text -= len(self._replies.pop(key).text)
+            self._reply_text -= len(self._replies.pop(key).text)
 
-    # --- keys
+    # --- access keys
 
     async def keys(self) -> list[Key]:
         return list(self._keys.values())
@@ -162,11 +174,11 @@ class MemoryStore(Store):
 
 
 def _events(row: DecisionRow) -> list[DecisionRow]:
-    """What happened to a decision: its outcome, and that it was given up before if so."""
+    """The events of a decision: its outcome, preceded by its expiry if it was amended."""
     if row.expired_shard is None:
         return [row]
-    gave = replace(
+    expired = replace(
         row, state=EXPIRED, units=0, cost=None, told_at=row.expired_at, shard=row.expired_shard, seq=row.expired_seq,
         expired_shard=None, expired_seq=None, expired_at=None,
     )  # fmt: skip
-    return [gave, row]
+    return [expired, row]

@@ -1,88 +1,90 @@
-"""How PostgreSQL is spoken to: who stops in the middle of a sentence must not keep the others waiting."""
+"""Connections to PostgreSQL: their settings, prepared statements and errors."""
 
 from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
-from typing import Any, Final, Self
+from typing import Final, Self
 
 import asyncpg
+from asyncpg.prepared_stmt import PreparedStatement
 
 from suffice.service.errors import StoreDown
-from suffice.service.stores.postgres_sql import SCHEMA
+from suffice.service.stores.postgres_sql import SCHEMA, Column
+from suffice.service.stores.schema import Value
 
 SETTINGS: Final = {
     "application_name": "suffice",
     "search_path": SCHEMA,
     "jit": "off",
-    # A process that stops in the middle of a transaction must not keep the others waiting.
+    # A client that stalls inside a transaction must not block the others for long.
     "lock_timeout": "15s",
     "idle_in_transaction_session_timeout": "15s",
     "statement_timeout": "60s",
 }
-SINCE_17: Final = {"transaction_timeout": "60s"}  # also where it stopped between two parts of one statement
+SINCE_17: Final = {"transaction_timeout": "60s"}  # also if the client stalls while it sends a statement
 
 
 async def settings_for(connection: asyncpg.Connection) -> dict[str, str]:
-    """What suits this server."""
+    """The settings for this server."""
     settings = dict(SETTINGS)
     if connection.get_server_version().major >= 17:
         settings.update(SINCE_17)
-    kept = await connection.fetchval("SHOW synchronous_commit")
-    settings["synchronous_commit"] = "on" if kept == "off" else kept  # what is acknowledged must be on disk
+    commit = await connection.fetchval("SHOW synchronous_commit")
+    settings["synchronous_commit"] = "on" if commit == "off" else commit  # acknowledged means on disk
     return settings
 
 
 class Connection:
-    """A connection whose statements were prepared before any transaction began.
+    """A connection that prepares its statements before any transaction begins.
 
-    asyncpg prepares a statement and runs it in two steps. Between them the server takes a session for busy: it is not idle
-    in its transaction, and a process that stops just there would hold its locks for ever.
+    asyncpg prepares and runs a statement in two steps. Between them the server counts the session as busy, so its timeout
+    for idle transactions does not apply: a client that stalls there would hold its locks for ever.
     """
 
-    def __init__(self, connection: asyncpg.Connection, prepared: Mapping[str, Any]) -> None:
+    def __init__(self, connection: asyncpg.Connection, prepared: Mapping[str, PreparedStatement]) -> None:
         self.connection = connection
         self._prepared = prepared
 
     @classmethod
     async def ready(cls, connection: asyncpg.Connection, statements: Iterable[str]) -> Self:
-        return cls(connection, {one: await connection.prepare(one) for one in statements})
+        return cls(connection, {statement: await connection.prepare(statement) for statement in statements})
 
     def free(self) -> bool:
-        """Whether it is there, and in no transaction."""
+        """Whether it is open and in no transaction."""
         return not (self.connection.is_closed() or self.connection.is_in_transaction())
 
-    async def fetch(self, statement: str, *values: Any) -> list[Any]:
-        """Run one of the statements."""
-        found: list[Any] = await self._prepared[statement].fetch(*values)
-        return found
+    async def fetch(self, statement: str, *values: Value | Column) -> list[asyncpg.Record]:
+        """Run one of the prepared statements."""
+        rows: list[asyncpg.Record] = await self._prepared[statement].fetch(*values)
+        return rows
 
 
 @asynccontextmanager
-async def opened(url: str, **more: Any) -> AsyncIterator[asyncpg.Connection]:
-    """A connection of its own, closed at the end."""
-    connection = await asyncpg.connect(url, server_settings=SETTINGS, **more)
+async def opened(url: str, timeout: float = 60.0) -> AsyncIterator[asyncpg.Connection]:
+    """A connection that is closed at the end."""
+    connection = await asyncpg.connect(url, server_settings=SETTINGS, timeout=timeout)
     try:
         yield connection
     finally:
         await connection.close()
 
 
-TROUBLE: Final = (
+FAILURES: Final = (
     OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError, ValueError,
 )  # fmt: skip
-LOST: Final = (OSError, asyncpg.PostgresConnectionError, asyncpg.InterfaceError, asyncpg.InternalClientError)
+CONNECTION_LOST: Final = (OSError, asyncpg.PostgresConnectionError, asyncpg.InterfaceError, asyncpg.InternalClientError)
 
 
 @asynccontextmanager
-async def speaking() -> AsyncIterator[None]:
-    """Whatever goes wrong with the database becomes one sentence."""
+async def translating_errors() -> AsyncIterator[None]:
+    """Turn every failure of the database into StoreDown with one sentence."""
     try:
         yield
-    except TROUBLE as error:
-        raise StoreDown(said_of(error)) from error
+    except FAILURES as error:
+        raise StoreDown(describe(error)) from error
 
 
-def said_of(error: BaseException) -> str:
-    """What went wrong, in one sentence. What is wrong with an address is not quoted: it may hold a password."""
-    said = str(error).split("\n")[0] or type(error).__name__
-    said = "its address cannot be read" if isinstance(error, ValueError) else said
-    return f"the database could not be used, and nothing was acknowledged: {said}"
+def describe(error: BaseException) -> str:
+    """An error in one sentence. An error about an address is not quoted: it may contain a password."""
+    reason = str(error).split("\n")[0] or type(error).__name__
+    reason = "its address cannot be read" if isinstance(error, ValueError) else reason
+    return f"the database could not be used, and nothing was acknowledged: {reason}"

@@ -1,18 +1,18 @@
-"""What both stores with tables are asked in the same words.
+"""Queries that SQLite and PostgreSQL share.
 
 Values are numbered in the order in which they stand, each once: PostgreSQL takes them so, and SQLite as question marks.
 """
 
-from abc import abstractmethod
-from collections.abc import Callable, Iterable
-from typing import Any, ClassVar, Final, TypeVar
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Sequence
+from typing import ClassVar, Final, TypeVar
 
 from suffice.service.count_shards import read
 from suffice.service.records import DecisionRow, Key, SelectorRow
-from suffice.service.stores.base import AccountKey, Shards, Store
-from suffice.service.stores.schema import KEY, ROW, SELECTOR, key_of, key_values
+from suffice.service.stores.base import AccountKey, Shards
+from suffice.service.stores.schema import KEY, ROW, SELECTOR, Value, key_of, key_values
 
-Got = TypeVar("Got")
+Made = TypeVar("Made")
 
 NAMED: Final = f"SELECT {SELECTOR} FROM selectors WHERE name = $1"
 LAST: Final = "SELECT COUNT(*), COALESCE(MAX(number), 0) FROM selectors"
@@ -22,18 +22,18 @@ SAVE: Final = """INSERT INTO snapshots (selector, events, state) VALUES ($1, $2,
     WHERE snapshots.events <= excluded.events"""
 
 
-class Tables(Store):
-    """A store that is spoken to in SQL."""
+class Tables(ABC):
+    """The methods of `Store` that need no more than a query or a statement."""
 
-    selectors_query: ClassVar[str]  # by name; how names are compared and searched is said in different words
-
-    @abstractmethod
-    async def _fetch(self, make: Callable[..., Got], query: str, *values: Any) -> list[Got]:
-        """Look something up, and make something of each row."""
+    selectors_query: ClassVar[str]  # by name; the two dialects compare and search names differently
 
     @abstractmethod
-    async def _change(self, query: str, *values: Any) -> int:
-        """Change some rows, and say how many."""
+    async def _fetch(self, make: Callable[..., Made], query: str, *values: Value | Sequence[int]) -> list[Made]:
+        """Run a query and make an object of each row."""
+
+    @abstractmethod
+    async def _change(self, query: str, *values: Value) -> int:
+        """Run a statement and return the number of rows it changed."""
 
     async def ping(self) -> None:
         await self._fetch(int, "SELECT 1")
@@ -47,10 +47,6 @@ class Tables(Store):
     async def recent(self, selector: int, limit: int) -> list[DecisionRow]:
         query = f"SELECT {ROW} FROM decisions WHERE selector = $1 ORDER BY id DESC LIMIT $2"
         return await self._fetch(DecisionRow, query, selector, limit)
-
-    async def groups(self, selector: int) -> set[str]:
-        query = "SELECT DISTINCT group_name FROM counters WHERE selector = $1 AND group_name <> ''"
-        return set(await self._fetch(str, query, selector))
 
     # --- selectors
 
@@ -75,7 +71,7 @@ class Tables(Store):
     async def prune(self, before: float) -> None:
         await self._change("DELETE FROM replies WHERE at < $1", before)
 
-    # --- keys
+    # --- access keys
 
     async def keys(self) -> list[Key]:
         return await self._fetch(key_of, f"SELECT {KEY} FROM access_keys ORDER BY created")
@@ -89,9 +85,9 @@ class Tables(Store):
         return await self._change(query, at, identity) > 0
 
 
-def by_whose(found: Iterable[Any]) -> dict[AccountKey, Shards]:
-    """Counts, from rows of the selector, the group, the shard and what was written of it."""
-    result: dict[AccountKey, Shards] = {}
-    for number, group, shard, text in found:
-        result.setdefault((number, group), {})[shard] = read(text)
-    return result
+def counts_of(rows: Iterable[tuple[int, str, int, str]]) -> dict[AccountKey, Shards]:
+    """Counts by account, from rows of `counters`."""
+    counts: dict[AccountKey, Shards] = {}
+    for number, group, shard, text in rows:
+        counts.setdefault((number, group), {})[shard] = read(text)
+    return counts

@@ -1,4 +1,4 @@
-// The five charts of a selector, side by side, with one cursor and one choice of how far back they go.
+// The five charts of a selector, with one cursor and one choice of the period.
 
 import { at, get } from "../api.js";
 import { h } from "../dom.js";
@@ -10,9 +10,9 @@ import { setting } from "./stretches.js";
 
 const RANGES = [["all", "All", null], ["day", "24 h", 86_400], ["hour", "1 h", 3_600], ["quarter", "15 min", 900]];
 
-const paper = matchMedia("print"); // has colours of its own
+const paper = matchMedia("print"); // print has its own colours
 const forced = matchMedia("(forced-colors: active)");
-const FRESH = 60; // seconds after which all is asked for anew, in other stretches if need be
+const FRESH = 60; // seconds after which the whole history is loaded again
 
 export class Charts {
   constructor(onRange) {
@@ -44,18 +44,18 @@ export class Charts {
     forced.addEventListener("change", this.redraw);
   }
 
-  /** As many stretches as can be told apart on this screen. */
+  /** As many stretches as the width can show. */
   bins() {
     const width = this.charts.rate.plot.clientWidth || 600;
     return Math.max(40, Math.min(240, Math.round(width / 5)));
   }
 
-  /** Milliseconds until it is worth looking again: in a second, a stretch of a minute hardly changes. */
+  /** Milliseconds between two polls: long stretches change slowly. */
   every() {
     return Math.min(5_000, Math.max(1_000, 250 * (this.kept?.width ?? 0)));
   }
 
-  /** What happened over time: at first all of it, then only the last stretches, which is cheap for the server. */
+  /** Load the history: first the whole, then only the last stretches, which is cheap for the server. */
   async load(name, signal) {
     const from = this.since === null ? null : Math.floor(now() - this.since);
     const part = await this.loadLast(name, signal);
@@ -65,7 +65,7 @@ export class Charts {
     return this.kept;
   }
 
-  /** The last stretches on the grid that is shown; null where all is to be asked for anew. */
+  /** The query for the last stretches on the current grid; null to load the whole. */
   async loadLast(name, signal) {
     const { kept } = this;
     if (!kept || kept.since !== this.since || kept.bins.length < 2) return null;

@@ -1,8 +1,7 @@
 // One chart: a figure with a heading, a sentence, a legend that follows the cursor, and its values as a table.
 //
-// What is drawn is a `drawing`: times, the span of them and the gaps in it; lines, each with a label, values, a colour
-// and perhaps a fill, a width, a dash; bands between two lines; the range of the axis; how a mark of it is written and
-// a value said; a summary in words.
+// A `drawing` holds: times, their span and its gaps; lines, each with a label, values, a colour and perhaps a fill, a width,
+// a dash; bands between two lines; the range of the axis; how its marks and values are written; a summary in words.
 
 import { fill, h, mark, say } from "../dom.js";
 import { NONE, moment } from "../words.js";
@@ -17,8 +16,8 @@ export class Chart {
     this.u = null;
     this.drawn = null;
     this.summary = h("p", { class: "chart-summary", id: `summary-${name}` }, "Loading …");
-    this.legend = h("ul", { class: "legend", "aria-hidden": "true" }); // the same is said by the summary and the table
-    this.when = h("span", { class: "chart-when", "aria-hidden": "true" }); // the moment that the legend speaks of
+    this.legend = h("ul", { class: "legend", "aria-hidden": "true" }); // the summary and the table are the accessible form
+    this.when = h("span", { class: "chart-when", "aria-hidden": "true" }); // the moment of the legend
     this.plot = h("div", {
       class: tall ? "plot tall" : "plot", tabindex: "0", role: "img", "aria-describedby": `summary-${name}`,
     });
@@ -37,7 +36,7 @@ export class Chart {
     this.watch.observe(this.plot);
   }
 
-  /** Draw, or draw anew what has changed. */
+  /** Draw, or update the drawing. */
   async set(drawing) {
     this.drawn = drawing;
     const { times } = drawing;
@@ -57,14 +56,14 @@ export class Chart {
   draw(UPlot) {
     const { lines, times } = this.drawn;
     const data = [times, ...lines.map((line) => line.values)];
-    if (times.length === 1) widen(data, this.drawn.span); // lines and areas want two ends
+    if (times.length === 1) widen(data, this.drawn.span); // lines and areas need two points
     const shape = lines.map((line) => `${line.label}|${line.colour}|${line.fill}`).join("\n");
     if (this.shape === shape) this.u.setData(data);
     else {
       this.drop();
       fill(this.plot);
       this.shape = shape;
-      this.show(); // the legend takes its room first
+      this.show(); // the legend is laid out first
       this.u = new UPlot(look(() => this.drawn, this.size(), () => this.show()), data, this.plot);
     }
     this.show();
@@ -113,7 +112,7 @@ export class Chart {
     });
   }
 
-  /** Arrow keys move the cursor, and what is there is said. */
+  /** Arrow keys move the cursor; the values there are announced. */
   step(event) {
     const { times, lines } = this.drawn ?? {};
     if (!this.u || !times.length) return;
@@ -127,7 +126,7 @@ export class Chart {
     say(this.said, `${moment(times[at])}: ${all.join(", ")}`);
   }
 
-  /** The table of values: only while it is open, and no longer than can be read. */
+  /** The table of values, filled only while it is open. */
   list() {
     if (!this.details.open || !this.drawn) return;
     const { times, lines } = this.drawn;
@@ -158,7 +157,7 @@ export class Chart {
   }
 }
 
-/** A single value, from the begin of its stretch to the end. */
+/** Extend a single value over its stretch. */
 function widen(data, span) {
   const [, ...lines] = data;
   data.splice(0, data.length, span, ...lines.map(([value]) => [value, value]));

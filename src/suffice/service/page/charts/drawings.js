@@ -1,11 +1,11 @@
-// From stretches of time to drawings: rate, debt, cost and price. Bounds, rates and means are the service's own.
+// The drawings of rate, debt, cost and price. Bounds, rates and means come from the service.
 
 import { money, number, owed, percent, sentence } from "../words.js";
 import { colour } from "./look.js";
 import { axisPercent, gaps, padded, times } from "./stretches.js";
 
 const DASH = [5, 4];
-const NEAR = 0.12; // of a promised band that is wider than this, no more is shown above the target
+const NEAR = 0.12; // a wider promised band is cut to this above the target
 
 // --- the success rate
 
@@ -36,7 +36,7 @@ export function rate({ known, coarse, told, span }) {
   };
 }
 
-/** How low and how high single stretches went: the axis may cut them. */
+/** The lowest and highest single stretches, which the axis may cut. */
 function singly(each) {
   const some = each.filter((value) => value !== null);
   const [low, high] = [percent(Math.min(...some)), percent(Math.max(...some))];
@@ -53,7 +53,7 @@ function highest(bin, target) {
   return bin.ahead_at_most === null ? 1 : Math.min(1, target + bin.ahead_at_most / bin.total);
 }
 
-/** Near the target, where things happen: the first few outcomes, which may be anywhere, do not count. */
+/** A range near the target. The first few outcomes are ignored, as their rate varies too much. */
 function rateRange(target, bins, low, high, each) {
   const total = bins.at(-1)?.total ?? 0;
   const after = (many) => bins.map((_, at) => at).filter((at) => bins[at].total >= Math.min(total, many));
@@ -63,7 +63,7 @@ function rateRange(target, bins, low, high, each) {
   const band = after(0.25 * total).flatMap((at) => [low[at], Math.min(high[at] ?? target, target + NEAR)]);
   const core = [target, ...late.map((at) => bins[at].total_rate), ...band].filter((value) => Number.isFinite(value));
   const [least, most] = [Math.min(...core), Math.max(...core)];
-  const room = Math.max(0.02, most - least) / 2; // for single stretches, which are cut where they go further
+  const room = Math.max(0.02, most - least) / 2; // for single stretches, which are cut beyond it
   const single = [Math.max(least - room, part(0.04) ?? least), Math.min(most + room, part(0.96) ?? most)];
   return padded([...core, ...single], 0.02, 0, 1);
 }
@@ -153,13 +153,13 @@ export function price({ known, ends, fine, told, span }) {
   };
 }
 
-/** The price now, and its scale. What is played at an end hangs on the debt of each group: it is not guessed here. */
+/** The price now, and its scale. With groups, each has its own price, so none is stated. */
 function priceSaid(price, cap, bottom) {
   const scale = `the scale runs from the ${bottom} (0) to the safe option (${money(cap)})`;
   return sentence((price ?? null) === null ? scale : `a success is worth ${money(price)} now; ${scale}`);
 }
 
-/** The two ends, written where they are. */
+/** The labels of the two ends of the scale. */
 function zones(u, cap, bottom) {
   const { ctx, bbox } = u;
   const ratio = devicePixelRatio || 1;

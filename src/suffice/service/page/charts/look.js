@@ -1,4 +1,4 @@
-// How a chart looks: axes, lines and bands as uPlot takes them, in the colours of the style sheet.
+// The options of uPlot for a chart: axes, lines and bands in the colours of the style sheet.
 
 import { ticks } from "../words.js";
 
@@ -8,12 +8,12 @@ const STEPS = [
   1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 21600, 43200, 86400, 172800, 604800, 2592000,
   7776000, 15552000, 31536000,
 ];
-const SHORTEST = 4; // seconds that are shown, so that there is a mark
+const SHORTEST = 4; // seconds that are shown at least, so that there is a mark
 
-/** A colour of the style sheet, as it is now. */
+/** The current value of a colour of the style sheet. */
 export const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 
-/** What uPlot is told. `drawn` gives the drawing of the moment: values change more often than the look does. */
+/** The options of uPlot. `drawn` returns the current drawing: values change more often than options. */
 export function look(drawn, size, onCursor) {
   const { lines, bands = [] } = drawn();
   return {
@@ -22,7 +22,7 @@ export function look(drawn, size, onCursor) {
     legend: { show: false },
     cursor: cursor(drawn),
     scales: {
-      // One for all charts of a selector. Of a single moment uPlot would make years.
+      // The same range for all charts of a selector. For a single moment uPlot would show years.
       x: { time: true, range: () => atLeast(drawn().span, SHORTEST) }, y: { range: () => drawn().range },
     },
     axes: axes(drawn),
@@ -63,5 +63,5 @@ function series(line, drawn) {
   };
 }
 
-/** What is there, and at least so many seconds. */
+/** The span, extended to so many seconds at least. */
 const atLeast = ([from, to], length) => [from, Math.max(to, from + length)];

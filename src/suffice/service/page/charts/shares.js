@@ -17,7 +17,7 @@ export function shares({ ends, options, coarse, told, span }) {
     summary: most < 0
       ? "Which options were played."
       : `Played most of late: ${layers[most].label}, ${percent(Math.round(100 * last[most]) / 100)}.`,
-    // The highest is painted first, the others over it.
+    // The highest layer is painted first, and the others over it.
     lines: layers.map((layer, place) => ({
       label: layer.label, colour: "card", fill: layer.colour, solid: true, width: 1, point: false, broken: true,
       values: parts.map((part) => part.slice(0, place + 1).reduce((sum, value) => sum + value, 0)),
@@ -26,7 +26,7 @@ export function shares({ ends, options, coarse, told, span }) {
   };
 }
 
-/** What is told apart: the two ends, the options played most, and the others together. The darker, the more. */
+/** The layers: the skip and the safe option, the options played most, and the others together. */
 function layersOf(bins, ends, options) {
   const totals = new Map();
   for (const bin of bins) {

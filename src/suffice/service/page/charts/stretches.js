@@ -1,12 +1,11 @@
-// Stretches of time as charts need them: joined where they say too little by themselves; when they were, and when
-// nothing was told; and the ranges of axes.
+// Stretches of time for charts: joined until each has enough outcomes; their times and gaps; and the ranges of axes.
 
 import { now } from "../words.js";
 
-const LEAST = 20; // outcomes in a stretch, so that its share says something
-const STRETCHES = 100; // that a rate is shown for, where there are enough outcomes
-const LONGEST = 1 / 50; // of the whole time, for one that has enough outcomes: slow hours are no single straight line
-const GAP = 1 / 25; // of the whole time: so long without an outcome is a gap
+const LEAST = 20; // outcomes that a stretch needs for a rate
+const STRETCHES = 100; // stretches of a rate at most
+const LONGEST = 1 / 50; // of the whole time: the longest stretch with enough outcomes
+const GAP = 1 / 25; // of the whole time: a longer time without outcomes is a gap
 
 /** What all drawings of a selector share. */
 export function setting(known, history, ends) {
@@ -35,7 +34,7 @@ export function gather(bins) {
   return found;
 }
 
-/** Two as one: what is counted adds up, what holds at the end is the later one's. */
+/** Join two stretches: counts add up, and states at the end are those of the later one. */
 function joined(one, next) {
   const arms = { ...one.arms };
   for (const [arm, many] of Object.entries(next.arms)) arms[arm] = (arms[arm] ?? 0) + many;
@@ -50,16 +49,16 @@ function joined(one, next) {
 
 const middle = (bin) => (bin.start + bin.end) / 2;
 
-/** The end of a stretch; of one that is not over yet, now. */
+/** The end of a stretch, or now if it is not over. */
 const ended = (bin) => Math.max(middle(bin), Math.min(bin.end, now()));
 
-/** When each of them was: the first at its start and the last at its end, so that all is covered; else the middle. */
+/** The time of each stretch: its middle, but the start of the first and the end of the last. */
 export function times(bins) {
   const last = bins.length - 1;
   return bins.map((bin, at) => (at === 0 && last > 0 ? bin.start : at === last ? ended(bin) : middle(bin)));
 }
 
-/** From when to when nothing was told, where that is long: there is no rate then, and none is drawn. */
+/** The gaps: long times without outcomes, where no rate is drawn. */
 export function gaps(bins) {
   if (bins.length < 2) return [];
   const least = GAP * (bins.at(-1).end - bins[0].start);
@@ -67,18 +66,18 @@ export function gaps(bins) {
   return pairs.filter(([from, to]) => to - from > least);
 }
 
-/** From the least to the most of some values, with room, at least so far from each other, and not beyond limits. */
+/** The range of some values with a margin, at least so wide, and within limits. */
 export function padded(values, least, floor = -Infinity, ceiling = Infinity) {
   const some = values.filter((value) => Number.isFinite(value));
   const low = Math.min(...some);
   const high = Math.max(...some);
   const room = Math.max(0.08 * (high - low), (least - (high - low)) / 2, 1e-9);
   const bottom = Math.max(floor, low - room);
-  // A little above the ceiling, so that a line along it can be seen.
+  // A little above the limit, so that a line along it is visible.
   return [bottom, Math.min(ceiling + 0.02 * (Math.min(high, ceiling) - bottom), high + room)];
 }
 
-/** A mark of an axis in percent, with as many digits as it takes to tell the marks apart. */
+/** A mark of an axis in percent, with enough digits to differ from the other marks. */
 export function axisPercent(value, marks) {
   if (value > 1 + 1e-9) return "";
   const whole = (digits) => marks.every((mark) => {

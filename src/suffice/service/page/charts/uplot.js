@@ -1,4 +1,4 @@
-// uPlot, fetched when the first chart is drawn: a list of selectors does not wait for it.
+// uPlot is loaded when the first chart is drawn, so that the list does not wait for it.
 
 import { ROOT } from "../api.js";
 
@@ -9,7 +9,7 @@ export function uplot() {
     const style = document.createElement("link");
     style.rel = "stylesheet";
     style.href = new URL("static/vendor/uplot/uPlot.min.css", ROOT);
-    // Before our own, which has the last word.
+    // Before our own style sheets, which override it.
     document.head.insertBefore(style, document.head.querySelector("link[rel=stylesheet]"));
     const script = document.createElement("script");
     script.src = new URL("static/vendor/uplot/uPlot.iife.min.js", ROOT);

@@ -1,11 +1,11 @@
-// The pieces of the form: fields that know which part of a plan they are, so that what is wrong is said beside them.
+// The fields of the form. Each knows its part of the plan, so that a problem is shown beside it.
 
 import { h, mark, say } from "../dom.js";
 import { icon } from "../parts.js";
 
 let made = 0;
 
-/** A labelled input. `where`: the place in the body, as the service names it when something is wrong there. */
+/** A labelled input. `where`: the place in the body, as errors of the service name it. */
 export function field({ name, label, where, value = "", hint, type = "text", wide = false, ...more }) {
   const id = `f${(made += 1)}`;
   const input = h("input", {
@@ -28,7 +28,7 @@ function blame(input, wrong, text) {
   mark(input, "aria-invalid", text ? "true" : null);
 }
 
-/** A box to tick. */
+/** A checkbox. */
 export function check({ name, label, checked = false, where }) {
   const input = h("input", { type: "checkbox", name, checked });
   const whole = h("label", { class: "check" }, input, h("span", {}, label));
@@ -38,7 +38,7 @@ export function check({ name, label, checked = false, where }) {
   };
 }
 
-/** Rows of a name and a value, as many as are wanted. */
+/** Rows of a name and a value; rows can be added. */
 export class Pairs {
   constructor({ title, first, second, add, where, rows, onchange, secondType = "number" }) {
     Object.assign(this, { first, second, where, onchange, secondType });
@@ -75,13 +75,13 @@ export class Pairs {
     this.onchange();
   }
 
-  /** What was filled in: rows that are empty are left out. */
+  /** The rows that are not empty. */
   get pairs() {
     const typed = (row) => [...row.querySelectorAll("input")].map((input) => input.value.trim());
     return [...this.list.children].map(typed).filter(([one, other]) => one || other);
   }
 
-  /** Whether a name is listed twice; then that is said. */
+  /** Whether a name is listed twice; if so, an error is shown. */
   twice() {
     const names = this.pairs.map(([name]) => name);
     const found = names.find((name, place) => names.indexOf(name) < place);
@@ -89,7 +89,7 @@ export class Pairs {
     return found !== undefined;
   }
 
-  /** Whether the second is of use: costs that are told with the outcome are not known here. */
+  /** Whether the values are used: costs that are told with outcomes are not known here. */
   limit(off) {
     for (const row of this.list.children) row.querySelectorAll("input")[1].disabled = off;
   }
@@ -100,7 +100,7 @@ export class Pairs {
   }
 }
 
-/** A number as it was typed, or what was typed where it is none: then the service says what is wrong with it. */
+/** The number that was typed, or the text if it is no number: then the service explains the error. */
 export function numeric(text) {
   if (text === "") return null;
   const value = Number(text);

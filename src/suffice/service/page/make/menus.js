@@ -1,4 +1,4 @@
-// The six kinds of menu: what is asked for each, and the menu that it becomes.
+// The six kinds of menu: the form of each, and the menu that it gives.
 
 import { Pairs, check, field, listed, listedTexts, numeric } from "./fields.js";
 
@@ -11,7 +11,7 @@ export const KINDS = [
   ["subsets", "Subsets", "which models, APIs or sensors"],
 ];
 
-// Most answer every request: who may refuse says so.
+// Most applications must answer every request, so there is no skip option by default.
 const skipping = (label) => check({ name: "skip", label, where: "menu.skip" });
 const most = (value = "1") => field({
   name: "safe_cost", label: "The safe option costs", where: "menu.safe_cost", value, inputmode: "decimal",
@@ -148,7 +148,7 @@ const FORMS = {
   },
 };
 
-/** Options and their costs. An object would put names that are numbers into an order of its own. */
+/** Options and their costs. An object would reorder names that are numbers. */
 function priced(pairs) {
   const names = pairs.map(([name]) => name);
   const costs = pairs.map(([, cost]) => numeric(cost));

@@ -1,4 +1,4 @@
-// Plans to begin from.
+// Example plans.
 
 export const PRESETS = [
   {

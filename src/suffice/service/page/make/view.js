@@ -1,4 +1,4 @@
-// Make a selector: a form, and beside it the plan that it becomes. What is right and wrong is left to the service.
+// Making a selector: a form, and beside it the plan that it gives. The service checks the values.
 
 import { Offline, Problem, ROOT, at, call, hasKey } from "../api.js";
 import { announce, fill, h, mark, say } from "../dom.js";
@@ -141,7 +141,7 @@ class Make {
     }
     this.submit.disabled = true;
     try {
-      // The same plan again is no mistake: it leads to the selector that is there.
+      // The same plan again is no error: show the existing selector.
       await call("PUT", at(name), { body, signal: this.signal });
       location.hash = `#/selectors/${encodeURIComponent(name)}`;
     } catch (error) {
@@ -151,7 +151,7 @@ class Make {
     }
   }
 
-  /** The service speaks of shares, the form of percent. */
+  /** The service expects a share, the form shows percent. */
   inPercent(problem) {
     const typed = this.target.text.replace(/%$/, "");
     return Number.isFinite(this.body().target) ? `${problem}, which is ${typed}%` : problem;
@@ -161,17 +161,17 @@ class Make {
     return [this.name, this.target, ...this.form.parts, ...Object.values(this.more)].filter((one) => one.wrong);
   }
 
-  /** What was said of a field is not said of what now stands in it. */
+  /** An error of a field does not apply to its new value. */
   mended(input) {
     this.fields().find((one) => one.whole.contains(input))?.wrong("");
     if (!this.submit.disabled) this.error.hidden = true;
   }
 
-  /** Say what is wrong beside the field that it stands in; above the button, what stands in none. */
+  /** Show each error beside its field; above the button, errors of no field. */
   blame(errors) {
     const fields = this.fields();
     for (const one of fields) one.wrong("");
-    const said = new Map(); // of each field, and of none
+    const said = new Map(); // by field, or null
     for (const error of errors) {
       const found = fields.find((one) => one.where && within(error.where, one.where));
       const { where, whole } = error;
@@ -215,10 +215,10 @@ function advanced() {
   };
 }
 
-/** Whether a place in the body is this field's, or in it. */
+/** Whether a place in the body belongs to this field. */
 const within = (where, field) => where === field || where.startsWith(`${field}.`) || where.startsWith(`${field}[`);
 
-/** What a refusal says, place by place; as a whole where it names none. */
+/** The errors of a refusal by place; as a whole if it names no place. */
 function faults(error) {
   if (error instanceof Problem && error.errors.length) return error.errors;
   const problem = error instanceof Offline ? "The server cannot be reached just now." : error.message;

@@ -1,4 +1,4 @@
-// What to do when something is wrong: the evidence, then steps, with the names and numbers of this very selector.
+// Advice when something is wrong: the evidence, then steps, with the names and numbers of this selector.
 
 import { ROOT, hasKey } from "../api.js";
 import { fill, h } from "../dom.js";
@@ -7,12 +7,12 @@ import { count, curl, cut, number, percent, plain, plural, sentence, span } from
 import { safeOf, trimmed } from "./plan.js";
 import { problemsFirst } from "./tables.js";
 
-const MOST_SHOWN = 6_000; // characters of a plan that is worth showing
+const MOST_SHOWN = 6_000; // characters of a plan that is shown
 const LONGEST = 60; // characters of a group's name
 const UNLISTED = "None of these groups is among the first, which are listed below: show more of them.";
 const ANOTHER = "A promise cannot be changed after the fact, so make a selector of another name.";
 
-/** Everything that is wrong with a selector, the worst first. */
+/** All problems of a selector, the worst first. */
 export function cases(known, certificate) {
   const { consistent, feasible, holds, breach, breaches } = certificate;
   return [
@@ -37,7 +37,7 @@ function bug(known) {
   };
 }
 
-/** Of whom to speak: of all together; or of the worst group, which is null where none that is wrong is listed. */
+/** The subject of the advice: the whole selector or its worst group; null if no group with the problem is listed. */
 function worst(certificate, status, wrong, how) {
   if (!certificate.groups) return { worst: certificate, among: "", within: "" };
   const among = spread(certificate, status, wrong);
@@ -48,7 +48,7 @@ function worst(certificate, status, wrong, how) {
   return { worst: found, among, within: `in ${called}, ` };
 }
 
-/** In how many groups something is wrong: in all of this status; in those of a worse one, only the list can say. */
+/** The number of groups with a problem. Groups of a worse status may have it too: only the list shows that. */
 function spread({ groups, group_statuses: counts }, status, wrong) {
   const all = sum(Object.values(counts));
   if (all === 1) return "";
@@ -56,7 +56,7 @@ function spread({ groups, group_statuses: counts }, status, wrong) {
   const listed = Object.values(groups).filter((one) => worse.includes(one.status));
   const many = (counts[status] ?? 0) + listed.filter(wrong).length;
   const least = listed.length < sum(worse.map((one) => counts[one] ?? 0)) ? "at least " : "";
-  return ` in ${least}${count(Math.max(1, many))} of ${plural(all, "group")}`; // it is known to be so in one
+  return ` in ${least}${count(Math.max(1, many))} of ${plural(all, "group")}`; // at least one has it
 }
 
 const sum = (numbers) => numbers.reduce((one, other) => one + other, 0);
@@ -73,7 +73,7 @@ function infeasible(known, whole) {
   const said = { name: "infeasible", icon: "infeasible", title };
   if (!certificate) return { ...said, evidence: UNLISTED, steps: [mend, "Or promise less."] };
   const least = failed(certificate);
-  const sure = floor(1 - certificate.safe_failure_at_most, 2); // so often it succeeds at least
+  const sure = floor(1 - certificate.safe_failure_at_most, 2); // a lower bound of its success rate
   const target = floor(0.95 * sure, 2);
   const possible = target > 0.05;
   const less =
@@ -115,7 +115,7 @@ function safeFailed(known, certificate) {
 
 function debt(whole) {
   const { holds } = whole;
-  // All together may be behind, or some groups only.
+  // The whole selector may be behind, or only some groups.
   const { worst: certificate, among, within } = holds || whole.debt > whole.debt_at_most
     ? { worst: whole, among: "", within: "" }
     : worst(whole, "breach", (one) => !one.holds, (one) => one.debt);
@@ -174,7 +174,7 @@ function feedback(known, certificate) {
   };
 }
 
-/** Signs that outcomes do not come back. */
+/** Signs that outcomes are not told. */
 function missing(known, certificate) {
   const { pending, outcomes, expired, plan } = known;
   const lost = certificate.safe_lost;
@@ -203,7 +203,7 @@ function archived(known) {
   };
 }
 
-/** The line that makes a selector of another name with a changed plan. */
+/** The command that makes a selector of another name with a changed plan. */
 function changed(known, changes, sure) {
   const plan = { ...trimmed(known.plan), ...changes };
   const { menu } = plan;
@@ -222,7 +222,7 @@ function another(name) {
 
 const floor = (value, digits) => Number((Math.floor(value * 10 ** digits + 1e-9) / 10 ** digits).toFixed(digits));
 
-/** Show the cases; what has not changed is left as it is, so that a text can be read and copied. */
+/** Show the cases. Unchanged ones are reused, so that their text can be selected. */
 export function setAdvice(box, known, certificate) {
   const found = cases(known, certificate);
   const said = JSON.stringify(found);

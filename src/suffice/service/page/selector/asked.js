@@ -1,10 +1,10 @@
-// A decision that was asked by hand and waits to be told.
+// A decision that was asked by hand and has no outcome yet.
 
 import { Problem } from "../api.js";
 import { h, say } from "../dom.js";
-import { count, option, sentence } from "../words.js";
+import { option, sentence } from "../words.js";
 
-/** A row: what was decided, and how it may have gone. `told`: costs are not known, so the outcome must say them. */
+/** A row: the decision, and the possible outcomes. `told`: the costs are unknown, so the outcome must state them. */
 export function askedRow(one, told, { tell, forget }) {
   const costly = told && !one.safe && !one.skip;
   const cost = numberField("cost", costly ? "Cost" : "Cost, if it differs", { min: "0" });
@@ -28,10 +28,10 @@ export function askedRow(one, told, { tell, forget }) {
   row.lock = (locked) => {
     wrong.hidden = true;
     for (const one of row.querySelectorAll("button")) one.disabled = locked;
-    if (document.activeElement === document.body) row.querySelector("button").focus(); // it had it until it was locked
+    if (document.activeElement === document.body) row.querySelector("button").focus(); // locking took it away
   };
   row.fail = (error) => {
-    // What was told elsewhere, or is not known there, can never be told here.
+    // A decision that was told elsewhere or is unknown to the server cannot be told here.
     leave.hidden = !(error instanceof Problem && [404, 409, 410].includes(error.status));
     say(wrong, sentence(error.message));
     wrong.hidden = false;
@@ -42,7 +42,7 @@ export function askedRow(one, told, { tell, forget }) {
 function title(one) {
   const end = one.safe ? "safe" : one.skip ? "skip this one" : "";
   return h("div", { class: "asked-what" },
-    h("span", { class: "soft" }, `Decision ${count(one.decision)}`),
+    h("span", { class: "soft" }, `Decision ${one.decision}`),
     h("b", { class: "option" }, option(one.option)),
     end && h("span", { class: "tag" }, end));
 }

@@ -1,8 +1,8 @@
-// The decisions asked last, the newest first.
+// The latest decisions, the newest first.
 
 import { conceal, h, keyed, mark, say, table, tableRow } from "../dom.js";
 import { section } from "../parts.js";
-import { NONE, ago, context, count, moment, money, number, option, plain } from "../words.js";
+import { NONE, ago, context, moment, money, number, option, plain } from "../words.js";
 import { setOption, setTag, tag } from "./tables.js";
 
 export const FEWEST = 10; // rows that are shown at first
@@ -29,13 +29,13 @@ export function decisions(onMore) {
   return { whole, rows, none, button };
 }
 
-/** Why none is there. What is not audited leaves none, and is not missed. */
+/** Why the list is empty. Decisions without audit are not listed. */
 function absent({ asks, outcomes, pending }) {
   if (outcomes + pending > 0) return "They are no longer kept. A store that lasts keeps them all.";
   return asks ? "None was asked to be audited yet, and only those are listed." : "Nothing was asked yet.";
 }
 
-/** The newest; one more than is shown may be there, to know whether there is more. */
+/** Show the newest decisions. One more than is shown may be passed, which means that there are more. */
 export function setDecisions(part, all, most, known, ends) {
   const found = all.slice(0, most);
   say(part.none, absent(known));
@@ -60,7 +60,7 @@ const went = (success) => (success >= 1 ? "worked" : success > 0 ? "partly" : "f
 
 function setDecision(row, one, ends) {
   const [name, when, what, state, success, cost, group, known] = row.cells;
-  say(name, count(one.decision));
+  say(name, one.decision);
   when.asked = one.asked_at;
   say(when, ago(one.asked_at));
   mark(when, "title", moment(one.asked_at));
@@ -74,7 +74,7 @@ function setDecision(row, one, ends) {
   setOption(known.firstElementChild, context(one.context) || NONE, 2 * LONGEST);
 }
 
-/** Time goes by, also where nothing else happens. */
+/** Update the ages. */
 export function age(part) {
   for (const row of part.rows.body.children) say(row.cells[1], ago(row.cells[1].asked));
 }

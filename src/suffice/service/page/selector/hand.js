@@ -1,4 +1,4 @@
-// Ask and tell by hand: what was asked here stays in sight until it is told.
+// Ask and tell by hand. Decisions stay in the list until they are told.
 
 import { Offline, Problem, at, call } from "../api.js";
 import { announce, h, keyed, mark, say } from "../dom.js";
@@ -7,7 +7,7 @@ import { option, sentence } from "../words.js";
 import { askedRow } from "./asked.js";
 import { costsTold } from "./plan.js";
 
-const MOST = 50; // decisions that are kept in sight
+const MOST = 50; // decisions in the list
 const FIELDS = ["group", "context", "available"];
 
 export class Hand {
@@ -18,7 +18,7 @@ export class Hand {
     this.known = null;
     this.refusal = false; // whether the key may not ask
     this.asked = remembered(name);
-    this.retry = null; // the key of an ask that was not answered: with it the same decision comes
+    this.retry = null; // the idempotency key of an ask without an answer, to get the same decision
     this.build();
   }
 
@@ -43,7 +43,7 @@ export class Hand {
     this.whole = section("Try it by hand", { class: "hand-card" }, note, form, this.rows);
   }
 
-  /** What is known of the selector decides what can be asked of it. */
+  /** Update the form to the state of the selector. */
   set(known) {
     this.known = known;
     this.context.whole.hidden = known.model === null;
@@ -82,10 +82,10 @@ export class Hand {
       this.say(error);
     }
     this.lock();
-    if (document.activeElement === document.body) this.button.focus(); // it had it until it was disabled
+    if (document.activeElement === document.body) this.button.focus(); // disabling it took it away
   }
 
-  /** What is asked for; null where it cannot be read. */
+  /** The body of the ask; null if the input is invalid. */
   body() {
     this.clear();
     const body = {};
@@ -129,14 +129,14 @@ export class Hand {
   keep(asked) {
     this.asked = asked;
     try {
-      sessionStorage.setItem(place(this.name), JSON.stringify(asked)); // it outlives a reload, in this tab
+      sessionStorage.setItem(place(this.name), JSON.stringify(asked)); // it survives a reload of this tab
     } catch {
-      // then it lasts as long as the page
+      // without storage it lasts as long as the page
     }
     this.draw();
   }
 
-  /** Say what was wrong, beside what was wrong. */
+  /** Show each problem beside its field. */
   say(error) {
     if (this.signal.aborted) return;
     if (error instanceof Problem && error.status === 403) {

@@ -1,4 +1,4 @@
-// What a plan says, in words: the menu, its ends, whether costs are known beforehand.
+// A plan in words: the menu, its safe and skip options, whether costs are known.
 
 import { count, option, percent, plural, span } from "../words.js";
 
@@ -9,13 +9,13 @@ const KINDS = {
 
 const inner = (menu) => (menu.kind === "recipe" ? menu.recipe : menu);
 
-/** Whether one may skip. */
+/** Whether the menu has a skip option. */
 export function hasSkip(plan) {
   const menu = inner(plan.menu);
   return plan.menu.kind === "options" ? "skip" in menu : menu.skip !== false;
 }
 
-/** Whether each outcome must say what it cost. */
+/** Whether outcomes must state their cost. */
 export function costsTold(plan) {
   const menu = inner(plan.menu);
   if (plan.menu.kind === "recipe") return menu.costs === null;
@@ -52,7 +52,7 @@ function max_surplus(plan) {
   return plan.horizon !== null ? `√${count(plan.horizon)}` : "√outcomes";
 }
 
-/** The safe option, and how it is called. */
+/** The safe option and its name. */
 export function safeOf(plan) {
   const menu = inner(plan.menu);
   const called = menu.safe ?? menu.classes ?? menu.high ?? menu.options?.at?.(-1) ?? null;
@@ -60,9 +60,10 @@ export function safeOf(plan) {
 }
 
 const USUAL = {
-  horizon: null, max_surplus: null, step: null, cap: null, start: "safe", bounds: "auto", chooser: "auto", guard: 1,
-  model: null, seed: 0, prices: "auto", memory: "auto", max_pending: 1000, expire_after: null,
+  horizon: null, max_surplus: null, step: null, cap: null, start: "safe", model: null, seed: 0, max_pending: 1000,
+  expire_after: null,
 };
+const USUAL_LEARNING = { bounds: "auto", chooser: "auto", guard: 1, memory: "auto", prices: "auto" };
 const USUAL_MENU = {
   safe_success: 1, safe_cost: 1, costs: null, order: null, safe_cost: null, at_most: null, step: null,
   horizon: null,
@@ -71,8 +72,11 @@ const USUAL_MENU = {
 const without = (said, usual) =>
   Object.fromEntries(Object.entries(said).filter(([name, value]) => !(name in usual && usual[name] === value)));
 
-/** The plan without what it leaves as it is: short enough to read and to send. */
+/** The plan without its defaults: short enough to read and to send. */
 export function trimmed(plan) {
   const usual = plan.menu.kind === "options" ? USUAL_MENU : { ...USUAL_MENU, skip: true, safe: null };
-  return { ...without(plan, USUAL), menu: without(plan.menu, usual) };
+  const { learning: all, ...rest } = plan;
+  const learning = without(all ?? {}, USUAL_LEARNING);
+  const settings = Object.keys(learning).length > 0 ? { learning } : {};
+  return { ...without(rest, USUAL), ...settings, menu: without(plan.menu, usual) };
 }

@@ -1,13 +1,13 @@
-// What is shown in rows: arms and groups.
+// The tables of options and groups.
 
 import { conceal, h, keyed, mark, s, say, table, tableRow } from "../dom.js";
 import { badge, meter, section, setBadge, setMeter, setTick, statuses, WORST_FIRST } from "../parts.js";
 import { count, cut, money, number, option, owed, percent, plain, plural, short } from "../words.js";
 
-export const FEW = 25; // arms that are shown at first
+export const FEW = 25; // options that are shown at first
 export const FEW_GROUPS = 10;
 const LONGEST = 160; // characters of an option
-export const MANY = 1_000; // rows that are shown at most: beyond, nobody reads
+export const MANY = 1_000; // rows that are shown at most
 
 // --- arms
 
@@ -29,7 +29,7 @@ export function optionRows(onAll) {
 
 export function setOptions(part, found, ends, model) {
   const fair = model ? " What a model played is no fair sample, so they come from the other plays." : "";
-  // Confidence bounds, which options that contain each other share; and a shift makes them untrue until it is noticed.
+  // Confidence bounds. Options that contain each other share them, and after a shift they are wrong until it is detected.
   say(part.note, "Most played first, counted since it last had reason to forget. “At most” and “at least” are " +
     `what an option's true rate and cost may be, as far as is known from it and its like.${fair}`);
   keyed(part.rows.body, found.options, (one) => one.arm, () => makeArm(), (row, one) => setArm(row, one, ends));
@@ -68,7 +68,7 @@ function setArm(row, one, ends) {
   say(cost.lastElementChild, bounded("at least", one.cost, one.lower_cost, money));
 }
 
-/** A bound in words. A few plays may be luckier than what all that is known allows: then the mean is the one to doubt. */
+/** A bound in words. The mean of a few plays may lie beyond the bound; then the mean is the less reliable one. */
 export function bounded(how, mean, bound, write) {
   if (mean === bound) return "";
   const beyond = mean !== null && bound !== null && (how === "at most" ? mean > bound : mean < bound);
@@ -76,7 +76,7 @@ export function bounded(how, mean, bound, write) {
   return doubted ? `so far; thought to be ${how} ${write(bound)}` : `${how} ${write(bound)}`;
 }
 
-/** Whether an arm is one of the two ends. */
+/** Whether an option is the safe or the skip option. */
 export const tag = () => h("span", { class: "tag", hidden: true });
 
 export function setTag(element, arm, ends) {
@@ -85,13 +85,13 @@ export function setTag(element, arm, ends) {
   say(element, end);
 }
 
-/** A text of somebody else: no longer than a table can bear, the rest where the pointer rests. */
+/** A foreign text, cut to fit a table; the whole text is its tooltip. */
 export function setOption(element, text, most = LONGEST) {
   say(element, cut(text, most));
   mark(element, "title", text.length > 40 ? text : null);
 }
 
-/** A mean, and how far above it the truth may lie. */
+/** A mean and its upper bound. */
 function range() {
   return s("svg", { class: "range-picture", viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true" },
     s("rect", { class: "range-bar", x: 0, y: 0, width: 0, height: 10 }),
@@ -105,7 +105,7 @@ function setRange(picture, mean, upper) {
   mark(bar, "x", (100 * low).toFixed(2));
   mark(bar, "width", (100 * (high - low)).toFixed(2));
   setTick(tick, mean);
-  mark(picture, "data-open", mean === null); // nothing is known of it yet
+  mark(picture, "data-open", mean === null); // without outcomes
 }
 
 // --- groups

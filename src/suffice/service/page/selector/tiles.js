@@ -1,4 +1,4 @@
-// The five numbers that say most: rate, debt, cost, pending, outcomes.
+// The five main numbers: rate, debt, cost, pending, outcomes.
 
 import { h, mark, say } from "../dom.js";
 import { bullet, setBullet } from "../parts.js";
@@ -27,7 +27,7 @@ export function setTiles(tiles, known) {
   mark(tiles.rate.lastElementChild, "data-status", known.status);
   const never = known.debt_at_most === null ? "" : `never behind by more than ${number(known.debt_at_most)}`;
   const behind = !known.holds && known.debt > known.debt_at_most;
-  // Where all groups together are not behind, one of them may be.
+  // A group may be behind although all groups together are not.
   const said = known.holds ? never : behind ? `promised: ${never}` : "a group is behind by more than promised";
   set(tiles.debt, owed(known.debt), said, behind);
   set(tiles.cost, money(known.mean_cost), saved(known.mean_cost, known.safe_cost));

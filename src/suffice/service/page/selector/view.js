@@ -1,4 +1,4 @@
-// One selector, live: the verdict, the numbers, the charts, what to do, and a way to try it.
+// One selector, updated live: the verdict, the numbers, the charts, advice, and a form to try it.
 
 import { Problem, ROOT, at, call, download, get, hasKey } from "../api.js";
 import { Charts } from "../charts/all.js";
@@ -13,8 +13,8 @@ import { FEWEST, MOST_ROWS, age, decisions, setDecisions } from "./decisions.js"
 import { FEW, FEW_GROUPS, MANY, optionRows, groups, setOptions, setGroups } from "./tables.js";
 import { setTiles, tiles } from "./tiles.js";
 
-const AGAIN = 5_000; // milliseconds after which a view may be made anew
-const LARGEST_PLAN = 20_000; // characters of a plan that is shown as it is
+const AGAIN = 5_000; // milliseconds after which a view may be rebuilt
+const LARGEST_PLAN = 20_000; // characters of a plan that is shown
 const ARCHIVED =
   "Nothing more can be asked of it. Outcomes can still be told, nothing is deleted, and it can be brought back.";
 
@@ -32,7 +32,7 @@ export async function view(page, signal, ready, name) {
   signal.addEventListener("abort", () => parts.charts.close());
   const anew = () => signal.aborted || dispatchEvent(new HashChangeEvent("hashchange"));
   const hear = (found) => {
-    // Another one of the same name, of a server that began anew: its plan is another, too.
+    // A restarted server may have another selector with this name and another plan.
     if (found.created !== known.created) state.anew ??= setTimeout(anew, Math.max(0, begun + AGAIN - Date.now()));
     if (found.status !== state.known.status) announce(`${name}: ${STATUS[found.status] ?? found.status}`);
     state.known = { ...found, plan: found.plan ?? state.known.plan };
@@ -42,14 +42,14 @@ export async function view(page, signal, ready, name) {
   draw(parts, state);
   ready(name);
   refresher.poke();
-  // What a tab missed while nobody saw it.
+  // Load what changed while the tab was hidden.
   document.addEventListener("visibilitychange", () => document.hidden || refresher.poke(true), { signal });
   const clock = setInterval(() => age(parts.decisions), 1_000);
   signal.addEventListener("abort", () => clearInterval(clock));
   await listen(name, signal, hear);
 }
 
-/** What is looked at besides, and how often at most. */
+/** The parts that are polled, and how often at most. */
 function looks(state, parts) {
   return [
     {
@@ -120,7 +120,7 @@ function build(page, state, signal, refresher) {
   });
   parts.archive.addEventListener("click", () => turn(state, parts, signal));
   const columns = h("div", { class: "columns" }, parts.certificate, parts.hand.whole);
-  // Before the first outcome one asks and tells; that stays where it is when there is something to draw.
+  // Before the first outcome the form comes first; it stays there once there are charts.
   const charted = [parts.charts.whole, columns];
   if (state.known.outcomes === 0) charted.reverse();
   const file = (label, below, called) => saved(label, at(state.name, below), called, parts.error, signal);
@@ -146,7 +146,7 @@ function plan(state, facts) {
   return section("Plan", { class: "plan" }, facts, shown);
 }
 
-/** A file of the service: a plain link where no key is needed, so that the largest one does not go through memory. */
+/** A file of the service: a plain link where no key is needed, which needs no memory for large files. */
 function saved(label, path, called, error, signal) {
   const said = [`${label} `, h("span", { class: "soft" }, called.split(".").pop().toUpperCase())];
   if (!hasKey()) return h("a", { class: "button small", href: new URL(path, ROOT).href, download: called }, said);
@@ -201,13 +201,13 @@ function setContextReport(part, contextReport) {
   lines.forEach((line, place) => say(box.children[place] ?? box.appendChild(h("p", {})), line));
 }
 
-/** What could not be looked at: the numbers above may be new, and it is not. */
+/** The parts that could not be loaded, and are therefore outdated. */
 function setStale(box, wrong) {
   box.hidden = wrong.size === 0;
   if (wrong.size) say(box, sentence(`not up to date: ${[...wrong.keys()].join(", ")} (${[...wrong.values()].at(-1)})`));
 }
 
-/** Archive, or bring back: asked before, refused with the reason. */
+/** Archive or bring back, after confirmation; a refusal is shown. */
 async function turn(state, parts, signal) {
   const { name, known } = state;
   const gone = known.archived !== null;
@@ -230,5 +230,5 @@ async function turn(state, parts, signal) {
     if (error instanceof Problem && error.status === 403) mark(parts.archive, "title", error.message);
   }
   parts.archive.disabled = parts.archive.title !== "";
-  if (document.activeElement === document.body) parts.archive.focus(); // it had it until it was disabled
+  if (document.activeElement === document.body) parts.archive.focus(); // disabling it took it away
 }

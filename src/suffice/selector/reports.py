@@ -1,0 +1,66 @@
+"""Reports on a selector: a row for each option, the certificates of its accounts."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from suffice.learning.base import Columns
+from suffice.menu.menu import Menu
+from suffice.numbers import positive_int
+from suffice.promise.certificate import Certificate
+from suffice.promise.rules import Promise
+from suffice.selector.engines import Engine
+from suffice.selector.records import OptionReport
+
+
+def option_reports(menu: Menu, columns: Columns, most: int | None) -> list[OptionReport]:
+    """A row per arm, in the order of the arms; with `most`, so many rows, the arms that were played most first."""
+    plays, successes, priced, costs, upper, lower = columns
+    outcomes = max(1, int(plays.sum()))
+    arms = range(menu.n_arms)
+    chosen = arms if most is None else np.argsort(-plays, kind="stable")[: positive_int("most", most)].tolist()
+    return [
+        OptionReport(
+            arm=arm,
+            option=menu.option(arm),
+            plays=int(plays[arm]),
+            share=float(plays[arm]) / outcomes,
+            success=float(successes[arm] / plays[arm]) if plays[arm] else None,
+            cost=_mean_cost(menu, arm, float(costs[arm]), float(priced[arm])),
+            upper_success=float(upper[arm]),
+            lower_cost=float(lower[arm]),
+        )
+        for arm in chosen
+    ]
+
+
+def certificates_of(promise: Promise, engine: Engine, rows: Iterable[int]) -> list[Certificate]:
+    """The certificates of these accounts."""
+    pending = pending_by_row(engine)
+    return [Certificate.make(promise, engine.account(row), pending.get(row, 0)) for row in rows]
+
+
+def pending_by_row(engine: Engine) -> dict[int, int]:
+    """The number of outstanding decisions of each account that has any."""
+    if engine.rows() == 1:
+        return {0: engine.pending()}  # counted already
+    pending: dict[int, int] = {}
+    for _, entry in engine.entries():
+        pending[entry.row] = pending.get(entry.row, 0) + 1
+    return pending
+
+
+def _mean_cost(menu: Menu, arm: int, costs: float, priced: float) -> float | None:
+    known = menu.known_cost(arm)
+    return known if known is not None or not priced else costs / priced
+
+
+class OptionsOf:
+    """The options by arm, of a menu that copies some of them before it hands them out."""
+
+    def __init__(self, menu: Menu) -> None:
+        self._menu = menu
+
+    def __getitem__(self, arm: int) -> Any:
+        return self._menu.option(arm)

@@ -1,0 +1,186 @@
+"""A selector with a model decides the same on every path: untrusted or without model, fast or careful, compiled or plain."""
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import suffice
+from suffice import Menu, Selector
+from suffice.selector.compiled import SLOTS
+from suffice.selector.context_engine import CompiledContextEngine
+from suffice.selector.plain import PlainEngine
+from suffice.selector.records import Decision
+from tests.support.context_models import (
+    ENGINES,
+    MENUS,
+    SMALL,
+    HalfModel,
+    Raises,
+    learned,
+    needs_compiler,
+    outcome,
+    random_context,
+    rounds,
+    tell,
+    told_cost,
+    use_engine,
+)
+from tests.support.looking import learner_of, noted, trust_of, unfair
+
+pytestmark = pytest.mark.usefixtures("warm")
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("name", ["few", "chain", "many"])
+@pytest.mark.parametrize("model", [lambda: "auto", HalfModel, lambda: Raises("both")])
+def test_an_untrusted_model_changes_nothing(
+    name: str, model: Callable[[], Any], engine: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same arms, prices, debts and certificate as without a model, with late outcomes."""
+    use_engine(engine, monkeypatch)
+    menu = MENUS[name]
+    with_model, plain = Selector(menu, 0.8, model=model(), seed=3), Selector(menu, 0.8, seed=3)
+    trust_of(with_model).waits = 1e18
+    rng, out = random.Random(0), []
+    for context, luck in rounds(400, 1):
+        first, second = with_model.ask(context=context), plain.ask()
+        assert (first.id, first.arm, first.price) == (second.id, second.arm, second.price)
+        out.append((first, second, outcome(menu, context, luck, first.arm)))
+        while len(out) > rng.randrange(6):
+            first, second, success = out.pop(rng.randrange(len(out)))
+            with_model.tell(first, success)
+            plain.tell(second, success)
+    assert with_model.context_report().followed == 0
+    assert str(with_model.certificate()) == str(plain.certificate())
+    assert with_model.options() == plain.options()
+    assert with_model.cost == pytest.approx(plain.cost)
+    assert learner_of(with_model).plain.state() == plain.learner.state()
+
+
+class Twins:
+    """Two selectors that get the same asks and outcomes, and must decide the same."""
+
+    def __init__(self, first: Selector, second: Selector, menu: Menu, seed: int) -> None:
+        self.both, self.menu, self.rng = (first, second), menu, random.Random(seed)
+        self.out: list[tuple[tuple[Decision, ...], dict[str, Any], float]] = []
+
+    def each(self, number: int, call: Callable[[Selector, int], Any]) -> Any:
+        return call(self.both[number], number)
+
+    def ask(self) -> None:
+        rng, context = self.rng, random_context(self.rng)
+        kind = rng.random()
+        given: dict[str, Any] = {"context": context}
+        if kind < 0.03:
+            given["available"] = [self.menu.option(self.menu.interior.start or 0)]
+        elif kind < 0.06:
+            given["audit"] = False
+        elif kind < 0.09:
+            del given["context"]
+        decisions = tuple(self.each(number, lambda selector, _: selector.ask(**given)) for number in (0, 1))
+        assert decisions[0][:3] == decisions[1][:3]
+        assert decisions[0].price == decisions[1].price
+        if given.get("audit", True):
+            self.out.append((decisions, context, rng.random()))
+
+    def tell(self) -> None:
+        rng = self.rng
+        decisions, context, luck = self.out.pop(rng.randrange(len(self.out)) if rng.random() < 0.7 else 0)
+        success: float = outcome(self.menu, context, luck, decisions[0].arm)
+        if decisions[0].role == 0 and rng.random() < 0.1:
+            success *= 0.5
+        cost = told_cost(self.menu, rng) if decisions[0].role == 0 else []
+        kind = rng.random()
+
+        def settle(selector: Selector, number: int) -> None:
+            decision = decisions[number]
+            if kind < 0.02:
+                selector.expire(decision)
+            selector.tell(decision.id if kind > 0.9 else decision, success, *cost)
+            with pytest.raises(suffice.AlreadyTold):
+                selector.tell(decision, success, *cost)
+
+        for number in (0, 1):
+            self.each(number, settle)
+
+    def play(self, steps: int, late: int) -> None:
+        for step in range(steps):
+            self.ask()
+            while len(self.out) > late * self.rng.random():
+                self.tell()
+            if step % 500 == 0:
+                self.each(self.rng.randrange(2), lambda selector, _: selector.state())  # reading changes nothing
+
+
+@needs_compiler
+@pytest.mark.parametrize(
+    ("name", "steps", "late"),
+    [("few", 2500, 1), ("few", 2500, 4 * SLOTS), ("chain", 1500, 20), ("unknown costs", 1500, 700)],
+)
+def test_the_fast_path_equals_the_step_by_step_path(name: str, steps: int, late: int) -> None:
+    """The same arms, trust and weights, also with more decisions outstanding than slots, and some settled by id."""
+    menu = MENUS[name]
+    fast, careful = (Selector(menu, 0.75, model="auto", seed=5) for _ in range(2))
+    careful.__dict__.update(open_fast_path=lambda: None)
+    careful.close_fast_path()
+    twins = Twins(fast, careful, menu, 6)
+    twins.play(steps, late)
+    assert isinstance(fast._engine, CompiledContextEngine)
+    assert fast._engine._version > 0
+    assert fast.context_report().followed > 100
+    assert late == 1 or len(twins.out) > late // 8
+    assert learned(fast) == learned(careful)
+    assert str(fast.certificate()) == str(careful.certificate())
+    assert all(fast.state()[part] == careful.state()[part] for part in ("outstanding", "expired"))
+    assert len(noted(fast)) <= len(twins.out)
+    while twins.out:
+        twins.tell()
+    assert not noted(fast)
+    assert not unfair(fast)
+    assert learned(fast) == learned(careful)
+
+
+@needs_compiler
+@pytest.mark.parametrize("name", ["few", "chain", "unknown costs"])
+def test_plain_code_equals_compiled_code(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    class PlainAndCompiled(Twins):
+        def each(self, number: int, call: Callable[[Selector, int], Any]) -> Any:
+            use_engine(ENGINES[number], monkeypatch)
+            return super().each(number, call)
+
+    selectors = []
+    for engine in ENGINES:
+        use_engine(engine, monkeypatch)
+        selectors.append(Selector(MENUS[name], 0.75, model="auto", seed=7))
+    plain, compiled = selectors
+    PlainAndCompiled(plain, compiled, MENUS[name], 8).play(1500, 12)
+    assert isinstance(plain._engine, PlainEngine)
+    assert not isinstance(compiled._engine, PlainEngine)
+    assert compiled.context_report().followed > 100
+    for first, second in zip(learned(plain)[1], learned(compiled)[1], strict=True):
+        assert first == pytest.approx(second, rel=1e-9, abs=1e-9)
+
+
+def test_asks_without_a_context_are_those_of_the_plain_selector() -> None:
+    with_model, plain = Selector(SMALL, 0.5, model="auto"), Selector(SMALL, 0.5)
+    for _ in range(100):
+        first, second = with_model.ask(context=None), plain.ask()
+        assert first.arm == second.arm
+        tell(with_model, first)
+        tell(plain, second)
+    assert [decision.arm for decision in with_model.ask_many(3)] == [decision.arm for decision in plain.ask_many(3)]
+    assert with_model.context_report().fields == {}
+    assert with_model.ask(context={"x": 1}).arm in range(4)
+
+
+def test_many_at_once_equal_one_after_the_other() -> None:
+    """The first context sets the fields, also where later ones lack some of them."""
+    contexts = [{"x": 0.5, "task": "b"}, {"x": 0.1}, {"task": "a", "x": None}]
+    first, second = Selector(SMALL, 0.5, model="auto"), Selector(SMALL, 0.5, model="auto")
+    many = first.ask_many(3, contexts=iter(contexts))
+    single = [second.ask(context=context) for context in contexts]
+    assert [decision.arm for decision in many] == [decision.arm for decision in single]
+    assert first.context_report() == second.context_report()
+    assert list(first.context_report().fields) == ["x", "task"]

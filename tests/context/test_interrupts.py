@@ -1,0 +1,150 @@
+"""Interrupts, signal handlers and threads leave a selector with a model whole."""
+
+import copy
+import random
+import sys
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import suffice
+from suffice import Selector
+from suffice.selector.records import Decision
+from tests.support.context_models import ENGINES, MENUS, SMALL, tell, use_engine
+from tests.support.interrupt import InterruptAt
+from tests.support.looking import in_slots, model_of, noted, unfair
+
+
+def release_lock(selector: Selector) -> None:
+    """Release the lock after an interrupt where no signal can strike: on leaving a `with`, before its exit is called."""
+    if "unlocked" not in repr(selector.lock):
+        selector.lock.release()
+
+
+def before_new_knots() -> Selector:
+    """A selector whose next context is the 32nd, which changes the meaning of the features."""
+    selector = Selector(SMALL, 0.6, model="auto")
+    rng = random.Random(1)
+    for step in range(31):
+        decision = selector.ask(context={"x": rng.random(), "task": "ab"[step % 2]})
+        tell(selector, decision, rng.random() < 0.6)
+    return selector
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("what", ["ask", "tell"])
+def test_an_interrupt_at_any_line(what: str, engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After Ctrl-C while features and weights change, the selector can be used, saved and loaded."""
+    use_engine(engine, monkeypatch)
+    ready = before_new_knots()
+    stride = 7 if engine == "plain" else 3
+    for line in range(1, 2000, stride):
+        selector = copy.deepcopy(ready)
+        decision = selector.ask(context={"x": 0.4, "task": "b"}) if what == "tell" else None
+        outcomes = selector.outcomes
+        try:
+            with InterruptAt(line):
+                if decision is None:
+                    selector.ask(context={"x": 0.3, "task": "new"})
+                else:
+                    selector.tell(decision, True)
+        except KeyboardInterrupt:
+            release_lock(selector)
+        else:
+            break
+        for one in (Selector.from_state(selector.state()), selector):
+            assert one.outcomes in (outcomes, outcomes + 1)
+            assert one.certificate().holds
+            for step in range(6):
+                tell(one, one.ask(context={"x": step / 6, "task": "abcxyz"[step]}))
+    assert line > 10
+
+
+class CallAt(InterruptAt):
+    """Calls a function at a line, as a signal handler would."""
+
+    def __init__(self, line: int, call: Callable[[], object]) -> None:
+        super().__init__(line)
+        self.call = call
+
+    def strike(self) -> None:
+        self.call()
+
+
+def test_a_signal_handler_is_refused_or_completes() -> None:
+    ready = before_new_knots()
+    refused = done = 0
+    for line in range(1, 400, 3):
+        selector = copy.deepcopy(ready)
+        out = selector.ask(context={"x": 0.4, "task": "a"})
+        results: list[Any] = []
+
+        def handler(selector: Selector = selector, results: list[Any] = results, out: Decision = out) -> None:
+            try:
+                selector.tell(out, True)
+                results.append(selector.ask(context={"x": 0.7, "task": "another"}))
+            except suffice.ReentrantCall as error:
+                results.append(error)
+            results.append(Selector.from_state(selector.state()))  # reading is never refused, and the state is whole
+
+        with CallAt(line, handler):
+            decision = selector.ask(context={"x": 0.3, "task": "new"})
+        tell(selector, decision)
+        if not results:
+            break
+        asked = isinstance(results[0], Decision)
+        refused += not asked
+        done += asked
+        assert asked or isinstance(results[0], suffice.ReentrantCall)
+        assert selector.outcomes + selector.pending == ready.outcomes + ready.pending + 2 + asked
+        assert selector.certificate().holds
+        model = model_of(selector)
+        assert model.weights.width == model.features.width
+    assert refused > 5
+    assert done > 0
+
+
+def test_threads_lose_no_outcome() -> None:
+    """Fast and careful asks at once, saved and copied in between."""
+    selector = Selector(MENUS["few"], 0.7, model="auto")
+    selector.ask(context={"x": 0.5, "task": "a"}, audit=False)
+    settled, problems = [0] * 4, []
+
+    def work(number: int) -> None:
+        rng = random.Random(number)
+        out: list[Decision] = []
+        try:
+            for step in range(200):
+                context = {"x": rng.random(), "task": rng.choice("abcdefgh")}
+                if step % 20 == 7:
+                    out += selector.ask_many(2, contexts=[context, {"x": 0.1}])
+                else:
+                    out.append(selector.ask(context=context, available=[1, 2] if step % 20 == 3 else None))
+                if step % 50 == 9:
+                    assert Selector.from_state(selector.state()).certificate().consistent
+                    assert copy.deepcopy(selector).certificate().consistent
+                while len(out) > rng.randrange(150):
+                    decision = out.pop(rng.randrange(len(out)))
+                    success = decision.role > 0 or (decision.role == 0 and rng.random() < 0.5)
+                    selector.tell(decision.id if step % 3 else decision, success)
+                    settled[number] += 1
+            for decision in out:
+                tell(selector, decision)
+                settled[number] += 1
+        except BaseException as problem:
+            problems.append(problem)
+
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    threads = [threading.Thread(target=work, args=(number,), daemon=True) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    sys.setswitchinterval(before)
+    assert not problems
+    assert selector.outcomes == sum(settled) == 4 * 210
+    assert sum(row.plays for row in selector.options()) == selector.outcomes
+    assert (selector.pending, len(noted(selector)), len(unfair(selector)), len(in_slots(selector))) == (0, 0, 0, 0)

@@ -1,0 +1,438 @@
+"""The service without HTTP: it decides as the library does and counts each outcome once, in any order."""
+
+import asyncio
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from suffice.errors import InvalidArgument
+from suffice.service.errors import (
+    Conflict,
+    Gone,
+    NoSuchSelector,
+    NotAllowed,
+    Overloaded,
+    StoreDown,
+    StoredPlan,
+    TooMany,
+)
+from suffice.service.records import AMENDED, EXPIRED, AskRequest, IssuedDecision, Outcome
+from suffice.service.selectors import SelectorService
+from tests.support.service import TOLD_COSTS, TOP_K, Clock, ask, every_store, in_memory, plan, run, tell
+
+# --- the same decisions as in process
+
+
+async def decide_as_the_library(service: SelectorService, **more: Any) -> None:
+    made = plan(**more)
+    await service.put("a", made)
+    twin, rng = made.selector(), random.Random(3)
+    for _ in range(120):
+        expected, issued = twin.ask(), await ask(service)
+        assert (issued.decision, issued.arm, issued.option) == (expected.id, expected.arm, expected.option)
+        assert issued.price == expected.price
+        success = rng.random() < (expected.arm / 5) ** 0.5
+        twin.tell(expected, success)
+        assert await tell(service, issued.decision, success) == (200, "counted")
+    assert str(await service.certificate("a")) == str(twin.certificate())
+    assert await service.options("a") == twin.options()
+    overview = await service.overview("a")
+    assert overview.cost == pytest.approx(twin.cost)
+    assert (overview.asks, overview.tells, overview.price) == (120, 120, twin.price)
+
+
+@every_store
+async def test_it_decides_as_the_library(service: SelectorService, clock: Clock) -> None:
+    await decide_as_the_library(service)
+
+
+@pytest.mark.parametrize("more", [{"learning": {"chooser": "optimist", "prices": "straight"}}, {"max_surplus": 5}])
+def test_it_decides_as_the_library_with_other_plans(more: dict[str, Any]) -> None:
+    run("memory:", lambda service, clock: decide_as_the_library(service, **more))
+
+
+@in_memory
+async def test_it_uses_contexts_as_the_library(service: SelectorService, clock: Clock) -> None:
+    made = plan(model="auto")
+    await service.put("a", made)
+    twin, rng = made.selector(), random.Random(3)
+    for step in range(300):
+        context = {
+            "easy": rng.random() < 0.5,
+            "length": rng.gauss(0, 1),
+            "kind": rng.choice("abc"),
+            "step": f"{step}\0",
+        }
+        expected, issued = twin.ask(context=context), await ask(service, contexts=[context])
+        assert issued.arm == expected.arm
+        success = expected.arm == 5 or (bool(context["easy"]) and expected.arm > 0)
+        twin.tell(expected, success)
+        await tell(service, issued.decision, success)
+    assert await service.context_report("a") == twin.context_report()
+    rows = await service.recent("a", 300)
+    assert rows[0].context() == context
+    assert {row.arm for row in rows if row.context()} > {5}  # stored with safe plays and with others
+
+
+@every_store
+async def test_groups_have_promises_of_their_own(service: SelectorService, clock: Clock) -> None:
+    made = plan()
+    await service.put("a", made)
+    twin, rng = made.selector(), random.Random(3)
+    ids = []
+    for step in range(90):
+        group = ["Oslo", "Łódź", None][step % 3]
+        expected, issued = twin.ask(group=group), await ask(service, group=group)
+        assert (issued.arm, issued.price) == (expected.arm, expected.price)
+        ids.append(issued.decision)
+        success = expected.arm == 5 or rng.random() < 0.7
+        twin.tell(expected, success)
+        await tell(service, issued.decision, success)
+    assert (await ask(service, group="Oslo")).decision == 90
+    twin.ask(group="Oslo")
+    assert ids == [*range(90)]  # all groups share one sequence of ids
+    assert str(await service.certificate("a")) == str(twin.certificate())
+    for group in ("Oslo", "Łódź"):
+        assert str(await service.certificate("a", group)) == str(twin.certificate(group))
+    assert (await service.certificate("a", "Oslo")).pending == 1
+    with pytest.raises(InvalidArgument, match="group"):
+        await service.certificate("a", "Rome")
+
+
+@in_memory
+async def test_a_selector_asked_only_in_groups_has_no_price(service: SelectorService, clock: Clock) -> None:
+    await service.put("a", plan())
+    for place in range(60):  # so many that certificates are computed in a thread
+        await tell(service, (await ask(service, group=f"g{place}")).decision, True)
+    overview = await service.overview("a")
+    assert overview.price is None
+    assert overview.certificate.outcomes == 60 == (await service.certificate("a")).outcomes
+    await tell(service, (await ask(service)).decision, True)
+    assert (await service.overview("a")).price is not None
+
+
+# --- asks
+
+
+@every_store
+async def test_a_repeated_ask_returns_the_same_decisions(service: SelectorService, clock: Clock) -> None:
+    await service.put("a", plan())
+    wanted = AskRequest(count=3)
+    first = await service.ask("a", wanted, "key", "digest")
+    assert await service.ask("a", wanted, "key", "digest") == first
+    both = await asyncio.gather(*(service.ask("a", wanted, "new", "digest") for _ in range(5)))
+    assert all(issued == both[0] for issued in both)
+    with pytest.raises(Conflict, match="another body"):
+        await service.ask("a", wanted, "key", "other")
+    assert (await service.overview("a")).asks == 6
+    await service.put("b", plan())
+    assert (await service.ask("b", wanted, "key", "other"))[0].decision == 0  # each selector has its own keys
+    clock.now += 24 * 3600 + 1
+    assert (await service.ask("a", wanted, "key", "other"))[0].decision == 6
+    await service.prune()
+    assert (await service.ask("a", wanted, "key", "other"))[0].decision == 6
+
+
+@in_memory
+async def test_unaudited_decisions_are_counted_apart(service: SelectorService, clock: Clock) -> None:
+    await service.put("a", plan())
+    issued = await ask(service, audit=False)
+    assert issued.decision is None
+    assert issued.safe
+    certificate = await service.certificate("a")
+    assert (certificate.unaudited, certificate.pending, certificate.outcomes) == (1, 0, 0)
+    assert await service.decisions("a") == []
+
+
+@in_memory
+async def test_available_limits_one_ask(service: SelectorService, clock: Clock) -> None:
+    await service.put("a", plan({"kind": "intervals", "step": 0.25}, 0.5))
+    for _ in range(60):
+        issued = await ask(service, available=[[0.0, 0.25]])
+        assert issued.option in (None, [0.0, 0.25], [0.0, 1.0])
+        await tell(service, issued.decision, issued.safe)
+    with pytest.raises(InvalidArgument, match="option"):
+        await ask(service, available=[[0.1, 0.25]])
+
+
+@in_memory
+async def test_a_bad_ask_fails_alone(service: SelectorService, clock: Clock) -> None:
+    await service.put("a", plan(model="auto"))
+    await ask(service, contexts=[{"x": 1.0}])
+    wanted = [
+        AskRequest(),
+        AskRequest(contexts=[{"y": [1]}]),
+        AskRequest(group="x" * 300),
+        AskRequest(group="Oslo"),
+        AskRequest(count=2),
+    ]
+    results = await asyncio.gather(*(service.ask("a", each) for each in wanted), return_exceptions=True)
+    kinds = [type(result).__name__ for result in results]
+    assert kinds == ["list", "InvalidContext", "InvalidArgument", "list", "list"]
+    assert [row.id for row in await service.decisions("a")] == [*range(5)]
+    with pytest.raises(InvalidArgument):
+        await service.ask("a", AskRequest(count=3, contexts=[{"x": 1.0}, {"x": 2.0}, {"x": "three", "y": 1}]))
+    assert (await service.overview("a")).asks == 5  # none of the three
+    await service.put("b", plan())
+    with pytest.raises(InvalidArgument, match="context"):
+        await ask(service, "b", group="Lima", contexts=[{"x": 1}])
+    assert (await ask(service, "b", group="Oslo")).decision == 0
+    assert set(await service.store.shards([2])) == {(2, ""), (2, "Oslo")}  # the refused ask made no group
+
+
+@in_memory
+async def test_at_max_pending_the_safe_option_is_issued(service: SelectorService, clock: Clock) -> None:
+    await service.put("a", plan(target=0.5, max_pending=3))
+    for _ in range(30):  # build a surplus
+        await tell(service, (await ask(service)).decision, True)
+    issued = await service.ask("a", AskRequest(count=20))
+    assert sum(not decision.safe for decision in issued) == 3
+    assert (await service.certificate("a")).debt_at_most == pytest.approx(0.5 * 3)
+
+
+def test_limits() -> None:
+    async def check(service: SelectorService, clock: Clock) -> None:
+        await service.put("a", plan())
+        await service.put("b", plan())
+        with pytest.raises(TooMany, match="at most 2 selectors"):
+            await service.put("c", plan())
+        with pytest.raises(InvalidArgument, match="from 1 to 5"):
+            await service.ask("a", AskRequest(count=6))
+        with pytest.raises(InvalidArgument, match="at most 5"):
+            await service.tell("a", [Outcome(0, 1)] * 6)
+        await ask(service, group="x")
+        with pytest.raises(TooMany, match="at most 1 groups"):
+            await ask(service, group="y")
+        for text in ("a\0b", "\ud800"):
+            with pytest.raises(InvalidArgument, match="NUL"):
+                await ask(service, group=text)
+        results = await asyncio.gather(*(ask(service) for _ in range(30)), return_exceptions=True)
+        assert any(isinstance(result, Overloaded) for result in results)
+        assert sum(isinstance(result, IssuedDecision) for result in results) >= 8
+
+    run("memory:", check, selectors=2, list_length=5, groups=1, queue=8)
+
+
+# --- tells
+
+
+@every_store
+async def test_an_outcome_counts_once(service: SelectorService, clock: Clock) -> None:
+    await service.put("a", plan(TOLD_COSTS))
+    issued = await ask(service)
+    assert await tell(service, issued.decision, 1, 0.5) == (200, "counted")
+    assert await tell(service, issued.decision, True, 0.5) == (200, "unchanged")
+    assert (await tell(service, issued.decision, 0, 0.5))[0] == 409
+    assert (await tell(service, issued.decision, 1, 0.25))[0] == 409
+    assert (await tell(service, issued.decision, 1))[0] == 409
+    assert (await tell(service, 7, 1, 0.5))[0] == 404
+    assert (await tell(service, -1, 1, 0.5))[0] == 404
+    for bad in (Outcome(0, 1.5), Outcome(0, 1, -1.0)):
+        with pytest.raises(InvalidArgument):
+            await service.tell("a", [bad])
+    certificate, overview = await service.certificate("a"), await service.overview("a")
+    assert (certificate.outcomes, certificate.successes, overview.cost) == (1, 1, 0.5)
+
+
+@in_memory
+async def test_each_outcome_of_a_list_has_a_result(service: SelectorService, clock: Clock) -> None:
+    await service.put("a", plan(target=0.5, max_surplus=30))
+    await service.ask("a", AskRequest(count=4))
+    outcomes = [(0, 1.0), (0, 1.0), (0, 0.0), (9, 1.0), (1, 0.25), (3, 0.0), (2, 1.0)]
+    results = await service.tell("a", [Outcome(*outcome) for outcome in outcomes])
+    assert [result.status for result in results] == [200, 200, 409, 404, 200, 200, 200]
+    assert [result.decision for result in results] == [decision for decision, _ in outcomes]
+    assert (await service.certificate("a")).successes == 2.25
+
+
+@in_memory
+async def test_a_cost_that_must_be_told(service: SelectorService, clock: Clock) -> None:
+    await service.put("a", plan(TOLD_COSTS, 0.5))
+    while (issued := await ask(service)).safe:
+        await tell(service, issued.decision, 1)  # the cost of the safe option is known
+    assert (await tell(service, issued.decision, 1))[0] == 422
+    assert await tell(service, issued.decision, 1, 99.0) == (200, "counted")  # above safe_cost: counted as it is
+    assert (await service.overview("a")).cost >= 99.0
+
+
+@every_store
+async def test_an_overdue_decision_counts_as_a_failure_until_it_is_told(service: SelectorService, clock: Clock) -> None:
+    await service.put("a", plan(expire_after=60))
+    first = await ask(service)
+    await ask(service)
+    clock.now += 59
+    assert await service.expire_overdue() == 0
+    clock.now += 2
+    assert await service.expire_overdue() == 2
+    assert await service.expire_overdue() == 0
+    certificate = await service.certificate("a")
+    assert (certificate.outcomes, certificate.successes, certificate.expired, certificate.pending) == (2, 0, 2, 0)
+    assert certificate.safe_lost == 2
+    assert certificate.holds
+    assert (await service.overview("a")).cost == 2.0  # the safe option, twice
+    assert await tell(service, first.decision, 1) == (200, "amended")
+    assert await tell(service, first.decision, 1) == (200, "unchanged")
+    assert (await tell(service, first.decision, 0))[0] == 409
+    certificate = await service.certificate("a")
+    assert (certificate.outcomes, certificate.successes) == (2, 1)
+    assert (certificate.amended, certificate.safe_lost) == (1, 1)
+    overview = await service.overview("a")
+    assert (overview.cost, overview.tells) == (2.0, 1)
+    assert [row.state for row in await service.decisions("a")] == [AMENDED, EXPIRED]
+    bins, _ = await service.history("a", 10)
+    assert (sum(each.outcomes for each in bins), sum(each.successes for each in bins)) == (2, 1)
+
+
+# --- history
+
+
+@in_memory
+async def test_the_history_adds_up(service: SelectorService, clock: Clock) -> None:
+    await service.put("a", plan(target=0.6))
+    for step in range(120):
+        clock.now += 10.0
+        issued = await ask(service)
+        await tell(service, issued.decision, issued.safe or step % 3 > 0)
+    certificate, overview = await service.certificate("a"), await service.overview("a")
+    for most in (1, 7, 200):
+        bins, _ = await service.history("a", most)
+        assert 1 <= len(bins) <= most
+        assert sum(each.outcomes for each in bins) == 120 == sum(sum(each.arms.values()) for each in bins)
+        assert sum(each.successes for each in bins) == certificate.successes
+        assert sum(each.cost for each in bins) == pytest.approx(overview.cost)
+        assert bins[-1].debt == pytest.approx(certificate.debt)
+        assert all(each.start < each.end for each in bins)
+        assert [each.start for each in bins] == sorted(each.start for each in bins)
+
+
+@in_memory
+async def test_the_history_bounds_the_debt_with_what_was_lost_then(service: SelectorService, clock: Clock) -> None:
+    """Expired plays of the safe option widen the bound; when they are told, it narrows from then on."""
+    await service.put("a", plan(expire_after=5.0))
+    issued = await service.ask("a", AskRequest(count=5))
+    assert all(decision.safe for decision in issued)
+    clock.now += 6.0
+    await service.expire_overdue()
+    (then,) = (await service.history("a", 200))[0]
+    assert (then.total, then.debt) == (5, 4.5)
+    clock.now += 60.0
+    for decision in issued:
+        await tell(service, decision.decision, 1.0)
+    before, after = (await service.history("a", 200))[0]
+    assert before.debt == 4.5
+    assert before.debt_at_most == pytest.approx(then.debt_at_most)
+    assert after.debt == -0.5
+    assert after.debt_at_most == pytest.approx(then.debt_at_most - 5.0)
+
+
+# --- selectors
+
+
+@every_store
+async def test_names_and_plans(service: SelectorService, clock: Clock) -> None:
+    overview, is_new = await service.put("a", plan())
+    assert is_new
+    assert overview.plan["max_pending"] == 1000
+    assert (await service.put("a", plan(seed=0)))[1] is False
+    with pytest.raises(Conflict, match="another plan"):
+        await service.put("a", plan(target=0.8))
+    for call in (service.overview("b"), service.ask("b", AskRequest()), service.archive("b")):
+        with pytest.raises(NoSuchSelector, match="PUT"):
+            await call
+    issued = await ask(service)
+    assert (await service.archive("a")).archived is not None
+    with pytest.raises(Gone, match="archived"):
+        await ask(service)
+    assert await tell(service, issued.decision, True) == (200, "counted")  # archived selectors take outcomes
+    assert await service.list_selectors() == ([], None)
+    assert [each.name for each in (await service.list_selectors(archived=True))[0]] == ["a"]
+    assert (await service.put("a", plan()))[0].archived is None
+    assert (await ask(service)).decision == 1
+    with pytest.raises(InvalidArgument, match="max_surplus or step"):
+        await service.put("c", plan(max_surplus=3, step=1))
+    with pytest.raises(NoSuchSelector):
+        await service.overview("c")
+
+
+@in_memory
+async def test_a_plan_is_the_same_in_any_form(service: SelectorService, clock: Clock) -> None:
+    """The Python client sends a recipe where others write the menu by hand."""
+    await service.put("a", plan())
+    recipe = {"kind": "recipe", "recipe": plan().menu().recipe()}
+    assert (await service.put("a", plan(recipe)))[1] is False
+    with pytest.raises(Conflict):
+        await service.put("a", plan({**TOP_K, "classes": 101}))
+    assert (await service.put("a", plan(), confirm=True))[1] is False
+    with pytest.raises(NotAllowed, match="scope manage"):
+        await service.put("b", plan(), confirm=True)
+    await service.archive("a")
+    with pytest.raises(NotAllowed):
+        await service.put("a", plan(), confirm=True)
+
+
+@in_memory
+async def test_an_archived_selector_is_not_read_from_the_cache(service: SelectorService, clock: Clock) -> None:
+    await service.put("a", plan())
+    service._replicas.forget("a")
+    read, go_on = service.store.selector, asyncio.Event()
+
+    async def slow(name: str) -> Any:
+        row = await read(name)
+        await go_on.wait()
+        return row
+
+    service.store.selector = slow  # type: ignore[method-assign]
+    early = asyncio.create_task(service.ask("a", AskRequest()))
+    await asyncio.sleep(0)
+    service.store.selector = read  # type: ignore[method-assign]
+    await service.archive("a")
+    go_on.set()
+    await early  # it was asked before
+    with pytest.raises(Gone, match="archived"):
+        await service.ask("a", AskRequest())
+
+
+@in_memory
+async def test_a_transaction_that_fails_changes_nothing(service: SelectorService, clock: Clock) -> None:
+    await service.put("a", plan())
+    assert (await ask(service)).decision == 0
+    write, store = service.store.transact, service.store
+
+    async def fail(work: Any) -> None:
+        work.ask(0, await store.shards([1]), {})
+        raise OSError("the disk is on fire")
+
+    service.store.transact = fail  # type: ignore[method-assign]
+    with pytest.raises(StoreDown, match="nothing was changed"):
+        await ask(service)
+    service.store.transact = write  # type: ignore[method-assign]
+    assert (await ask(service)).decision == 1
+    assert (await service.certificate("a")).pending == 2
+
+
+def test_a_plan_that_cannot_be_read_harms_no_other(tmp_path: Path) -> None:
+    url = str(tmp_path / "a.db")
+
+    async def spoil(service: SelectorService, clock: Clock) -> None:
+        for name in ("a", "b"):
+            await service.put(name, plan(expire_after=60))
+            await ask(service, name)
+        store: Any = service.store
+        await store._change("UPDATE selectors SET plan = '{}' WHERE name = 'a'")
+
+    async def check(service: SelectorService, clock: Clock) -> None:
+        clock.now += 61
+        assert await service.expire_overdue() == 1
+        assert [each.name for each in (await service.list_selectors())[0]] == ["b"]
+        assert await service.list_selectors("", 1) == ([], "a")  # the next page begins after the one left out
+        overviews, more = await service.list_selectors("a", 1)
+        assert ([each.name for each in overviews], more) == (["b"], None)
+        for call in (service.overview("a"), service.ask("a", AskRequest()), service.certificate("a")):
+            with pytest.raises(StoredPlan, match="as after a downgrade"):
+                await call
+        assert (await service.certificate("b")).expired == 1
+
+    run(url, spoil)
+    run(url, check)
