@@ -56,7 +56,7 @@ def test_a_score_log_is_played_through_the_selectors() -> None:
     rng = np.random.default_rng(3)
     scores = rng.beta(2, 5, 400) * 10
     result = replay(decisions({"score": scores}), 0.8, low=0, high=10, window=50)
-    threshold = ThresholdSelector(0.8, 0, 10)
+    threshold = ThresholdSelector(0, 10, 0.8)
     menu = Selector(Menu.thresholds(0, 10, step=0.5, costs=lambda value: value / 10), 0.8)
     spent = {"threshold": 0.0, "suffice": 0.0}
     worked = {"threshold": 0, "suffice": 0}

@@ -282,7 +282,7 @@ def test_the_trap_fails_between_first_and_last() -> None:
     assert works[1300] == 1
     refused(lambda: Trap(5, 4), "first must be at most last, got 5 and 4")
     refused(lambda: Trap(first=-1), "first must be at least 0")
-    refused(lambda: Trap(cost=2), "costs must lie between 0 and safe_cost 1")
+    refused(lambda: Trap(cost=2), "options must cost between 0 and safe_cost 1")
 
 
 # --- label ranks
