@@ -30,10 +30,10 @@ def as_fraction(name: str, value: object) -> Fraction:
         raise InvalidArgument(f"{name} must be finite, got {quoted(value)}")
     else:
         try:
-            number = Fraction(str(value))  # str of a float is the shortest text that reads back as it
-        except ValueError:
+            number = Fraction(Decimal(str(value)))  # str of a float is the shortest text that reads back as it
+        except (ArithmeticError, ValueError):
             raise InvalidArgument(f"{name} must be finite, got {quoted(value)}") from None
-    if abs(number) > LARGEST:
+    if abs(number.numerator) > LARGEST * number.denominator:  # faster than comparing fractions
         raise InvalidArgument(f"{name} must be at most 1e100, got {quoted(value)}")
     return number
 

@@ -42,7 +42,12 @@ lock = threading.RLock()  # held while a thread compiles; a fork waits for it
 
 def available() -> bool:
     """Whether functions can be compiled here: the extra `fast` is installed and not switched off."""
-    return importlib.util.find_spec("numba") is not None and not os.environ.get(OFF)
+    return _installed() and not os.environ.get(OFF)
+
+
+@functools.cache  # once: a search on the disk takes longer than a selector is made in
+def _installed() -> bool:
+    return importlib.util.find_spec("numba") is not None
 
 
 def at_hand() -> bool:

@@ -109,8 +109,8 @@ def _past(head: TableHead, memory: Memory, at: int) -> Floats:
     levels, nearest = levels_of(memory, head.arms)
     head.memory_levels, head.memory_nearest = levels, nearest
     block = np.zeros(forgetting.block_size(memory.code, levels, memory.span, head.arms))
-    for moment in range(2 * levels):
-        block[moment * (1 + 2 * head.arms)] = -1.0
+    size = 1 + 2 * head.arms
+    block[: 2 * levels * size : size] = -1.0  # no moment is taken yet
     return block
 
 

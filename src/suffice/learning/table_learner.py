@@ -54,7 +54,7 @@ class TableLearner(Learner):
         sampled = cells_for_chooser(menu, chooser)
         made = new_table(menu, bounds.code, horizon or 0, ceiling, sampled, memory, seed, kappa)
         slow = sampled is not None and sampled.form != OWN and sampled.count > SLOW
-        use = available() and (menu.n_arms > SMALL or slow or at_hand())
+        use = at_hand() or ((menu.n_arms > SMALL or slow) and available())
         self.table: PlainTable | CompiledTable = CompiledTable(made) if use else PlainTable.of(made)
         if made.head.leaves:
             self.table.call(rebuild, ceiling)

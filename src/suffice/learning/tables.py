@@ -67,8 +67,8 @@ class CompiledTable:
     def _take_place(self) -> None:
         """Store the addresses of the arrays. A copy has other ones."""
         self.head = cast("TableHead", RowView(self.heads))
-        place = TablePlace(address_of(self.heads), address_of(self.arms), address_of(self.cells), len(self.cells))
-        self._place = to_rows(TablePlace, [place])
+        place = address_of(self.heads), address_of(self.arms), address_of(self.cells), len(self.cells)
+        self._place = np.array([place], dtype=PLACE)
         self.address = address_of(self._place)
 
     @property

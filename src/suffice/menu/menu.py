@@ -6,7 +6,7 @@ Arms are numbered the skip (if any), the options in order, the safe option. Cons
 import copy
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from fractions import Fraction
-from typing import Any, Literal, Self, TypeVar
+from typing import Any, Literal, Self
 
 import numpy as np
 
@@ -56,6 +56,7 @@ class Menu:
     __slots__ = (
         "_all",
         "_arm_of",
+        "_copied",
         "costs",
         "has_skip",
         "kind",
@@ -100,13 +101,14 @@ class Menu:
             raise InvalidArgument(f'order must be "chain", a function (a, b) -> bool or None, got {quoted(order)}')
         self.order: Order | None = order
         self._all = (*([skip] if self.has_skip else []), *self.options, safe)
+        kinds = set(map(type, self._all))
+        self._copied = any(issubclass(kind, dict | list) for kind in kinds)  # a caller may change such an option
         self._arm_of: dict[Hashable, int] = {}
         for arm, option in enumerate(self._all):
             if self._arm_of.setdefault(key(option, self._argument(arm)), arm) != arm:
                 name = self._argument(arm)
-                if name == "options":
-                    raise InvalidArgument(f"options must differ, got {quoted(option)} twice")
-                raise InvalidArgument(f"{name} must differ from the options, got {quoted(option)}")
+                others, twice = ("", " twice") if name == "options" else (" from the options", "")
+                raise InvalidArgument(f"{name} must differ{others}, got {quoted(option)}{twice}")
         self.kind = "options"  # which constructor made it
 
     def _argument(self, arm: int) -> str:
@@ -136,6 +138,10 @@ class Menu:
             return 1
         return -1 if arm == 0 and self.has_skip else 0
 
+    def roles(self) -> list[int]:
+        """The kind of every arm."""
+        return [*([-1] if self.has_skip else []), *([0] * len(self.options)), 1]
+
     def is_boundary(self, arm: int) -> bool:
         """Whether an arm is the skip or the safe option."""
         return self.kind_of(arm) != 0
@@ -155,7 +161,7 @@ class Menu:
 
     def immutable(self) -> tuple[Any, ...] | None:
         """All options by arm; None if one is a dict or a list, which must be copied before a caller gets it."""
-        return None if any(isinstance(option, dict | list) for option in self._all) else self._all
+        return None if self._copied else self._all
 
     def arm(self, option: object) -> int:
         """The arm number of an option."""
@@ -222,9 +228,13 @@ class Menu:
             safe_success=best,
             order=read_order(recipe["order"]),
         )
-        return _made_by(str(recipe["kind"]), menu)
+        return menu._made_by(str(recipe["kind"]))
 
     # --- constructors
+
+    def _made_by(self, constructor: str) -> Self:
+        self.kind = constructor
+        return self
 
     @classmethod
     def top_k(cls, ks: Iterable[int], classes: int, *, skip: bool = True, safe_success: Share = 1.0) -> Self:
@@ -249,7 +259,7 @@ class Menu:
             safe_success=safe_success,
             order="chain",
         )
-        return _made_by("top_k", menu)
+        return menu._made_by("top_k")
 
     @classmethod
     def thresholds(
@@ -293,7 +303,7 @@ class Menu:
             safe_success=safe_success,
             order="chain",
         )
-        return _made_by("thresholds", menu)
+        return menu._made_by("thresholds")
 
     @classmethod
     def grid(
@@ -326,7 +336,7 @@ class Menu:
             safe_success=safe_success,
             order=PositionOrder(axes),
         )
-        return _made_by("grid", menu)
+        return menu._made_by("grid")
 
     @classmethod
     def intervals(
@@ -357,7 +367,7 @@ class Menu:
             safe_success=safe_success,
             order=covers,
         )
-        return _made_by("intervals", menu)
+        return menu._made_by("intervals")
 
     @classmethod
     def subsets(
@@ -387,12 +397,4 @@ class Menu:
             safe_success=safe_success,
             order=superset,
         )
-        return _made_by("subsets", menu)
-
-
-MenuKind = TypeVar("MenuKind", bound=Menu)
-
-
-def _made_by(constructor: str, menu: MenuKind) -> MenuKind:
-    menu.kind = constructor
-    return menu
+        return menu._made_by("subsets")

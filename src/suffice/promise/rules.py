@@ -49,7 +49,9 @@ class Promise:
         forgiving: object = False,
     ) -> "Promise":
         """A promise from the arguments of a user, which are all checked here."""
-        share, best = _target_units(target), int(rate("safe_success", safe_success, or_one=True) * ONE_SUCCESS)
+        share, best = _target_units(target), ONE_SUCCESS
+        if type(safe_success) is not float or safe_success != 1.0:  # most are 1, and need no fraction
+            best = int(rate("safe_success", safe_success, or_one=True) * ONE_SUCCESS)
         if best <= share:
             raise InvalidArgument(
                 f"safe_success must be above the target {quoted(target)}, got {best / ONE_SUCCESS}: "

@@ -23,6 +23,7 @@ from suffice.selector.verbs import Position, lesson_of
 
 SLOTS: Final = 64  # to begin with
 ROWS: Final = 4
+NO_FEATURES: Final = np.zeros(1)  # never written to: decisions have no features where there is no model
 
 
 def has_global_lock() -> bool:
@@ -67,7 +68,7 @@ class CompiledEngine:
 
     def _use_slots(self, slots: Rows) -> None:
         self._header["slots"], self._header["mask"] = self._keep(slots), len(slots) - 1
-        self._header["features"] = self._keep(np.zeros(1))
+        self._header["features"] = self._keep(NO_FEATURES)
 
     def _array(self, name: str) -> Rows:
         return self._arrays[int(self._header[name][0])]

@@ -126,12 +126,12 @@ class Selector(Controller):
     def _set_up(self) -> None:
         """Derive what the fast path reads."""
         super()._set_up()
-        if isinstance(self._engine, CompiledEngine) and not available():  # a copy from a machine with a compiler
+        if self._identity.copied and isinstance(self._engine, CompiledEngine) and not available():  # made elsewhere
             self._learner.decompile()
             self._switch_engine(engine_for(self._learner, self.lock, self.failures.learning_failed))
         engine = self._engine
         self._options = self._menu.immutable() or OptionsOf(self._menu)
-        self._roles = [self._menu.kind_of(arm) for arm in range(self._menu.n_arms)]
+        self._roles = self._menu.roles()
         self._ask_fast, self._tell_fast, self._address = engine.ask_fast, engine.tell_fast, engine.address
 
     def begin_first_round(self) -> None:
