@@ -4,10 +4,10 @@ from typing import TYPE_CHECKING
 
 from suffice.numbers import ONE_SUCCESS, as_number
 from suffice.promise.account import Account, debt, totals
-from suffice.promise.certificate import Certificate
 from suffice.selector.reports import pending_by_row
 
 if TYPE_CHECKING:
+    from suffice.promise.certificate import Certificate
     from suffice.selector.selector import Selector
 
 
@@ -74,7 +74,7 @@ class GroupView:
         outcomes = self.outcomes
         return self.cost / outcomes if outcomes else None
 
-    def certificate(self) -> Certificate:
+    def certificate(self) -> "Certificate":
         """The promise to the group, whether it holds, and if not, why and what to do."""
         return self._selector.certificate(self.name)
 

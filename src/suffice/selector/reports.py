@@ -1,17 +1,19 @@
 """Reports on a selector: a row for each option, the certificates of its accounts."""
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from suffice.learning.base import Columns
 from suffice.menu.menu import Menu
 from suffice.numbers import positive_int
-from suffice.promise.certificate import Certificate
 from suffice.promise.rules import Promise
 from suffice.selector.engines import Engine
 from suffice.selector.records import OptionReport
+
+if TYPE_CHECKING:
+    from suffice.promise.certificate import Certificate
 
 
 def option_reports(menu: Menu, columns: Columns, most: int | None) -> list[OptionReport]:
@@ -35,8 +37,10 @@ def option_reports(menu: Menu, columns: Columns, most: int | None) -> list[Optio
     ]
 
 
-def certificates_of(promise: Promise, engine: Engine, rows: Iterable[int]) -> list[Certificate]:
+def certificates_of(promise: Promise, engine: Engine, rows: Iterable[int]) -> "list[Certificate]":
     """The certificates of these accounts."""
+    from suffice.promise.certificate import Certificate  # not needed for a first ask
+
     pending = pending_by_row(engine)
     return [Certificate.make(promise, engine.account(row), pending.get(row, 0)) for row in rows]
 

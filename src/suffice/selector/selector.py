@@ -23,8 +23,6 @@ from suffice.learning.custom_learner import make_learner
 from suffice.learning.settings import Learning, as_learning, resolve_prices
 from suffice.menu.menu import Menu
 from suffice.numbers import ONE_SUCCESS, flag, positive_int, success_units
-from suffice.promise.certificate import Certificate
-from suffice.promise.group_certificate import combine
 from suffice.promise.rules import Promise
 from suffice.selector.checks import allowed_arms, check_group, seconds
 from suffice.selector.compiled import CompiledEngine
@@ -43,6 +41,7 @@ from suffice.state_files import read_state, reading
 
 if TYPE_CHECKING:
     from suffice.context.learner import ContextReport
+    from suffice.promise.certificate import Certificate
 
 new = tuple.__new__  # faster than Decision(...), which is a Python function
 NAN = math.nan
@@ -328,7 +327,7 @@ class Selector(Controller):
 
     # --- counts
 
-    def certificate(self, group: str | None = None) -> Certificate:
+    def certificate(self, group: str | None = None) -> "Certificate":
         """The promise, whether it holds, and if not, why and what to do: of one group, or of the whole."""
         if group is not None and (not isinstance(group, str) or group not in self._groups):
             raise InvalidArgument(f"group must be one that has been asked for, got {quoted(group)}")
@@ -339,6 +338,8 @@ class Selector(Controller):
             certificates = certificates_of(self._promise, self._engine, rows)
         if group is not None or not groups:
             return certificates[0]
+        from suffice.promise.group_certificate import combine
+
         return combine(certificates[0], {name: certificates[row] for name, row in groups.items()})
 
     # --- whole runs
