@@ -46,9 +46,9 @@ class ServiceRun:
         wish = self.script.wish()
         answer = await api.ask(NAME, body_of(wish))
         for place, decision in enumerate(answer["decisions"] if wish.count > 1 else [answer]):
-            number, arm, price = reading.answered(decision)
+            number, arm = decision["decision"], decision["arm"]
             self.run.arms.append(arm)
-            self.run.prices.append(price)
+            self.run.prices.append(decision["price"])
             if number is not None:
                 context = None if wish.contexts is None else wish.contexts[place]
                 self.script.take(step, number, arm, self.view.options[arm], context)
