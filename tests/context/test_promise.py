@@ -108,13 +108,6 @@ class Adversary:
         self.book.tell(decision.id, Fraction(success))
         assert self.selector.debt == pytest.approx(float(self.book.debt), abs=1e-6)
 
-    def expire(self, place: int) -> None:
-        decision = self.out[place]
-        self.selector.expire(decision)
-        self.book.expire(decision.id)
-        if self.rng.random() < 0.5:
-            self.out.pop(place)  # never reported; the outcomes of the others come late
-
     def play(self, steps: int) -> None:
         for _ in range(steps):
             self.ask(context=self.context())
@@ -151,31 +144,6 @@ def test_the_debt_is_bounded_at_every_prefix(name: str, engine: str, monkeypatch
             if trusted:
                 assert (report.followed > 5) == (name not in (*UNUSABLE, "predict", "both"))
                 assert (report.failures > 0) == (name in (*UNUSABLE, *OUT_OF_RANGE, *RAISING))
-
-
-@pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("name", ["auto", "opposite", "random", "nan"])
-@pytest.mark.parametrize("limit", [None, 3])
-def test_the_certificate_is_exact_for_late_lost_and_amended_outcomes(
-    name: str, limit: int | None, engine: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Also with few options available, without an audit, and without a context."""
-    use_engine(engine, monkeypatch)
-    for seed, menu in enumerate(MENUS):
-        selector = Selector(menu, TARGET, model=model_called(name), learning=Learning(guard=None), max_pending=limit)
-        player = Adversary(selector, menu, seed, trusted=seed % 2 == 0, max_pending=limit)
-        rng, player.hostile = player.rng, False
-        for _ in range(200):
-            given: dict[str, Any] = {"context": player.context()} if rng.random() < 0.9 else {}
-            given |= {"available": rng.choice([["a"], [], ["b", "a"]])} if rng.random() < 0.2 else {}
-            player.ask(**given, **({"audit": False} if rng.random() < 0.1 else {}))
-            while player.out and rng.random() < 0.55:
-                place = rng.randrange(len(player.out))
-                fresh = player.out[place].id in player.book.out
-                player.expire(place) if fresh and rng.random() < 0.2 else player.tell(place)
-        player.check()
-        assert player.book.late > 2
-        assert player.book.amended > 0
 
 
 def test_a_model_that_calls_its_selector_fails() -> None:

@@ -93,26 +93,21 @@ def test_compiled_uncompiled_and_objects_play_the_same_arms(menu: Menu, kind: st
     assert len({json.dumps(state["learner"]["tally"]) for state in states}) == 1
 
 
-def test_small_menus_need_no_compiler(tmp_path: Path) -> None:
-    """Unless machine code lies in the cache already."""
-    empty = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
-    code = (
-        "import sys, suffice; s = suffice.Selector(suffice.Menu.top_k([5, 10], classes=100), 0.9); "
-        "s.tell(s.ask(), True); s.ask(); print('numba' in sys.modules)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=empty)
-    assert done.stdout == "False\n"
+FIRST = (
+    "import sys, suffice; s = suffice.Selector(suffice.Menu.top_k([5, 10], classes=100), 0.9); "
+    "s.tell(s.ask(), True); s.ask(); print('numba' in sys.modules)"
+)
 
 
-@needs_compiler
-def test_small_menus_use_machine_code_that_is_at_hand() -> None:
-    warmup()  # leaves it in the cache
-    code = (
-        "import sys, suffice; s = suffice.Selector(suffice.Menu.top_k([5, 10], classes=100), 0.9); "
-        "s.tell(s.ask(), True); s.ask(); print('numba' in sys.modules)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "True\n"
+@pytest.mark.parametrize("warm", [False, pytest.param(True, marks=needs_compiler)])
+def test_small_menus_are_compiled_only_where_machine_code_is_at_hand(warm: bool, tmp_path: Path) -> None:
+    environment = dict(os.environ)
+    if warm:
+        warmup()  # leaves it in the cache
+    else:
+        environment["NUMBA_CACHE_DIR"] = str(tmp_path)
+    done = subprocess.run([sys.executable, "-c", FIRST], capture_output=True, text=True, check=True, env=environment)
+    assert done.stdout == f"{warm}\n"
 
 
 @pytest.mark.parametrize(

@@ -414,27 +414,6 @@ def test_no_memory_touches_the_promise(
     assert certificate.consistent
 
 
-@compiled_or_not
-@pytest.mark.parametrize("chooser", ["thompson", "optimist"])
-def test_a_reset_changes_neither_counts_nor_debt(compiled: bool, chooser: str) -> None:
-    """Tally and count of the memory go down; told, successes, debt and cost go on as if nothing had happened."""
-    selector = selector_of(CHAIN, 0.8, compiled=compiled, learning=Learning(chooser=chooser))
-    told, successes, resets, noted = 0, 0, 0, 0
-    for step in range(1200):
-        decision = selector.ask()
-        success = decision.is_safe or (not decision.is_skip and step < 600)
-        selector.tell(decision, success)
-        told, successes = told + 1, successes + success
-        counted = selector.learner.head.memory_count
-        resets += counted < noted
-        noted = counted
-        assert (selector.outcomes, selector.successes) == (told, successes)
-        assert selector.debt == pytest.approx(0.8 * told - successes)
-        assert selector.debt <= 0.8
-    assert resets >= 1
-    assert selector.learner.columns()[0][CHAIN.interior].sum() < 600
-
-
 # --- arguments
 
 

@@ -61,6 +61,8 @@ class TestEveryMenu:
         again = Menu.from_recipe(json.loads(json.dumps(menu.recipe())))
         assert [again.option(arm) for arm in range(again.n_arms)] == [menu.option(arm) for arm in range(menu.n_arms)]
         assert again.recipe() == menu.recipe()
+        for a, b in np.random.default_rng(0).integers(0, menu.n_arms, (300, 2)).tolist():
+            assert again.nested(a, b) == menu.nested(a, b)
         assert again.safe_success == menu.safe_success
         assert (again.costs is None) == (menu.costs is None)
         if menu.costs is not None and again.costs is not None:

@@ -83,7 +83,8 @@ def test_the_model_learns_from_every_outcome_however_it_was_asked(way: str) -> N
     assert limits < 1500
 
 
-def test_a_slot_that_was_needed_by_another() -> None:
+@pytest.mark.parametrize("group", [None, "other"])
+def test_a_slot_that_was_needed_by_another(group: str | None) -> None:
     """Some decisions stay out while all slots are reused several times; the model learns from each with its own context."""
     selector, contexts, _ = ready()
     rng = random.Random(0)
@@ -98,7 +99,7 @@ def test_a_slot_that_was_needed_by_another() -> None:
         else:
             selector.tell(decision, outcome(rng, decision))
     for turn in range(3 * SLOTS):
-        decision = selector.ask(context=contexts[2000 + turn])
+        decision = selector.ask(context=contexts[2000 + turn], group=group)
         selector.tell(decision, outcome(rng, decision))
     assert noted(selector) == {decision.id for decision, _ in early}
     assert not in_slots(selector)

@@ -351,7 +351,7 @@ CALLS: dict[str, tuple[Callable[[Scene], object] | None, Callable[[Scene], objec
     "tell many": (
         None,
         lambda scene: scene.selector.tell_many(
-            [(scene.straggler, True), (scene.last, False), (scene.expired, True), (scene.late.id, True)]
+            [(scene.straggler, True), (scene.last, True), (scene.expired, True), (scene.late.id, True)]
         ),
     ),
     "ask": (None, lambda scene: scene.selector.ask()),
@@ -382,8 +382,12 @@ def check(scene: Scene) -> None:
         assert one["outstanding"] == sum(decision[2] != arms - 1 for decision in mine)
         assert one["not_skips"] == sum(decision[2] != 0 for decision in mine)
     assert all(group.outcomes + group.pending > 0 for group in selector.groups.values() if group.name == "a")
+    assert all((row.success or 0.0) <= 1.0 for row in selector.options())
     again = Selector.from_state(json.loads(json.dumps(state)), clock=Clock())  # which checks for contradictions, too
     assert state_of(again) == state_of(selector)
+    certificate = again.certificate()  # which expires what is overdue
+    assert certificate.holds
+    assert certificate.consistent
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -408,7 +412,7 @@ def test_an_interrupt_at_any_line_loses_nothing_and_counts_nothing_twice(what: s
                 told = selector.outcomes
                 was_out = decision.id in dict(selector.engine.entries())
                 try:
-                    selector.tell(decision, False)
+                    selector.tell(decision, True)
                 except suffice.AlreadyTold:
                     assert not was_out
                 assert selector.outcomes == told + was_out
