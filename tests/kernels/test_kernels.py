@@ -3,26 +3,21 @@
 import copy
 import json
 import os
-import pickle
 import subprocess
 import sys
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from suffice import Learning, Menu, Selector, simulate, warmup
-from suffice.kernels.compiler import available, compiled
-from suffice.lab.streams import LabelRanks
+from suffice import Learning, Menu, Selector, warmup
+from suffice.kernels.compiler import compiled
 from suffice.learning import bounds
 from suffice.learning.choosers import Optimist
 from suffice.learning.custom_learner import CustomLearner
 from suffice.learning.table_learner import TableLearner
-from suffice.selector.compiled import CompiledEngine
 from suffice.selector.plain import PlainEngine
-from tests.support.book import promised
 
 needs_compiler = pytest.mark.compiled
 
@@ -108,59 +103,6 @@ def test_small_menus_are_compiled_only_where_machine_code_is_at_hand(warm: bool,
         environment["NUMBA_CACHE_DIR"] = str(tmp_path)
     done = subprocess.run([sys.executable, "-c", FIRST], capture_output=True, text=True, check=True, env=environment)
     assert done.stdout == f"{warm}\n"
-
-
-@pytest.mark.parametrize(
-    "target", [1 / 3, 0.123456789, Fraction(10**40 - 1, 3 * 10**40), 0.999999, Fraction(999_999, 10**6), 0.999999999]
-)
-@pytest.mark.parametrize("options", [3, 120])
-def test_fine_targets_stay_in_whole_numbers(target: Any, options: int) -> None:
-    """Compiled whole numbers have 64 bits: in billionths every target fits, also once all is warm."""
-    if available():
-        warmup()
-    phi = promised(target)
-    menu = Menu({i: (i + 1) / 200 for i in range(options)}, safe="all", skip="none")
-    selector = Selector(menu, target)
-    assert isinstance(selector.engine, CompiledEngine) == available()
-    rng = np.random.default_rng(0)
-    successes = 0
-    for told in range(1, 1500):
-        assert (selector.ask(audit=False).option == "all") >= (phi * (told - 1) >= successes)
-        decision = selector.ask()
-        graded = {"all": 1.0, "none": 0.0}.get(decision.option, float(rng.random() < 0.4))
-        selector.tell(decision, graded)
-        successes += int(graded)
-        assert selector.debt == float(phi * told - successes)
-        assert selector.debt <= phi
-    certificate = selector.certificate()
-    assert certificate.holds
-    assert certificate.consistent
-    assert not certificate.breach
-    stream = LabelRanks.cifar100()
-    trace = simulate(Selector(stream.menu, target), stream, 500)
-    assert trace.largest_debt <= float(phi) + 1e-9
-
-
-@needs_compiler
-def test_a_compiled_selector_goes_on_where_there_is_no_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pickled on one machine, unpickled on another: the same arms, in plain code."""
-    menu = Menu.intervals(step=0.1)
-    selector = Selector(menu, 0.8)
-    rng = np.random.default_rng(0)
-    for _ in range(300):
-        decision = selector.ask()
-        selector.tell(decision, bool(rng.random() < 0.3 + 0.7 * (menu.known_cost(decision.arm) or 0)))
-    packed = pickle.dumps(selector)
-    monkeypatch.setenv("SUFFICE_NO_COMPILE", "1")
-    plain = pickle.loads(packed)
-    assert isinstance(plain.engine, PlainEngine)
-    for _ in range(300):
-        one, other = selector.ask(), plain.ask()
-        assert (one.arm, one.price) == (other.arm, other.price)
-        success = bool(rng.random() < 0.3 + 0.7 * (menu.known_cost(one.arm) or 0))
-        selector.tell(one, success)
-        plain.tell(other, success)
-    assert plain.state()["accounts"] == selector.state()["accounts"]
 
 
 @needs_compiler

@@ -12,8 +12,6 @@ import pytest
 import suffice
 from suffice import Learning, Menu, Selector, StateError
 from suffice.learning.containment import MOST_GRID
-from suffice.learning.rng import WORDS
-from tests.support.tables import needs_compiler
 
 
 def own_chain() -> Menu:
@@ -109,21 +107,6 @@ def test_a_sampler_needs_bounds_of_ours() -> None:
         Selector(MENUS["top_k"][0], 0.8, learning=Learning(chooser="thompson", bounds=Mine()))
 
 
-@pytest.mark.parametrize("name", ["top_k", "intervals", "subsets", "no order"])
-def test_asking_for_less_than_all_that_is_there(name: str) -> None:
-    menu = MENUS[name][0]
-    selector = Selector(menu, 0.8, learning=Learning(chooser="thompson"), seed=3)
-    arms_of(selector, 200)
-    ends = {menu.safe, menu.skip}
-    few = list(menu.options[:2])
-    asked = {selector.ask(available=few, audit=False).option for _ in range(60)}
-    assert asked <= {*ends, *few}
-    assert {selector.ask(available=[], audit=False).option for _ in range(20)} <= ends
-    told, pending = selector.outcomes, selector.pending
-    assert {selector.ask(audit=False).id for _ in range(20)} == {-1}
-    assert (selector.outcomes, selector.pending) == (told, pending)
-
-
 def test_the_paper_s_bounds_do_not_stop_the_sampler() -> None:
     """Their lines are infinite before an arm is played, and a gap of infinity could not be saved."""
     selector = Selector(MENUS["top_k"][0], 0.8, 2000, learning=Learning(bounds="paper", chooser="thompson"))
@@ -172,29 +155,3 @@ HARM: dict[str, Callable[[dict[str, Any]], Any]] = {
 def test_hostile_states_are_refused(harm: Callable[[dict[str, Any]], Any], name: str) -> None:
     with pytest.raises(StateError):
         Selector.from_state(damaged(name, lambda state: harm(state["learner"])))
-
-
-@pytest.mark.parametrize("value", [0.0, -1.0, 1e300, -1e300, 5e-324])
-@pytest.mark.parametrize("compiled", [pytest.param(True, marks=needs_compiler), False])
-@pytest.mark.filterwarnings("ignore::suffice.SufficeWarning")
-def test_what_cannot_be_told_from_a_state_costs_money_at_the_worst(
-    value: float, compiled: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Cells full of absurd numbers: the promise is kept, and what is played are arms."""
-    if not compiled:
-        monkeypatch.setenv("SUFFICE_NO_COMPILE", "1")
-
-    def absurd(state: dict[str, Any]) -> None:
-        kept = state["learner"]["cells"]
-        kept["numbers"] = [*kept["numbers"][:WORDS], *[value] * (len(kept["numbers"]) - WORDS)]
-        kept["fit_at"] = kept["seen"] = value
-
-    try:
-        selector = Selector.from_state(damaged("intervals", absurd))
-    except StateError:
-        return
-    succeeds = world_of(selector.menu, 1)
-    for _ in range(400):
-        decision = selector.ask()
-        selector.tell(decision, succeeds(decision))
-        assert selector.debt <= 0.8

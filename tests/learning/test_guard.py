@@ -136,33 +136,6 @@ def between(selector: Selector) -> bool:
     return selector.engine.position(0).limit == FREE
 
 
-class Counted:
-    """A chooser of one's own that counts how often it is asked."""
-
-    name, asked = "counted", 0
-
-    def choose(self, price: float, bounds: Any, allowed: Any) -> int:
-        self.asked += 1
-        return len(bounds.upper) - 2
-
-
-@given(seed=st.integers(0, 10**6), target=st.sampled_from([0.5, 0.7, 0.9]), luck=st.floats(0.0, 1.0))
-@settings(max_examples=15, deadline=None)
-def test_without_a_guard_it_is_always_followed(seed: int, target: float, luck: float) -> None:
-    rng = np.random.default_rng(seed)
-    counted = Counted()
-    own = Selector(Coins.menu, target, learning=Learning(chooser=counted, guard=None))
-    ours = Selector(GAPS["chain"], target, seed=seed, learning=Learning(guard=None))
-    asked = 0
-    for _ in range(150):
-        asked += between(own)
-        for selector in (own, ours):
-            decision = selector.ask()
-            selector.tell(decision, bool(decision.is_safe or (not decision.is_skip and rng.random() < luck)))
-            assert follows(selector.learner.head)
-    assert counted.asked == asked > 0
-
-
 @given(
     seed=st.integers(0, 10**6),
     target=st.sampled_from([0.5, 0.7, 0.9]),
@@ -335,26 +308,6 @@ def test_what_a_chooser_is_shown_is_for_reading(stream: Any) -> None:
     for column in (learner.view.upper, learner.view.lower):
         with pytest.raises(ValueError, match="read-only"):
             column[1] = 0.5
-
-
-def test_what_a_chooser_proposed_is_no_evidence_unless_it_is_blind() -> None:
-    stream = Coins()
-    seen: dict[str, list[int]] = {}
-    for name, context_free in (("sees", False), ("context-free", True)):
-        chooser: Any = Worst(stream)
-        chooser.context_free = context_free
-        selector = Selector(stream.menu, TARGET, learning=Learning(chooser=chooser, guard=1.0))
-        rng = np.random.default_rng(0)
-        proposed = np.zeros(8, dtype=int)
-        for latent in stream.draw(rng, 400):
-            calls = chooser.calls
-            decision = selector.ask()
-            proposed[decision.arm] += chooser.calls > calls
-            selector.tell(decision, stream.outcome(latent, decision.arm, 0.0)[0])
-        learner: Any = selector.learner
-        seen[name] = (learner.tally.plays - learner.inner.columns()[0]).astype(int).tolist()
-        assert proposed.sum() > 20
-        assert seen[name] == (proposed * (not context_free)).tolist()
 
 
 def test_the_evidence_is_saved(tmp_path: Any) -> None:

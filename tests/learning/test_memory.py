@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from suffice import InvalidArgument, Learning, Menu, Selector, paper, simulate, warmup
+from suffice import InvalidArgument, Learning, Menu, Selector, paper, simulate
 from suffice.kernels.compiler import available
 from suffice.kernels.compiler import compiled as twin_of
 from suffice.lab.streams import LabelRanks, Phases, PredictionApis, UnitPoints
@@ -40,13 +40,8 @@ from tests.support.naive_memory import (
 )
 from tests.support.tables import as_table, compiled_or_not, needs_compiler, put, uncompiled
 
+pytestmark = pytest.mark.usefixtures("warm")  # small menus run compiled then, except where that is switched off
 every_menu = pytest.mark.parametrize("menu", MENUS.values(), ids=MENUS.keys())
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _warm() -> None:
-    """Once warm, small menus run compiled, too; tests that need them plain switch that off."""
-    warmup()
 
 
 def selector_of(menu: Menu, target: float = 0.8, *, compiled: bool = True, **rules: Any) -> Selector:

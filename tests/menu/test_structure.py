@@ -203,23 +203,6 @@ def test_the_cells_of_intervals(grid: int, end: dict[str, Any]) -> None:
         assert not menu.has_skip or success[0] == 0.0
 
 
-@pytest.mark.parametrize("kind", ["top_k", "thresholds", "chain"])
-@pytest.mark.parametrize("end", ENDS.values(), ids=ENDS.keys())
-def test_the_cells_of_a_chain(kind: str, end: dict[str, Any]) -> None:
-    """A cell is the least option that succeeds; the last one holds what takes more than any of them."""
-    menu = menus(**end)[kind]
-    cells = cells_of(menu)
-    assert cells is not None
-    inner = len(menu.options)
-    assert cells.count == inner + 1
-    masses = random_masses(np.random.default_rng(1), cells.count)
-    success = implied(menu, cells, masses)
-    for place in range(inner):
-        held = sum(mass for least, mass in enumerate(masses) if least <= place)
-        assert success[place + menu.has_skip] == pytest.approx(held)
-    assert not menu.has_skip or success[0] == 0.0
-
-
 @pytest.mark.parametrize("kind", ["subsets", "all items", "at most two", "cheap ones"])
 @pytest.mark.parametrize("end", ENDS.values(), ids=ENDS.keys())
 def test_the_cells_of_subsets(kind: str, end: dict[str, Any]) -> None:

@@ -69,9 +69,10 @@ def test_many_threads(menu: Menu, max_pending: int | None) -> None:
 
 
 @pytest.mark.parametrize("copied", [copy.deepcopy, lambda s: pickle.loads(pickle.dumps(s))], ids=["deepcopy", "pickle"])
-@pytest.mark.parametrize("kind", ["selector", "threshold"])
+@pytest.mark.parametrize("kind", ["selector", pytest.param("large", marks=pytest.mark.compiled), "threshold"])
 def test_a_copy_has_the_same_history_and_a_life_of_its_own(copied: object, kind: str) -> None:
-    selector = Selector(MENU, 0.7) if kind == "selector" else ThresholdSelector(0, 1, 0.7)
+    menu = LARGE if kind == "large" else MENU
+    selector = ThresholdSelector(0, 1, 0.7) if kind == "threshold" else Selector(menu, 0.7)
     selector.tell(selector.ask(), True)
     pending = selector.ask()
     other = copied(selector)  # type: ignore[operator]

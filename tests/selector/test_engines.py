@@ -244,9 +244,16 @@ class Sides(RuleBasedStateMachine):
             for way, state in zip(WAYS, states, strict=True)
         ]
 
-    @rule()
-    def moved(self) -> None:
-        """What was plain is compiled, and from there on this is the compiled side."""
+    @rule(back=st.booleans())
+    def moved(self, back: bool) -> None:
+        """What was plain is compiled, or the reverse, as where there is no compiler; from there on it is the other side."""
+        if back:
+            packed = pickle.dumps(self.sides[1])
+            with without_compiler():
+                self.sides[0] = pickle.loads(packed)
+            for pair in self.open:
+                pair[0] = pair[1]
+            return
         with without_compiler():
             twin = copy.deepcopy(self.sides[0])
         assert type(twin.engine) is PlainEngine

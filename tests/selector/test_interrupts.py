@@ -18,18 +18,14 @@ from suffice.selector.plain import PlainEngine
 from suffice.selector.records import Decision
 from tests.support.interrupt import CallAt
 
+pytestmark = pytest.mark.usefixtures("warm")  # no handler must strike while something is compiled
+
 MENU = Menu({"a": 0.1, "b": 0.4}, safe="all", skip="none")
 LARGE = Menu({i: i / 100 for i in range(80)}, safe="all", skip="none")
 
 
 # Each way through the code: without a compiler, by one call of compiled code, and compiled but step by step.
 WAYS = ["plain", "short", "long"]
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _warm() -> None:
-    """Compile first, so that no handler strikes while something is compiled."""
-    suffice.warmup()
 
 
 def fresh(way: str, monkeypatch: pytest.MonkeyPatch) -> Selector:

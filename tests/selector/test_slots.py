@@ -2,15 +2,12 @@
 
 import contextlib
 import os
-import pickle
-import random
 import subprocess
 import sys
 import threading
 import weakref
 from pathlib import Path
 
-import numpy as np
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -24,7 +21,6 @@ from suffice.selector.compiled import SLOTS, CompiledEngine
 from suffice.selector.compiled_calls import EMPTY
 from suffice.selector.controller import Controller
 from suffice.selector.entries import Entry
-from suffice.selector.records import Decision
 from tests.support.interrupt import InterruptAt
 from tests.support.threads import meanwhile
 
@@ -47,32 +43,6 @@ def ids(selector: Selector) -> list[int]:
 
 def in_slots(selector: Selector) -> int:
     return sum(one != EMPTY for one in ids(selector))
-
-
-def test_more_decisions_out_than_there_are_slots() -> None:
-    selector, rng = Selector(MENU, 0.8), random.Random(0)
-    out: list[Decision] = []
-    for _ in range(4000):
-        out.append(selector.ask())
-        if len(out) > 3 * SLOTS:
-            decision = out.pop(rng.randrange(len(out)))
-            selector.tell(decision, decision.option == "all" or rng.random() < 0.7)
-    assert selector.pending == len(out) == 3 * SLOTS
-    again = Selector.from_state(selector.state())
-    rng.shuffle(out)
-    for decision in out:
-        selector.tell(decision, True)
-        again.tell(decision, True)
-        with pytest.raises(suffice.AlreadyTold):
-            selector.tell(decision, True)
-    for one in (selector, again):
-        assert (one.outcomes, one.pending) == (4000, 0)
-        account = one.engine.account(0)
-        assert account.outstanding == account.not_skips == 0
-        assert one.certificate().consistent
-        assert one.certificate().holds
-    assert again.cost == pytest.approx(selector.cost)
-    assert in_slots(selector) == 0
 
 
 @pytest.mark.parametrize("out", [0, SLOTS // 2 - 1, SLOTS, 5 * SLOTS + 3])
@@ -328,19 +298,3 @@ class Slots(RuleBasedStateMachine):
 
 Slots.TestCase.settings = settings(max_examples=40, stateful_step_count=40, deadline=None)
 TestSlots = Slots.TestCase
-
-
-def test_a_copy_has_arrays_of_its_own() -> None:
-    selector = Selector(MENU, 0.8)
-    out = selector.ask_many(SLOTS + 10)
-    other = pickle.loads(pickle.dumps(selector))
-    one, two = engine_of(selector), engine_of(other)
-    assert one.address != two.address
-    for name in ("accounts", "pricings", "slots"):
-        assert not np.shares_memory(one._array(name), two._array(name))
-    for decision in out:
-        selector.tell(decision, True)
-    assert (selector.pending, other.pending, other.outcomes) == (0, len(out), 0)
-    for decision in out:
-        other.tell(decision, False)
-    assert (other.pending, other.outcomes, selector.successes) == (0, len(out), len(out))
