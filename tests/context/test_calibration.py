@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from suffice.context.models.calibration import Calibration, log_odds, logistic
+from suffice.context.models.calibration import Calibration
 from suffice.kernels.rows import Floats
 
 
@@ -63,9 +63,3 @@ def test_certain_probabilities_are_corrected(given: float, outcome: float) -> No
         assert 0.0 < calibration.apply(given) < 1.0
     assert calibration.apply(given) == pytest.approx(outcome, abs=0.1)
     assert calibration.apply(0.2) <= calibration.apply(0.3)
-
-
-def test_log_odds_and_back() -> None:
-    for chance in (1e-5, 0.2, 0.5, 0.99999):
-        assert logistic(log_odds(chance)) == pytest.approx(chance, rel=1e-9)
-    assert (log_odds(0.0), log_odds(1.0), logistic(-1000.0), logistic(1000.0)) == (-12.0, 12.0, 0.0, 1.0)

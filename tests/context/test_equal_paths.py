@@ -136,7 +136,7 @@ def test_the_fast_path_equals_the_step_by_step_path(name: str, steps: int, late:
     assert isinstance(fast._engine, CompiledContextEngine)
     assert fast._engine._version > 0
     assert fast.context_report().followed > 100
-    assert len(fast._engine._array("slots")) > SLOTS or late < 2 * SLOTS
+    assert (len(fast._engine._array("slots")) > SLOTS) == (late > SLOTS)  # a few stragglers do not make the slots grow
     assert fast._engine._overflow or late > 1
     assert in_slots(fast) or late == 1
     assert late == 1 or len(twins.out) > late // 8
@@ -182,14 +182,3 @@ def test_asks_without_a_context_are_those_of_the_plain_selector() -> None:
     assert [decision.arm for decision in with_model.ask_many(3)] == [decision.arm for decision in plain.ask_many(3)]
     assert with_model.context_report().fields == {}
     assert with_model.ask(context={"x": 1}).arm in range(4)
-
-
-def test_many_at_once_equal_one_after_the_other() -> None:
-    """The first context sets the fields, also where later ones lack some of them."""
-    contexts = [{"x": 0.5, "task": "b"}, {"x": 0.1}, {"task": "a", "x": None}]
-    first, second = Selector(SMALL, 0.5, model="auto"), Selector(SMALL, 0.5, model="auto")
-    many = first.ask_many(3, contexts=iter(contexts))
-    single = [second.ask(context=context) for context in contexts]
-    assert [decision.arm for decision in many] == [decision.arm for decision in single]
-    assert first.context_report() == second.context_report()
-    assert list(first.context_report().fields) == ["x", "task"]

@@ -13,29 +13,13 @@ import pytest
 
 from suffice import Learning, Menu, Selector, warmup
 from suffice.kernels.compiler import compiled
-from suffice.learning import bounds
+from suffice.learning.bounds import NAMED
 from suffice.learning.choosers import Optimist
 from suffice.learning.custom_learner import CustomLearner
 from suffice.learning.table_learner import TableLearner
 from suffice.selector.plain import PlainEngine
 
 needs_compiler = pytest.mark.compiled
-
-
-class Kl(bounds.KL):
-    """The same bounds as objects: a subclass is a user's own."""
-
-
-class Hoeffding(bounds.Hoeffding):
-    pass
-
-
-class HalfLog(bounds.HalfLog):
-    pass
-
-
-class Paper(bounds.Paper):
-    pass
 
 
 MENUS = {
@@ -52,7 +36,7 @@ MENUS = {
 @pytest.mark.parametrize("horizon", [None, 1500])
 def test_compiled_uncompiled_and_objects_play_the_same_arms(menu: Menu, kind: str, horizon: int | None) -> None:
     """Also with outcomes that come late, expire and are amended, across several epochs and the end of the horizon."""
-    own = {"half-log": HalfLog, "kl": Kl, "hoeffding": Hoeffding, "paper": Paper}[kind]()
+    own = type("Own", (NAMED[kind],), {})()  # a subclass is a user's own
     contestants = [
         Selector(menu, 0.8, horizon, learning=Learning(bounds=kind)),
         Selector(menu, 0.8, horizon, learning=Learning(bounds=own, chooser=Optimist())),

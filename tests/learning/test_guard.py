@@ -19,7 +19,6 @@ from suffice.promise.account import FREE
 from suffice.testing.choosers import STREAMS, TARGET, Coins, run_guarded
 
 Floats = NDArray[np.float64]
-needs_compiler = pytest.mark.compiled
 
 
 def theorem(bounds: str, steps: int, count: int, cap: float, most: float, kappa: float) -> float:

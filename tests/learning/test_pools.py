@@ -14,10 +14,8 @@ from suffice.learning.interval_closure import close
 from suffice.learning.pooling import tighten
 from suffice.learning.records import Table
 from tests.support.naive_bounds import NaiveBounds
-from tests.support.tables import column, fresh_table, head_of, put, put_head, tell, twin
+from tests.support.tables import column, compiled_or_not, fresh_table, head_of, put, put_head, tell, twin
 
-needs_compiler = pytest.mark.compiled
-COMPILED = [False, pytest.param(True, marks=needs_compiler)]
 QUICK = [Phase.explicit, Phase.reuse, Phase.generate]  # shrinking lists of tallies would take minutes
 CLOSE = 1e-7  # `kl_upper` ends a little above the root
 CODES = {"ordered": formulas.ORDERED, "interval-closure": formulas.INTERVAL_CLOSURE}
@@ -70,7 +68,7 @@ TALLIES = st.lists(
 )
 
 
-@pytest.mark.parametrize("compiled", COMPILED)
+@compiled_or_not
 @pytest.mark.parametrize("menu", MENUS.values(), ids=MENUS.keys())
 @given(tallies=TALLIES, told=st.integers(1, 10**6))
 @settings(max_examples=25, deadline=None, phases=QUICK)
@@ -87,7 +85,7 @@ def test_pools_are_sums_over_all_that_contain_an_arm(
     assert inner(menu, table, "upper") == pytest.approx(want, abs=CLOSE)
 
 
-@pytest.mark.parametrize("compiled", COMPILED)
+@compiled_or_not
 @pytest.mark.parametrize("menu", INTERVALS.values(), ids=INTERVALS.keys())
 @given(tallies=TALLIES, told=st.integers(1, 10**6))
 @settings(max_examples=25, deadline=None, phases=QUICK)
@@ -103,7 +101,7 @@ def test_the_closure_is_a_shortest_path(
         assert set(naive.upper.values()) == {1.0}
 
 
-@pytest.mark.parametrize("compiled", COMPILED)
+@compiled_or_not
 @pytest.mark.parametrize("menu", INTERVALS.values(), ids=INTERVALS.keys())
 @given(seed=st.integers(0, 10**6), plays=st.sampled_from([5, 50, 2000]), told=st.integers(1, 10**5))
 @settings(max_examples=25, deadline=None, phases=QUICK)
@@ -126,7 +124,7 @@ def test_a_world_there_is_is_not_contradicted(menu: Menu, compiled: bool, seed: 
 
 
 @pytest.mark.parametrize("horizon", [None, 90])
-@pytest.mark.parametrize("compiled", COMPILED)
+@compiled_or_not
 @pytest.mark.parametrize("kind", CODES)
 @pytest.mark.parametrize("menu", MENUS.values(), ids=MENUS.keys())
 def test_step_by_step_as_written_down(menu: Menu, kind: str, compiled: bool, horizon: int | None) -> None:

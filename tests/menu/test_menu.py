@@ -224,11 +224,6 @@ def test_skip_is_an_option_not_a_switch() -> None:
             Menu(["a"], safe="all", skip=bad)
 
 
-def test_an_unknown_option_is_named() -> None:
-    with pytest.raises(InvalidArgument, match="option must be one of the menu's, got 'z'"):
-        MENUS["own"].arm("z")
-
-
 def test_what_is_handed_out_is_not_the_menu() -> None:
     """A caller that changes a dict it was handed does not change what the safe option is."""
     menu = Menu.grid(distance=[1, 5, 50], rating=[4.5, 0])

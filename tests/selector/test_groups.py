@@ -327,8 +327,6 @@ def test_names() -> None:
         selector.groups["new"] = selector.groups[" "]  # type: ignore[index]
     with pytest.raises(InvalidArgument, match="group must be left out where the paper's first round is played"):
         paper(WITH, 0.7, 100).ask(group="a")
-    with pytest.raises(InvalidArgument, match="context must be left out where there is no model"):
-        selector.ask(context={"x": 1}, group=" ")
 
 
 def test_a_group_is_a_view() -> None:

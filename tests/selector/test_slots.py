@@ -62,24 +62,6 @@ def test_there_are_as_many_slots_as_are_needed(out: int) -> None:
     assert len(selector.engine.entries()) == 0
 
 
-def test_a_few_old_decisions_do_not_make_the_slots_grow() -> None:
-    selector = Selector(MENU, 0.8)
-    stragglers = []
-    for turn in range(6 * SLOTS):
-        decision = selector.ask()
-        if turn % 100 == 0:
-            stragglers.append(decision)
-        else:
-            selector.tell(decision, True)
-    assert len(ids(selector)) == SLOTS
-    assert selector.pending == len(stragglers) == len(selector.state()["outstanding"])
-    assert len(engine_of(selector)._overflow) > len(stragglers) // 2
-    for decision in stragglers:
-        selector.tell(decision, True)
-    assert not engine_of(selector)._overflow
-    assert (selector.outcomes, selector.pending) == (6 * SLOTS, 0)
-
-
 def test_what_the_fast_path_declines_takes_the_slow_path() -> None:
     selector = Selector(MENU, 0.8)
     unaudited = selector.ask(audit=False)
