@@ -5,27 +5,18 @@ from collections.abc import Callable
 from typing import Any
 
 import suffice
+from tests.support.service import Clock
 
 from . import making, reading
 from .records import Flow, Run, Selecting
 from .script import GIVE_UP, Event, Script, Wish, moments_of
 
 
-class Clock:
-    """A clock that is moved by hand."""
-
-    def __init__(self) -> None:
-        self.now = 1_000.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
 class SelectorRun:
     """A selector, its clock, and what happened."""
 
     def __init__(self, one: Selecting) -> None:
-        self.one, self.flow, self.clock, self.run = one, one.flow, Clock(), Run()
+        self.one, self.flow, self.clock, self.run = one, one.flow, Clock(1_000.0), Run()
         self.selector = making.selector(one.kind, one.menu, one.target, one.settings, self.clock)
         self.script = Script(one.name, one.flow, one.world, making.View(one.menu), one.steps)
         self.refused = 0

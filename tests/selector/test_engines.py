@@ -23,6 +23,7 @@ from suffice.kernels.compiler import OFF
 from suffice.selector.compiled import SLOTS, CompiledEngine
 from suffice.selector.plain import PlainEngine
 from tests.support.interrupt import InterruptAt
+from tests.support.looking import Clock
 
 pytestmark = pytest.mark.compiled
 
@@ -62,15 +63,6 @@ def made(way: str, make: Callable[[], Selector]) -> Selector:
     selector.compile()
     assert type(selector.engine) is CompiledEngine
     return selector
-
-
-class Clock:
-    """A clock that is set by hand, and can be pickled."""
-
-    now = 0.0
-
-    def __call__(self) -> float:
-        return Clock.now
 
 
 COPIES: dict[str, Callable[[Selector], Selector]] = {

@@ -23,7 +23,7 @@ from suffice import InvalidArgument, Learning, Menu, Selector, StateError, paper
 from suffice.promise.group_certificate import GroupCertificate
 from suffice.selector.records import Decision
 from tests.support.book import OTHER, SAFE, SKIP, Book
-from tests.support.looking import trust_of, unfair
+from tests.support.looking import Clock, trust_of, unfair
 
 pytestmark = pytest.mark.usefixtures("warm")
 
@@ -72,15 +72,6 @@ COPIES: dict[str, Callable[[Selector], Selector]] = {
         clock=selector._clock,
     ),
 }
-
-
-class Clock:
-    """A clock that is set by hand, and can be pickled."""
-
-    now = 0.0
-
-    def __call__(self) -> float:
-        return Clock.now
 
 
 class Machine(RuleBasedStateMachine):
