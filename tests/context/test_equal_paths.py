@@ -15,7 +15,6 @@ from suffice.selector.records import Decision
 from tests.support.context_models import (
     ENGINES,
     MENUS,
-    SMALL,
     HalfModel,
     Raises,
     learned,
@@ -23,7 +22,6 @@ from tests.support.context_models import (
     outcome,
     random_context,
     rounds,
-    tell,
     told_cost,
     use_engine,
 )
@@ -38,14 +36,14 @@ pytestmark = pytest.mark.usefixtures("warm")
 def test_an_untrusted_model_changes_nothing(
     name: str, model: Callable[[], Any], engine: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The same arms, prices, debts and certificate as without a model, with late outcomes."""
+    """The same arms, prices, debts and certificate as without a model, with late outcomes, and with asks without a context."""
     use_engine(engine, monkeypatch)
     menu = MENUS[name]
     with_model, plain = Selector(menu, 0.8, model=model(), seed=3), Selector(menu, 0.8, seed=3)
     trust_of(with_model).waits = 1e18
     rng, out = random.Random(0), []
     for context, luck in rounds(400, 1):
-        first, second = with_model.ask(context=context), plain.ask()
+        first, second = with_model.ask(context=context if rng.random() < 0.9 else None), plain.ask()
         assert (first.id, first.arm, first.price) == (second.id, second.arm, second.price)
         out.append((first, second, outcome(menu, context, luck, first.arm)))
         while len(out) > rng.randrange(6):
@@ -170,15 +168,3 @@ def test_plain_code_equals_compiled_code(name: str, monkeypatch: pytest.MonkeyPa
     assert compiled.context_report().followed > 100
     for first, second in zip(learned(plain)[1], learned(compiled)[1], strict=True):
         assert first == pytest.approx(second, rel=1e-9, abs=1e-9)
-
-
-def test_asks_without_a_context_are_those_of_the_plain_selector() -> None:
-    with_model, plain = Selector(SMALL, 0.5, model="auto"), Selector(SMALL, 0.5)
-    for _ in range(100):
-        first, second = with_model.ask(context=None), plain.ask()
-        assert first.arm == second.arm
-        tell(with_model, first)
-        tell(plain, second)
-    assert [decision.arm for decision in with_model.ask_many(3)] == [decision.arm for decision in plain.ask_many(3)]
-    assert with_model.context_report().fields == {}
-    assert with_model.ask(context={"x": 1}).arm in range(4)

@@ -150,18 +150,10 @@ def test_a_handler_may_look_and_is_refused_what_it_may_not(
             "certificate": selector.certificate, "ask": selector.ask, "state": selector.state, "options": selector.options,
             "tell": lambda: selector.tell(older, True), "expire": lambda: selector.expire(older),  # noqa: B023
         }  # fmt: skip
-        refusals: list[suffice.ReentrantCall] = []
-
-        def call() -> None:
-            try:
-                calls[what]()  # noqa: B023
-            except suffice.ReentrantCall as refusal:
-                refusals.append(refusal)  # noqa: B023
-
-        handler = CallAt(line, call)
+        handler = CallAt(line, calls[what])
         with handler:
             tell(selector, way, newer, True)
-        refused += len(refusals)
+        refused += handler.refused
         if not handler.struck:
             break
         with contextlib.suppress(suffice.AlreadyTold):

@@ -46,12 +46,15 @@ class CallAt(InterruptAt):
     def __init__(self, line: int, call: Callable[[], object]) -> None:
         super().__init__(line)
         self.call = call
-        self.struck = False
+        self.struck = self.refused = False
 
     def strike(self) -> None:
         sys.settrace(None)
         self.struck = True
-        self.call()
+        try:
+            self.call()
+        except suffice.ReentrantCall:
+            self.refused = True
 
 
 @functools.cache
