@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from suffice import warmup
 from suffice.kernels.compiler import available
 from tests.support import browser as chromium
 from tests.support.interrupt import restore_interrupts_in_children
@@ -50,6 +51,12 @@ def needs(item: pytest.Item) -> Iterator[str]:
         isinstance(one, str) and one == "compiled" for one in parameters.values()
     ):
         yield "compiled"
+
+
+@pytest.fixture(scope="session")
+def warm() -> None:
+    """Compile once: small menus use compiled code only where something is compiled already."""
+    warmup()
 
 
 @pytest.fixture(scope="session")

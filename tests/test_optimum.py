@@ -241,6 +241,9 @@ def test_contexts_are_checked(weights: object, success: object, cost: object, ta
         ([0, 1], [0, 1], True, "target must be a number, got True"),
         ([0, 1], [0, 1], "0.5", "target must be a number, got '0.5'"),
         ([0, 1], [0, 1], math.nan, "target must be finite, got nan"),
+        ([0, 1], [0, 1], 1.5, "target must lie between 0 and 1, got 1.5"),
+        ([0, 2], [0, 1], 0.5, "success must lie between 0 and 1 for every arm"),
+        ([[0, 1]], [0, 1], 0.5, "success must hold one number per arm, got an array of shape (1, 2)"),
     ],
 )
 def test_arms_are_checked(success: object, cost: object, target: object, said: str) -> None:

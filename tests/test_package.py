@@ -35,6 +35,7 @@ HEAVY = {
         ("import suffice", HEAVY | {"numpy", "suffice.selector"}),
         ("import suffice.promise.certificate, suffice.promise.group_certificate", HEAVY | {"numpy", "suffice.kernels"}),
         (f"import suffice; {FIRST_ASK}", HEAVY),
+        ("import suffice.context.models", {"sklearn", "river", "pandas", "polars", "scipy"}),
     ],
 )
 def test_what_is_loaded_only_when_it_is_needed(code: str, left_out: set[str]) -> None:

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from suffice.context.models.calibration import Calibration, log_odds, logistic
+from suffice.context.models.calibration import Calibration
 from suffice.kernels.rows import Floats
 
 
@@ -24,8 +24,8 @@ def calibrated(given: Floats, outcomes: Floats) -> tuple[float, Calibration]:
 
 
 @pytest.mark.parametrize(
-    ("tilt", "shift"), [(4.0, 0.0), (10.0, 0.0), (0.3, 0.0), (1.0, 2.0), (3.0, -2.0)],
-    ids=["overconfident", "very overconfident", "underconfident", "too high", "overconfident and too low"],
+    ("tilt", "shift"), [(1.0, 0.0), (4.0, 0.0), (10.0, 0.0), (0.3, 0.0), (1.0, 2.0), (3.0, -2.0)],
+    ids=["right", "overconfident", "very overconfident", "underconfident", "too high", "overconfident and too low"],
 )  # fmt: skip
 def test_wrong_probabilities_are_corrected(tilt: float, shift: float) -> None:
     """Most of the excess log loss is gone, measured on outcomes not yet learned from."""
@@ -35,7 +35,7 @@ def test_wrong_probabilities_are_corrected(tilt: float, shift: float) -> None:
     given = 1.0 / (1.0 + np.exp(-np.clip(tilt * odds + shift, -50.0, 50.0)))
     best, before = log_loss(1.0 / (1.0 + np.exp(-odds)), outcomes), log_loss(given, outcomes)
     after, calibration = calibrated(given, outcomes)
-    assert after < best + 0.25 * (before - best)
+    assert after < best + max(0.25 * (before - best), 0.005)
     assert calibration.slope == pytest.approx(1.0 / tilt, rel=0.4)
 
 
@@ -53,22 +53,6 @@ def test_an_update_is_newtons_step() -> None:
     assert weights[0] > 0.0  # otherwise the step would have been cut
 
 
-def test_right_probabilities_stay() -> None:
-    rng = np.random.default_rng(1)
-    given = rng.random(3000)
-    outcomes = (rng.random(3000) < given).astype(float)
-    after, calibration = calibrated(given, outcomes)
-    assert after < log_loss(given, outcomes) + 0.005
-    assert calibration.slope == pytest.approx(1.0, abs=0.2)
-
-
-def test_uninformative_probabilities_become_the_rate() -> None:
-    rng = np.random.default_rng(2)
-    _, calibration = calibrated(rng.random(2000), (rng.random(2000) < 0.8).astype(float))
-    assert calibration.slope < 0.2
-    assert calibration.apply(0.01) == pytest.approx(0.8, abs=0.1)
-
-
 @pytest.mark.parametrize("given", [0.0, 1.0, 1e-300, 1.0 - 2**-53])
 @pytest.mark.parametrize("outcome", [0.0, 1.0, 0.5])
 def test_certain_probabilities_are_corrected(given: float, outcome: float) -> None:
@@ -79,9 +63,3 @@ def test_certain_probabilities_are_corrected(given: float, outcome: float) -> No
         assert 0.0 < calibration.apply(given) < 1.0
     assert calibration.apply(given) == pytest.approx(outcome, abs=0.1)
     assert calibration.apply(0.2) <= calibration.apply(0.3)
-
-
-def test_log_odds_and_back() -> None:
-    for chance in (1e-5, 0.2, 0.5, 0.99999):
-        assert logistic(log_odds(chance)) == pytest.approx(chance, rel=1e-9)
-    assert (log_odds(0.0), log_odds(1.0), logistic(-1000.0), logistic(1000.0)) == (-12.0, 12.0, 0.0, 1.0)

@@ -15,7 +15,6 @@ from suffice.selector.records import Decision
 from tests.support.context_models import (
     ENGINES,
     MENUS,
-    SMALL,
     HalfModel,
     Raises,
     learned,
@@ -23,11 +22,10 @@ from tests.support.context_models import (
     outcome,
     random_context,
     rounds,
-    tell,
     told_cost,
     use_engine,
 )
-from tests.support.looking import learner_of, noted, trust_of, unfair
+from tests.support.looking import in_slots, learner_of, noted, trust_of, unfair
 
 pytestmark = pytest.mark.usefixtures("warm")
 
@@ -38,14 +36,14 @@ pytestmark = pytest.mark.usefixtures("warm")
 def test_an_untrusted_model_changes_nothing(
     name: str, model: Callable[[], Any], engine: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The same arms, prices, debts and certificate as without a model, with late outcomes."""
+    """The same arms, prices, debts and certificate as without a model, with late outcomes, and with asks without a context."""
     use_engine(engine, monkeypatch)
     menu = MENUS[name]
     with_model, plain = Selector(menu, 0.8, model=model(), seed=3), Selector(menu, 0.8, seed=3)
     trust_of(with_model).waits = 1e18
     rng, out = random.Random(0), []
     for context, luck in rounds(400, 1):
-        first, second = with_model.ask(context=context), plain.ask()
+        first, second = with_model.ask(context=context if rng.random() < 0.9 else None), plain.ask()
         assert (first.id, first.arm, first.price) == (second.id, second.arm, second.price)
         out.append((first, second, outcome(menu, context, luck, first.arm)))
         while len(out) > rng.randrange(6):
@@ -57,6 +55,9 @@ def test_an_untrusted_model_changes_nothing(
     assert with_model.options() == plain.options()
     assert with_model.cost == pytest.approx(plain.cost)
     assert learner_of(with_model).plain.state() == plain.learner.state()
+
+
+STRAGGLERS = 3  # decisions that stay out while later ones need their slots
 
 
 class Twins:
@@ -79,6 +80,8 @@ class Twins:
             given["audit"] = False
         elif kind < 0.09:
             del given["context"]
+        elif kind > 0.8:
+            given["group"] = rng.choice("ab")
         decisions = tuple(self.each(number, lambda selector, _: selector.ask(**given)) for number in (0, 1))
         assert decisions[0][:3] == decisions[1][:3]
         assert decisions[0].price == decisions[1].price
@@ -87,7 +90,8 @@ class Twins:
 
     def tell(self) -> None:
         rng = self.rng
-        decisions, context, luck = self.out.pop(rng.randrange(len(self.out)) if rng.random() < 0.7 else 0)
+        first = STRAGGLERS if len(self.out) > STRAGGLERS else 0
+        decisions, context, luck = self.out.pop(rng.randrange(first, len(self.out)) if rng.random() < 0.7 else first)
         success: float = outcome(self.menu, context, luck, decisions[0].arm)
         if decisions[0].role == 0 and rng.random() < 0.1:
             success *= 0.5
@@ -108,7 +112,7 @@ class Twins:
     def play(self, steps: int, late: int) -> None:
         for step in range(steps):
             self.ask()
-            while len(self.out) > late * self.rng.random():
+            while len(self.out) > STRAGGLERS + late * self.rng.random():
                 self.tell()
             if step % 500 == 0:
                 self.each(self.rng.randrange(2), lambda selector, _: selector.state())  # reading changes nothing
@@ -117,7 +121,7 @@ class Twins:
 @needs_compiler
 @pytest.mark.parametrize(
     ("name", "steps", "late"),
-    [("few", 2500, 1), ("few", 2500, 4 * SLOTS), ("chain", 1500, 20), ("unknown costs", 1500, 700)],
+    [("few", 2500, 1), ("few", 2500, 4 * SLOTS), ("chain", 1500, 20), ("unknown costs", 3000, 700)],
 )
 def test_the_fast_path_equals_the_step_by_step_path(name: str, steps: int, late: int) -> None:
     """The same arms, trust and weights, also with more decisions outstanding than slots, and some settled by id."""
@@ -130,6 +134,9 @@ def test_the_fast_path_equals_the_step_by_step_path(name: str, steps: int, late:
     assert isinstance(fast._engine, CompiledContextEngine)
     assert fast._engine._version > 0
     assert fast.context_report().followed > 100
+    assert (len(fast._engine._array("slots")) > SLOTS) == (late > SLOTS)  # a few stragglers do not make the slots grow
+    assert fast._engine._overflow or late > 1
+    assert in_slots(fast) or late == 1
     assert late == 1 or len(twins.out) > late // 8
     assert learned(fast) == learned(careful)
     assert str(fast.certificate()) == str(careful.certificate())
@@ -161,26 +168,3 @@ def test_plain_code_equals_compiled_code(name: str, monkeypatch: pytest.MonkeyPa
     assert compiled.context_report().followed > 100
     for first, second in zip(learned(plain)[1], learned(compiled)[1], strict=True):
         assert first == pytest.approx(second, rel=1e-9, abs=1e-9)
-
-
-def test_asks_without_a_context_are_those_of_the_plain_selector() -> None:
-    with_model, plain = Selector(SMALL, 0.5, model="auto"), Selector(SMALL, 0.5)
-    for _ in range(100):
-        first, second = with_model.ask(context=None), plain.ask()
-        assert first.arm == second.arm
-        tell(with_model, first)
-        tell(plain, second)
-    assert [decision.arm for decision in with_model.ask_many(3)] == [decision.arm for decision in plain.ask_many(3)]
-    assert with_model.context_report().fields == {}
-    assert with_model.ask(context={"x": 1}).arm in range(4)
-
-
-def test_many_at_once_equal_one_after_the_other() -> None:
-    """The first context sets the fields, also where later ones lack some of them."""
-    contexts = [{"x": 0.5, "task": "b"}, {"x": 0.1}, {"task": "a", "x": None}]
-    first, second = Selector(SMALL, 0.5, model="auto"), Selector(SMALL, 0.5, model="auto")
-    many = first.ask_many(3, contexts=iter(contexts))
-    single = [second.ask(context=context) for context in contexts]
-    assert [decision.arm for decision in many] == [decision.arm for decision in single]
-    assert first.context_report() == second.context_report()
-    assert list(first.context_report().fields) == ["x", "task"]

@@ -2,19 +2,15 @@
 
 import copy
 import random
-import sys
-import threading
-from collections.abc import Callable
-from typing import Any
 
 import pytest
 
-import suffice
 from suffice import Selector
 from suffice.selector.records import Decision
 from tests.support.context_models import ENGINES, MENUS, SMALL, tell, use_engine
-from tests.support.interrupt import InterruptAt
+from tests.support.interrupt import CallAt, InterruptAt
 from tests.support.looking import in_slots, model_of, noted, unfair
+from tests.support.threads import together
 
 
 def release_lock(selector: Selector) -> None:
@@ -62,43 +58,31 @@ def test_an_interrupt_at_any_line(what: str, engine: str, monkeypatch: pytest.Mo
     assert line > 10
 
 
-class CallAt(InterruptAt):
-    """Calls a function at a line, as a signal handler would."""
-
-    def __init__(self, line: int, call: Callable[[], object]) -> None:
-        super().__init__(line)
-        self.call = call
-
-    def strike(self) -> None:
-        self.call()
-
-
 def test_a_signal_handler_is_refused_or_completes() -> None:
     ready = before_new_knots()
     refused = done = 0
     for line in range(1, 400, 3):
         selector = copy.deepcopy(ready)
         out = selector.ask(context={"x": 0.4, "task": "a"})
-        results: list[Any] = []
+        asked: list[Decision] = []
 
-        def handler(selector: Selector = selector, results: list[Any] = results, out: Decision = out) -> None:
+        def handler(selector: Selector = selector, asked: list[Decision] = asked, out: Decision = out) -> None:
             try:
                 selector.tell(out, True)
-                results.append(selector.ask(context={"x": 0.7, "task": "another"}))
-            except suffice.ReentrantCall as error:
-                results.append(error)
-            results.append(Selector.from_state(selector.state()))  # reading is never refused, and the state is whole
+                asked.append(selector.ask(context={"x": 0.7, "task": "another"}))
+            finally:
+                Selector.from_state(selector.state())  # reading is never refused, and the state is whole
 
-        with CallAt(line, handler):
+        interruption = CallAt(line, handler)
+        with interruption:
             decision = selector.ask(context={"x": 0.3, "task": "new"})
         tell(selector, decision)
-        if not results:
+        if not interruption.struck:
             break
-        asked = isinstance(results[0], Decision)
-        refused += not asked
-        done += asked
-        assert asked or isinstance(results[0], suffice.ReentrantCall)
-        assert selector.outcomes + selector.pending == ready.outcomes + ready.pending + 2 + asked
+        refused += interruption.refused
+        done += len(asked)
+        assert interruption.refused != bool(asked)
+        assert selector.outcomes + selector.pending == ready.outcomes + ready.pending + 2 + len(asked)
         assert selector.certificate().holds
         model = model_of(selector)
         assert model.weights.width == model.features.width
@@ -107,44 +91,42 @@ def test_a_signal_handler_is_refused_or_completes() -> None:
 
 
 def test_threads_lose_no_outcome() -> None:
-    """Fast and careful asks at once, saved and copied in between."""
+    """Fast and careful asks at once, in groups of each thread's own and in shared ones, saved and copied in between."""
     selector = Selector(MENUS["few"], 0.7, model="auto")
     selector.ask(context={"x": 0.5, "task": "a"}, audit=False)
-    settled, problems = [0] * 4, []
+    counts = [[0, 0] for _ in range(4)]
 
     def work(number: int) -> None:
         rng = random.Random(number)
         out: list[Decision] = []
-        try:
-            for step in range(200):
-                context = {"x": rng.random(), "task": rng.choice("abcdefgh")}
-                if step % 20 == 7:
-                    out += selector.ask_many(2, contexts=[context, {"x": 0.1}])
-                else:
-                    out.append(selector.ask(context=context, available=[1, 2] if step % 20 == 3 else None))
-                if step % 50 == 9:
-                    assert Selector.from_state(selector.state()).certificate().consistent
-                    assert copy.deepcopy(selector).certificate().consistent
-                while len(out) > rng.randrange(150):
-                    decision = out.pop(rng.randrange(len(out)))
-                    success = decision.role > 0 or (decision.role == 0 and rng.random() < 0.5)
-                    selector.tell(decision.id if step % 3 else decision, success)
-                    settled[number] += 1
-            for decision in out:
-                tell(selector, decision)
-                settled[number] += 1
-        except BaseException as problem:
-            problems.append(problem)
+        for step in range(200):
+            context = {"x": rng.random(), "task": rng.choice("abcdefgh")}
+            group = rng.choice([None, None, "shared", f"own {number}", f"{number} {step}"])
+            if step % 20 == 7:
+                out += selector.ask_many(2, contexts=[context, {"x": 0.1}], group=group)
+            else:
+                out.append(selector.ask(context=context, available=[1, 2] if step % 20 == 3 else None, group=group))
+            if step % 50 == 9:
+                assert Selector.from_state(selector.state()).certificate().consistent
+                assert copy.deepcopy(selector).certificate().consistent
+            while len(out) > rng.randrange(150):
+                decision = out.pop(rng.randrange(len(out)))
+                success = decision.role > 0 or (decision.role == 0 and rng.random() < 0.5)
+                selector.tell(decision.id if step % 3 else decision, success)
+                counts[number][0] += 1
+                counts[number][1] += success
+        for decision in out:
+            selector.expire(decision)
+            selector.tell(decision, decision.role > 0)
+            counts[number][0] += 1
+            counts[number][1] += decision.role > 0
 
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    threads = [threading.Thread(target=work, args=(number,), daemon=True) for number in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(60)
-    sys.setswitchinterval(before)
-    assert not problems
-    assert selector.outcomes == sum(settled) == 4 * 210
+    together(work, 4)
+    assert selector.outcomes == sum(told for told, _ in counts) == 4 * 210
+    assert selector.successes == sum(successes for _, successes in counts)
+    total = selector.certificate()
+    assert (total.outcomes, total.successes) == (selector.outcomes, selector.successes)
+    assert total.holds
+    assert selector.learner.head.steps == selector.outcomes
     assert sum(row.plays for row in selector.options()) == selector.outcomes
     assert (selector.pending, len(noted(selector)), len(unfair(selector)), len(in_slots(selector))) == (0, 0, 0, 0)

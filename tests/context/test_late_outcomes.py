@@ -82,7 +82,7 @@ def test_the_caller_may_change_a_context_after_the_ask() -> None:
         out = []
         for number in range(200):
             context[place] = number
-            out.append((selector.ask(context=context), number))
+            out.append((selector.ask(context=context, group=[None, "a", "b"][number % 3]), number))
             if len(out) > 3:
                 decision, then = out.pop(0)
                 tell(selector, decision)

@@ -1,4 +1,4 @@
-"""The promise holds at every prefix, whatever a model predicts or raises and however late outcomes come."""
+"""The promise holds at every prefix, whatever a model predicts or raises. Late outcomes: `tests/selector/test_groups.py`."""
 
 import math
 import random
@@ -10,8 +10,6 @@ import numpy as np
 import pytest
 
 from suffice import Learning, Menu, Selector
-from suffice.selector.records import Decision
-from tests.support.book import OTHER, SAFE, SKIP, Book
 from tests.support.context_models import (
     ENGINES,
     SMALL,
@@ -26,7 +24,6 @@ from tests.support.looking import trust_of
 
 MENUS = (SMALL, Menu({"a": 0.1, "b": 0.4}, safe="all"), UNKNOWN_COSTS)
 TARGET = Fraction(4, 5)
-KINDS = {1: SAFE, 0: OTHER, -1: SKIP}
 
 Predict = Callable[[Menu, Any, np.random.Generator], Any]
 
@@ -66,74 +63,32 @@ def model_called(name: str) -> Any:
     return FunctionOfContext({**VALID, **OUT_OF_RANGE, **UNUSABLE}[name])
 
 
-class Adversary:
-    """Shows contexts and outcomes that hurt most, and recomputes the promise at every prefix."""
-
-    def __init__(
-        self, selector: Selector, menu: Menu, seed: int, *, trusted: bool = False, max_pending: int | None = None
-    ) -> None:
-        self.selector, self.menu, self.rng = selector, menu, random.Random(seed)
-        self.trusted, self.hostile = trusted, True
-        self.book = Book(TARGET, None, Fraction(1), menu.has_skip, max_pending)
-        self.out: list[Decision] = []
-        self.unaudited = 0
-
-    def context(self) -> Any:
-        """Extreme values, and the price itself."""
-        price = self.selector.price
-        return {
-            "x": price if self.rng.random() < 0.9 else math.nan,
-            "y": self.rng.choice([None, -math.inf, 1e-300, 0.0, 5]),
-            **({"task": self.rng.choice("ab")} if price > 2.0 else {}),
-        }
-
-    def ask(self, **given: Any) -> Decision:
-        if self.trusted:
-            trust = trust_of(self.selector)
+def play(selector: Selector, steps: int, seed: int, *, trusted: bool) -> int:
+    """Contexts and outcomes that hurt most; the debt is recomputed at every prefix. How many decisions had no limit."""
+    rng, menu, trust = random.Random(seed), selector.menu, trust_of(selector)
+    successes, between = Fraction(0), 0
+    for outcomes in range(1, steps + 1):
+        if trusted:
             trust.given, trust.compares = 1, 1e18
-        decision = self.selector.ask(**given)
-        if given.get("audit", True):
-            self.book.ask(decision.id, KINDS[decision.role])
-            self.out.append(decision)
-        else:
-            self.unaudited += 1
-        return decision
-
-    def tell(self, place: int) -> None:
-        decision = self.out.pop(place)
-        fails = self.hostile and decision.price >= 2.0  # when a failure is expensive
-        worked = self.rng.random() < 0.7 and not fails
-        success = {1: 1.0, -1: 0.0}.get(decision.role, 1.0 if worked else self.rng.choice([0.0, 0.25]))
-        self.selector.tell(decision, success, *(told_cost(self.menu, self.rng) if decision.role == 0 else []))
-        self.book.tell(decision.id, Fraction(success))
-        assert self.selector.debt == pytest.approx(float(self.book.debt), abs=1e-6)
-
-    def expire(self, place: int) -> None:
-        decision = self.out[place]
-        self.selector.expire(decision)
-        self.book.expire(decision.id)
-        if self.rng.random() < 0.5:
-            self.out.pop(place)  # never reported; the outcomes of the others come late
-
-    def play(self, steps: int) -> None:
-        for _ in range(steps):
-            self.ask(context=self.context())
-            self.tell(0)
-        self.check()
-
-    def check(self) -> None:
-        certificate, book = self.selector.certificate(), self.book
-        assert certificate.holds
-        assert certificate.consistent
-        assert not certificate.breach
-        assert certificate.breaches == 0
-        assert certificate.outcomes == self.selector.outcomes == book.outcomes
-        assert certificate.successes == float(book.successes)
-        assert certificate.debt == pytest.approx(float(book.debt), abs=1e-6)
-        assert certificate.debt_at_most == pytest.approx(float(book.debt_at_most()))
-        assert certificate.pending == len(book.out)
-        assert (certificate.amended, certificate.safe_lost) == (book.amended, book.lost)
-        assert certificate.unaudited == self.unaudited
+        price = selector.price
+        context = {
+            "x": price if rng.random() < 0.9 else math.nan,
+            "y": rng.choice([None, -math.inf, 1e-300, 0.0, 5]),
+            **({"task": rng.choice("ab")} if price > 2.0 else {}),
+        }
+        decision = selector.ask(context=context)
+        between += decision.role == 0
+        worked = rng.random() < 0.7 and decision.price < 2.0  # not when a failure is expensive
+        success = {1: 1.0, -1: 0.0}.get(decision.role, 1.0 if worked else rng.choice([0.0, 0.25]))
+        selector.tell(decision, success, *(told_cost(menu, rng) if decision.role == 0 else []))
+        successes += Fraction(success)
+        assert TARGET * outcomes - successes <= TARGET
+        assert selector.debt == pytest.approx(float(TARGET * outcomes - successes), abs=1e-6)
+    certificate = selector.certificate()
+    assert (certificate.holds, certificate.consistent, certificate.breach) == (True, True, False)
+    assert (certificate.outcomes, certificate.successes) == (steps, float(successes))
+    assert certificate.debt_at_most == pytest.approx(float(TARGET))
+    return between
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -144,38 +99,11 @@ def test_the_debt_is_bounded_at_every_prefix(name: str, engine: str, monkeypatch
     for trusted in (False, True):
         for seed, menu in enumerate(MENUS):
             selector = Selector(menu, TARGET, model=model_called(name), learning=Learning(guard=None))
-            player = Adversary(selector, menu, seed, trusted=trusted)
-            player.play(80)
-            assert player.book.late == 1
+            play(selector, 80, seed, trusted=trusted)
             report = selector.context_report()
             if trusted:
                 assert (report.followed > 5) == (name not in (*UNUSABLE, "predict", "both"))
                 assert (report.failures > 0) == (name in (*UNUSABLE, *OUT_OF_RANGE, *RAISING))
-
-
-@pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("name", ["auto", "opposite", "random", "nan"])
-@pytest.mark.parametrize("limit", [None, 3])
-def test_the_certificate_is_exact_for_late_lost_and_amended_outcomes(
-    name: str, limit: int | None, engine: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Also with few options available, without an audit, and without a context."""
-    use_engine(engine, monkeypatch)
-    for seed, menu in enumerate(MENUS):
-        selector = Selector(menu, TARGET, model=model_called(name), learning=Learning(guard=None), max_pending=limit)
-        player = Adversary(selector, menu, seed, trusted=seed % 2 == 0, max_pending=limit)
-        rng, player.hostile = player.rng, False
-        for _ in range(200):
-            given: dict[str, Any] = {"context": player.context()} if rng.random() < 0.9 else {}
-            given |= {"available": rng.choice([["a"], [], ["b", "a"]])} if rng.random() < 0.2 else {}
-            player.ask(**given, **({"audit": False} if rng.random() < 0.1 else {}))
-            while player.out and rng.random() < 0.55:
-                place = rng.randrange(len(player.out))
-                fresh = player.out[place].id in player.book.out
-                player.expire(place) if fresh and rng.random() < 0.2 else player.tell(place)
-        player.check()
-        assert player.book.late > 2
-        assert player.book.amended > 0
 
 
 def test_a_model_that_calls_its_selector_fails() -> None:
@@ -184,18 +112,14 @@ def test_a_model_that_calls_its_selector_fails() -> None:
             selector.ask(context=context)
 
     selector = Selector(SMALL, TARGET, model=Reentrant())
-    Adversary(selector, SMALL, 0, trusted=True).play(30)
+    play(selector, 30, 0, trusted=True)
     assert selector.context_report().failures > 5
 
 
 def test_a_failed_prediction_is_not_repeated() -> None:
     model = Raises("predict")
     selector = Selector(SMALL, TARGET, model=model, learning=Learning(guard=None))
-    player = Adversary(selector, SMALL, 0, trusted=True)
-    between = 0
-    for _ in range(40):
-        between += player.ask(context=player.context()).role == 0
-        player.tell(0)
+    between = play(selector, 40, 0, trusted=True)
     assert 0 < between <= model.calls == selector.context_report().failures <= 40
 
 

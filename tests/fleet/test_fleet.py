@@ -10,7 +10,6 @@ import pytest
 
 from suffice import Fleet, InvalidArgument, Learning, Menu, Selector, StateError, StateTooNew
 from suffice.fleet.state import COUNTS, TALLY
-from suffice.kernels import compiler as door
 from suffice.numbers import ONE_SUCCESS
 from tests.support.interrupt import InterruptAt
 
@@ -74,22 +73,6 @@ def test_each_keeps_its_own_promise() -> None:
         assert fleet.debts.max() <= 0.7 + 1e-12
 
 
-def test_without_the_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
-    def play() -> list[list[int]]:
-        fleet = Fleet(KNOWN, 0.8, 5)
-        rng = np.random.default_rng(1)
-        seen = []
-        for _ in range(120):
-            seen.append(fleet.ask().tolist())
-            fleet.tell(None, rng.random(5) < 0.7)
-        return seen
-
-    compiled = play()
-    monkeypatch.setenv("SUFFICE_NO_COMPILE", "1")
-    assert not door.available()
-    assert play() == compiled
-
-
 def test_memory() -> None:
     fleet = Fleet(Menu({i: i / 10 for i in range(1, 7)}, safe="all", skip="none"), 0.9, 1000)
     assert fleet.menu.n_arms == 8
@@ -98,7 +81,7 @@ def test_memory() -> None:
 
 def test_save_and_load(tmp_path: Path) -> None:
     path = tmp_path / "fleet.npz"
-    fleet = Fleet(KNOWN, 0.8, 50, max_surplus=4)
+    fleet = Fleet(KNOWN, 0.8, 50, max_surplus=4, cap=1e4, start="cheap")
     rng = np.random.default_rng(0)
     for _ in range(60):
         which = rng.permutation(50)[:20]
@@ -177,17 +160,6 @@ def test_numbers_that_contradict_each_other_are_refused(tmp_path: Path, menu: Me
             Fleet.load(path)
 
 
-def test_the_promise_in_the_file_is_the_one_that_is_kept(tmp_path: Path) -> None:
-    path = tmp_path / "fleet.npz"
-    fleet = Fleet(KNOWN, 0.8, 3, max_surplus=7, cap=1e4, start="cheap")
-    fleet.tell(None, fleet.ask() < 0)
-    fleet.save(path)
-    again = Fleet.load(path)
-    assert np.array_equal(again._rows.accounts, fleet._rows.accounts)
-    assert np.array_equal(again._rows.pricings, fleet._rows.pricings)
-    assert again.prices.tolist() == fleet.prices.tolist()
-
-
 @pytest.mark.parametrize("call", ["ask", "tell", "expire"])
 def test_an_interrupt_without_the_compiler(call: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """At every line in turn: whatever was struck, each outcome is counted once or not at all."""
@@ -251,7 +223,10 @@ def test_bad_input_leaves_the_fleet_as_it_was() -> None:
     assert all(a.tobytes() == b.tobytes() for a, b in zip(before, now, strict=True))
     wrong: list[tuple[dict[str, Any], str]] = [
         ({"menu": 1}, "menu must be a Menu"), ({"size": 0}, "size must be at least 1"), ({"target": 2}, "target must lie"),
-        ({"learning": Learning(bounds="paper")}, "bounds must be"),
+        *(
+            ({"learning": Learning(bounds=bounds)}, 'bounds must be "auto", "half-log", "kl" or "hoeffding" for a fleet')
+            for bounds in ("paper", "ordered", "interval-closure")
+        ),
         ({"learning": "kl"}, "learning must be a suffice.Learning"),
         ({"learning": Learning(memory="full")}, "learning must leave memory out for a fleet"),
     ]  # fmt: skip

@@ -37,9 +37,11 @@ def _in_this(engine: str, given: argparse.Namespace) -> int:
     os.environ.pop("SUFFICE_NO_COMPILE", None)
     if engine == PLAIN:
         os.environ["SUFFICE_NO_COMPILE"] = "1"
-    from . import checking, making
+    import suffice
 
-    if engine == COMPILED and not making.warm():
+    from . import checking
+
+    if engine == COMPILED and not suffice.warmup():  # so that small menus are compiled, too
         print("compiled: NOT CHECKED, there is no compiler here (pip install numba)")
         return NO_COMPILER
     began = time.perf_counter()

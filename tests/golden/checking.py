@@ -1,12 +1,8 @@
 """Record and compare."""
 
-from typing import Final
-
 from .configurations import ALL, chosen, run
 from .records import Configuration
 from .traces import difference, read, trace_of, write
-
-SHOWN: Final = 40  # differences that are printed
 
 
 def check(part: str, engine: str) -> int:
@@ -14,10 +10,8 @@ def check(part: str, engine: str) -> int:
     some = chosen(part)
     wrong = [f"  {one.name}: {problem}" for one, problem in compare(some) if problem]
     print(f"{engine}: {len(some) - len(wrong)} of {len(some)} configurations are as recorded")
-    for line in wrong[:SHOWN]:
+    for line in wrong:
         print(line)
-    if len(wrong) > SHOWN:
-        print(f"  and {len(wrong) - SHOWN} more")
     if not some:
         print(f"  no configuration has {part!r} in its name")
     return int(bool(wrong) or not some)

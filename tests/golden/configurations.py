@@ -3,6 +3,8 @@
 import warnings
 from typing import Final
 
+import suffice
+
 from . import drive_fleets, drive_selectors, drive_service, making, reading
 from .of_fleets import FLEETS
 from .of_selectors import SELECTORS
@@ -28,8 +30,9 @@ def run_on_stream(one: Simulating) -> Run:
     world = making.stream(one.stream)
     method = making.on_stream(one.kind, world, one.stream, one.target, one.settings)
     if one.summarized:
-        return Run(*reading.summarized(making.summarize(method, world, one.steps, one.seed)))
-    return Run(*reading.simulated(making.simulate(method, world, one.steps, one.seed)))
+        marks = (one.steps // 3, 2 * one.steps // 3, one.steps)
+        return reading.summarized(suffice.summarize(method, world, one.steps, one.seed, marks=marks))
+    return reading.simulated(suffice.simulate(method, world, one.steps, one.seed))
 
 
 def chosen(part: str) -> list[Configuration]:

@@ -3,6 +3,8 @@
 import random
 import zlib
 
+import suffice
+
 from . import making, reading
 from .records import Fleeting, Run
 from .script import Judge, moments_of
@@ -16,7 +18,7 @@ class FleetRun:
         seed = zlib.crc32(one.name.encode())
         self.random = random.Random(seed)
         self.view = making.View(one.menu)
-        self.fleet = making.fleet(one.menu, one.target, one.size, one.settings)
+        self.fleet = suffice.Fleet(making.menu(one.menu), one.target, one.size, **making.arguments(one.settings))
         self.judges = [Judge(one.world, self.view, one.steps, seed + number) for number in range(one.size)]
         self.out: dict[int, int] = {}
         self.cost = 0.0
@@ -30,7 +32,7 @@ class FleetRun:
     def ask(self) -> None:
         """Ask for some of those without an outstanding decision."""
         listed = self.some([one for one in range(self.one.size) if one not in self.out], self.one.asked)
-        prices = reading.fleet_prices(self.fleet)
+        prices: list[float] = self.fleet.prices.tolist()
         for one, arm in zip(listed, self.fleet.ask(listed).tolist(), strict=True):
             self.out[one] = arm
             self.run.arms.append(arm)

@@ -1,28 +1,22 @@
 """Selectors, asked and told step by step."""
 
+import copy
 from collections.abc import Callable
 from typing import Any
+
+import suffice
+from tests.support.service import Clock
 
 from . import making, reading
 from .records import Flow, Run, Selecting
 from .script import GIVE_UP, Event, Script, Wish, moments_of
 
 
-class Clock:
-    """A clock that is moved by hand."""
-
-    def __init__(self) -> None:
-        self.now = 1_000.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
 class SelectorRun:
     """A selector, its clock, and what happened."""
 
     def __init__(self, one: Selecting) -> None:
-        self.one, self.flow, self.clock, self.run = one, one.flow, Clock(), Run()
+        self.one, self.flow, self.clock, self.run = one, one.flow, Clock(1_000.0), Run()
         self.selector = making.selector(one.kind, one.menu, one.target, one.settings, self.clock)
         self.script = Script(one.name, one.flow, one.world, making.View(one.menu), one.steps)
         self.refused = 0
@@ -32,11 +26,11 @@ class SelectorRun:
         self.clock.now += self.flow.seconds
         wish = self.script.wish()
         for place, decision in enumerate(ask(self.selector, wish, self.one.kind)):
-            self.run.arms.append(reading.arm(decision))
-            self.run.prices.append(reading.price(decision))
+            self.run.arms.append(decision.arm)
+            self.run.prices.append(decision.price)
             if wish.audited:
                 context = None if wish.contexts is None else wish.contexts[place]
-                self.script.take(step, decision, reading.arm(decision), decision.option, context)
+                self.script.take(step, decision, decision.arm, decision.option, context)
         due = self.script.due(step)
         if self.flow.together:
             self.selector.tell_many([(one.decision, one.success, one.cost) for one in due])
@@ -50,7 +44,7 @@ class SelectorRun:
         if flow.saved:
             self.selector = making.again(one.kind, self.selector, one.menu, one.settings, self.clock)
         if flow.copied:
-            self.selector = making.copied(self.selector)
+            self.selector = copy.deepcopy(self.selector)
         if flow.reseeded is not None:
             self.selector.reseed(flow.reseeded)
 
@@ -76,12 +70,12 @@ def ask(selector: Any, wish: Wish, kind: str) -> list[Any]:
 
 def report(selector: Any, event: Event, flow: Flow) -> bool:
     """Tell or expire; False if the selector refused."""
-    decision = reading.key(event.decision) if flow.by_number else event.decision
+    decision = event.decision.id if flow.by_number else event.decision
     act: Callable[..., None] = selector.expire if event.what == GIVE_UP else selector.tell
     told = () if event.what == GIVE_UP else (event.success, event.cost)
     try:
         act(decision, *told)
-    except making.REJECTED:
+    except suffice.AlreadyTold:
         return False
     return True
 

@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from tests.support.calling import Api, serve
+from tests.support.service import Clock
 
 from . import making, reading
-from .drive_selectors import Clock
 from .records import Run, Serving
 from .script import Event, Script, Wish, moments_of
 
@@ -18,7 +18,7 @@ class ServiceRun:
     """A selector of the service, and what happened to it."""
 
     def __init__(self, one: Serving) -> None:
-        self.one, self.flow, self.clock, self.run = one, one.flow, Clock(), Run()
+        self.one, self.flow, self.clock, self.run = one, one.flow, Clock(1_000.0), Run()
         self.view = making.View(one.menu)
         self.script = Script(one.name, one.flow, one.world, self.view, one.steps)
         self.refused = 0
@@ -46,9 +46,9 @@ class ServiceRun:
         wish = self.script.wish()
         answer = await api.ask(NAME, body_of(wish))
         for place, decision in enumerate(answer["decisions"] if wish.count > 1 else [answer]):
-            number, arm, price = reading.answered(decision)
+            number, arm = decision["decision"], decision["arm"]
             self.run.arms.append(arm)
-            self.run.prices.append(price)
+            self.run.prices.append(decision["price"])
             if number is not None:
                 context = None if wish.contexts is None else wish.contexts[place]
                 self.script.take(step, number, arm, self.view.options[arm], context)

@@ -1,9 +1,5 @@
-"""What goes into the package: menus, selectors, fleets and streams from plain data. All names of its arguments are here.
+"""What goes into the package: menus, selectors and streams from plain data."""
 
-Configurations have words of their own; SETTINGS says what the package calls them.
-"""
-
-import copy
 import dataclasses
 import json
 from collections.abc import Callable
@@ -15,23 +11,6 @@ from suffice.lab import streams
 from .own import Cautious, Greedy, Sighted, Turns, guess, has_letters_of
 from .records import Spec
 
-SETTINGS: Final = {
-    "horizon": "horizon",
-    "slack": "max_surplus",
-    "step": "step",
-    "cap": "cap",
-    "start": "start",
-    "bounds": "bounds",
-    "chooser": "chooser",
-    "guard": "guard",
-    "model": "model",
-    "seed": "seed",
-    "prices": "prices",
-    "memory": "memory",
-    "most_out": "max_pending",
-    "patience": "expire_after",
-    "low_fails": "low_fails",
-}
 LEARNING: Final = ("bounds", "chooser", "guard", "memory", "prices")
 OWN: Final[dict[str, Callable[[], Any]]] = {
     "own: turns": Turns,
@@ -44,13 +23,12 @@ BOUNDS: Final = {
     "contained": "ordered",
     "closed": "interval-closure",
 }  # as configurations name them, as the package does
-REJECTED: Final = suffice.AlreadyTold
 
 
 def arguments(settings: Spec) -> dict[str, Any]:
     """The package's arguments for settings; new objects for parts of one's own."""
     values: dict[str, Any] = {
-        SETTINGS[name]: OWN[value]() if value in OWN else BOUNDS.get(value, value) for name, value in settings.items()
+        name: OWN[value]() if value in OWN else BOUNDS.get(value, value) for name, value in settings.items()
     }
     learning = {name: values.pop(name) for name in LEARNING if name in values}
     return {**values, "learning": suffice.Learning(**learning)} if learning else values
@@ -113,17 +91,7 @@ def again(kind: str, one: Any, spec: Spec, settings: Spec, clock: Callable[[], f
     return suffice.Selector.from_state(state, clock=clock, **given)
 
 
-def copied(one: Any) -> Any:
-    """A copy, which goes on in the place of the original."""
-    return copy.deepcopy(one)
-
-
 # --- fleets, streams, plans
-
-
-def fleet(spec: Spec, target: float, size: int, settings: Spec) -> suffice.Fleet:
-    """A fleet."""
-    return suffice.Fleet(menu(spec), target, size, **arguments(settings))
 
 
 STREAMS: Final[dict[str, Callable[..., Any]]] = {
@@ -171,24 +139,9 @@ def on_stream(kind: str, world: Any, spec: Spec, target: float, settings: Spec) 
     return suffice.Selector(world.menu, target, **given)
 
 
-def simulate(method: Any, world: Any, steps: int, seed: int) -> Any:
-    """A run, step by step."""
-    return suffice.simulate(method, world, steps, seed)
-
-
-def summarize(method: Any, world: Any, steps: int, seed: int) -> Any:
-    """A run, without its steps."""
-    return suffice.summarize(method, world, steps, seed, marks=(steps // 3, 2 * steps // 3, steps))
-
-
 def plan(spec: Spec, target: float, settings: Spec) -> dict[str, Any]:
     """The body that makes a selector of the service."""
     given = arguments(settings)
     if "learning" in given:
         given["learning"] = dataclasses.asdict(given["learning"])
     return {"menu": dict(spec), "target": target, **given}
-
-
-def warm() -> bool:
-    """Compile all that may be compiled, so that small menus are, too; False if there is no compiler."""
-    return suffice.warmup()

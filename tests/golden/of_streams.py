@@ -29,7 +29,7 @@ STREAMS: Final = [
     _case("points, kl, summarized", POINTS, 0.85, 1_500, {**OPTIMIST, "bounds": "kl"}, summarized=True),
     _case("needs", NEEDS, 0.9, 1_000, CONTAINED),
     _case("needs, discount", NEEDS, 0.85, 1_000, {**OPTIMIST, "bounds": "contained", "memory": "discount 200"}),
-    _case("needs, threshold", NEEDS, 0.9, 2_000, {"slack": 30}, kind="threshold"),
+    _case("needs, threshold", NEEDS, 0.9, 2_000, {"max_surplus": 30}, kind="threshold"),
     _case("needs, threshold, summarized", NEEDS, 0.99, 3_000, {}, kind="threshold", summarized=True),
     _case("needs, flat", {"kind": "flat", "target": 0.8}, 0.8, 1_000, OPTIMIST),
     _case("rides", {"kind": "rides", "requests": 300}, 0.85, 800, CONTAINED),

@@ -1,4 +1,4 @@
-"""What comes back from the package, as numbers in a fixed order. All names of its decisions and certificates are here.
+"""What comes back from the package, as numbers in a fixed order. All names of its certificates are here.
 
 A part of a moment is a list of numbers, one per row of PARTS. Counts are whole numbers and compared exactly.
 """
@@ -12,7 +12,7 @@ import numpy as np
 
 import suffice
 
-from .records import Moment, Number, Numbers
+from .records import Moment, Number, Numbers, Run
 
 STATUSES: Final = ("bug", "infeasible", "breach", "unknown", "warned", "kept", "waiting", "archived")
 
@@ -30,24 +30,6 @@ def number(value: Any) -> Number:
 def sum_of(value: Any) -> Number:
     """A sum of successes: a whole number where it is one."""
     return int(value) if value == int(value) else number(value)
-
-
-# --- decisions
-
-
-def price(decision: Any) -> float:
-    """The price of a success when a decision was asked for."""
-    return float(decision.price)
-
-
-def arm(decision: Any) -> int:
-    """The number of the option that was chosen."""
-    return int(decision.arm)
-
-
-def key(decision: Any) -> int:
-    """The number that stands for a decision."""
-    return int(decision.id)
 
 
 def decimal(value: Any) -> Number:
@@ -116,7 +98,7 @@ def sums(outcomes: int, successes: float, cost: float, debt: float) -> Numbers:
     return [known.get(name, 0) for name in NAMES]
 
 
-def simulated(trace: Any) -> tuple[list[int], list[float | None], list[Moment]]:
+def simulated(trace: Any) -> Run:
     """Arms, prices and moments of a run."""
     successes, costs, steps = np.cumsum(trace.successes), np.cumsum(trace.costs), len(trace.arms)
     moments = [
@@ -124,24 +106,18 @@ def simulated(trace: Any) -> tuple[list[int], list[float | None], list[Moment]]:
         for done in (steps // 3, 2 * steps // 3, steps)
     ]
     moments.append(Moment((part_of(trace.method.certificate(), trace.method.cost),)))
-    return trace.arms.tolist(), trace.prices.tolist(), moments
+    return Run(trace.arms.tolist(), trace.prices.tolist(), moments)
 
 
-def summarized(summary: Any) -> tuple[list[int], list[float | None], list[Moment]]:
+def summarized(summary: Any) -> Run:
     """Plays of each arm in the place of arms; and moments, the worst window and the largest debt in the last but one."""
     moments = [Moment((sums(m.step, m.successes, m.cost, m.largest_debt),)) for m in summary.marks]
     moments.append(Moment((sums(summary.steps, summary.successes, summary.worst_window, summary.largest_debt),)))
     moments.append(Moment((part_of(summary.method.certificate(), summary.method.cost),)))
-    return list(summary.plays), [None] * len(summary.plays), moments
+    return Run(list(summary.plays), [None] * len(summary.plays), moments)
 
 
 # --- fleets
-
-
-def fleet_prices(fleet: Any) -> list[float]:
-    """The price of a success, of each."""
-    prices: list[float] = fleet.prices.tolist()
-    return prices
 
 
 def fleet_moment(fleet: Any, indices: Iterable[int], cost: float) -> Moment:
@@ -160,12 +136,6 @@ def fleet_again(fleet: Any) -> Any:
 
 
 # --- the service
-
-
-def answered(decision: Mapping[str, Any]) -> tuple[str | None, int, float | None]:
-    """Id, arm and price of a decision of the service."""
-    identity, price = decision["decision"], decision["price"]
-    return (None if identity is None else str(identity)), int(decision["arm"]), None if price is None else float(price)
 
 
 def served(certificate: Mapping[str, Any], cost: float, refused: int) -> Moment:

@@ -37,10 +37,6 @@ def happened(one: Configuration) -> Run:
     return run(one)
 
 
-def test_the_same_run_is_no_difference(one: Configuration, happened: Run) -> None:
-    assert difference(read()[one.name], trace_of(happened)) is None
-
-
 @pytest.mark.parametrize("place", [0, 1, 250, 499])
 def test_one_other_arm_is_found(one: Configuration, happened: Run, place: int) -> None:
     arms = happened.arms.copy()

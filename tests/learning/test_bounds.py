@@ -13,11 +13,6 @@ from suffice.promise.divergence import kl, kl_lower, kl_upper
 KNOWN = Menu({"a": 0.1, "b": 0.4}, safe="all", skip="none")
 
 
-def test_auto_becomes_the_bounds_in_use() -> None:
-    assert Selector(KNOWN, 0.9).learning.bounds == "half-log"
-    assert Selector(KNOWN, 0.9, learning=Learning(bounds="hoeffding")).learning.bounds == "hoeffding"
-
-
 @pytest.mark.parametrize("bad", ["best", 3, None, Tally, object()])
 def test_unknown_bounds_are_refused(bad: object) -> None:
     with pytest.raises(

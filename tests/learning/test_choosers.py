@@ -3,7 +3,7 @@
 import json
 import math
 from collections.abc import Callable
-from pathlib import Path
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -11,9 +11,7 @@ import pytest
 
 import suffice
 from suffice import Learning, Menu, Selector, StateError
-from suffice.kernels.compiler import available
-from suffice.learning.rng import WORDS
-from tests.support.tables import needs_compiler
+from suffice.learning.containment import MOST_GRID
 
 
 def own_chain() -> Menu:
@@ -31,6 +29,8 @@ MENUS: dict[str, tuple[Menu, str, str]] = {
     "no order": (Menu({"a": 0.1, "b": 0.4}, safe="all", skip="none"), "optimist", "half-log"),
     "one option": (Menu({"a": 0.1}, safe="all", skip="none", order="chain"), "optimist", "half-log"),
     "too many cells": (Menu.intervals(step=1 / 200), "optimist", "ordered"),
+    "largest grid": (Menu.intervals(step=Fraction(1, MOST_GRID)), "thompson", "interval-closure"),
+    "too large a grid": (Menu.intervals(step=Fraction(1, MOST_GRID + 1)), "thompson", "ordered"),
 }
 
 
@@ -107,21 +107,6 @@ def test_a_sampler_needs_bounds_of_ours() -> None:
         Selector(MENUS["top_k"][0], 0.8, learning=Learning(chooser="thompson", bounds=Mine()))
 
 
-@pytest.mark.parametrize("name", ["top_k", "intervals", "subsets", "no order"])
-def test_asking_for_less_than_all_that_is_there(name: str) -> None:
-    menu = MENUS[name][0]
-    selector = Selector(menu, 0.8, learning=Learning(chooser="thompson"), seed=3)
-    arms_of(selector, 200)
-    ends = {menu.safe, menu.skip}
-    few = list(menu.options[:2])
-    asked = {selector.ask(available=few, audit=False).option for _ in range(60)}
-    assert asked <= {*ends, *few}
-    assert {selector.ask(available=[], audit=False).option for _ in range(20)} <= ends
-    told, pending = selector.outcomes, selector.pending
-    assert {selector.ask(audit=False).id for _ in range(20)} == {-1}
-    assert (selector.outcomes, selector.pending) == (told, pending)
-
-
 def test_the_paper_s_bounds_do_not_stop_the_sampler() -> None:
     """Their lines are infinite before an arm is played, and a gap of infinity could not be saved."""
     selector = Selector(MENUS["top_k"][0], 0.8, 2000, learning=Learning(bounds="paper", chooser="thompson"))
@@ -130,59 +115,6 @@ def test_the_paper_s_bounds_do_not_stop_the_sampler() -> None:
 
 
 # --- saving
-
-
-def busy(selectors: list[Selector], steps: int, seed: int, swap: Callable[[int, Selector], Selector]) -> list[int]:
-    """All of them through the same world, with late and lost outcomes and options that are down; the arms, if all agree."""
-    rng = np.random.default_rng(seed)
-    menu = selectors[0].menu
-    succeeds = world_of(menu, seed + 1)
-    known = menu.costs is not None
-    out: list[list[Any]] = []
-    played = []
-    for step in range(steps):
-        selectors[-1] = swap(step, selectors[-1])
-        which = [option for option in menu.options if rng.random() < 0.7] if step % 11 == 0 else None
-        audit = step % 17 != 0
-        asked = [selector.ask(available=which, audit=audit) for selector in selectors]
-        assert len({(one.arm, one.price, one.id) for one in asked}) == 1, f"step {step}"
-        played.append(asked[0].arm)
-        if audit:
-            out.append(asked)
-        while len(out) > (0 if step % 200 < 120 else 5):
-            late = out.pop(int(rng.integers(len(out))))
-            success = succeeds(late[0])
-            for selector, decision in zip(selectors, late, strict=True):
-                if step % 29 == 0:
-                    selector.expire(decision.id)
-                if step % 58:
-                    selector.tell(decision.id, success, None if known else 0.5 * decision.arm / menu.n_arms)
-    return played
-
-
-@pytest.mark.parametrize("name", ["top_k", "thresholds", "intervals", "intervals, fails", "subsets", "no order"])
-@pytest.mark.parametrize("guard", [1.0, 0.02])
-@pytest.mark.parametrize("compiled", [pytest.param(True, marks=needs_compiler), False])
-def test_saved_and_loaded_it_goes_on_as_if_it_had_not_been(
-    name: str, guard: float, compiled: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    if not compiled:
-        monkeypatch.setenv("SUFFICE_NO_COMPILE", "1")
-    elif available():
-        suffice.warmup()
-
-    def swap(step: int, selector: Selector) -> Selector:
-        if step % 333 != 200:
-            return selector
-        selector.save(tmp_path / "state.json")
-        return Selector.load(tmp_path / "state.json")
-
-    made = [Selector(MENUS[name][0], 0.8, learning=Learning(chooser="thompson", guard=guard), seed=5) for _ in range(2)]
-    steps = 2000 if compiled else 900
-    assert len(set(busy(made, steps, 1, swap))) > 2
-    one, other = (selector.state() for selector in made)
-    assert one["learner"] == other["learner"]
-    assert one["accounts"] == other["accounts"]
 
 
 def damaged(name: str, change: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
@@ -223,29 +155,3 @@ HARM: dict[str, Callable[[dict[str, Any]], Any]] = {
 def test_hostile_states_are_refused(harm: Callable[[dict[str, Any]], Any], name: str) -> None:
     with pytest.raises(StateError):
         Selector.from_state(damaged(name, lambda state: harm(state["learner"])))
-
-
-@pytest.mark.parametrize("value", [0.0, -1.0, 1e300, -1e300, 5e-324])
-@pytest.mark.parametrize("compiled", [pytest.param(True, marks=needs_compiler), False])
-@pytest.mark.filterwarnings("ignore::suffice.SufficeWarning")
-def test_what_cannot_be_told_from_a_state_costs_money_at_the_worst(
-    value: float, compiled: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Cells full of absurd numbers: the promise is kept, and what is played are arms."""
-    if not compiled:
-        monkeypatch.setenv("SUFFICE_NO_COMPILE", "1")
-
-    def absurd(state: dict[str, Any]) -> None:
-        kept = state["learner"]["cells"]
-        kept["numbers"] = [*kept["numbers"][:WORDS], *[value] * (len(kept["numbers"]) - WORDS)]
-        kept["fit_at"] = kept["seen"] = value
-
-    try:
-        selector = Selector.from_state(damaged("intervals", absurd))
-    except StateError:
-        return
-    succeeds = world_of(selector.menu, 1)
-    for _ in range(400):
-        decision = selector.ask()
-        selector.tell(decision, succeeds(decision))
-        assert selector.debt <= 0.8

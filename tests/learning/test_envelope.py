@@ -10,7 +10,7 @@ from suffice import Menu
 from suffice.kernels.compiler import available
 from suffice.learning import bound_formulas as formulas
 from suffice.learning import envelope
-from suffice.learning.arm_table import cheapest, scan, sort_by_slope
+from suffice.learning.arm_table import cheapest, sort_by_slope
 from suffice.learning.envelope import lowest, update
 from suffice.learning.records import ArmRow, Table, TableHead
 from tests.support.tables import (
@@ -68,41 +68,6 @@ def test_the_tree_chooses_what_a_scan_chooses(kind: int, known: bool) -> None:
         for step in (0.5, 0.003)
     )
     assert compared > 500_000
-
-
-@pytest.mark.parametrize("count", [5, 30, 211])
-@pytest.mark.parametrize("known", [True, False])
-def test_the_invariants_hold(count: int, known: bool) -> None:
-    """After every hundredth outcome the tree is checked node by node, at its own price and at others."""
-    table = fresh(count, formulas.KL, known, seed=1, compiled=False)
-    rng = np.random.default_rng(2)
-    truth = np.concatenate([[0.0], np.sort(rng.random(count - 2)), [1.0]])
-    price = 2.5
-    for told in range(1, 1201):
-        arm = cheapest(table, price)
-        assert arm == scan(table, price)
-        success = float(rng.random() < truth[arm])
-        price = min(max(price + 0.02 * (0.8 - success), 1e-3), 4.999)
-        tell(table, arm, success, float(rng.random()), price)
-        if told % 100 == 0:
-            prices = [price, *np.linspace(0, 5, 41), *rng.uniform(0, 5, 40)]
-            check_tree(table.room, head_of(table).leaves, prices)
-
-
-def test_the_checker_notices_a_wrong_tree() -> None:
-    tree = fresh(30, formulas.KL, True, seed=1, compiled=False).room
-    check_tree(tree, 4, [2.5])
-    tree[envelope.WIDTH * 5 + envelope.ARM] = 29.0
-    with pytest.raises(AssertionError, match="node 5 is certain of the wrong arm"):
-        check_tree(tree, 4, [2.5])
-    tree = fresh(30, formulas.KL, True, seed=1, compiled=False).room
-    tree[envelope.WIDTH * 3 + envelope.MOST] = 7.0
-    with pytest.raises(AssertionError, match="extreme slopes of node 3"):
-        check_tree(tree, 4, [2.5])
-    tree = fresh(30, formulas.KL, True, seed=1, compiled=False).room
-    tree[envelope.bucket_of(4, 5) + 2 * envelope.BUCKET] += 1.0
-    with pytest.raises(AssertionError, match="one place"):
-        check_tree(tree, 4, [2.5])
 
 
 def test_nearly_equal_lines() -> None:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from suffice import InvalidArgument, Learning, Menu, Selector, paper, simulate, warmup
+from suffice import InvalidArgument, Learning, Menu, Selector, paper, simulate
 from suffice.kernels.compiler import available
 from suffice.kernels.compiler import compiled as twin_of
 from suffice.lab.streams import LabelRanks, Phases, PredictionApis, UnitPoints
@@ -40,13 +40,8 @@ from tests.support.naive_memory import (
 )
 from tests.support.tables import as_table, compiled_or_not, needs_compiler, put, uncompiled
 
+pytestmark = pytest.mark.usefixtures("warm")  # small menus run compiled then, except where that is switched off
 every_menu = pytest.mark.parametrize("menu", MENUS.values(), ids=MENUS.keys())
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _warm() -> None:
-    """Once warm, small menus run compiled, too; tests that need them plain switch that off."""
-    warmup()
 
 
 def selector_of(menu: Menu, target: float = 0.8, *, compiled: bool = True, **rules: Any) -> Selector:
@@ -412,27 +407,6 @@ def test_no_memory_touches_the_promise(
         certificate = selector.certificate()
     assert certificate.holds
     assert certificate.consistent
-
-
-@compiled_or_not
-@pytest.mark.parametrize("chooser", ["thompson", "optimist"])
-def test_a_reset_changes_neither_counts_nor_debt(compiled: bool, chooser: str) -> None:
-    """Tally and count of the memory go down; told, successes, debt and cost go on as if nothing had happened."""
-    selector = selector_of(CHAIN, 0.8, compiled=compiled, learning=Learning(chooser=chooser))
-    told, successes, resets, noted = 0, 0, 0, 0
-    for step in range(1200):
-        decision = selector.ask()
-        success = decision.is_safe or (not decision.is_skip and step < 600)
-        selector.tell(decision, success)
-        told, successes = told + 1, successes + success
-        counted = selector.learner.head.memory_count
-        resets += counted < noted
-        noted = counted
-        assert (selector.outcomes, selector.successes) == (told, successes)
-        assert selector.debt == pytest.approx(0.8 * told - successes)
-        assert selector.debt <= 0.8
-    assert resets >= 1
-    assert selector.learner.columns()[0][CHAIN.interior].sum() < 600
 
 
 # --- arguments

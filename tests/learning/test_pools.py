@@ -7,18 +7,15 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from suffice import Fleet, InvalidArgument, Learning, Menu, Selector
+from suffice import Menu
 from suffice.learning import bound_formulas as formulas
-from suffice.learning.arm_table import refresh, start_epoch
-from suffice.learning.bounds import NAMED
+from suffice.learning.arm_table import start_epoch
 from suffice.learning.interval_closure import close
 from suffice.learning.pooling import tighten
 from suffice.learning.records import Table
 from tests.support.naive_bounds import NaiveBounds
-from tests.support.tables import cells, column, fresh_table, head_of, put, put_head, tell, twin
+from tests.support.tables import column, compiled_or_not, fresh_table, head_of, put, put_head, tell, twin
 
-needs_compiler = pytest.mark.compiled
-COMPILED = [False, pytest.param(True, marks=needs_compiler)]
 QUICK = [Phase.explicit, Phase.reuse, Phase.generate]  # shrinking lists of tallies would take minutes
 CLOSE = 1e-7  # `kl_upper` ends a little above the root
 CODES = {"ordered": formulas.ORDERED, "interval-closure": formulas.INTERVAL_CLOSURE}
@@ -71,7 +68,7 @@ TALLIES = st.lists(
 )
 
 
-@pytest.mark.parametrize("compiled", COMPILED)
+@compiled_or_not
 @pytest.mark.parametrize("menu", MENUS.values(), ids=MENUS.keys())
 @given(tallies=TALLIES, told=st.integers(1, 10**6))
 @settings(max_examples=25, deadline=None, phases=QUICK)
@@ -88,7 +85,7 @@ def test_pools_are_sums_over_all_that_contain_an_arm(
     assert inner(menu, table, "upper") == pytest.approx(want, abs=CLOSE)
 
 
-@pytest.mark.parametrize("compiled", COMPILED)
+@compiled_or_not
 @pytest.mark.parametrize("menu", INTERVALS.values(), ids=INTERVALS.keys())
 @given(tallies=TALLIES, told=st.integers(1, 10**6))
 @settings(max_examples=25, deadline=None, phases=QUICK)
@@ -104,7 +101,7 @@ def test_the_closure_is_a_shortest_path(
         assert set(naive.upper.values()) == {1.0}
 
 
-@pytest.mark.parametrize("compiled", COMPILED)
+@compiled_or_not
 @pytest.mark.parametrize("menu", INTERVALS.values(), ids=INTERVALS.keys())
 @given(seed=st.integers(0, 10**6), plays=st.sampled_from([5, 50, 2000]), told=st.integers(1, 10**5))
 @settings(max_examples=25, deadline=None, phases=QUICK)
@@ -127,7 +124,7 @@ def test_a_world_there_is_is_not_contradicted(menu: Menu, compiled: bool, seed: 
 
 
 @pytest.mark.parametrize("horizon", [None, 90])
-@pytest.mark.parametrize("compiled", COMPILED)
+@compiled_or_not
 @pytest.mark.parametrize("kind", CODES)
 @pytest.mark.parametrize("menu", MENUS.values(), ids=MENUS.keys())
 def test_step_by_step_as_written_down(menu: Menu, kind: str, compiled: bool, horizon: int | None) -> None:
@@ -149,104 +146,3 @@ def test_step_by_step_as_written_down(menu: Menu, kind: str, compiled: bool, hor
         if menu.costs is None:
             assert inner(menu, table, "lower") == pytest.approx(naive.lower, abs=CLOSE), told
     assert min(naive.upper.values()) < 1.0
-
-
-def test_bounds_fall_within_an_epoch_and_are_free_in_the_next() -> None:
-    """A lucky start of failures is kept until the epoch is over, and not beyond."""
-    menu = MENUS["chain"]
-    table = fresh_table(menu, formulas.ORDERED, compiled=False)
-    seen = [column(table, "upper")[1]]
-    for told in range(1, 600):
-        tell(table, 1, 0.0 if told < 140 else 1.0, np.nan, 1.0)
-        seen.append(column(table, "upper")[1])
-    for told in range(1, 600):
-        begins = (told + 1) & told == 0  # an epoch begins at a power of two
-        assert seen[told] <= seen[told - 1] or begins, told
-        # What the tally alone allows now is more, or what is kept.
-        alone = formulas.upper_of(
-            formulas.HALF_LOG, float(max(0, told - 139)), float(told),
-            formulas.level_of(formulas.HALF_LOG, 0, formulas.epoch_of(told + 1, 0)[1]),
-        )  # fmt: skip
-        assert seen[told] <= alone + 1e-12
-        if begins:
-            assert seen[told] == pytest.approx(alone)
-    assert seen[254] < 0.1 < 0.5 < seen[255]
-
-
-@pytest.mark.parametrize("compiled", COMPILED)
-def test_a_contradiction_leaves_the_bounds_as_they_were(compiled: bool) -> None:
-    """Two intervals that do not meet and both always succeed: no distribution does that."""
-    menu = Menu.intervals(step=0.125)
-    table = fresh_table(menu, formulas.INTERVAL_CLOSURE, compiled=compiled)
-    one, other = menu.arm((0.0, 0.25)), menu.arm((0.5, 0.75))
-    for told in range(1, 3000):
-        tell(table, one if told % 2 else other, 1.0, np.nan, 2.0, compiled=compiled)
-    before = inner(menu, table, "upper")
-    assert not twin(close, compiled)(table)
-    assert inner(menu, table, "upper") == before
-    assert before[one] == before[other] == 1.0
-    # A world that is possible: half of the points in either. Now they say something of all others.
-    table = fresh_table(menu, formulas.INTERVAL_CLOSURE, compiled=compiled)
-    for told in range(1, 3000):
-        tell(table, one if told % 2 else other, float(told % 4 < 2), np.nan, 2.0, compiled=compiled)
-    assert twin(close, compiled)(table)
-    upper = inner(menu, table, "upper")
-    assert upper[menu.arm((0.875, 1.0))] < 0.2  # never played, nor is any that contains it
-    assert upper[menu.arm((0.75, 1.0))] > 0.5  # all of the other's points might lie at 0.75
-    assert upper[one] > 0.5
-
-
-@pytest.mark.parametrize("compiled", COMPILED)
-@pytest.mark.parametrize("menu", MENUS.values(), ids=MENUS.keys())
-def test_where_there_are_no_differences_closed_is_contained(menu: Menu, compiled: bool) -> None:
-    """Nor does it write where there is no room for a matrix: what lies behind the pools stays as it is."""
-    if menu in INTERVALS.values():
-        return
-    rng = np.random.default_rng(1)
-    both = [fresh_table(menu, code, compiled=compiled) for code in CODES.values()]
-    assert len(both[0].room) == len(both[1].room)
-    for _ in range(1, 300):
-        arm, success = int(rng.integers(menu.n_arms)), float(rng.random() < 0.5)
-        for table in both:
-            tell(table, arm, success, 0.3, 1.0, compiled=compiled)
-    put_head(both[1], "kind", head_of(both[0]).kind)
-    assert np.array_equal(cells(both[0]), cells(both[1]), equal_nan=True)
-
-
-def test_a_fleet_refuses_what_it_has_no_room_for() -> None:
-    for kind in CODES:
-        with pytest.raises(InvalidArgument, match='bounds must be "auto", "half-log", "kl" or "hoeffding" for a fleet'):
-            Fleet(MENUS["chain"], 0.8, 3, learning=Learning(bounds=kind))
-
-
-def test_pools_bound_more_tightly_than_an_arms_own_plays() -> None:
-    for name, menu in MENUS.items():
-        uppers = []
-        for kind in ("half-log", "ordered", "interval-closure"):
-            table = fresh_table(menu, NAMED[kind].code, compiled=False)
-            rng = np.random.default_rng(0)
-            for _ in range(1, 512):
-                arm = int(rng.integers(menu.n_arms))
-                tell(table, arm, float(rng.random() < 0.4), 0.1, 1.0)
-            refresh(table, 1.0, True)
-            uppers.append(column(table, "upper")[menu.interior])
-        assert (uppers[0] >= uppers[1]).all()
-        assert (uppers[1] >= uppers[2]).all()
-        if name != "no order":
-            assert (uppers[0] > uppers[1]).any()
-
-
-def test_a_selector_uses_them_by_name_and_by_itself() -> None:
-    """The same arms from `auto` with an optimist and from the bounds that `auto` becomes."""
-    for name in ("chain", "subsets", "intervals"):
-        menu = MENUS[name]
-        rng = np.random.default_rng(5)
-        auto = Selector(menu, 0.8, learning=Learning(chooser="optimist", memory="full"))
-        named = Selector(menu, 0.8, learning=Learning(bounds=auto.learning.bounds))
-        assert auto.learning.bounds == ("interval-closure" if name == "intervals" else "ordered")
-        for _ in range(400):
-            one, other = auto.ask(), named.ask()
-            assert one.arm == other.arm
-            success = one.is_safe or (not one.is_skip and bool(rng.random() < 0.6))
-            auto.tell(one, success)
-            named.tell(other, success)

@@ -1,6 +1,5 @@
 """The price between the rails: the curve, its hint, and that neither can touch the promise."""
 
-import copy
 import itertools
 import math
 from fractions import Fraction
@@ -11,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from suffice import Fleet, InvalidArgument, Learning, Menu, Selector, StateError, optimum, paper, summarize
+from suffice import InvalidArgument, Learning, Menu, Selector, optimum, paper, summarize
 from suffice.lab.streams import LabelRanks, PredictionApis
 from suffice.learning import bounds
 from suffice.learning.choosers import Optimist
@@ -89,17 +88,6 @@ def test_the_curve_is_continuous_and_never_falls() -> None:
         assert prices[-1] == 0.0
 
 
-@pytest.mark.parametrize(("outcomes", "bend"), [(100, 10 / 3), (10**6, 110.0)])
-def test_the_bend_is_where_the_price_is_the_hint(outcomes: int, bend: float) -> None:
-    """Nothing but the hint is paid at a debt of -b, and nothing at all from -3b on, but not before."""
-    pricing = Pricing(cap=5.0, start=5.0, curved=1, hint=2.0)
-    assert price_at(pricing, -bend, outcomes) == pytest.approx(2.0)
-    assert price_at(pricing, -0.5 * bend, outcomes) == pytest.approx(2.0 + 3.0 / 8)
-    assert price_at(pricing, -2.0 * bend, outcomes) == pytest.approx(2.0 * 7 / 8)
-    assert price_at(pricing, -3.0 * bend * (1 + 1e-12), outcomes) == 0.0
-    assert price_at(pricing, -2.9 * bend, outcomes) > 0.0
-
-
 @given(
     curved=st.integers(0, 1),
     changes=st.lists(
@@ -146,32 +134,6 @@ def test_straight_where_the_paper_is_meant() -> None:
     straight.tell(straight.ask(), True)
     assert straight.price == pytest.approx(5.0 * (1 - 0.2))
     assert Selector.from_state(straight.state()).learning.prices == "straight"
-
-
-@pytest.mark.parametrize("hint", [[1.0], [1.0, 2.0, 3.0, float("nan")], [1.0, -2.0, 3.0, 4.0], None, "much"])
-def test_a_saved_hint_is_checked(hint: Any) -> None:
-    state = Selector(MENU, 0.8).state()
-    assert Selector.from_state(copy.deepcopy(state)).state()["accounts"] == state["accounts"]
-    state["accounts"][0]["hints"] = hint
-    with pytest.raises(StateError):
-        Selector.from_state(state)
-
-
-def test_a_fleet_has_the_prices_of_single_selectors(tmp_path: Any) -> None:
-    fleet, single = Fleet(LARGE, 0.8, 2), Selector(LARGE, 0.8)
-    rng = np.random.default_rng(4)
-    for step in range(400):
-        assert fleet.prices[1] == pytest.approx(single.price)
-        arm, decision = int(fleet.ask([1])[0]), single.ask()
-        assert arm == decision.arm
-        success = decision.is_safe or (not decision.is_skip and bool(rng.random() < 0.8))
-        fleet.tell([1], [float(success)])
-        single.tell(decision, success)
-        if step == 200:
-            fleet.save(tmp_path / "fleet.npz")
-            fleet = Fleet.load(tmp_path / "fleet.npz")
-    assert fleet.prices[0] == 5.0  # the cap, where nothing was told
-    assert fleet.prices[1] not in (0.0, 5.0)
 
 
 @pytest.mark.parametrize(

@@ -10,20 +10,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from suffice import Learning, Menu, Selector
-from suffice.learning import forgetting, interval_closure, pooling, thompson
+from suffice import Menu, Selector
 from suffice.learning.containment import (
     MOST_ASKED,
     MOST_CELLS,
     MOST_COMPARED,
-    MOST_GRID,
     Cells,
     PoolingOrder,
     cells_of,
     order_of,
 )
 from suffice.learning.records import CHAIN, INTERVALS, NO_SHAPE, PAIRS, SPANS
-from suffice.learning.table_learner import TableLearner
 from suffice.menu.options import superset
 
 
@@ -206,23 +203,6 @@ def test_the_cells_of_intervals(grid: int, end: dict[str, Any]) -> None:
         assert not menu.has_skip or success[0] == 0.0
 
 
-@pytest.mark.parametrize("kind", ["top_k", "thresholds", "chain"])
-@pytest.mark.parametrize("end", ENDS.values(), ids=ENDS.keys())
-def test_the_cells_of_a_chain(kind: str, end: dict[str, Any]) -> None:
-    """A cell is the least option that succeeds; the last one holds what takes more than any of them."""
-    menu = menus(**end)[kind]
-    cells = cells_of(menu)
-    assert cells is not None
-    inner = len(menu.options)
-    assert cells.count == inner + 1
-    masses = random_masses(np.random.default_rng(1), cells.count)
-    success = implied(menu, cells, masses)
-    for place in range(inner):
-        held = sum(mass for least, mass in enumerate(masses) if least <= place)
-        assert success[place + menu.has_skip] == pytest.approx(held)
-    assert not menu.has_skip or success[0] == 0.0
-
-
 @pytest.mark.parametrize("kind", ["subsets", "all items", "at most two", "cheap ones"])
 @pytest.mark.parametrize("end", ENDS.values(), ids=ENDS.keys())
 def test_the_cells_of_subsets(kind: str, end: dict[str, Any]) -> None:
@@ -274,53 +254,9 @@ def test_kinds_without_cells(kind: str) -> None:
     assert cells_of(menus()[kind]) is None
 
 
-def test_a_menu_read_back_has_the_same_order() -> None:
-    for kind, menu in menus().items():
-        if kind == "own":
-            continue  # a function cannot be written down
-        again = Menu.from_recipe(menu.recipe())
-        mine, theirs = order_of(menu), order_of(again)
-        assert mine is not None
-        assert theirs is not None
-        assert around(menu, mine) == around(again, theirs)
-        one, other = cells_of(menu), cells_of(again)
-        assert (one is None) == (other is None)
-        if one is not None and other is not None:
-            assert (one.form, one.count) == (other.form, other.count)
-            assert np.array_equal(np.asarray(one.members), np.asarray(other.members))
-
-
 def test_listed_by_hand_a_menu_is_ordered_all_the_same() -> None:
     """An order that is known by name, on options that someone wrote down himself: some of the intervals, some subsets."""
     some = Menu({("a",): 1.0, ("a", "b"): 2.0, ("c", "b", "a"): 3.0}, safe="all", safe_cost=5, order=superset)
     order = order_of(some)
     assert order is not None
     assert around(some, order) == {0: [0, 1, 2], 1: [1, 2], 2: [2]}
-
-
-@pytest.mark.compiled
-def test_what_auto_takes() -> None:
-    taken = {kind: Selector(menu, 0.8).learning.bounds for kind, menu in menus().items()}
-    intervals = {"intervals", "halves", "third"}
-    assert taken == {kind: "interval-closure" if kind in intervals else "ordered" for kind in taken}
-    assert Selector(Menu.intervals(step=Fraction(1, MOST_GRID)), 0.8).learning.bounds == "interval-closure"
-    assert Selector(Menu.intervals(step=Fraction(1, MOST_GRID + 1)), 0.8).learning.bounds == "ordered"
-
-
-def test_the_blocks_lie_behind_one_another() -> None:
-    """Pools, cells and memory begin where the one before ends, and the last ends with the memory."""
-    for menu in menus().values():
-        learner = Selector(
-            menu, 0.8, learning=Learning(bounds="interval-closure", chooser="thompson", memory="reset")
-        ).learner
-        assert isinstance(learner, TableLearner)
-        table = learner.table.plain()
-        head, order = table.head, order_of(menu)
-        assert order is not None
-        pools = pooling.block_size(order.shape, order.grid, order.pairs, menu.n_arms)
-        pools += interval_closure.matrix_size(order.grid) if order.shape == INTERVALS else 0
-        past = forgetting.block_size(head.memory, head.memory_levels, head.memory_span, menu.n_arms)
-        assert head.leaves == 0 == head.pools_at
-        assert head.rng_at == pools
-        assert head.memory_at == pools + thompson.block_size(head.form, head.cells, menu.n_arms)
-        assert len(table.room) == head.memory_at + past

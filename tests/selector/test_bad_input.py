@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 import suffice
-from suffice import InvalidArgument, Learning, Menu, Selector, ThresholdSelector, optimum, paper, simulate
+from suffice import InvalidArgument, Learning, Menu, Selector, ThresholdSelector, paper, simulate
 from suffice.lab.rivals import AlwaysSafe, Projected
-from suffice.lab.streams import LabelRanks, Phases
+from suffice.lab.streams import LabelRanks
 from tests.support.refusals import refused as refused_within
 
 KNOWN = Menu({"a": 0.1, "b": 0.4}, safe="all", skip="none")
@@ -175,25 +175,6 @@ def test_a_missing_cost_keeps_the_decision_pending() -> None:
     selector.tell(decision, True, 0.2)
 
 
-@pytest.mark.parametrize(
-    ("success", "cost", "target", "message"),
-    [
-        ([], [], 0.5, "success must hold one number per arm"),
-        ([0, 1], [0], 0.5, "success and cost must be equally long, got 2 and 1"),
-        ([0, 2], [0, 1], 0.5, "success must lie between 0 and 1 for every arm"),
-        ([0, math.nan], [0, 1], 0.5, "success must be finite, got nan"),
-        ([0, 1], [0, math.inf], 0.5, "cost must be finite, got inf"),
-        (["a"], [1], 0.5, "success must hold one number per arm"),
-        ([[0, 1]], [0, 1], 0.5, "success must hold one number per arm, got an array of shape (1, 2)"),
-        ([0, 1], [0, 1], 1.5, "target must lie between 0 and 1, got 1.5"),
-        ([0, 1], [0, 1], math.nan, "target must be finite"),
-        ([0, 1], [0, 1], "x", "target must be a number"),
-    ],
-)
-def test_optimum(success: Any, cost: Any, target: Any, message: str) -> None:
-    refused(lambda: optimum(success, cost, target), message)
-
-
 def test_streams_and_simulate() -> None:
     stream = LabelRanks.cifar100()
     used = Selector(stream.menu, 0.9)
@@ -203,8 +184,6 @@ def test_streams_and_simulate() -> None:
     refused(lambda: LabelRanks(KNOWN), "menu must be a top_k menu of 100 classes")
     refused(lambda: LabelRanks(stream.menu, [-1] * 100), "histogram must hold one count of at least 0 per rank")
     refused(lambda: LabelRanks(stream.menu, least=101), "least and most must leave a rank that occurs")
-    refused(lambda: Phases(), "phases must hold at least one")
-    refused(lambda: Phases((stream, 5), (LabelRanks.cifar100((5, 6)), 5)), "phases must share one menu")
     refused(lambda: Projected(stream.menu, 0.9, 100, step=0), "step must be above 0")
 
 

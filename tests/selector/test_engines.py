@@ -23,6 +23,7 @@ from suffice.kernels.compiler import OFF
 from suffice.selector.compiled import SLOTS, CompiledEngine
 from suffice.selector.plain import PlainEngine
 from tests.support.interrupt import InterruptAt
+from tests.support.looking import Clock
 
 pytestmark = pytest.mark.compiled
 
@@ -62,15 +63,6 @@ def made(way: str, make: Callable[[], Selector]) -> Selector:
     selector.compile()
     assert type(selector.engine) is CompiledEngine
     return selector
-
-
-class Clock:
-    """A clock that is set by hand, and can be pickled."""
-
-    now = 0.0
-
-    def __call__(self) -> float:
-        return Clock.now
 
 
 COPIES: dict[str, Callable[[Selector], Selector]] = {
@@ -244,9 +236,16 @@ class Sides(RuleBasedStateMachine):
             for way, state in zip(WAYS, states, strict=True)
         ]
 
-    @rule()
-    def moved(self) -> None:
-        """What was plain is compiled, and from there on this is the compiled side."""
+    @rule(back=st.booleans())
+    def moved(self, back: bool) -> None:
+        """What was plain is compiled, or the reverse, as where there is no compiler; from there on it is the other side."""
+        if back:
+            packed = pickle.dumps(self.sides[1])
+            with without_compiler():
+                self.sides[0] = pickle.loads(packed)
+            for pair in self.open:
+                pair[0] = pair[1]
+            return
         with without_compiler():
             twin = copy.deepcopy(self.sides[0])
         assert type(twin.engine) is PlainEngine
@@ -351,7 +350,7 @@ CALLS: dict[str, tuple[Callable[[Scene], object] | None, Callable[[Scene], objec
     "tell many": (
         None,
         lambda scene: scene.selector.tell_many(
-            [(scene.straggler, True), (scene.last, False), (scene.expired, True), (scene.late.id, True)]
+            [(scene.straggler, True), (scene.last, True), (scene.expired, True), (scene.late.id, True)]
         ),
     ),
     "ask": (None, lambda scene: scene.selector.ask()),
@@ -382,8 +381,12 @@ def check(scene: Scene) -> None:
         assert one["outstanding"] == sum(decision[2] != arms - 1 for decision in mine)
         assert one["not_skips"] == sum(decision[2] != 0 for decision in mine)
     assert all(group.outcomes + group.pending > 0 for group in selector.groups.values() if group.name == "a")
+    assert all((row.success or 0.0) <= 1.0 for row in selector.options())
     again = Selector.from_state(json.loads(json.dumps(state)), clock=Clock())  # which checks for contradictions, too
     assert state_of(again) == state_of(selector)
+    certificate = again.certificate()  # which expires what is overdue
+    assert certificate.holds
+    assert certificate.consistent
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -408,7 +411,7 @@ def test_an_interrupt_at_any_line_loses_nothing_and_counts_nothing_twice(what: s
                 told = selector.outcomes
                 was_out = decision.id in dict(selector.engine.entries())
                 try:
-                    selector.tell(decision, False)
+                    selector.tell(decision, True)
                 except suffice.AlreadyTold:
                     assert not was_out
                 assert selector.outcomes == told + was_out

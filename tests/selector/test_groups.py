@@ -6,7 +6,6 @@ import math
 import os
 import pickle
 import random
-import warnings
 from collections import Counter
 from collections.abc import Callable
 from fractions import Fraction
@@ -21,13 +20,12 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 import suffice
 from suffice import InvalidArgument, Learning, Menu, Selector, StateError, paper
-from suffice.learning.prices import OWN_HINT_AT
 from suffice.promise.group_certificate import GroupCertificate
-from suffice.selector.compiled import SLOTS
 from suffice.selector.records import Decision
 from tests.support.book import OTHER, SAFE, SKIP, Book
-from tests.support.looking import noted, trust_of, unfair
-from tests.support.threads import together
+from tests.support.looking import Clock, trust_of, unfair
+
+pytestmark = pytest.mark.usefixtures("warm")
 
 WITH = Menu({"a": 0.1, "b": 0.4}, safe="all", skip="none")
 WITHOUT = Menu({"a": 0.1, "b": 0.4}, safe="all")
@@ -37,13 +35,10 @@ KINDS = {1: SAFE, 0: OTHER, -1: SKIP}
 NAMES = [None, "Berlin", "Łódź", "東京"]
 
 
-@pytest.fixture(autouse=True, scope="module")
-def _warm() -> None:
-    suffice.warmup()
-
-
 class Own:
     """A custom model that knows nothing, and sometimes raises."""
+
+    means: tuple[float, ...] = (0.5,)
 
     def __init__(self) -> None:
         self.outcomes_seen: list[Any] = []
@@ -54,37 +49,36 @@ class Own:
     def predict(self, context: Any) -> Any:
         if len(self.outcomes_seen) % 5 == 4:
             raise RuntimeError("not now")
-        return [0.5] * self.menu.n_arms, [0.1] * self.menu.n_arms
+        mean = self.means[len(self.outcomes_seen) % len(self.means)]
+        return [mean] * self.menu.n_arms, [0.1] * self.menu.n_arms
 
     def update(self, context: Any, arm: int, success: float, cost: float | None) -> None:
         self.outcomes_seen.append(context)
 
 
+class Wild(Own):
+    """One whose predictions are wrong or impossible."""
+
+    means = (0.0, 1.0, math.nan, 0.5, 1e300)
+
+
+MODELS: dict[str | None, type[Own]] = {"Own": Own, "Wild": Wild}
 COPIES: dict[str, Callable[[Selector], Selector]] = {
     "deepcopy": copy.deepcopy,
     "pickle": lambda selector: pickle.loads(pickle.dumps(selector)),
     "reload": lambda selector: Selector.from_state(
         json.loads(json.dumps(selector.state(), allow_nan=False)),
-        model=Own() if selector.model == "Own" else None,
+        model=MODELS[selector.model]() if selector.model in MODELS else None,
         clock=selector._clock,
     ),
 }
-
-
-class Clock:
-    """A clock that is set by hand, and can be pickled."""
-
-    now = 0.0
-
-    def __call__(self) -> float:
-        return Clock.now
 
 
 class Machine(RuleBasedStateMachine):
     """Asks, tells, expires, copies and saves at random; after each step every certificate is recounted."""
 
     @initialize(
-        model=st.sampled_from([None, "auto", Own]),
+        model=st.sampled_from([None, "auto", Own, Wild]),
         menu=st.sampled_from([WITH, WITHOUT]),
         plain=st.booleans(),
         limit=st.sampled_from([None, 2]),
@@ -121,13 +115,17 @@ class Machine(RuleBasedStateMachine):
         with_context=st.booleans(),
         audit=st.integers(0, 5),
         trusted=st.booleans(),
+        available=st.sampled_from([None, None, None, ["a"], [], ["b", "a"]]),
     )
-    def ask(self, name: str | None, x: Any, with_context: bool, audit: int, trusted: bool) -> None:
+    def ask(
+        self, name: str | None, x: Any, with_context: bool, audit: int, trusted: bool, available: list[str] | None
+    ) -> None:
         looks = self.selector.contextual
         if looks and trusted:
             trust_of(self.selector).given = 1
         given: dict[str, Any] = {"context": {"x": x, "task": "ab"[audit % 2]}} if looks and with_context else {}
-        decision = self.selector.ask(**given, group=name, audit=audit > 0)
+        decision = self.selector.ask(**given, group=name, audit=audit > 0, available=available)
+        assert available is None or decision.role or decision.option in available
         self.order[name] = None
         if audit:
             self.books[name].ask(decision.id, KINDS[decision.role])
@@ -181,7 +179,7 @@ class Machine(RuleBasedStateMachine):
         before = self.selector.state()
         self.selector = COPIES[how](self.selector)
         after = self.selector.state()
-        assert after == before or self.selector.model == "Own"  # which says nothing of what it has learned
+        assert after == before or self.selector.model in MODELS  # which says nothing of what it has learned
 
     @invariant()
     def recount(self) -> None:
@@ -284,36 +282,6 @@ def test_groups_learn_from_each_other() -> None:
     assert cost(shared, "new", 300) < 0.8 * cost(Selector(menu, 0.5), None, 300)
 
 
-def hint(selector: Selector, group: str | None) -> float:
-    """The hint of the right price, as of the next ask."""
-    if group is not None:
-        assert selector.groups[group].price == selector.groups[group].price  # a read takes over the hint of the whole
-    names = [one["name"] for one in selector.state()["accounts"]]
-    found: float = selector.state()["accounts"][names.index(group)]["hints"][0]
-    return found
-
-
-def test_the_price_of_all_until_there_is_one_of_its_own() -> None:
-    selector, rng = Selector(WITH, 0.7), random.Random(0)
-
-    def play(group: str, steps: int) -> None:
-        for _ in range(steps):
-            decision = selector.ask(group=group)
-            selector.tell(decision, decision.role > 0 or (decision.role == 0 and rng.random() < 0.9))
-
-    play("early", 1)
-    play("large", OWN_HINT_AT - 1)
-    for group in ("early", "large"):
-        play(group, 1)
-    assert hint(selector, "early") == hint(selector, None)  # though it was there before anything was known
-    play("large", 300)
-    play("early", 1)
-    assert hint(selector, "early") == hint(selector, None) != hint(selector, "large")
-    own = hint(selector, "large")
-    play("early", 50)
-    assert hint(selector, "large") == own
-
-
 def test_a_price_of_one_is_not_charged_to_another() -> None:
     """What the guard charges for an outcome is the price that its own group paid."""
     selector = Selector(WITH, 0.7, model="auto")
@@ -350,32 +318,6 @@ def test_names() -> None:
         selector.groups["new"] = selector.groups[" "]  # type: ignore[index]
     with pytest.raises(InvalidArgument, match="group must be left out where the paper's first round is played"):
         paper(WITH, 0.7, 100).ask(group="a")
-    with pytest.raises(InvalidArgument, match="context must be left out where there is no model"):
-        selector.ask(context={"x": 1}, group=" ")
-
-
-def test_a_warning_is_said_once_for_all_groups() -> None:
-    selector = Selector(TOLD, 0.7)
-    decision = selector.ask(group="a")
-    with pytest.warns(suffice.SufficeWarning, match="above safe_cost"):
-        selector.tell(decision, True, 7.5)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        selector.tell(selector.ask(group="b"), True, 7.5)  # once is enough
-    with pytest.raises(InvalidArgument, match="cost must be told"):
-        selector.tell(between(selector, "a"), True)
-    assert selector.groups["b"].cost == 7.5 <= selector.groups["a"].cost
-    assert selector.cost == selector.groups["a"].cost + 7.5
-
-
-def between(selector: Selector, group: str) -> Decision:
-    """A decision between the limits."""
-    for _ in range(1000):
-        decision = selector.ask(group=group)
-        if decision.role == 0:
-            return decision
-        selector.tell(decision, decision.role > 0)
-    raise AssertionError("it never left the limits")
 
 
 def test_a_group_is_a_view() -> None:
@@ -459,45 +401,6 @@ def test_decisions_without_a_group_are_one_more() -> None:
 # --- contexts are each decision's own
 
 
-@pytest.mark.compiled
-def test_groups_do_not_take_each_others_contexts() -> None:
-    """What is kept of decisions without a group stays theirs, however many of a group come and need their slots."""
-    selector, rng = Selector(WITH, 0.6, model="auto"), random.Random(0)
-    for _ in range(400):
-        decision = selector.ask(context={"x": rng.random()})
-        selector.tell(decision, decision.role > 0 or (decision.role == 0 and rng.random() < 0.9))
-    trust_of(selector).given = 1
-    out = [selector.ask(context={"x": rng.random()}) for _ in range(30)]
-    kept = noted(selector)
-    assert len(kept) > 5
-    for _ in range(SLOTS):
-        decision = selector.ask(context={"x": 0.5}, group="other")
-        selector.tell(decision, decision.role > 0 or (decision.role == 0 and rng.random() < 0.9))
-    before = selector.context_report().followed
-    selector.state()
-    assert noted(selector) == kept
-    for decision in out:
-        selector.tell(decision, True)
-    assert not noted(selector)
-    assert not unfair(selector)
-    assert selector.context_report().followed > before
-
-
-def test_a_model_learns_from_each_outcome_with_its_own_context() -> None:
-    model = Own()
-    selector = Selector(WITH, 0.5, model=model)
-    rng, out = random.Random(0), []
-    for step in range(600):
-        name = NAMES[step % 4]
-        out.append((selector.ask(context={"step": step}, group=name), step))
-        if len(out) > 20:
-            decision, then = out.pop(rng.randrange(len(out)))
-            count = len(model.outcomes_seen)
-            selector.tell(decision, decision.role > 0)
-            assert model.outcomes_seen[count:] == ([{"step": then}] if decision.role == 0 else [])
-    assert len(model.outcomes_seen) > 50
-
-
 def test_a_play_at_a_limit_does_not_count_as_the_models_choice() -> None:
     selector = Selector(WITH, 0.5, model=Own(), learning=Learning(guard=None))
     rng, played = random.Random(0), 0
@@ -547,48 +450,7 @@ def test_a_file_of_groups(tmp_path: Path) -> None:
         del state["accounts"][1][key]
         with pytest.raises(StateError):
             Selector.from_state(state)
-    for key, value in (("outcomes", 10**6), ("owed", 0), ("outstanding", 60), ("not_skips", 0)):
-        state = selector.state()
-        state["accounts"][1]["counts"][key] += value or -1
-        with pytest.raises(StateError, match="the counts contradict each other"):
-            Selector.from_state(state)
     state = selector.state()
     state["outstanding"][0][1] = (state["outstanding"][0][1] + 1) % len(state["accounts"])  # in another group
     with pytest.raises(StateError, match="the counts contradict each other"):
         Selector.from_state(state)
-
-
-def test_threads_on_groups_of_their_own() -> None:
-    """Asked and told at once: no count is lost, in any group or in all."""
-    selector = Selector(WITH, 0.7, model="auto")
-    counts = [[0, 0] for _ in range(6)]
-
-    def work(number: int) -> None:
-        rng, out = random.Random(number), list[Decision]()
-        for step in range(150):
-            names = [f"own {number}", "shared", None, f"{number} {step}"]
-            name = rng.choices(names, [6, 2, 1, 1])[0]
-            out.append(selector.ask(group=name, context={"x": rng.random()} if step % 3 else None))
-            if step % 40 == 0:
-                assert selector.certificate().consistent
-            while len(out) > rng.randrange(4):
-                decision = out.pop(rng.randrange(len(out)))
-                success = decision.role > 0 or (decision.role == 0 and rng.random() < 0.6)
-                selector.tell(decision, success)
-                counts[number][0] += 1
-                counts[number][1] += success
-        for decision in out:
-            selector.expire(decision)
-            selector.tell(decision, False)
-            counts[number][0] += 1
-
-    together(work, 6)
-    assert selector.outcomes == sum(count for count, _ in counts) == 900
-    assert selector.successes == sum(count for _, count in counts)
-    assert selector.pending == 0
-    total = selector.certificate()
-    assert (total.outcomes, total.successes) == (selector.outcomes, selector.successes)
-    assert total.holds
-    assert selector.learner.head.steps == selector.outcomes
-    assert sum(row.plays for row in selector.options()) == 900
-    assert not noted(selector)

@@ -1,4 +1,4 @@
-"""Ctrl-C and signal handlers: an interrupt between any two lines leaves an outcome counted once or not at all."""
+"""Signal handlers that strike in the middle of an ask or a tell. `test_engines` has Ctrl-C at every line."""
 
 import contextlib
 import signal
@@ -16,7 +16,9 @@ from suffice import Learning, Menu, Selector
 from suffice.kernels.compiler import available
 from suffice.selector.plain import PlainEngine
 from suffice.selector.records import Decision
-from tests.support.interrupt import InterruptAt
+from tests.support.interrupt import CallAt
+
+pytestmark = pytest.mark.usefixtures("warm")  # no handler must strike while something is compiled
 
 MENU = Menu({"a": 0.1, "b": 0.4}, safe="all", skip="none")
 LARGE = Menu({i: i / 100 for i in range(80)}, safe="all", skip="none")
@@ -50,82 +52,6 @@ def outstanding(selector: Selector) -> tuple[int, int]:
     return account.outstanding, account.not_skips
 
 
-def ready(way: str, monkeypatch: pytest.MonkeyPatch) -> Selector:
-    selector = fresh(way, monkeypatch)
-    for decision in selector.ask_many(6)[:3]:
-        selector.tell(decision, True)
-    selector.expire(3)
-    selector.tell_many([(4, True)])
-    return selector  # 5 is pending, 3 has expired
-
-
-def interrupted(call: Callable[[Selector], object], way: str, monkeypatch: pytest.MonkeyPatch) -> tuple[int, int]:
-    """Interrupt a call at every line in turn; how often it was counted and how often not."""
-    before = after = 0
-    for line in range(1, 2000):
-        selector = ready(way, monkeypatch)
-        told, successes = selector.outcomes, selector.successes
-        try:
-            with InterruptAt(line):
-                call(selector)
-        except KeyboardInterrupt:
-            pass
-        else:
-            return before, after
-        counted = selector.outcomes > told or selector.successes > successes
-        before, after = before + (not counted), after + counted
-        again = Selector.from_state(selector.state())  # the state is whole and says the same
-        assert (again.outcomes, again.pending) == (selector.outcomes, selector.pending)
-        for one in (selector, again):
-            certificate = one.certificate()
-            assert certificate.holds
-            assert certificate.consistent
-            try:
-                call(one)
-            except suffice.AlreadyTold:
-                assert counted
-            else:
-                assert not counted
-            assert one.outcomes - told <= 1
-            assert one.successes - successes <= 1
-    raise AssertionError("the call never came to its end")
-
-
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("which", ["tell", "tell shortly", "amend", "expire", "tell_many"])
-def test_an_outcome_counts_once_or_not_at_all(which: str, way: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    calls: dict[str, Callable[[Selector], object]] = {
-        "tell": lambda selector: selector.tell(5, False),
-        "tell shortly": lambda selector: selector.tell(
-            Decision(5, selector.menu.n_arms - 1, "all", 1, 0.0, selector._identity.key), True
-        ),
-        "amend": lambda selector: selector.tell(3, True),
-        "expire": lambda selector: selector.expire(5),
-        "tell_many": lambda selector: selector.tell_many([(5, True)]),
-    }
-    before, after = interrupted(calls[which], way, monkeypatch)
-    assert before > 3
-    assert after > 0 or (way, which) == ("short", "tell shortly")  # where nothing is left to do once it is counted
-
-
-@pytest.mark.parametrize("way", WAYS)
-def test_an_interrupted_ask_leaves_a_whole_selector(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    for line in range(1, 2000):
-        selector = ready(way, monkeypatch)
-        try:
-            with InterruptAt(line):
-                ask(selector, way)
-        except KeyboardInterrupt:
-            pass
-        else:
-            break
-        assert Selector.from_state(selector.state()).pending == selector.pending
-        decision = selector.ask()
-        selector.tell(decision, decision.option == "all")
-        assert selector.certificate().holds
-    assert line > (3 if way == "short" else 20)
-
-
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this system has no timers")
 def test_a_signal_handler_may_save(tmp_path: Path, way: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -156,32 +82,19 @@ def test_a_signal_handler_may_save(tmp_path: Path, way: str, monkeypatch: pytest
     assert outstanding(Selector.from_state(selector.state())) == (0, 0)
 
 
-class SaveAt(InterruptAt):
-    """Saves at the n-th line executed inside suffice, and goes on."""
-
-    def __init__(self, line: int, selector: Selector) -> None:
-        super().__init__(line)
-        self.selector = selector
-        self.states: list[dict[str, Any]] = []
-
-    def strike(self) -> None:
-        sys.settrace(None)
-        self.states.append(self.selector.state())
-
-
 @pytest.mark.parametrize("way", WAYS)
 def test_saving_at_every_line_of_ask_and_tell(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Deterministic where the timer is not: at each line the saved state is whole, and the selector unharmed."""
     for line in range(1, 2000):
         selector = fresh(way, monkeypatch)
         selector.tell(selector.ask(), True)
-        saver = SaveAt(line, selector)
-        with saver:
+        states: list[dict[str, Any]] = []
+        with CallAt(line, lambda: states.append(selector.state())):  # noqa: B023
             decision = ask(selector, way)
             tell(selector, way, decision, decision.option == "all")
-        if not saver.states:
+        if not states:
             break
-        again = Selector.from_state(saver.states[0])
+        again = Selector.from_state(states[0])
         assert again.outcomes in (1, 2)
         assert again.outcomes + again.pending <= 2
         assert (selector.outcomes, selector.pending) == (2, 0)
@@ -213,46 +126,6 @@ def test_a_chooser_may_look_at_its_own_selector() -> None:
     thread.join(10)
     assert not thread.is_alive()
     assert {"a", "b"} <= set(seen)
-
-
-@pytest.mark.parametrize("way", WAYS)
-def test_an_interrupted_expiry_can_be_amended_and_saved(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ctrl-C after it was counted and before it was learned; then the late success comes."""
-    for line in range(1, 2000):
-        selector = fresh(way, monkeypatch)
-        first, second = selector.ask(), selector.ask()
-        selector.tell(first, True)
-        try:
-            with InterruptAt(line):
-                selector.expire(second)
-        except KeyboardInterrupt:
-            pass
-        else:
-            break
-        with contextlib.suppress(suffice.AlreadyTold):
-            selector.tell(second, True)
-        again = Selector.from_state(selector.state())
-        assert again.outcomes == selector.outcomes == 2
-        assert all((row.success or 0.0) <= 1.0 for row in selector.options())
-    assert line > 40
-
-
-class CallAt(InterruptAt):
-    """Calls something at the n-th line executed inside suffice, as a signal handler would, and goes on."""
-
-    def __init__(self, line: int, call: Callable[[], object]) -> None:
-        super().__init__(line)
-        self.call = call
-        self.struck = False
-        self.refused = 0
-
-    def strike(self) -> None:
-        sys.settrace(None)
-        self.struck = True
-        try:
-            self.call()
-        except suffice.ReentrantCall:
-            self.refused += 1
 
 
 @pytest.mark.parametrize("way", WAYS)

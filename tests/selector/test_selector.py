@@ -1,8 +1,7 @@
-"""The selector: ask, tell, late and lost outcomes, costs, what is available, and that it learns."""
+"""The selector: reports, costs, lost outcomes, and parts of users that fail. `tests/promise` has the limits of ask."""
 
 import copy
 import logging
-import math
 from typing import Any
 
 import numpy as np
@@ -30,49 +29,6 @@ def test_the_first_decision_is_safe() -> None:
     assert decision.price == pytest.approx(10.0)
     assert repr(decision) == "Decision(id=0, arm=3, option='all')"
     assert selector.pending == 1
-
-
-def test_at_the_limit_the_safe_option_is_handed_out() -> None:
-    selector = Selector(MENU, 0.5, max_pending=2)
-    lead(selector, 30)
-    options = [decision.option for decision in selector.ask_many(6)]
-    assert options[2:] == ["all"] * 4
-    assert "all" not in options[:2]
-
-
-def test_the_ahead_bound_counts_what_the_limit_forced() -> None:
-    """At the bottom with too many outstanding, the safe option is handed out although nothing is due: surplus may grow."""
-    selector = Selector(MENU, 0.5, max_surplus=2, max_pending=1)
-    while (decision := selector.ask()).option != "none":
-        selector.tell(decision, True)
-    for _ in range(50):
-        assert (decision := selector.ask()).option == "all"
-        selector.tell(decision, True)
-    certificate = selector.certificate()
-    assert -certificate.debt > 20
-    assert -certificate.debt <= certificate.ahead_at_most
-
-
-def test_expiry_by_the_clock_and_amendment() -> None:
-    now = [0.0]
-    selector = Selector(MENU, 0.5, expire_after=10, clock=lambda: now[0])
-    first = selector.ask()
-    now[0] = 9.0
-    second = selector.ask()
-    now[0] = 11.0
-    assert selector.pending == 2
-    selector.ask()
-    assert (selector.pending, selector.outcomes, selector.successes) == (2, 1, 0)
-    before = selector.debt
-    selector.tell(first, True)
-    certificate = selector.certificate()
-    assert selector.debt == before - 1
-    assert (certificate.expired, certificate.amended, certificate.outcomes) == (1, 1, 1)
-    with pytest.raises(suffice.AlreadyTold):
-        selector.tell(first, True)
-    selector.tell(second, True)
-    with pytest.raises(suffice.AlreadyTold):
-        selector.expire(second)
 
 
 def test_expired_decisions_are_learned_as_failures_and_amended() -> None:
@@ -106,26 +62,6 @@ def test_a_known_cost_is_booked_once_however_late_the_outcome() -> None:
     assert selector.cost == pytest.approx(before - MENU.known_cost(other.arm) + 0.25)  # type: ignore[operator]
 
 
-def test_unaudited_decisions_are_never_pending_nor_counted() -> None:
-    selector = Selector(MENU, 0.5)
-    decision = selector.ask(audit=False)
-    assert decision.id == -1
-    assert (selector.pending, selector.outcomes) == (0, 0)
-    with pytest.raises(suffice.InvalidArgument, match="audit=False"):
-        selector.tell(decision, True)
-    with pytest.raises(suffice.UnknownDecision):
-        selector.tell(-1, True)
-    assert selector.certificate().unaudited == 1
-
-
-def test_available_limits_the_options_but_not_the_boundaries() -> None:
-    selector = Selector(MENU, 0.5)
-    lead(selector, 30)
-    assert selector.ask(available=["b"]).option in ("b", "all", "none")
-    assert selector.ask(available=[]).option in ("all", "none")
-    assert Selector(MENU, 0.5).ask(available=[]).option == "all"
-
-
 def test_costs_above_the_safe_option_are_kept_clipped_and_warned_about_once() -> None:
     selector = Selector(TOLD, 0.5)
     decisions = selector.ask_many(3)
@@ -135,16 +71,6 @@ def test_costs_above_the_safe_option_are_kept_clipped_and_warned_about_once() ->
     assert selector.cost == 12.0
     assert selector.successes == 2
     assert selector.learner.columns().costs[-1] == 4.0
-
-
-def test_without_a_skip_the_cheapest_option_is_played_when_ahead() -> None:
-    selector = Selector(Menu({"a": 0.3, "b": 0.1}, safe="all"), 0.5, max_surplus=3)
-    for _ in range(40):
-        selector.tell(selector.ask(), True)
-    assert selector.ask().option == "b"
-    certificate = selector.certificate()
-    assert certificate.forgiven > 0
-    assert math.isinf(certificate.ahead_at_most)
 
 
 def test_arms_report() -> None:
@@ -158,6 +84,8 @@ def test_arms_report() -> None:
     assert sum(row.share for row in rows) == pytest.approx(1)
     assert rows[3].success == 1.0
     assert rows[1].cost == 0.1
+    for most in (1, 3, 100):
+        assert selector.options(most) == sorted(rows, key=lambda row: -row.plays)[:most]
 
 
 def test_a_failing_chooser_costs_money_and_nothing_else(caplog: pytest.LogCaptureFixture) -> None:
@@ -264,19 +192,6 @@ def test_decisions_given_up_too_long_ago_are_said_to_be(monkeypatch: pytest.Monk
     selector.tell(7, True)
     with pytest.raises(suffice.AlreadyTold, match="settled before or given up too long ago to amend"):
         selector.tell(0, True)
-
-
-def test_decisions_say_whether_they_are_at_an_end() -> None:
-    selector = Selector(Menu.intervals(step=0.5), 0.5, max_surplus=1)
-    first = selector.ask()
-    assert first.is_safe
-    assert not first.is_skip
-    selector.tell(first, True)
-    decision = selector.ask()
-    while not decision.is_skip:
-        selector.tell(decision, True)
-        decision = selector.ask()
-    assert decision.option is None
 
 
 def test_read_outs() -> None:

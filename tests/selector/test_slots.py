@@ -2,15 +2,12 @@
 
 import contextlib
 import os
-import pickle
-import random
 import subprocess
 import sys
 import threading
 import weakref
 from pathlib import Path
 
-import numpy as np
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -21,13 +18,11 @@ from suffice import Menu, Selector
 from suffice.promise.account import FREE
 from suffice.selector import reentrancy
 from suffice.selector.compiled import SLOTS, CompiledEngine
-from suffice.selector.compiled_calls import EMPTY, MOVING
+from suffice.selector.compiled_calls import EMPTY
 from suffice.selector.controller import Controller
 from suffice.selector.entries import Entry
-from suffice.selector.plain import PlainEngine
-from suffice.selector.records import Decision
 from tests.support.interrupt import InterruptAt
-from tests.support.threads import meanwhile, together
+from tests.support.threads import meanwhile
 
 pytestmark = pytest.mark.compiled
 
@@ -50,32 +45,6 @@ def in_slots(selector: Selector) -> int:
     return sum(one != EMPTY for one in ids(selector))
 
 
-def test_more_decisions_out_than_there_are_slots() -> None:
-    selector, rng = Selector(MENU, 0.8), random.Random(0)
-    out: list[Decision] = []
-    for _ in range(4000):
-        out.append(selector.ask())
-        if len(out) > 3 * SLOTS:
-            decision = out.pop(rng.randrange(len(out)))
-            selector.tell(decision, decision.option == "all" or rng.random() < 0.7)
-    assert selector.pending == len(out) == 3 * SLOTS
-    again = Selector.from_state(selector.state())
-    rng.shuffle(out)
-    for decision in out:
-        selector.tell(decision, True)
-        again.tell(decision, True)
-        with pytest.raises(suffice.AlreadyTold):
-            selector.tell(decision, True)
-    for one in (selector, again):
-        assert (one.outcomes, one.pending) == (4000, 0)
-        account = one.engine.account(0)
-        assert account.outstanding == account.not_skips == 0
-        assert one.certificate().consistent
-        assert one.certificate().holds
-    assert again.cost == pytest.approx(selector.cost)
-    assert in_slots(selector) == 0
-
-
 @pytest.mark.parametrize("out", [0, SLOTS // 2 - 1, SLOTS, 5 * SLOTS + 3])
 def test_there_are_as_many_slots_as_are_needed(out: int) -> None:
     """They double when most are taken; the fast path can tell every outstanding decision, and none is in the overflow."""
@@ -91,35 +60,6 @@ def test_there_are_as_many_slots_as_are_needed(out: int) -> None:
         assert selector._tell_fast(selector._address, decision.id, 0, 0.5) > 0
     assert selector.outcomes == out
     assert len(selector.engine.entries()) == 0
-
-
-def test_a_few_old_decisions_do_not_make_the_slots_grow() -> None:
-    selector = Selector(MENU, 0.8)
-    stragglers = []
-    for turn in range(6 * SLOTS):
-        decision = selector.ask()
-        if turn % 100 == 0:
-            stragglers.append(decision)
-        else:
-            selector.tell(decision, True)
-    assert len(ids(selector)) == SLOTS
-    assert selector.pending == len(stragglers) == len(selector.state()["outstanding"])
-    assert len(engine_of(selector)._overflow) > len(stragglers) // 2
-    for decision in stragglers:
-        selector.tell(decision, True)
-    assert not engine_of(selector)._overflow
-    assert (selector.outcomes, selector.pending) == (6 * SLOTS, 0)
-
-
-def test_accounts_of_groups_grow_while_decisions_are_out() -> None:
-    selector = Selector(MENU, 0.8)
-    out = [selector.ask(group=f"{number}") for number in range(70)]
-    engine = engine_of(selector)
-    assert len(engine._array("accounts")) == len(engine._array("pricings")) == 128
-    assert len(engine._arrays) == 4
-    for decision in reversed(out):
-        selector.tell(decision, True)
-    assert [group.outcomes for group in selector.groups.values()] == [1] * 70
 
 
 def test_what_the_fast_path_declines_takes_the_slow_path() -> None:
@@ -146,43 +86,6 @@ def test_what_the_fast_path_declines_takes_the_slow_path() -> None:
     assert told.cost == 8.5
 
 
-def test_threads_on_both_paths_at_once() -> None:
-    """Asks and tells on the fast path, while other threads ask with conditions, expire, save and read."""
-    selector = Selector(MENU, 0.8)
-    told = [0] * 6
-
-    def work(number: int) -> None:
-        rng, out = random.Random(number), list[Decision]()
-        for step in range(1500):
-            rare = number % 3 == 2 and step % 5 == 0
-            out.append(selector.ask(available=[1, 5, 9]) if rare else selector.ask())
-            if number == 1 and step % 50 == 0:
-                state = selector.state()
-                counts = state["accounts"][0]["counts"]
-                assert counts["outcomes"] + len(state["outstanding"]) == state["next_id"]
-                assert counts["not_skips"] <= len(state["outstanding"])
-                assert selector.certificate().consistent
-            if len(out) > rng.randrange(8):
-                decision = out.pop(rng.randrange(len(out)))
-                if number == 0 and step % 20 == 0:
-                    selector.expire(decision)
-                else:
-                    selector.tell(decision, decision.option == "all" or rng.random() < 0.6)
-                told[number] += 1
-        for decision in out:
-            selector.tell(decision, True)
-            told[number] += 1
-
-    together(work, 6)
-    assert selector.outcomes == sum(told) == 6 * 1500
-    assert selector.pending == 0
-    assert fast_path_is_open(selector)
-    assert sum(row.plays for row in selector.options()) == selector.outcomes
-    certificate = selector.certificate()
-    assert certificate.consistent
-    assert not certificate.breach
-
-
 def fast_path_is_open(selector: Selector) -> bool:
     """Whether asks and tells may take the fast path."""
     return int(engine_of(selector)._header["locked"][0]) == 0
@@ -197,9 +100,11 @@ def test_reads_while_all_arrays_grow() -> None:
         assert all(group.cost >= 0.0 <= group.pending for group in selector.groups.values())
 
     with meanwhile(read):
-        for number in range(300):
-            selector.ask_many(7, group=f"{number}")
+        decisions = [selector.ask_many(7, group=f"{number}") for number in range(300)]
     assert selector.pending == 2100
+    assert len(engine_of(selector)._arrays) == 4  # those that were replaced are released
+    selector.tell_many((decision, True) for seven in decisions for decision in seven)
+    assert [group.outcomes for group in selector.groups.values()] == [7] * 300
 
 
 def test_a_report_on_the_options_is_of_one_instant() -> None:
@@ -234,18 +139,6 @@ def test_the_first_use_may_be_from_many_threads(tmp_path: Path) -> None:
     """With nothing compiled yet: a twin that is called before its callees are in place would be spoilt for good."""
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
     subprocess.run([sys.executable, "-c", FIRST_USE], env=environment, check=True, timeout=300)
-
-
-def test_the_cost_comes_along(monkeypatch: pytest.MonkeyPatch) -> None:
-    selector = Selector(MENU, 0.8)
-    for _ in range(30):
-        selector.tell(selector.ask(), True)
-    packed = pickle.dumps(selector)
-    assert pickle.loads(packed).cost == selector.cost > 0
-    monkeypatch.setenv("SUFFICE_NO_COMPILE", "1")
-    plain = pickle.loads(packed)
-    assert isinstance(plain.engine, PlainEngine)
-    assert plain.cost == plain.state()["accounts"][0]["spent"] == selector.cost
 
 
 def test_amended_costs_never_sum_below_zero() -> None:
@@ -387,73 +280,3 @@ class Slots(RuleBasedStateMachine):
 
 Slots.TestCase.settings = settings(max_examples=40, stateful_step_count=40, deadline=None)
 TestSlots = Slots.TestCase
-
-
-@pytest.mark.parametrize("how", ["tell", "expire"])
-def test_what_the_slow_path_has_counted_the_fast_path_does_not_count_again(how: str) -> None:
-    counted = 0
-    for line in range(1, 500):
-        selector = Selector(MENU, 0.8)
-        decision = selector.ask()
-        try:
-            with InterruptAt(line):
-                selector.tell(decision.id, True) if how == "tell" else selector.expire(decision.id)
-        except KeyboardInterrupt:
-            pass
-        else:
-            break
-        counted += selector.outcomes
-        try:
-            selector.tell(decision, True)
-        except suffice.AlreadyTold:
-            assert selector.outcomes == 1
-        assert (selector.outcomes, selector.pending) == (1, 0)
-        for _ in range(2 * SLOTS):
-            selector.tell(selector.ask(), True)
-        with pytest.raises(suffice.AlreadyTold):
-            selector.tell(decision, True)
-        assert (selector.outcomes, selector.pending) == (1 + 2 * SLOTS, 0)
-    assert counted > 2
-
-
-def test_the_fast_path_does_not_find_a_decision_that_is_being_moved() -> None:
-    struck = 0
-    for line in range(1, 500):
-        selector = Selector(MENU, 0.8)
-        first = selector.ask()
-        for _ in range(SLOTS - 1):
-            selector.tell(selector.ask(), True)
-        try:
-            with InterruptAt(line):
-                selector.ask()
-        except KeyboardInterrupt:
-            struck += ids(selector)[0] <= MOVING
-        else:
-            break
-        told = selector.outcomes
-        selector.tell(first, True)
-        with pytest.raises(suffice.AlreadyTold):
-            selector.tell(first, True)
-        for _ in range(2 * SLOTS):
-            selector.tell(selector.ask(), True)
-        with pytest.raises(suffice.AlreadyTold):
-            selector.tell(first, True)
-        assert selector.outcomes == told + 1 + 2 * SLOTS
-        assert selector.pending <= 1
-    assert struck >= 2
-
-
-def test_a_copy_has_arrays_of_its_own() -> None:
-    selector = Selector(MENU, 0.8)
-    out = selector.ask_many(SLOTS + 10)
-    other = pickle.loads(pickle.dumps(selector))
-    one, two = engine_of(selector), engine_of(other)
-    assert one.address != two.address
-    for name in ("accounts", "pricings", "slots"):
-        assert not np.shares_memory(one._array(name), two._array(name))
-    for decision in out:
-        selector.tell(decision, True)
-    assert (selector.pending, other.pending, other.outcomes) == (0, len(out), 0)
-    for decision in out:
-        other.tell(decision, False)
-    assert (other.pending, other.outcomes, selector.successes) == (0, len(out), len(out))

@@ -4,6 +4,7 @@ import dis
 import functools
 import signal
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
@@ -37,6 +38,23 @@ class InterruptAt:
             if self.left == 0:
                 self.strike()
         return self.trace
+
+
+class CallAt(InterruptAt):
+    """Calls something at the n-th line executed inside suffice, as a signal handler would, and goes on."""
+
+    def __init__(self, line: int, call: Callable[[], object]) -> None:
+        super().__init__(line)
+        self.call = call
+        self.struck = self.refused = False
+
+    def strike(self) -> None:
+        sys.settrace(None)
+        self.struck = True
+        try:
+            self.call()
+        except suffice.ReentrantCall:
+            self.refused = True
 
 
 @functools.cache

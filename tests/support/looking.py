@@ -1,4 +1,4 @@
-"""What tests read from inside a selector with a model."""
+"""What tests read from inside a selector, and the clock that they set."""
 
 from typing import Any
 
@@ -6,6 +6,15 @@ from suffice import Selector
 from suffice.context.learner import ContextLearner
 from suffice.selector.compiled import CompiledEngine
 from suffice.selector.compiled_calls import EMPTY, IN_SLOT
+
+
+class Clock:
+    """A clock that is set by hand for all its copies, and can be pickled."""
+
+    now = 0.0
+
+    def __call__(self) -> float:
+        return Clock.now
 
 
 def learner_of(selector: Selector) -> ContextLearner:

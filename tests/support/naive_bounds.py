@@ -10,10 +10,13 @@ from typing import Any
 Node = tuple[Fraction, str]
 
 
-def divergence(m: float, q: float) -> float:
-    left = m * math.log(m / q) if m > 0 else 0.0
-    right = (1 - m) * math.log((1 - m) / (1 - q)) if m < 1 else 0.0
-    return left + right
+def divergence(mean: float, p: float) -> float:
+    """Of coins, in nats; infinite where p makes the mean impossible."""
+    total = 0.0
+    for share, chance in ((mean, p), (1.0 - mean, 1.0 - p)):
+        if share > 0.0:
+            total += share * math.log(share / chance) if chance > 0.0 else math.inf
+    return total
 
 
 def above(m: float, limit: float) -> float:

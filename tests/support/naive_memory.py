@@ -11,17 +11,9 @@ from numpy.typing import NDArray
 
 from suffice import Menu
 from suffice.learning.memory import Memory, levels_of
+from tests.support.naive_bounds import divergence
 
 Floats = NDArray[np.float64]
-
-
-def divergence(mean: float, p: float) -> float:
-    """Of coins, in nats; infinite where p makes the mean impossible."""
-    total = 0.0
-    for share, chance in ((mean, p), (1.0 - mean, 1.0 - p)):
-        if share > 0.0:
-            total += share * math.log(share / chance) if chance > 0.0 else math.inf
-    return total
 
 
 def against(plays: float, first: float, others: float, second: float, p: float) -> float:

@@ -16,7 +16,7 @@ from suffice.learning import arm_blocks
 from suffice.learning.arm_blocks import NewTable, new_table
 from suffice.learning.arm_table import SMALL, catch_up, cheapest, learn_arm, rebuild, scan
 from suffice.learning.envelope import ARM, BUCKET, HIGH, LEAST, LOW, MOST, WIDTH, bucket_of
-from suffice.learning.memory import FULL, Memory
+from suffice.learning.memory import FULL
 from suffice.learning.records import ArmRow, Lesson, Table, TableHead
 from suffice.menu.menu import Menu
 
@@ -43,16 +43,16 @@ def as_table(made: NewTable, *, compiled: bool = False) -> Table:
     return Table(made.head, from_rows(ArmRow, made.arms), room.tolist())
 
 
-def fresh_table(
-    menu: Menu, kind: int, *, compiled: bool = False, tree: bool = False, horizon: int = 0, sampled: Any = None,
-    memory: Memory = FULL, seed: int = 0, ceiling: float = 5.0,
-) -> Table:  # fmt: skip
+CEILING = 5.0  # the price at which the safe option is played
+
+
+def fresh_table(menu: Menu, kind: int, *, compiled: bool = False, tree: bool = False, horizon: int = 0) -> Table:
     """A table as a learner makes it, with a tree even where the menu is small, if wanted; begun."""
     with mock.patch.object(arm_blocks, "SMALL", 0 if tree else SMALL):
-        made = new_table(menu, kind, horizon, ceiling, sampled, memory, seed, math.inf)
+        made = new_table(menu, kind, horizon, CEILING, None, FULL, 0, math.inf)
     table = as_table(made, compiled=compiled)
     if made.head.leaves:
-        twin(rebuild, compiled)(table, ceiling)
+        twin(rebuild, compiled)(table, CEILING)
     return table
 
 

@@ -16,7 +16,7 @@ from suffice.learning.bounds import KL, HalfLog, Hoeffding, LineBounds, resolve_
 from suffice.learning.memory import FULL
 from suffice.learning.prices import new_pricing, price_at
 from suffice.learning.records import Pricing
-from suffice.learning.settings import DEFAULT, Learning, as_learning
+from suffice.learning.settings import DEFAULT, Learning, as_learning, resolve_prices
 from suffice.menu.menu import Menu
 from suffice.numbers import ONE_SUCCESS, positive_int
 from suffice.promise.account import Account, debt, tracked_debt
@@ -72,8 +72,7 @@ class Fleet:
         known = [menu.known_cost(arm) for arm in range(menu.n_arms)]
         self._known: Floats = np.array([np.nan if cost is None else cost for cost in known])
         made = new_table(menu, bounds.code, self._horizon or 0, self._promise.cap, None, FULL, 0, 0.0)
-        curved = self._promise.step is None and self._promise.start == self._promise.cap
-        pricing = new_pricing(self._promise, curved=curved)
+        pricing = new_pricing(self._promise, curved=resolve_prices(DEFAULT.prices, self._promise) == "curve")
         kind = CompiledRows if available() else PlainRows
         self._rows: FleetRows = kind(positive_int("size", size), self._promise.open(), pricing, made)
 

@@ -5,7 +5,6 @@ import json
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import fields
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -18,12 +17,10 @@ from suffice.menu.menu import Menu
 from suffice.numbers import ONE_SUCCESS
 from suffice.promise.account import CARRIED, Account, grow, merge_of
 from suffice.promise.rules import Promise
-from suffice.selector.state import HINTS, NOT_SUMMED
+from suffice.selector.state import COUNTED, HINTS
 from suffice.state_files import FORMAT, VERSION, check_version, write_bytes
 
-COUNTS: Final = tuple(
-    field.name for field in fields(Account) if merge_of[field.name] != "own" or field.name in NOT_SUMMED
-)
+COUNTS: Final = tuple(name for name in merge_of if name in COUNTED)
 TALLY: Final = ("plays", "successes", "priced", "costs")
 
 

@@ -129,7 +129,7 @@ class TableLearner(Learner):
         self.head.steps = steps
 
     def columns(self) -> Columns:
-        return Columns(*(self.table.column(name) for name in COLUMNS))
+        return Columns(*(self.table.column(name) for name in Columns._fields))
 
     # --- saving
 
@@ -163,7 +163,7 @@ class TableLearner(Learner):
         head.steps = positive_int("steps", state["steps"], 0)
         if head.steps > MOST_COUNTED:
             raise StateError(f"steps must be at most {MOST_COUNTED}, got {head.steps}")
-        check_tally(Columns(*(table.column(name) for name in COLUMNS)), self.memory, self.menu.safe_cost)
+        check_tally(Columns(*(table.column(name) for name in Columns._fields)), self.memory, self.menu.safe_cost)
         head.gap = finite("gap", state["gap"])
         self._take(table)
         self.table.refresh(price)
@@ -193,9 +193,6 @@ class TableLearner(Learner):
             self.table.take(as_arrays(table))
         else:
             self.table = table
-
-
-COLUMNS: Final = ("plays", "successes", "priced", "costs", "upper", "lower")
 
 
 def check_tally(columns: Columns, memory: Memory, safe_cost: float) -> None:
