@@ -1,6 +1,5 @@
 """Rivals: the contract that each passes, each formula written out a second time, and what holds on every path."""
 
-import importlib.util
 import inspect
 import math
 import re
@@ -21,10 +20,9 @@ from suffice.lab.rivals import (
     Projected,
     Rival,
     ScalarACI,
-    VowpalWabbit,
     available,
 )
-from suffice.lab.rivals.base import COMMON, PRIMARY, own_rng
+from suffice.lab.rivals.base import PRIMARY, own_rng
 from suffice.lab.streams import Attack, LabelRanks, PredictionApis, RequiredThreshold, Stream, Trap, UnitPoints
 from suffice.testing.rivals import RivalContract
 from tests.support.paths import DOCS
@@ -34,15 +32,11 @@ RANKS = LabelRanks.cifar100()
 NEEDS = RequiredThreshold(step=0.1)
 POINTS = UnitPoints(Menu.intervals(step=0.125))
 THRESHOLDS = (ScalarACI, DecayingACI, ConformalPI)
-WITHOUT_WABBIT = pytest.mark.skipif(importlib.util.find_spec("vowpalwabbit") is None, reason="needs vowpalwabbit")
-KINDS = [
-    pytest.param(kind, id=name, marks=WITHOUT_WABBIT if kind is VowpalWabbit else ()) for name, kind in RIVALS.items()
-]
+KINDS = [pytest.param(kind, id=name) for name, kind in RIVALS.items()]
 
 
 def make(kind: type[Rival], menu: Menu, target: Any = 0.9, horizon: int = 2000, **settings: Any) -> Any:
     given = {"menu": menu, "target": target, "horizon": horizon}
-    given |= {"price": 1.0} if kind is VowpalWabbit else {}
     takes = inspect.signature(kind).parameters
     return kind(**{name: value for name, value in given.items() if name in takes}, **settings)
 
@@ -78,7 +72,7 @@ def test_the_page_on_rivals_describes_each_as_it_describes_itself() -> None:
         cells[0]: cells[1:]
         for cells in ([cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in lines)
     }
-    brief = {PRIMARY: "read", COMMON: "common knowledge"}
+    brief = {PRIMARY: "read"}
     for name, kind in RIVALS.items():
         settings = [
             f"`{p.name}`" if p.default in (p.empty, None) else f"`{p.name}={p.default}`"
