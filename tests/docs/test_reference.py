@@ -92,7 +92,7 @@ def test_pages_are_all_in_the_contents() -> None:
 
 def test_the_help_of_every_command_is_shown() -> None:
     helps = loaded("commands").helps()
-    assert {("run",), ("serve",), ("keys", "create"), ("copy",)} < set(helps)
+    assert {("compare",), ("serve",), ("keys", "create"), ("copy",)} < set(helps)
     for path, text in helps.items():
         assert text.startswith(" ".join(("Usage: suffice", *path))), path
         assert "\x1b" not in text

@@ -1,7 +1,6 @@
 """The live demo: scenarios and simulated users alone, and the real program, in a pipe and in a terminal."""
 
 import itertools
-import json
 import os
 import re
 import signal
@@ -20,7 +19,6 @@ from suffice.lab.live.scenarios import Scenario, all_scenarios, labels, rides
 from suffice.lab.live.server import LiveService
 from suffice.lab.live.simulated_user import SimulatedUser
 from suffice.selector.records import Decision
-from tests.support.command import say_in_process
 from tests.support.terminal import TIMEOUT, run_in_terminal
 
 SHORT = ("demo", "--live", "--first", "60", "--pace", "200")
@@ -222,23 +220,6 @@ def test_it_ends_by_itself_with_three_certificates() -> None:
     assert done.stdout.count("of what always playing the safe option does.") == 3
 
 
-def test_json_when_it_ends() -> None:
-    done = run(*SHORT, "--seconds", "1.5", "--json")
-    assert done.returncode == 0, done.stderr
-    document = json.loads(done.stdout)
-    assert list(document["scenarios"]) == [scenario.name for scenario in all_scenarios()]
-    assert document["address"] in done.stderr  # the address goes to stderr
-    assert document["seconds"] >= 1.5
-    for numbers in document["scenarios"].values():
-        assert numbers["outcomes"] > 0
-        assert numbers["holds"] is True
-        assert numbers["status"] == "kept"
-        assert numbers["text"].startswith("Kept: ")
-        assert not {"promise", "counts", "groups", "group_statuses"} & set(numbers)  # there are no groups here
-        assert numbers["debt"] <= numbers["debt_at_most"]
-        assert 0.0 < numbers["mean_cost"] <= numbers["safe_cost"]
-
-
 @pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGINT])
 def test_signals_end_it_cleanly(ending: signal.Signals) -> None:
     process = subprocess.Popen(
@@ -271,20 +252,6 @@ def test_in_a_terminal_a_table_moves_until_ctrl_c() -> None:
     assert session.text.count("Never behind by more than") == 3
     assert "Traceback" not in session.text
     assert "\x1b[?25h" in session.raw.rsplit("\x1b[?25l", 1)[1]  # the cursor is back
-
-
-def test_a_browser_is_opened_if_wanted(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    opened: list[str] = []
-
-    def browser(address: str) -> bool:
-        opened.append(address)
-        return False
-
-    monkeypatch.setattr("webbrowser.open", browser)
-    code, out, _ = say_in_process(capsys, *SHORT, "--seconds", "0.2", "--open")
-    assert code == 0
-    assert opened == [re.findall(r"^Open (.*)$", out, re.MULTILINE)[0]]
-    assert "There is no browser here that could be opened" in out
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 """Logs: what is read from files, how they are replayed, and the message for everything that can be wrong with one."""
 
-import sys
 import warnings
 from pathlib import Path
 from typing import Any
@@ -180,8 +179,8 @@ def test_hostile_arguments(tmp_path: Path) -> None:
     ):
         refused(lambda settings=settings: load(path, **settings), message)  # type: ignore[misc]
     refused(lambda: load(tmp_path / "none.csv"), "path must name a file that can be read")
-    refused(lambda: load(tmp_path / "log.xlsx"), "path must name a .csv or .parquet file")
-    refused(lambda: load(3), "path must name a .csv or .parquet file, got 3")
+    refused(lambda: load(tmp_path / "log.xlsx"), "path must name a .csv file")
+    refused(lambda: load(3), "path must name a .csv file, got 3")
     (tmp_path / "latin.csv").write_bytes("success:größe\n1\n".encode("latin-1"))
     refused(lambda: load(tmp_path / "latin.csv"), "path must name a text file in UTF-8")
 
@@ -208,37 +207,6 @@ def test_arrays_are_checked() -> None:
     refused(lambda: Log.of({"success:a": ["x"]}), "success:a must hold one number per row, got ['x']")
     refused(lambda: Log.of({"success:a": [[1]]}), "success:a must hold one number per row, got shape (1, 1)")
     refused(lambda: Log.of({"success:a": [1], "cost:a": [1, 2]}), "columns must be equally long")
-
-
-def test_parquet_is_read(tmp_path: Path) -> None:
-    pytest.importorskip("pyarrow")
-    import importlib
-
-    arrow, parquet = importlib.import_module("pyarrow"), importlib.import_module("pyarrow.parquet")
-    path = tmp_path / "log.parquet"
-
-    def write(**columns: Any) -> Path:
-        parquet.write_table(arrow.table({name.replace("_", ":"): values for name, values in columns.items()}), path)
-        return path
-
-    good = write(prompt=["a", "b"], success_a=[True, False], cost_a=[0.25, 0.5], success_b=[1, 1], cost_b=[1, 1])
-    log = load(good)
-    assert log.table().successes.tolist() == [[1, 1], [0, 1]]
-    assert log.table().costs.tolist() == [[0.25, 1], [0.5, 1]]
-    refused(lambda: load(write(a=[1])), "columns must include success:OPTION, one per option, got 'a'")
-    refused(lambda: load(write(success_a=["x"])), "success:a must be numbers, got a column of object")
-    for missing in ([True, None], [1.0, None], [1, None]):
-        write(success_a=missing, cost_a=[1, 1])
-        refused(lambda: load(path), "success:a must be between 0 and 1, got nan in row 2")
-    (tmp_path / "junk.parquet").write_bytes(b"junk")
-    refused(lambda: load(tmp_path / "junk.parquet"), "path must name a Parquet file, got")
-    refused(lambda: load(tmp_path / "none.parquet"), "path must name a file that can be read")
-
-
-def test_parquet_without_a_reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
-    path = written(tmp_path, "", "log.parquet")
-    refused(lambda: load(path), "path must name a CSV file unless pyarrow is installed, got")
 
 
 def test_without_a_file_there_is_an_example(tmp_path: Path) -> None:

@@ -1,8 +1,8 @@
-"""What a replay of a decision log comes to, and what the three kinds of log share: intervals, answers, limits."""
+"""What a replay of a decision log comes to, and what both kinds of log share: intervals, answers, limits."""
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -10,7 +10,6 @@ import numpy as np
 from suffice.best_mix import optimum
 from suffice.errors import Infeasible
 from suffice.kernels.rows import Floats
-from suffice.lab.run import Run
 from suffice.lab.verdict import Estimate
 from suffice.promise.divergence import kl_lower, kl_upper
 
@@ -67,16 +66,13 @@ class Replay:
     kind: str
     target: float
     rows: int
-    success: float | None  # how often what was chosen succeeded
+    success: float  # how often what was chosen succeeded
     cost: float | None  # what was chosen cost on average
     answers: tuple[Answer, ...]
     limits: tuple[str, ...]
     thresholds: tuple[ThresholdBounds, ...] = ()
     options: tuple[OptionRates, ...] = ()
     notes: tuple[str, ...] = ()
-    low: float | None = None  # the range of a score log
-    high: float | None = None
-    played: Run | None = field(default=None, repr=False)  # a score log through the selectors
 
 
 def sure(mean: float, count: int, doubt: float = DOUBT) -> tuple[float, float]:

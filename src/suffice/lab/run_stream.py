@@ -16,7 +16,6 @@ from suffice.menu.menu import Menu
 from suffice.simulator import Stream
 
 HORIZON: Final = 20_000
-LOGS: Final = (".csv", ".parquet", ".pq")
 SETTING: Final = re.compile(r":(?=[A-Za-z_][\w.-]*\s*=)")  # the colon before the first setting
 WORDS: Final = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False, "none": None}
 
@@ -44,7 +43,7 @@ def open_stream(what: str, texts: Iterable[str] = ()) -> Opened:
     given = {**implied, **settings(kind, (*texts, *inside))}
     _check_names(kind, given)
     if kind is Log and given.get("path") is None:
-        raise InvalidArgument("log must be named by its file: suffice run FILE.csv, or FILE.parquet")
+        raise InvalidArgument("log must be named by its file, as in `suffice compare FILE.csv`")
     try:
         stream: object = maker(kind)(**given)
     except SufficeError as error:
@@ -85,7 +84,7 @@ def _kind(what: str) -> tuple[type[Any], dict[str, Any]]:
     known = available()
     if what in known:
         return known[what], {}
-    if Path(what).suffix.lower() in LOGS:
+    if Path(what).suffix.lower() == ".csv":
         return Log, {"path": what}
     path, _, name = what.partition(".py:")
     if what.endswith(".py") or name:
@@ -96,8 +95,7 @@ def _kind(what: str) -> tuple[type[Any], dict[str, Any]]:
             raise InvalidArgument(f"stream must be one of {', '.join(kinds)} in {path}.py, got {quoted(name)}")
         return kinds[name or next(iter(kinds))], {}
     raise InvalidArgument(
-        f"stream must be one of {', '.join(known)}, a .csv or .parquet log, or a .py file, got {quoted(what)}"
-        f"{meant(what, known)}"
+        f"stream must be one of {', '.join(known)}, a .csv log, or a .py file, got {quoted(what)}{meant(what, known)}"
     )
 
 

@@ -45,7 +45,7 @@ class Log(ByTable):
     """
 
     name = "log"
-    description = "a recorded log, CSV or Parquet, with the success and cost of every option in each row"
+    description = "a recorded log, a CSV file, with the success and cost of every option in each row"
 
     def __init__(self, menu: Menu, successes: ArrayLike, costs: ArrayLike, *, order: str = "recorded") -> None:
         table = Table(np.asarray(successes, dtype=np.float64), np.asarray(costs, dtype=np.float64))
@@ -117,7 +117,7 @@ class Log(ByTable):
         safe_success: float | Fraction = 1.0,
         order: str = "recorded",
     ) -> "Log":
-        """A log from a .csv or .parquet file, with the settings of `of`; an example of eight rows if there is no file.
+        """A log from a .csv file, with the settings of `of`; an example of eight rows if there is no file.
 
         >>> import pathlib, tempfile
         >>> path = pathlib.Path(tempfile.mkdtemp()) / "log.csv"
