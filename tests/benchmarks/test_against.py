@@ -52,15 +52,6 @@ def test_equal_timings_have_the_ratio_1() -> None:
     assert (ratio.low, ratio.value, ratio.high) == (1.0, 1.0, 1.0)
 
 
-def test_the_same_timings_have_the_same_interval() -> None:
-    assert ratio_of(sessions(1.1, seed=1)) == ratio_of(sessions(1.1, seed=1))
-
-
-def test_no_timings_have_no_ratio() -> None:
-    with pytest.raises(ValueError, match="at least one pair"):
-        ratio_of([[]])
-
-
 def test_a_page_marks_what_is_slower_and_says_what_failed() -> None:
     def make() -> Player:
         return Player(lambda count: None)

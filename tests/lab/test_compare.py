@@ -6,7 +6,6 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -413,22 +412,6 @@ def test_the_same_runs_give_the_same_files(tmp_path: Path) -> None:
     assert comparison_numbers(boards)["streams"]["mix"]["horizon"] == 200
 
 
-def test_a_wide_number_is_not_broken(
-    mix: Setting, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from suffice.cli.boards import show_board
-    from suffice.cli.terminal import console
-
-    monkeypatch.setenv("COLUMNS", "80")
-    name = "suffice:chooser=optimist:prices=straight:memory=full"
-    board = board_of(replace(mix, about="wide"), {name: [ran(1234567, debt=-999999.0, cost=123456.0)] * 2})
-    show_board(console(), board)
-    out = capsys.readouterr().out
-    assert max(map(len, out.splitlines())) <= 80
-    for part in ("-999,999", "123,456", "1,234,567"):
-        assert part in out
-
-
 def test_the_lines_of_the_docs_work_as_they_stand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = (DOCS / "lab.md").read_text()
     block = next(part for part in (rest.split("```")[0] for rest in text.split("```py\n")) if "compare(plan(" in part)
@@ -444,18 +427,14 @@ def test_the_lines_of_the_docs_work_as_they_stand(tmp_path: Path, monkeypatch: p
     [
         ("", "streams must name at least one, as in `suffice compare beta ranks`"),
         ("trp", "got 'trp': did you mean trap?"),
-        ("trap:frist=3", "set must name a setting, got 'frist': did you mean first? (settings of trap: first=800"),
         ("trap --set first", "set must be written key=value, got 'first'"),
         ("trap --rivals linucv", "got 'linucv': did you mean linucb?"),
         ("trap --rivals paper-x", "paper must be followed by a scale above 0, as in paper-5, got 'paper-x'"),
-        ("trap --target 1", "target must lie strictly between 0 and 1"),
         ("trap --horizon 0", "horizon must be at least 1"),
         ("trap --seeds 0", "seeds must be at least 1"),
-        ("trap --seed -1", "seed must be at least 0"),
         ("trap --window 0", "window must be at least 1"),
         ("trap --jobs 0", "jobs must be a number of processes"),
         ("trap --out /dev/null/x", "out must name a folder that can be written"),
-        ("none.csv", "No such file"),
     ],
 )
 def test_bad_arguments(say: Say, words: str, message: str) -> None:

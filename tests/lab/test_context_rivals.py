@@ -10,7 +10,6 @@ import pytest
 from suffice import InvalidArgument, Menu, optimum, simulate
 from suffice.best_mix import contextual_optimum
 from suffice.lab.rivals import LinUCB, Rival, SquareCB
-from suffice.lab.rivals.base import own_rng
 from suffice.lab.rivals.expected_losses import ExpectedLosses
 from suffice.lab.rivals.regression import Regression
 from suffice.promise.rules import Promise
@@ -245,10 +244,3 @@ def test_unknown_costs_are_learned_by_the_context() -> None:
         assert (success[-1], cost[-1]) == (1.0, 5.0)
     rival = LinUCB(menu, TARGET, 1000)
     assert [rival.ask(context={"size": 0.5}).arm for _ in range(3)] == [0, 0, 0]  # it could be free
-
-
-def test_the_seed_is_of_the_methods_own_randomness() -> None:
-    one, same, other = (simulate(make(SquareCB, seed=seed), Sizes(), 200).arms for seed in (1, 1, 2))
-    assert (one == same).all()
-    assert (one != other).any()
-    assert own_rng(1).random() != np.random.default_rng(1).random()

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from scipy.optimize import brentq
 
-import suffice
 from suffice import InvalidArgument, Menu, simulate
 from suffice.lab import rivals
 from suffice.lab.rivals import (
@@ -215,11 +214,6 @@ def test_conformal_pi(stream: Any) -> None:
         assert (np.abs(trace.debts) <= 1.0 + math.pi / 2 * 0.7 * (times + 1) / np.log(times + 1)).all()
 
 
-def test_p_control_is_scalar_aci() -> None:
-    trace = simulate(ConformalPI(NEEDS.menu, 0.8, gain=0), NEEDS, 500)
-    assert (trace.arms == simulate(ScalarACI(NEEDS.menu, 0.8), NEEDS, 500).arms).all()
-
-
 def test_the_bounds_of_conservative_exploration() -> None:
     menu = Menu(["a", "b"], safe="all", skip="none", safe_cost=2.0)
     rival, rng = ConservativePath(menu, 0.5, 1000), np.random.default_rng(0)
@@ -260,17 +254,3 @@ def test_conservative_exploration_is_never_behind(target: Any) -> None:
         sums = np.cumsum(trace.successes).astype(int).tolist()
         assert all(done >= owed * step for step, done in enumerate(sums, 1))
         assert (trace.arms != world.menu.n_arms - 1).any()
-
-
-def test_the_lemma_of_the_projected_price() -> None:
-    """Figure 3: stuck at the cap 2, no success in the outage, and each capped round loses step·target."""
-    stream = Trap()
-    trace = simulate(Projected(stream.menu, 0.5, 2000, step=0.05), stream, 2000)
-    outage = slice(stream.first, stream.last)
-    assert trace.successes[outage].sum() == 0
-    assert trace.prices[stream.first + 100 : stream.last].tolist() == [2.0] * 400
-    paper = simulate(suffice.paper(stream.menu, 0.5, 2000, step=0.05), stream, 2000)
-    assert paper.successes[outage].mean() > 0.4
-    assert trace.debts[stream.last - 1] - trace.debts[stream.first - 1] == 250.0  # target·L is owed for the outage
-    assert trace.worst_window(500) == 0.0
-    assert paper.worst_window(500) > 0.4
