@@ -404,39 +404,3 @@ def test_json_is_alone_on_stdout(tmp_path: Path) -> None:
         assert done.returncode == 0, done.stderr
         assert json.loads(done.stdout)
         assert "\x1b" not in done.stdout
-
-
-# --- completion
-
-# What bash does at TAB: it calls the function that `complete` names for the command.
-TAB = """
-. "$1"; shift
-COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMPREPLY=(); _suffice; printf '%s\\n' "${COMPREPLY[@]}"
-"""
-
-
-@pytest.fixture(scope="module")
-def completion(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The script for bash."""
-    script = tmp_path_factory.mktemp("completion") / "suffice"
-    done = run("--install-completion", "--shell", "bash", "--output", str(script), HOME=str(script.parent))
-    assert (done.returncode, done.stderr) == (0, "")
-    return script
-
-
-@pytest.mark.parametrize(
-    ("words", "offered"),
-    [
-        (["re"], {"replay", "reproduce"}),
-        (["keys", ""], {"create", "list", "revoke"}),
-        (["compare", "beta", "--t"], {"--target"}),
-        (["list", "r"], {"rivals"}),
-        (["serve", "--log-level", ""], {"debug", "info", "warning", "error"}),
-    ],
-)
-def test_bash_completes(completion: Path, words: list[str], offered: set[str]) -> None:
-    done = subprocess.run(
-        ["bash", "--norc", "-c", TAB, "tab", str(completion), "suffice", *words],
-        capture_output=True, text=True, check=True, env={"PATH": os.environ["PATH"]},
-    )  # fmt: skip
-    assert set(done.stdout.split()) == offered

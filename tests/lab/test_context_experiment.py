@@ -119,18 +119,6 @@ def test_verdicts_follow_the_numbers(numbers: dict[str, Any], small: None) -> No
 
 
 @needs_compiler
-def test_the_claim_fails_for_a_selector_without_contexts(monkeypatch: pytest.MonkeyPatch, small: None) -> None:
-    """With a selector without contexts in the place of ours, the claim on COMMAND fails."""
-    monkeypatch.setattr(module, "LOOKING", "suffice:chooser=optimist")
-    monkeypatch.setattr(module, "RIVALS", ())
-    monkeypatch.setattr(module, "SHIFTS", ())
-    found = run_experiment(Context(), {"seeds": 2, "horizon": 2000}, lambda work, tasks: [work(task) for task in tasks])
-    for row in found["rows"]:  # it has no model, so there is no report
-        assert "followed" not in row
-    assert verdicts(found, horizon=FULL)["COMMAND, 0.95"].status == NOT_REPRODUCED
-
-
-@needs_compiler
 def test_figures(numbers: dict[str, Any], small: None, tmp_path: Path) -> None:
     json.dumps(numbers)
     assert drawing.draw(Context(), numbers, tmp_path) == ["context_ratios", "context_time"]

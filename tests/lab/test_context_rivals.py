@@ -121,29 +121,6 @@ def test_methods_that_are_not_contextual_ignore_the_context() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_late_outcomes_are_learned_like_prompt_ones(kind: type[Rival]) -> None:
-    """What was learned is the ridge regression on each outcome with the context that its decision was asked with."""
-    rival, rng = make(kind), np.random.default_rng(0)
-    rival._losses.price = 1.0
-    asked = []
-    for _ in range(60):
-        context = {"task": str(rng.choice(["chat", "code", "mail"]))}
-        asked.append((rival.ask(context=context), context, float(rng.random() < 0.5)))
-    for place in rng.permutation(60):
-        decision, _, success = asked[place]
-        rival.tell(decision, success)
-    regression = rival._losses.regression
-    for arm in (1, 2):
-        mine = [(context, success) for decision, context, success in asked if decision.arm == arm]
-        if not mine:
-            continue
-        x = np.array([regression.features.vector(regression.features.row(context)) for context, _ in mine])
-        y = np.array([success for _, success in mine])
-        assert regression._weights[arm - 1] == pytest.approx(np.linalg.solve(np.eye(x.shape[1]) + x.T @ x, x.T @ y))
-    assert any(decision.arm in (1, 2) for decision, _, _ in asked)
-
-
-@pytest.mark.parametrize("kind", KINDS)
 def test_a_context_must_be_given(kind: type[Rival]) -> None:
     rival = make(kind)
     with pytest.raises(InvalidArgument, match=f"context must be given to {kind.name!r}, which needs it"):

@@ -105,33 +105,6 @@ def test_the_interval_may_be_watched() -> None:
     assert missed <= 10  # 5% of 200, at all times together
 
 
-def test_propensities_undo_confounding() -> None:
-    rng = np.random.default_rng(0)
-    rows = 20_000
-    hard = rng.random(rows) < 0.4
-    chance = np.where(hard, 0.8, 0.2)  # of the large one: the choice depends on the request
-    large = rng.random(rows) < chance
-    success = rng.random(rows) < np.where(large, np.where(hard, 0.9, 0.99), np.where(hard, 0.3, 0.95))
-    log = decisions(
-        {"option": np.where(large, "large", "small"), "success": success, "propensity": np.where(large, chance, 1 - chance),
-         "cost": np.where(large, 1.0, 0.1)}
-    )  # fmt: skip
-    result = replay(log, 0.9)
-    truth = {"large": 0.4 * 0.9 + 0.6 * 0.99, "small": 0.4 * 0.3 + 0.6 * 0.95}
-    for choice in result.options:
-        assert choice.weighted is not None
-        assert choice.weighted.low <= truth[choice.option] <= choice.weighted.high
-        assert choice.weighted.value == pytest.approx(truth[choice.option], abs=0.02)
-    small = next(choice for choice in result.options if choice.option == "small")
-    assert small.success.low > truth["small"]  # the plain interval is wrong, and says nothing of it
-    assert {"weighted estimates", "weighted lower bounds, cautious"} <= set(answers(result))
-    assert not result.notes
-    liar = decisions(
-        {"option": np.where(large, "large", "small"), "success": success, "propensity": np.full(rows, 0.9)}
-    )
-    assert any("do not fit" in note for note in replay(liar, 0.9).notes)
-
-
 def test_without_costs_the_best_rate_is_named() -> None:
     result = replay(decisions({"option": ["a", "b"] * 300, "success": [0, 1] * 300}), 0.9)
     assert answers(result)["estimates"].mix == {"b": 1.0}
@@ -139,29 +112,11 @@ def test_without_costs_the_best_rate_is_named() -> None:
     assert any("no column cost" in note for note in result.notes)
 
 
-@pytest.mark.parametrize(
-    "log",
-    [
-        {"threshold": [1.0, 2.0], "success": [0, 1]},
-        {"option": ["a", "b"], "success": [0, 1]},
-        {"option": ["a", "b"], "success": [0, 1], "propensity": [0.5, 0.5]},
-    ],
-)
-def test_the_limits_are_always_named(log: dict[str, Any]) -> None:
-    text = " ".join(replay(decisions(log), 0.9).limits)
-    assert "The past is not the future" in text
-    assert "The promise of suffice depends on none of this" in text
-    assert "not chosen is unknown" in text
-    if "option" in log:
-        assert "confounded" in text
-        assert "propensit" in text
-
-
 # --- files and the command
 
 FILES = {
     "threshold": "threshold,success,cost\n3,yes,1\n1,no,2\n2,true,3\n",
-    "option": "option,success,cost,propensity\n" + "small,1,0.1,0.5\nlarge,1,1,0.5\nsmall,0,0.1,0.5\n" * 50,
+    "option": "option,success,cost\n" + "small,1,0.1\nlarge,1,1\nsmall,0,0.1\n" * 50,
 }
 
 
@@ -196,7 +151,6 @@ def test_the_command(say: Say, tmp_path: Path, kind: str) -> None:
         ("option,success\na,2\n", ["success must be between 0 and 1, got 2 in row 1"]),
         ("option,success,cost\na,1,-1\n", ["cost must be finite and at least 0, got -1 in row 1"]),
         ("option,success,cost\na,1,\n", ["cost must be a number, got '' in row 1"]),
-        ("option,success,propensity\na,1,0\n", ["propensity must be between 1e-9 and 1, got 0 in row 1"]),
         ("option,success\n" + "".join(f"{i},1\n" for i in range(10_001)), ["at most 10,000 values", "is it an id?"]),
     ],
 )

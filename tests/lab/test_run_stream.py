@@ -39,12 +39,12 @@ def test_settings_are_parsed(text: str) -> None:
 
 
 def test_settings_reach_the_stream(tmp_path: Path) -> None:
-    assert parts("log.csv:costs.small=0.1,skip=skip") == ("log.csv", ("costs.small=0.1", "skip=skip"))
+    assert parts("log.csv:safe=b,skip=skip") == ("log.csv", ("safe=b", "skip=skip"))
     assert open_stream("ranks:ks=5,10,least=2").stream.menu.options == (5, 10)
     assert open_stream("ranks", ["ks=5,10"]).stream.menu.options == (5, 10)
     path = tmp_path / "log.csv"
-    path.write_text("success:a,success:1\n1,1\n0,1\n")
-    opened = open_stream(str(path), ["costs.a=0.1", "costs.1=2", "skip=skip", "safe=1"])
+    path.write_text("success:1,cost:1,success:a,cost:a\n1,2,1,0.1\n1,2,0,0.1\n")
+    opened = open_stream(str(path), ["skip=skip", "safe=1"])
     assert (opened.stream.menu.safe, opened.stream.menu.skip, opened.stream.menu.safe_cost) == ("1", "skip", 2.0)
     assert opened.horizon == 2  # its rows
 
@@ -73,7 +73,7 @@ def test_streams_of_a_users_file(tmp_path: Path) -> None:
         ("trap", "first=many", "first must be a whole number, got 'many' (settings of trap: first=800, last=1300"),
         ("trap:first=9,last=3", "", "first must be at most last, got 9 and 3 (settings of trap"),
         ("trap", "safe=safe", "set must name a setting, got 'safe'"),
-        ("log.csv", "costs=1", "path must name a file that can be read"),
+        ("log.csv", "", "path must name a file that can be read"),
     ],
 )
 def test_what_cannot_be_opened(text: str, setting: str, message: str) -> None:

@@ -55,7 +55,7 @@ class Bare:
 
 BARE: Any = Bare()
 LOG = Log.of({"success:a": [1, 0, 0.5], "cost:a": [0.1, 0.2, 0.6], "success:b": [1, 1, 1], "cost:b": [1, 1, 1]})
-SKIP = Log.of({"success:a": [0, 1], "success:b": [1, 1]}, skip="skip", costs={"a": 0.05, "b": 1})
+SKIP = Log.of({"success:a": [0, 1], "cost:a": [0.05, 0.05], "success:b": [1, 1], "cost:b": [1, 1]}, skip="skip")
 EASY, HARD = LabelRanks.cifar100(most=5), LabelRanks.cifar100(least=80)
 FEW_RANKS = LabelRanks(Menu.top_k([1, 2], classes=4, skip=False), [5, 3, 1, 1])
 STREAMS: dict[str, Stream] = {

@@ -42,7 +42,7 @@ Horizon = Annotated[MaybeWhole, Parameter(help="How many steps: 20,000 if left o
 Jobs = Annotated[Whole, Parameter(help="How many processes; -1 for all cores.")]
 Settings = Annotated[tuple[str, ...], Parameter(
     name="--set", negative="", metavar="KEY=VALUE", show_default=False,
-    help="A setting of the stream, once for each: key=value, costs.small=0.1 for a mapping, ks=5,10 for several numbers.",
+    help="A setting of the stream, once for each: key=value, ks=5,10 for several numbers.",
 )]  # fmt: skip
 Folder = Annotated[Path, Parameter(metavar="FOLDER", help="The folder to write.")]
 

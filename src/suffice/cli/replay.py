@@ -36,8 +36,7 @@ def replay(
 
     threshold, success (and cost): the threshold that was used and whether it worked. Success rates get bounds.
 
-    option, success (and cost, propensity): the option that was chosen, whether it worked, what it cost, and the
-    probability with which it was chosen.
+    option, success (and cost): the option that was chosen, whether it worked, and what it cost.
     """
     where = console(as_json)
     rate("target", target)
@@ -84,15 +83,9 @@ def _answers(result: Replay) -> Table:
 
 
 def _options(result: Replay) -> Table:
-    headings = ["option", "\nchosen", "success\nrate", "95%\nsure", "mean\ncost"]
-    if result.options[0].weighted is not None:
-        headings += ["weighted\nrate", "95%\nsure", "weighted\ncost"]
-    table = plain_table(*headings)
+    table = plain_table("option", "\nchosen", "success\nrate", "95%\nsure", "mean\ncost")
     for row in sorted(result.options, key=lambda row: -row.chosen)[:MOST_ROWS]:
-        cells = [row.option, f"{row.chosen:,}", *_rate(row.success, result.target), number(row.cost)]
-        if row.weighted is not None:
-            cells += [*_rate(row.weighted, result.target), number(row.weighted_cost)]
-        table.add_row(*cells)
+        table.add_row(row.option, f"{row.chosen:,}", *_rate(row.success, result.target), number(row.cost))
     return table
 
 

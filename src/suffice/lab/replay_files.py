@@ -15,7 +15,7 @@ from suffice.lab.streams.log_files import check_distinct, csv_rows, number_in
 NEEDED: Final[dict[str, tuple[str, ...]]] = {
     "threshold": ("threshold", "success"), "option": ("option", "success"),
 }  # fmt: skip
-OPTIONAL: Final[dict[str, tuple[str, ...]]] = {"threshold": ("cost",), "option": ("cost", "propensity")}
+OPTIONAL: Final[dict[str, tuple[str, ...]]] = {"threshold": ("cost",), "option": ("cost",)}
 MOST_OPTIONS: Final = 10_000
 Column = Sequence[object] | np.ndarray
 
@@ -116,7 +116,6 @@ def _checked(name: str, values: Column, places: Sequence[int]) -> Floats:
         raise InvalidArgument(f"{name} must hold one number per row, got shape {column.shape}")
     good = {
         "success": ("between 0 and 1", (column >= 0.0) & (column <= 1.0)),
-        "propensity": ("between 1e-9 and 1", (column >= 1e-9) & (column <= 1.0)),
         "cost": ("finite and at least 0", np.isfinite(column) & (column >= 0.0)),
     }
     rule, fits = good.get(name, ("finite", np.isfinite(column) & (np.abs(column) <= 1e100)))

@@ -49,14 +49,12 @@ class ThresholdBounds:
 
 @dataclass(frozen=True, slots=True)
 class OptionRates:
-    """How often an option was chosen, how it did, and the same weighted by inverse propensities."""
+    """How often an option was chosen, and how it did."""
 
     option: str
     chosen: int
     success: Estimate
     cost: float | None
-    weighted: Estimate | None = None
-    weighted_cost: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,13 +73,13 @@ class Replay:
     notes: tuple[str, ...] = ()
 
 
-def sure(mean: float, count: int, doubt: float = DOUBT) -> tuple[float, float]:
+def sure(mean: float, count: int) -> tuple[float, float]:
     """A 95% interval that holds at all times together: the KL mixture.
 
     >>> [round(end, 3) for end in sure(0.9, 100)]
     [0.745, 0.978]
     """
-    level = math.log((count + 1) / doubt) / count
+    level = math.log((count + 1) / DOUBT) / count
     return max(0.0, kl_lower(mean, level)), kl_upper(mean, level)
 
 

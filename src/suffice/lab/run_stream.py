@@ -16,7 +16,7 @@ from suffice.menu.menu import Menu
 from suffice.simulator import Stream
 
 HORIZON: Final = 20_000
-SETTING: Final = re.compile(r":(?=[A-Za-z_][\w.-]*\s*=)")  # the colon before the first setting
+SETTING: Final = re.compile(r":(?=[A-Za-z_][\w-]*\s*=)")  # the colon before the first setting
 WORDS: Final = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False, "none": None}
 
 
@@ -154,7 +154,7 @@ def _check_names(kind: type[Any], given: Iterable[str]) -> None:
 
 
 def settings(kind: type[Any], texts: Iterable[str]) -> dict[str, Any]:
-    """Settings from `key=value`; `costs.small=0.1` is an entry of a mapping, `ks=5,10` are several numbers.
+    """Settings from `key=value`; `ks=5,10` are several numbers.
 
     >>> settings(available()["needs"], ["step=0.1", "flat=true"])
     {'step': 0.1, 'flat': True}
@@ -166,15 +166,8 @@ def settings(kind: type[Any], texts: Iterable[str]) -> dict[str, Any]:
         name = name.strip().replace("-", "_")
         if not equals or not name:
             raise InvalidArgument(f"set must be written key=value, got {quoted(text)}{_listed(kind)}")
-        outer, dot, _ = name.partition(".")
-        if not dot:
-            wanted = known[name].annotation if name in known else None
-            given[name] = value if wanted in (str, str | None, "str", "str | None") else parsed(value)
-            continue
-        inside = given.setdefault(outer, {})
-        if not isinstance(inside, dict):
-            raise InvalidArgument(f"set must give {outer} once, got {quoted(text)}")
-        inside[text.partition("=")[0].partition(".")[2].strip()] = parsed(value)
+        wanted = known[name].annotation if name in known else None
+        given[name] = value if wanted in (str, str | None, "str", "str | None") else parsed(value)
     return given
 
 
