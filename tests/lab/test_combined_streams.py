@@ -18,7 +18,6 @@ from suffice.lab.streams import (
     RequiredThreshold,
     Rides,
     Trap,
-    UnitPoints,
 )
 from tests.lab.test_streams import BARE, SKIP
 from tests.support.refusals import refused
@@ -113,21 +112,6 @@ def test_told_costs_keep_their_mean_where_there_is_little_room() -> None:
     assert costs[:, 9].max() == pytest.approx(1.0)
     rows = noisy.table().costs.reshape(-1, 8, noisy.menu.n_arms)
     assert rows.mean(axis=1) == pytest.approx(np.tile(dear.truth()[1], (len(rows), 1)))
-
-
-@pytest.mark.parametrize("stream", [LabelRanks.cifar100(), UnitPoints(), PredictionApis(), RequiredThreshold(), BARE])
-def test_noise_does_not_change_the_points(stream: Any) -> None:
-    own, rng, noisy = np.random.default_rng(3), np.random.default_rng(3), HiddenCosts(stream)
-    for start in (0, 50):
-        plain = stream.draw(own, 50, start) if stream is not BARE else stream.draw(own, 50)
-        steps = noisy.draw(rng, 50, start)
-        assert [step.inner for step in steps] == list(plain)
-        assert [steps[place] for place in range(50)] == list(steps)
-        for latent, step in zip(plain, steps, strict=True):
-            assert step.inner == latent
-            assert [noisy.outcome(step, arm, 0.0)[0] for arm in range(stream.menu.n_arms)] == [
-                stream.outcome(latent, arm, 0.0)[0] for arm in range(stream.menu.n_arms)
-            ]
 
 
 def test_an_attack_decides_by_the_price() -> None:

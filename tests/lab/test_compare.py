@@ -389,20 +389,6 @@ def test_a_log_whose_safe_option_fails_gives_a_warning_of_one_line(tmp_path: Pat
     assert "No optimum: target 0.9 is out of reach" in done.stdout
 
 
-def test_as_json(say: Say) -> None:
-    words = ["compare", "trap", "mix", "--rivals", "none", "--seeds", "2", "--horizon", "50", "--jobs", "1", "--json"]
-    code, out, err = say(*words)
-    assert (code, err) == (0, "")
-    document = json.loads(out, parse_constant=lambda word: pytest.fail(word))
-    assert list(document["streams"]) == ["trap", "mix"]
-    assert document["streams"]["trap"]["optimum"] is None
-    assert document["streams"]["mix"]["seeds"] == [0, 1]
-    rows = {row["method"]: row for row in document["streams"]["mix"]["rows"]}
-    assert rows.keys() == {"suffice", "paper-1", "paper-5", "paper-20"}
-    assert rows["suffice"]["cost"].keys() == {"value", "low", "high"}
-    assert json.loads(say(*words, "--seed", "7", "--out", "other")[1])["streams"]["mix"]["seeds"] == [7, 8]
-
-
 def test_the_same_runs_give_the_same_files(tmp_path: Path) -> None:
     boards = compare(small(), jobs=1)
     for folder in ("one", "two"):

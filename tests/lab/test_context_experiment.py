@@ -15,7 +15,6 @@ from suffice.lab.experiments.context import (
     FULL,
     MOST_OF_OPTIMUM,
     PLAIN,
-    RECORDED,
     SHIFTS,
     SHUFFLED,
     TARGETS,
@@ -57,27 +56,6 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "TARGETS", {"COMMAND": 0.95, "EXPW": 0.9})
     monkeypatch.setattr(module, "MOST_OF_OPTIMUM", {name: MOST_OF_OPTIMUM[name] for name in ("COMMAND", "EXPW")})
     monkeypatch.setattr(module, "TASKS_OF_RIVALS", ("COMMAND",))
-
-
-def test_every_task_has_a_target_and_a_claim_that_can_be_met() -> None:
-    assert set(TARGETS) == set(MOST_OF_OPTIMUM)
-    for name, wanted in MOST_OF_OPTIMUM.items():
-        plain, looking = module.optima_of(name)
-        assert looking.cost / plain.cost < wanted < 1.0
-
-
-def test_runs_of_all_worlds_and_rivals() -> None:
-    tasks = Context().tasks({"seeds": 2, "horizon": 100})
-    kinds = {(task["task"], task["world"], task["method"]) for task in tasks}
-    assert len(tasks) == 2 * len(kinds)
-    assert {world for _, world, _ in kinds} == {RECORDED, SHUFFLED, *SHIFTS}
-    assert {method for _, world, method in kinds if world != RECORDED} == {PLAIN, LOOKING}
-    assert {"squarecb", "linucb"} < {method for _, _, method in kinds}
-
-
-def test_a_shift_comes_at_half_time() -> None:
-    stream: Any = module.world_of("YELP", "both", 1000)
-    assert stream.ends.tolist() == [500, 1000]
 
 
 @needs_compiler

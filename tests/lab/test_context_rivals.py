@@ -10,9 +10,7 @@ import pytest
 from suffice import InvalidArgument, Menu, optimum, simulate
 from suffice.best_mix import contextual_optimum
 from suffice.lab.rivals import LinUCB, Rival, SquareCB
-from suffice.lab.rivals.expected_losses import ExpectedLosses
 from suffice.lab.rivals.regression import Regression
-from suffice.promise.rules import Promise
 
 KINDS = [SquareCB, LinUCB]
 MENU = Menu({"cheap": 0.1, "dear": 0.4}, safe="all", skip="none")
@@ -63,17 +61,6 @@ def test_it_learns_from_contexts(kind: type[Rival]) -> None:
     assert blind.costs[late].mean() > best - 0.02
     assert looking.costs[late].mean() < 0.5 * (best + with_a_look)
     assert looking.costs[late].mean() < 0.8 * blind.costs[late].mean()
-
-
-def test_the_price_is_projected() -> None:
-    losses, value = ExpectedLosses(MENU, Promise.make(TARGET), horizon=11), 0.0
-    step = 11**-0.5
-    for success in [0.0] * 30 + [1.0] * 200:
-        losses.vector({"size": 0.5})
-        losses.learn(1, {"size": 0.5}, success, 0.1)
-        value = min(max(value + step * (0.8 - success), 0.0), 1.0 / (1.0 - 0.8))
-        assert losses.price == pytest.approx(value)
-    assert value == 0.0
 
 
 # --- contexts and their decisions

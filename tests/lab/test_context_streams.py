@@ -9,14 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from suffice import InvalidArgument, Menu, Selector, optimum, simulate
-from suffice.best_mix import contextual_optimum
+from suffice import InvalidArgument, Menu, Selector, simulate
 from suffice.lab.streams import (
     TASKS,
-    Attack,
     ConfidentApis,
     Drift,
-    HiddenCosts,
     LabelRanks,
     Mix,
     Phases,
@@ -102,7 +99,6 @@ STREAMS: dict[str, tuple[Any, list[dict[str, Any]]]] = {
     "tilted": (SyntheticContext(), tilts("")),
     "tilted, with gaps": (SyntheticContext(2, options=2, missing=0.3), tilts("", "level", "kind", "both")),
     "tilted, nothing known": (SyntheticContext(missing=1), tilts("both")),
-    "told": (HiddenCosts(ConfidentApis("IMDB"), spread=1), confidences(ConfidentApis("IMDB"))),
 }
 
 
@@ -161,14 +157,6 @@ def test_a_contextual_method_is_shown_each_context_and_pays_for_it() -> None:
     assert trace.costs.max() == stream.menu.safe_cost
 
 
-def test_a_contextual_method_is_asked_plainly_where_there_is_no_context() -> None:
-    stream = PredictionApis("YELP")
-    method: Any = Rule(stream.menu, lambda context: 1)
-    trace = simulate(method, stream, 10)
-    assert trace.method.contexts == [None] * 10
-    assert trace.costs.tolist() == [stream.menu.known_cost(1)] * 10
-
-
 def test_a_contextual_method_is_not_compiled_where_there_are_contexts() -> None:
     class Ready(Rule):
         def can_run(self, stream: Any) -> bool:
@@ -223,26 +211,6 @@ def test_combined_streams_have_contexts_only_with_the_same_fields() -> None:
     assert not hasattr(Mix((SyntheticContext(), 1)), "context_cost")
 
 
-def test_told_and_attack_have_the_contexts_of_their_stream() -> None:
-    apis = ConfidentApis("DIGIT")
-    latents = apis.draw(np.random.default_rng(4), 20)
-    told: Any = HiddenCosts(apis)
-    assert [told.context(latent) for latent in told.draw(np.random.default_rng(4), 20)] == [
-        apis.context(latent) for latent in latents
-    ]
-    attack: Any = Attack(apis, plan="fail")
-    assert attack.context(latents[0]) == apis.context(latents[0])
-    assert attack.context_cost(latents[0], 0) == apis.context_cost(latents[0], 0) > 0
-    joined: Any = Mix((told, 1), (HiddenCosts(apis, spread=1), 2))
-    for latent in joined.draw(np.random.default_rng(0), 20):
-        assert joined.context(latent) == apis.context(int(latent) % (256 * 8) // 8)
-        assert joined.context_cost(latent, 0) > 0
-    ranked: Any = HiddenCosts(Ranked("here"))
-    drawn = ranked.draw(np.random.default_rng(0), 5)
-    assert ranked.context(drawn[0])["place"] == "here"
-    assert not hasattr(HiddenCosts(LabelRanks.cifar100()), "context")
-
-
 # --- confidence
 
 
@@ -262,17 +230,6 @@ def test_without_contexts_the_world_is_that_of_the_apis(task: str) -> None:
     assert stream.menu.recipe() == plain.menu.recipe()
     assert stream.truth()[0] == pytest.approx(plain.truth()[0], abs=1e-12)
     assert stream.truth()[1].tolist() == plain.truth()[1].tolist()
-
-
-def test_the_confidence_is_informative_unless_it_is_shuffled() -> None:
-    for task in ("COMMAND", "DIGIT", "YELP"):
-        plain = optimum(*ConfidentApis(task).truth(), 0.9).cost
-        assert contextual_optimum(*ConfidentApis(task).cases(), 0.9).cost < 0.75 * plain
-        stream = ConfidentApis(task, shuffled=True)
-        assert stream.truth()[0] == pytest.approx(ConfidentApis(task).truth()[0])
-        shuffled = contextual_optimum(*stream.cases(), 0.9).cost
-        assert plain - 1e-9 <= shuffled <= plain + stream.context_cost(0, 0)
-        assert np.ptp(stream.cases().success, axis=0) == pytest.approx(0.0, abs=1e-12)
 
 
 def test_what_a_shift_changes_and_what_it_leaves() -> None:
@@ -320,19 +277,6 @@ def test_confidence_is_checked() -> None:
 
 
 # --- tilted
-
-
-def test_a_tilt_of_0_is_uninformative_and_more_is_more_informative() -> None:
-    flat = SyntheticContext(0)
-    assert np.ptp(flat.cases().success, axis=0).tolist() == [0.0] * 5
-    gains = []
-    for tilt in (0, 1, 2, 4):
-        stream = SyntheticContext(tilt)
-        plain, contextual = optimum(*stream.truth(), 0.8).cost, contextual_optimum(*stream.cases(), 0.8).cost
-        gains.append(1 - contextual / plain)
-    assert gains[0] == pytest.approx(0.0, abs=1e-9)
-    assert gains == sorted(gains)
-    assert gains[-1] > 0.4
 
 
 def test_tilted_is_logistic_in_the_level_and_the_kind() -> None:

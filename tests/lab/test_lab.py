@@ -47,12 +47,6 @@ def run(experiment: type[Experiment], **changes: Any) -> tuple[dict[str, Any], d
 # --- every experiment
 
 
-def test_all_experiments_are_discovered() -> None:
-    assert set(EXPERIMENTS) == {
-        "intervals", "projected", "trap", "labels", "corollaries", "threshold", "attack", "efficiency", "context",
-    }  # fmt: skip
-
-
 @pytest.mark.parametrize("kind", EXPERIMENTS.values(), ids=EXPERIMENTS.keys())
 def test_an_experiment_has_settings_rows_verdicts_and_figures(kind: type[Experiment], tmp_path: Path) -> None:
     assert set(kind.levels) == set(LEVELS)

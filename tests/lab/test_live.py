@@ -7,7 +7,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from typing import Any
 
 import numpy as np
@@ -34,13 +33,6 @@ def test_a_scenario_repeats_its_phases(scenario: Scenario) -> None:
     words = [phase.words for phase, _ in latents]
     assert words[:length] == words[length : 2 * length] == words[2 * length :]
     assert [word for word, _ in itertools.groupby(words)] == [phase.words for phase in scenario.phases] * 3
-
-
-def test_a_shift_raises_the_optimum() -> None:
-    for scenario in all_scenarios()[:2]:
-        truths = [phase.stream.truth() for phase in scenario.phases]  # type: ignore[attr-defined]
-        before, after = (suffice.optimum(success, cost, scenario.target).cost for success, cost in truths)
-        assert after > 5 * before
 
 
 # --- simulated users
@@ -108,31 +100,6 @@ def test_outcomes_of_rides_are_late_overdue_or_lost() -> None:
 # --- the service
 
 
-def test_the_pace_is_kept() -> None:
-    with LiveService(first=0, pace=20.0) as service:
-        service.start()
-        time.sleep(2.0)
-        service.stop()
-        for look in service.observe():
-            assert 5 <= look.overview.asks <= 20.0 * service.seconds + 2
-
-
-def test_an_error_of_the_service_is_raised() -> None:
-    with LiveService(first=0, pace=50.0) as service:
-        service.start()
-        os.kill(service_process(), signal.SIGKILL)
-        with pytest.raises(suffice.ServiceProblem, match=re.escape(service.address)):
-            observe_until_error(service)
-
-
-def test_an_error_of_a_user_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(SimulatedUser, "step", lambda _: 1 // 0)
-    with LiveService(first=0, scenarios=[labels()]) as service:
-        service.start()
-        with pytest.raises(ZeroDivisionError):
-            observe_until_error(service)
-
-
 @pytest.mark.usefixtures("ctrl_c")
 def test_ctrl_c_does_not_reach_the_service_while_it_starts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ctrl-C reaches all processes of a terminal; one that is still importing would print a traceback."""
@@ -163,22 +130,6 @@ def test_a_taken_port_is_an_error_before_anything_starts() -> None:
 
 def port(address: str) -> int:
     return int(address.rsplit(":", 1)[1])
-
-
-def observe_until_error(service: LiveService) -> None:
-    until = time.monotonic() + TIMEOUT
-    while time.monotonic() < until:
-        service.observe()
-        time.sleep(0.1)
-
-
-def service_process() -> int:
-    """The process of the service: the only child of ours."""
-    import psutil
-
-    names = [child for child in psutil.Process().children() if "spawn_main" in " ".join(child.cmdline())]
-    assert len(names) == 1
-    return int(names[0].pid)
 
 
 # --- the real program

@@ -164,21 +164,6 @@ def test_bad_logs(say: Say, tmp_path: Path, text: str, parts: list[str]) -> None
         assert part in err, err
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        ("nowhere.csv --target 0.9", "No such file"),
-        ("log.txt --target 0.9", "must name a .csv file"),
-        ("nowhere.csv --target 1", "target must lie strictly between 0 and 1"),
-    ],
-)
-def test_bad_arguments(say: Say, words: str, message: str) -> None:
-    code, _, err = say("replay", *words.split())
-    assert code == 2
-    assert message in err
-    assert len(err.strip().splitlines()) == 1
-
-
 def test_rows_without_an_outcome_are_left_out(say: Say, tmp_path: Path) -> None:
     """As in the export of a selector, where some decisions are pending and some have expired."""
     log = tmp_path / "decisions.csv"

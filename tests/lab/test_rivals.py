@@ -16,7 +16,6 @@ from suffice.lab.rivals import (
     ConformalPI,
     ConservativePath,
     DecayingACI,
-    Projected,
     Rival,
     ScalarACI,
     available,
@@ -87,26 +86,6 @@ def test_the_page_on_rivals_describes_each_as_it_describes_itself() -> None:
     assert list(rows) == ["method"]
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_the_menus_on_which_each_runs(kind: type[Rival]) -> None:
-    menus = {
-        "ranks": RANKS.menu,
-        "no skip": Menu.top_k([1, 2], classes=4, skip=False),
-        "needs": NEEDS.menu,
-        "points": POINTS.menu,
-        "apis": PredictionApis("DIGIT").menu,
-    }
-    runs = set()
-    for name, menu in menus.items():
-        try:
-            make(kind, menu).ask(context={"hint": 1.0})
-        except InvalidArgument:
-            continue
-        runs.add(name)
-    everywhere = set(menus) - ({"no skip"} if kind is Projected else set())
-    assert runs == ({"ranks", "no skip", "needs"} if kind in THRESHOLDS else everywhere)
-
-
 def test_what_a_rival_cannot_play_is_refused() -> None:
     for kind in RIVALS.values():
         with pytest.raises(InvalidArgument, match="menu must be a Menu, got 3"):
@@ -130,12 +109,6 @@ def test_settings_are_checked() -> None:
     ):
         with pytest.raises(InvalidArgument, match="must"):
             wrong()
-    with pytest.raises(InvalidArgument, match="method must have the stream's menu"):
-        simulate(ScalarACI(menu, 0.9), NEEDS, 10)
-    asked = ScalarACI(menu, 0.9)
-    asked.ask()
-    with pytest.raises(InvalidArgument, match="method must be a fresh one"):
-        simulate(asked, RANKS, 10)
 
 
 def test_costs_must_be_told_where_the_menu_does_not_know_them() -> None:

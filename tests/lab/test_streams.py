@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from suffice import Menu, Selector, simulate
+from suffice import Menu
 from suffice.lab.streams import (
     CIFAR100,
     TASKS,
@@ -74,21 +74,15 @@ STREAMS: dict[str, Stream] = {
         (PredictionApis("YELP"), 1), (PredictionApis("DIGIT"), 3), (Rides(requests=50), Fraction(1, 2))
     ),
     "mix of kinds": Mix((SKIP, 1), (BARE, 2)),
-    "mix of ranks and a mix": Mix((LabelRanks.cifar100(), 1), (Mix((LabelRanks.cifar100(least=6), 1)), 1)),
     "drift of kinds": Drift(Trap(), BARE, 50),
-    "shift that ends": Phases.from_settings(easy=40, hard=20, again=60),
     "told ranks without a skip": HiddenCosts(FEW_RANKS),
     "told apis": HiddenCosts(PredictionApis("DIGIT"), spread=1),
-    "told fine intervals": HiddenCosts(UnitPoints(Menu.intervals(step=0.0125)), spread=1),
     "told bare": HiddenCosts(BARE),
     "told attack": HiddenCosts(Attack(LabelRanks.cifar100(), plan="greedy")),
     "told phases": HiddenCosts(Phases((EASY, 30), (HARD, 30))),
-    "told confidence": HiddenCosts(ConfidentApis("IMDB"), spread=1),
     "mix of told": Mix((HiddenCosts(PredictionApis("YELP")), 1), (HiddenCosts(PredictionApis("DIGIT"), spread=1), 1)),
-    "greedy attack": Attack(Rides(requests=50), plan="greedy", level=0.2),
     "attack on a bare stream": Attack(BARE, plan="fail"),
     "confidence, shuffled": ConfidentApis("WAIMAI", shuffled=True),
-    "confidence, mirrored": ConfidentApis("IMDB", mirrored="both"),
     "synthetic contexts with gaps": SyntheticContext(2, options=2, missing=0.3),
 }
 
@@ -156,14 +150,6 @@ class Helper:
 """
 
 
-def test_streams_in_a_file(tmp_path: Path) -> None:
-    path = tmp_path / "mine.py"
-    path.write_text(COINS)
-    assert list(from_file(path)) == ["coins"]
-    kind = from_file(str(path))["coins"]
-    assert simulate(Selector(kind.menu, 0.6), maker(kind)(), 200).largest_debt <= 0.6
-
-
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -197,31 +183,6 @@ def test_a_beta_without_a_closed_form_needs_scipy(monkeypatch: pytest.MonkeyPatc
         lambda: UnitPoints.from_settings(a=2.5).truth(),
         "a and b must be whole numbers with a sum of at most 1001 where SciPy is",
     )
-
-
-# --- needs
-
-
-def test_any_threshold_has_an_outcome() -> None:
-    stream = RequiredThreshold(0, 10, step=1)
-    assert stream.threshold_outcome(4.5, 4.4) == pytest.approx((0.0, 0.44))
-    assert stream.threshold_outcome(4.5, 4.5) == (1.0, 0.45)
-    assert stream.threshold_outcome(0.0, 0.0) == (0.0, 0.0)
-    assert stream.threshold_outcome(10.0, 10.0) == (1.0, 1.0)
-    for arm in range(stream.menu.n_arms):
-        assert stream.outcome(4.5, arm, 0.0) == stream.threshold_outcome(4.5, stream.menu.option(arm))
-
-
-# --- the trap
-
-
-def test_the_trap_fails_between_first_and_last() -> None:
-    works = Trap().draw(np.random.default_rng(0), 2000)
-    assert works.sum() == 1500
-    assert works[799] == 1
-    assert works[800] == 0
-    assert works[1299] == 0
-    assert works[1300] == 1
 
 
 # --- label ranks
