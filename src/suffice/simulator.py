@@ -58,7 +58,7 @@ class Stream(Protocol):
     arm's cost: contextual methods pay it with every decision, others never. The stream may also have `cases()`, see
     `streams.Cases`; its `truth()` is that of a method without contexts.
 
-    `suffice run NAME` finds a class with a `name` in a file of this package, or in a file of your own. The constructor
+    `suffice compare NAME` finds a class with a `name` in a file of this package, or in a file of your own. The constructor
     makes a stream from settings, or the class method `from_settings(**settings)` if there is one; all settings have defaults.
 
     >>> import suffice

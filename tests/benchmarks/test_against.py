@@ -1,13 +1,11 @@
 """The statistics by which two versions are compared, and the cases that are compared."""
 
 import random
-from typing import NamedTuple
 
 import pytest
 
 from benchmarks.against import Row, chosen, page, scenes
 from benchmarks.against_cases import PARTS, Case, Player
-from benchmarks.against_names import called, field
 from benchmarks.against_stats import LIMIT, Session, ratio_of
 from benchmarks.against_versions import ROOT, Version
 
@@ -47,20 +45,6 @@ def test_equal_versions_are_not_told_apart() -> None:
         assert not any(ratio.slower for ratio in ratios)
 
 
-def test_equal_timings_have_the_ratio_1() -> None:
-    ratio = ratio_of([[(2e-6, 2e-6)] * 5] * 4)
-    assert (ratio.low, ratio.value, ratio.high) == (1.0, 1.0, 1.0)
-
-
-def test_the_same_timings_have_the_same_interval() -> None:
-    assert ratio_of(sessions(1.1, seed=1)) == ratio_of(sessions(1.1, seed=1))
-
-
-def test_no_timings_have_no_ratio() -> None:
-    with pytest.raises(ValueError, match="at least one pair"):
-        ratio_of([[]])
-
-
 def test_a_page_marks_what_is_slower_and_says_what_failed() -> None:
     def make() -> Player:
         return Player(lambda count: None)
@@ -88,20 +72,3 @@ def test_cases_have_names_of_their_own_and_what_they_stand_beside() -> None:
         assert not case.beside or f"{case.part}: {case.beside}" in keys
     assert [case.label for case in chosen(["cliffs: one group"], quick=True)] == ["ask + tell, n = 210", "one group"]
     assert len(scenes([Row(case) for case in cases])) == len(PARTS)
-
-
-def test_names_that_differ_between_versions() -> None:
-    class Before(NamedTuple):
-        dual: float
-
-    class After(NamedTuple):
-        price: float
-
-    def before(options: str, everything: str, nothing: str) -> str:
-        return options + everything + nothing
-
-    def after(options: str, safe: str, skip: str) -> str:
-        return options + safe + skip
-
-    assert [called(one, "o", safe="e", skip="n") for one in (before, after)] == ["oen", "oen"]
-    assert [field("price", one) for one in (Before, After)] == ["dual", "price"]

@@ -11,6 +11,7 @@ import pytest
 
 import suffice
 from suffice.cli import COMMANDS, NAMES, application
+from suffice.lab.demo import run_demo
 from tests.support.command import say_in_process
 from tests.support.terminal import run_in_terminal
 
@@ -33,22 +34,18 @@ def test_demo() -> None:
 
 
 def test_demo_numbers() -> None:
-    words = ("demo", "--easy", "3e3", "--hard", "1_500", "--json")
-    numbers = json.loads(run(*words).stdout)
-    rows = {row["method"]: row for row in numbers["rows"]}
-    ours, theirs = rows["suffice"], rows["projected price"]
-    assert ours["largest_debt"] <= 0.8
-    assert ours["rate"]["value"] >= 0.8 - 1e-3
-    assert theirs["largest_debt"] > 100
-    best = numbers["optimum"]
-    assert (best["both"], best["easy"], best["hard"]) == pytest.approx(((3000 * 0.04 + 1500 * 0.8) / 4500, 0.04, 0.8))
-    costs = numbers["costs"]["suffice"]
-    assert costs["both"] == pytest.approx((3000 * costs["easy"] + 1500 * costs["hard"]) / 4500)
-    assert costs["both"] < 1.1 * best["both"] < rows["always safe"]["cost"]["value"]
-    assert json.loads(run(*words).stdout) == numbers
-    assert numbers["certificates"]["suffice"]["text"].startswith(
-        f"Kept: {ours['rate']['value']:.1%} of 4,500 succeeded"
-    )
+    demo = run_demo(0.8, 3000, 1500)
+    rows = {row.method: row for row in demo.board.rows}
+    ours, theirs, best = rows["suffice"], rows["projected price"], demo.optimum
+    assert ours.largest_debt <= 0.8
+    assert ours.rate.value >= 0.8 - 1e-3
+    assert theirs.largest_debt > 100
+    assert (best.both, best.easy, best.hard) == pytest.approx(((3000 * 0.04 + 1500 * 0.8) / 4500, 0.04, 0.8))
+    costs = demo.costs["suffice"]
+    assert costs.both == pytest.approx((3000 * costs.easy + 1500 * costs.hard) / 4500)
+    assert costs.both < 1.1 * best.both < rows["always safe"].cost.value
+    certificate = str(demo.board.certificates["suffice"])
+    assert certificate.startswith(f"Kept: {ours.rate.value:.1%} of 4,500 succeeded")
 
 
 def test_version() -> None:
@@ -65,7 +62,7 @@ def test_a_missing_extra_is_named() -> None:
 def test_list_finds_everything(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     listed = json.loads(say_in_process(capsys, "list", "--json")[1])
-    assert list(listed) == ["streams", "rivals", "bounds", "choosers", "experiments"]
+    assert list(listed) == ["streams", "rivals", "experiments"]
     for kind, rows in listed.items():
         _, out, _ = say_in_process(capsys, "list", kind)
         assert max(map(len, out.splitlines())) <= 80
@@ -150,7 +147,6 @@ def test_without_the_extra_only_sweeps_are_missing() -> None:
         (["--help"], 0, ""),
         (["demo", "--easy", "100", "--hard", "100"], 0, ""),
         (["list"], 0, ""),
-        (["run", "trap", "--target", "0.5", "--horizon", "50"], 0, ""),
     ):
         done = subprocess.run(
             [sys.executable, "-c", f"{hide}main({tokens})"], capture_output=True, text=True, check=False
@@ -176,19 +172,6 @@ def test_help_fits(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Monke
         assert "Example" in out
         assert "default: False" not in out
         assert "default: ()" not in out
-
-
-def test_help_lists_the_commands_in_order(capsys: pytest.CaptureFixture[str]) -> None:
-    _, out, _ = say_in_process(capsys, "--help")
-    places = [out.index(f"│ {name} ") for name in NAMES if not name.startswith("-")]
-    assert places == sorted(places)
-    assert (
-        out.index("Start here")
-        < out.index("Methods, streams and logs")
-        < out.index("The service")
-        < out.index("Options")
-    )
-    assert say_in_process(capsys)[1] == out  # with nothing to do it says what it can do
 
 
 def test_the_summary_of_a_command_is_its_first_sentence() -> None:
@@ -228,32 +211,21 @@ def test_help_reads_only_what_it_needs() -> None:
 @pytest.mark.parametrize(
     ("command", "message"),
     [
-        ("rnu", 'Unknown command "rnu". Did you mean "run"?'),
+        ("rplay", 'Unknown command "rplay". Did you mean "replay"?'),
         ("keys crate", 'Unknown command "crate". Did you mean "create"?'),
-        ("run beta --target 0.9 --sede 4", "Unknown option: --sede. Did you mean --seed?; see suffice run --help"),
-        ("demo --frobnicate", "Unknown option: --frobnicate; see suffice demo --help"),
+        ("compare beta --sede 4", "Unknown option: --sede. Did you mean --seed?; see suffice compare --help"),
         ("serve --prot 1", "Unknown option: --prot. Did you mean --port?; see suffice serve --help"),
-        ("run beta", 'Command "run" parameter --target requires an argument; see suffice run --help'),
-        ("run --target 0.9", 'Command "run" parameter STREAM requires an argument'),
         (
-            "run beta --target often",
-            'Invalid value for --target: unable to convert "often" into float; see suffice run',
+            "compare beta --target often",
+            'Invalid value for --target: unable to convert "often" into float; see suffice compare',
         ),
-        ("run beta --target 2", "target must lie strictly between 0 and 1, got 2.0"),
-        ("run beta --target 0.9 --seed 1.5", "Invalid value for --seed: it must be a whole number, got '1.5'"),
-        ("run beta --target 0.9 --horizon many", "Invalid value for --horizon: it must be a whole number, got 'many'"),
-        ("list strams", 'Invalid value "strams" for WHAT. Choose from: "streams", "rivals", "bounds"'),
-        ("list streams rivals", "Unused Tokens: ['rivals']; see suffice list --help"),
+        ("compare beta --horizon many", "Invalid value for --horizon: it must be a whole number, got 'many'"),
+        ("list strams", 'Invalid value "strams" for WHAT. Choose from: "streams", "rivals", "experiments"'),
         ("serve --log-level loud", 'Invalid value "loud" for --log-level. Choose from: "debug"'),
-        ("demo --target 2", "target must lie strictly between 0 and 1"),
-        ("demo --easy 0", "easy must be at least 1"),
-        ("demo --seed -1", "seed must be at least 0, got -1"),
         ("demo --pace 3", "pace must go with --live"),
         ("demo --live --easy 3", "target, easy and hard must be left out with --live"),
         ("demo --live --pace 0", "pace must be above 0"),
-        ("demo --live --seconds -1", "seconds must be"),
         ("demo --live --port 99999", "port must be at most 65535, got 99999"),
-        ("run nowhere.csv --target 0.9", "path must name a file that can be read, got 'nowhere.csv'"),
         ("replay folder.csv --target 0.9", "log must name a file that can be read, got 'folder.csv': Is a directory"),
         (
             "keys list --store sqlite:///no.db",
@@ -261,7 +233,6 @@ def test_help_reads_only_what_it_needs() -> None:
         ),
         ("--install-completion --shell tcsh", 'Invalid value "tcsh" for --shell'),
         ("reproduce --quick --deep", "quick and deep must not be given together"),
-        ("reproduce --only nonsense", "only must be one of"),
         ("reproduce --only trap --seeds 1", "seeds must be at least 2"),
         ("reproduce --only trap --jobs 0 --quick", "jobs must be a number of processes"),
         ("reproduce --only trap --out /dev/null/x", "out must name a folder"),
@@ -343,30 +314,24 @@ def test_a_closed_pipe_is_no_error(command: str) -> None:
 
 
 def test_colours_are_for_terminals() -> None:
-    for tokens in (["list", "bounds"], ["--help"]):
+    for tokens in (["list", "experiments"], ["--help"]):
         assert "\x1b[" not in run(*tokens).stdout
         assert "\x1b[" in run_in_terminal(*tokens).raw
-    coloured = run("run", "trap", "--target", "0.5", "--horizon", "50", FORCE_COLOR="1").stdout
+    coloured = run("demo", "--easy", "50", "--hard", "50", FORCE_COLOR="1").stdout
     assert "\x1b[32m" in coloured
     assert "━" not in coloured  # a pipe has no use for a progress bar, whatever its colours
     assert "\r" not in coloured
 
 
-def test_no_color_and_dumb_terminals() -> None:
-    colour = re.compile(r"\x1b\[[0-9;]*(3[0-7]|9[0-7]|38;|4[0-7])[0-9;]*m")
-    assert not colour.search(run_in_terminal("list", "bounds", NO_COLOR="1").raw)
-    assert "\x1b" not in run_in_terminal("list", "bounds", TERM="dumb").raw
-
-
 def test_bars_are_gone_when_all_is_done() -> None:
-    session = run_in_terminal("run", "trap", "--target", "0.5", "--horizon", "20000")
+    session = run_in_terminal("demo")
     assert session.code == 0
     assert "━" in session.raw
     assert "suffice's certificate" in session.text
 
 
 def test_characters_that_the_encoding_lacks() -> None:
-    done = run("run", "trap", "--target", "0.5", "--horizon", "50", PYTHONIOENCODING="ascii")
+    done = run("demo", "--easy", "50", "--hard", "50", PYTHONIOENCODING="ascii")
     assert done.returncode == 0, done.stderr
     assert "certificate" in done.stdout
     assert done.stdout.isascii()
@@ -403,8 +368,6 @@ def test_json_is_alone_on_stdout(tmp_path: Path) -> None:
     store = f"sqlite:///{tmp_path / 'kept.db'}"
     os.environ.pop("SUFFICE_STORE", None)
     for tokens in (
-        ["demo", "--easy", "200", "--hard", "100"],
-        ["run", "trap", "--target", "0.5", "--horizon", "50"],
         ["compare", "trap", "--seeds", "1", "--horizon", "50", "--rivals", "none", "--no-paper", "--jobs", "1",
          "--out", str(tmp_path / "comparison")],
         ["replay", str(log), "--target", "0.4"],
@@ -417,39 +380,3 @@ def test_json_is_alone_on_stdout(tmp_path: Path) -> None:
         assert done.returncode == 0, done.stderr
         assert json.loads(done.stdout)
         assert "\x1b" not in done.stdout
-
-
-# --- completion
-
-# What bash does at TAB: it calls the function that `complete` names for the command.
-TAB = """
-. "$1"; shift
-COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMPREPLY=(); _suffice; printf '%s\\n' "${COMPREPLY[@]}"
-"""
-
-
-@pytest.fixture(scope="module")
-def completion(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The script for bash."""
-    script = tmp_path_factory.mktemp("completion") / "suffice"
-    done = run("--install-completion", "--shell", "bash", "--output", str(script), HOME=str(script.parent))
-    assert (done.returncode, done.stderr) == (0, "")
-    return script
-
-
-@pytest.mark.parametrize(
-    ("words", "offered"),
-    [
-        (["re"], {"replay", "reproduce"}),
-        (["keys", ""], {"create", "list", "revoke"}),
-        (["run", "beta", "--t"], {"--target"}),
-        (["list", "b"], {"bounds"}),
-        (["serve", "--log-level", ""], {"debug", "info", "warning", "error"}),
-    ],
-)
-def test_bash_completes(completion: Path, words: list[str], offered: set[str]) -> None:
-    done = subprocess.run(
-        ["bash", "--norc", "-c", TAB, "tab", str(completion), "suffice", *words],
-        capture_output=True, text=True, check=True, env={"PATH": os.environ["PATH"]},
-    )  # fmt: skip
-    assert set(done.stdout.split()) == offered

@@ -74,16 +74,3 @@ def test_river_is_told_a_reward_and_no_target() -> None:
         assert not {"target", "cost", "costs"} & set(inspect.signature(policy).parameters)
     assert bandit.evaluate_offline
     assert "y" in required(pytest.importorskip("river.conf").RegressionJackknife.learn_one)
-
-
-def test_vowpal_wabbit_has_slates_continuous_actions_and_evaluation() -> None:
-    wabbit = pytest.importorskip("vowpalwabbit")
-    for flags in (
-        "--ccb_explore_adf",
-        "--slates",
-        "--cats 4 --min_value 0 --max_value 1 --bandwidth 0.1",
-        "--explore_eval",
-    ):
-        wabbit.Workspace(f"{flags} --quiet").finish()
-    for kind in ("ips", "dr", "mtr"):
-        wabbit.Workspace(f"--cb_explore_adf --cb_type {kind} --quiet").finish()

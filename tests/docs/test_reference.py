@@ -71,20 +71,6 @@ def test_what_is_listed_exists_and_says_what_it_is() -> None:
             assert inspect.getdoc(listed), name
 
 
-def test_rivals_are_listed_by_their_feedback() -> None:
-    parts = re.split(r"^## (.*)$", PAGES["rivals"], flags=re.MULTILINE)
-    shown = {
-        title: {thing(name).feedback for name in NAMED.findall(text)}
-        for title, text in zip(parts[1::2], parts[2::2], strict=True)
-    }
-    assert shown == {
-        "Shown whether it worked": {"success"},
-        "Shown the cost, too": {"success + cost"},
-        "Shown a context first": {"context, success + cost"},
-        "A yardstick": {"none"},
-    }
-
-
 def test_pages_are_all_in_the_contents() -> None:
     contents = PAGES["index"].split("```{toctree}")[1].split("```")[0].split()
     assert {name for name in contents if not name.startswith(":")} == set(PAGES) - {"index"}
@@ -92,7 +78,7 @@ def test_pages_are_all_in_the_contents() -> None:
 
 def test_the_help_of_every_command_is_shown() -> None:
     helps = loaded("commands").helps()
-    assert {("run",), ("serve",), ("keys", "create"), ("copy",)} < set(helps)
+    assert {("compare",), ("serve",), ("keys", "create"), ("copy",)} < set(helps)
     for path, text in helps.items():
         assert text.startswith(" ".join(("Usage: suffice", *path))), path
         assert "\x1b" not in text

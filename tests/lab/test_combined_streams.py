@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from suffice import Menu, Selector, optimum, simulate
+from suffice import Menu, optimum
 from suffice.lab.streams import (
     Attack,
     Drift,
@@ -18,23 +18,9 @@ from suffice.lab.streams import (
     RequiredThreshold,
     Rides,
     Trap,
-    UnitPoints,
 )
 from tests.lab.test_streams import BARE, SKIP
 from tests.support.refusals import refused
-
-
-def test_a_shift_that_ends() -> None:
-    stream = Phases.from_settings(easy=4000, hard=2000, again=6000)
-    ranks = stream.draw(np.random.default_rng(0), 15_000)
-    easy = ranks <= 5
-    assert easy[:4000].all()
-    assert not easy[4000:6000].any()
-    assert easy[6000:].all()  # the last phase continues
-    assert [phase.length for phase in stream.truths()] == [4000, 2000, 6000]
-    assert [len(phases.truths()) for phases in (Phases.from_settings(), Phases.from_settings(again=1))] == [2, 3]
-    refused(lambda: Phases.from_settings(again=-1), "again must be at least 0, got -1")
-    assert hasattr(stream, "windows")
 
 
 def test_the_truth_of_each_phase() -> None:
@@ -74,17 +60,16 @@ def test_streams_that_do_not_go_together() -> None:
     refused(lambda: Phases((ranks, 1), (Trap(), 1)), "phases must share one menu, or have menus with as many arms")
     refused(lambda: Phases(ranks), "phases must be pairs (stream, length)")  # type: ignore[arg-type]
     refused(lambda: Phases((ranks, 0)), "length must be at least 1")
-    refused(lambda: Mix(), "parts must hold at least one (stream, weight)")
     refused(lambda: Mix((ranks, 0)), "weight must be above 0")
-    refused(lambda: Mix(ranks), "parts must be pairs (stream, weight)")  # type: ignore[arg-type]
     refused(lambda: Mix((3, 1)), "parts must be streams, with menu, draw and outcome, got 3")  # type: ignore[arg-type]
-    refused(lambda: Mix((ranks, 1), (Trap(), 1)), "parts must share one menu")
-    refused(lambda: Drift(ranks, Trap(), 5), "first and second must share one menu")
     refused(lambda: Drift(ranks, ranks, 0), "length must be at least 1")
-    dear = PredictionApis("YELP", unit="usd")
-    refused(lambda: Drift(PredictionApis("YELP"), dear, 5), "first and second must share one menu")
     without = LabelRanks(Menu.top_k([1, 2, 3, 4, 5], classes=100, skip=False))
     refused(lambda: Mix((ranks, 1), (without, 1)), "parts must share one menu")
+    refused(
+        lambda: HiddenCosts(Rides(requests=20)), "stream must have menu, draw and outcome, and a menu that knows costs"
+    )
+    refused(lambda: HiddenCosts(ranks, spread=1.1), "spread must lie between 0 and 1, got 1.1")
+    refused(lambda: HiddenCosts.from_settings(of="told"), "of must be one of apis, attack, beta")
 
 
 def test_a_drift_does_not_depend_on_where_blocks_begin() -> None:
@@ -129,54 +114,6 @@ def test_told_costs_keep_their_mean_where_there_is_little_room() -> None:
     assert rows.mean(axis=1) == pytest.approx(np.tile(dear.truth()[1], (len(rows), 1)))
 
 
-@pytest.mark.parametrize("stream", [LabelRanks.cifar100(), UnitPoints(), PredictionApis(), RequiredThreshold(), BARE])
-def test_noise_does_not_change_the_points(stream: Any) -> None:
-    own, rng, noisy = np.random.default_rng(3), np.random.default_rng(3), HiddenCosts(stream)
-    for start in (0, 50):
-        plain = stream.draw(own, 50, start) if stream is not BARE else stream.draw(own, 50)
-        steps = noisy.draw(rng, 50, start)
-        assert [step.inner for step in steps] == list(plain)
-        assert [steps[place] for place in range(50)] == list(steps)
-        for latent, step in zip(plain, steps, strict=True):
-            assert step.inner == latent
-            assert [noisy.outcome(step, arm, 0.0)[0] for arm in range(stream.menu.n_arms)] == [
-                stream.outcome(latent, arm, 0.0)[0] for arm in range(stream.menu.n_arms)
-            ]
-
-
-def test_runs_on_told_costs_are_compiled_and_the_same() -> None:
-    class Asked:
-        """The same stream without its table."""
-
-        def __init__(self, stream: HiddenCosts) -> None:
-            self.menu, self.draw, self.outcome = stream.menu, stream.draw, stream.outcome
-
-    for stream in (
-        HiddenCosts.from_settings(),
-        HiddenCosts.from_settings(of="ranks"),
-        HiddenCosts(PredictionApis("DIGIT"), spread=1),
-    ):
-        assert hasattr(stream, "table")
-        one, other = (simulate(Selector(stream.menu, 0.8), world, 1500) for world in (stream, Asked(stream)))
-        assert (one.arms == other.arms).all()
-        assert one.costs == pytest.approx(other.costs)
-    fine = HiddenCosts(UnitPoints(Menu.intervals(step=0.0125)))
-    assert not hasattr(fine, "table")  # which would be too large
-
-
-def test_told_costs_are_checked() -> None:
-    refused(
-        lambda: HiddenCosts(Rides(requests=20)), "stream must have menu, draw and outcome, and a menu that knows costs"
-    )
-    refused(lambda: HiddenCosts(3), "stream must have menu, draw and outcome")  # type: ignore[arg-type]
-    refused(lambda: HiddenCosts(LabelRanks.cifar100(), spread=1.1), "spread must lie between 0 and 1, got 1.1")
-    refused(lambda: HiddenCosts.from_settings(of="told"), "of must be one of apis, attack, beta")
-    refused(
-        lambda: HiddenCosts.from_settings(of="rides"),
-        "stream must have menu, draw and outcome, and a menu that knows costs",
-    )
-
-
 def test_an_attack_decides_by_the_price() -> None:
     ranks = LabelRanks.cifar100()
     for plan, below, above in (("hover", 0.0, 1.0), ("greedy", 1.0, 0.0), ("fail", 0.0, 0.0)):
@@ -191,10 +128,3 @@ def test_an_attack_decides_by_the_price() -> None:
     refused(lambda: Attack(ranks, plan="kind"), "plan must be one of hover, greedy, fail, got 'kind'")
     refused(lambda: Attack.from_settings(level="high"), "level must be a number")  # type: ignore[arg-type]
     refused(lambda: Attack(3), "stream must have menu, draw and outcome, got 3")  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("plan", ["hover", "greedy", "fail"])
-@pytest.mark.parametrize("level", [0.1, 1.0, 4.9])
-def test_no_attack_breaks_the_promise(plan: str, level: float) -> None:
-    stream = Attack(LabelRanks.cifar100(), level=level, plan=plan)
-    assert simulate(Selector(stream.menu, 0.8), stream, 1500).largest_debt <= 0.8 + 1e-9

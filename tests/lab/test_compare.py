@@ -1,14 +1,11 @@
-"""`suffice compare`: statistics by hand, boards, results that survive an interrupt and never mix, and all that it writes."""
+"""`suffice compare`: statistics by hand, boards, runs in worlds that all methods share, and all that it writes."""
 
 import csv
 import json
 import os
-import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,46 +13,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from suffice import InvalidArgument, SufficeError
-from suffice.lab import compare_streams, statistics
+from suffice import Selector, SufficeError, optimum, simulate
+from suffice.lab import statistics
 from suffice.lab.board import Board, Setting, make_board
-from suffice.lab.compare import Comparison, Plan, compare, plan
+from suffice.lab.compare import Plan, compare, plan
 from suffice.lab.compare_methods import chosen
-from suffice.lab.compare_store import NAME, Store
-from suffice.lab.compare_streams import entries
 from suffice.lab.method_specs import methods, rivals
 from suffice.lab.result_files import comparison_numbers, methods_csv, write_comparison
-from suffice.lab.run import run_methods, setting_of
 from suffice.lab.run_results import Outcome
-from suffice.lab.run_stream import open_stream
-from suffice.lab.streams import ConfidentApis
+from suffice.lab.streams import ConfidentApis, LabelRanks
 from tests.support.command import say_in_process
 from tests.support.paths import DOCS
 
 Say = Callable[..., tuple[int, str, str]]
-
-# Runs that take a moment where the environment says so, so that they can be interrupted.
-SLOW = """
-import os, time
-import suffice
-
-class Slow:
-    name, description = "slow", "a coin that takes its time"
-    menu = suffice.Menu({"half": 0.5}, safe="all", skip="none")
-
-    def __init__(self, *, chance: float = 0.5):
-        self.chance = chance
-
-    def draw(self, rng, count):
-        time.sleep(float(os.environ.get("SLOW", "0")))
-        return rng.random(count)
-
-    def outcome(self, latent, arm, price):
-        return ((0.0, 0.0), (float(latent < self.chance), 0.5), (1.0, 1.0))[arm]
-
-    def truth(self):
-        return [0.0, self.chance, 1.0], [0.0, 0.5, 1.0]
-"""
 
 
 @pytest.fixture
@@ -67,14 +37,6 @@ def say(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp
 
 def small(*streams: str, **changes: Any) -> Plan:
     return plan(streams or ["mix"], **{"horizon": 200, "seeds": 2, "rivals": "always_safe", **changes})
-
-
-def lines(folder: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in (folder / NAME).read_text().splitlines()]
-
-
-def outcomes(comparison: Comparison) -> list[dict[str, Sequence[Outcome]]]:
-    return [dict(board.outcomes) for board in comparison.boards]
 
 
 def ran(price: float, **changes: Any) -> Outcome:
@@ -136,11 +98,11 @@ def test_the_intervals_of_ratios_cover() -> None:
 
 @pytest.fixture(scope="module")
 def mix() -> Setting:
-    return entries(["mix"], [], 0.8, 1000, (0, 1), 100)[0].setting
+    return plan(["mix"], horizon=1000, seeds=2, window=100).streams[0]
 
 
 def board_of(setting: Setting, runs: dict[str, list[Outcome]]) -> Board:
-    return make_board(setting, dict.fromkeys(runs, "success"), runs, {})
+    return make_board(setting, dict.fromkeys(runs, "success"), runs, {}, {})
 
 
 def test_a_board(mix: Setting) -> None:
@@ -150,7 +112,7 @@ def test_a_board(mix: Setting) -> None:
         "paper-5": [ran(23.5), ran(24.5)],
         "bold": [ran(1, rate=0.7, debt=100.0), ran(2, rate=0.71, debt=90.0, largest_debt=120.0, worst_window=0.1)],
     }
-    board = make_board(mix, dict.fromkeys(runs, "success"), runs, {"sps": "why not"})
+    board = make_board(mix, dict.fromkeys(runs, "success"), runs, {"sps": "why not"}, {})
     rows = {row.method: row for row in board.rows}
     assert board.yardstick == "paper-5"
     ours, first = rows["suffice"].ratio, rows["paper-1"].ratio
@@ -170,7 +132,7 @@ def test_without_a_sure_yardstick_there_are_no_ratios(mix: Setting) -> None:
     alone = board_of(mix, {"suffice": [ran(1), ran(2)]})
     for board in (wide, alone):
         assert (board.yardstick, board.rows[0].ratio) == (None, None)
-    shifting = entries(["trap"], [], 0.8, 1000, (0,), 100)[0].setting
+    shifting = plan(["trap"], horizon=1000, seeds=1, window=100).streams[0]
     runs = {name: [ran(0, regret=None, priced_regret=None, cost=cost)] for name, cost in (("paper-1", 2), ("ours", 1))}
     board = board_of(shifting, runs)
     assert [row.method for row in board.rows] == ["ours", "paper-1"]  # by cost
@@ -181,7 +143,7 @@ def test_a_regret_below_0_has_no_ratio(mix: Setting) -> None:
     """A method that uses the context may be below the context-free optimum."""
     runs = {
         "paper-1": [ran(30), ran(34)],
-        "linucb": [ran(-40, cost=0.05, late_cost=0.04), ran(-44, cost=0.07, late_cost=None)],
+        "linucb": [ran(-40, cost=0.05), ran(-44, cost=0.07)],
         "suffice": [ran(10), ran(14)],
     }
     board = board_of(mix, runs)
@@ -192,8 +154,6 @@ def test_a_regret_below_0_has_no_ratio(mix: Setting) -> None:
     assert first.of_optimum is not None
     assert first.of_optimum.value == pytest.approx(0.06 / best.cost)
     assert first.of_optimum.low < first.of_optimum.value < first.of_optimum.high
-    assert first.late_cost is not None
-    assert first.late_cost.value == 0.04  # of the runs that have a second half
     assert [row["ratio"] == "" for row in table(methods_csv([board]))] == [True, False, False]
 
 
@@ -209,7 +169,7 @@ def test_methods_are_chosen() -> None:
         "scalar_aci",
         "conservative_path",
     )
-    assert chosen(["projected-5", "paper"], suffice=False) == (*ours[1:], "projected-5")
+    assert chosen(["projected-5", "paper"]) == (*ours, "projected-5")
     same = set(chosen("same")) - set(ours)
     assert {"always_safe", "projected", "scalar_aci"} <= same
     assert {rivals()[name].feedback for name in same} == {"none", "success", "success + cost"}
@@ -224,86 +184,46 @@ def test_the_randomness_of_a_method_differs_between_worlds() -> None:
     assert plays[0] == plays[1] != plays[2]
 
 
-# --- the key that keeps results apart
+# --- runs
 
 
-def test_keys_differ_in_all_that_matters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def key(
-        text: str = "needs", settings: Sequence[str] = (), target: float = 0.8, horizon: int = 100, window: int = 50
-    ) -> str:
-        return entries([text], settings, target, horizon, (0,), window)[0].key
-
-    base = key()
-    assert base == key()
-    others = [key("needs:a=3"), key(settings=["a=4"]), key(target=0.9), key(horizon=200), key(window=20), key("ranks")]
-    assert len({base, *others}) == 7
-    assert key("needs:a=3") == key(settings=["a=3"])
-    assert key(window=1000) == key(window=100)  # no window is longer than the run
-    for name in ("one", "two"):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "slow.py").write_text(SLOW)
-    files = [key(str(tmp_path / name / "slow.py")) for name in ("one", "two")]
-    assert files[0] == files[1]  # the same file in another folder
-    (tmp_path / "two" / "slow.py").write_text(SLOW + "\n")
-    assert key(str(tmp_path / "two" / "slow.py")) != files[1]
-    monkeypatch.setattr(compare_streams, "code_hash", lambda: "another version")
-    assert key() != base
+def test_a_row_agrees_with_simulate() -> None:
+    (board,) = compare(plan(["ranks"], target=0.9, horizon=3000, seeds=1, seed=7, window=100, rivals="none"), jobs=1)
+    stream = LabelRanks.cifar100()
+    trace = simulate(Selector(stream.menu, 0.9, seed=7), stream, 3000, seed=7)
+    row = next(row for row in board.rows if row.method == "suffice")
+    best = optimum(*stream.truth(), target=0.9)
+    assert row.rate.value == pytest.approx(trace.rate)
+    assert row.debt.value == pytest.approx(trace.debt)
+    assert row.largest_debt == pytest.approx(trace.largest_debt)
+    assert row.worst_window == pytest.approx(trace.worst_window(100))
+    assert row.cost.value == pytest.approx(trace.mean_cost)
+    assert row.of_optimum is not None
+    assert row.of_optimum.value == pytest.approx(trace.mean_cost / best.cost)
+    assert row.regret is not None
+    assert row.priced_regret is not None
+    assert row.regret.value == pytest.approx(3000 * (trace.mean_cost - best.cost))
+    slope = best.price if trace.debt > 0 else best.price_ahead
+    assert row.priced_regret.value == pytest.approx(row.regret.value + slope * trace.debt)
+    assert str(board.certificates["suffice"]) == str(trace.method.certificate())
 
 
-# --- stored runs
-
-
-def test_runs_are_those_of_suffice_run(tmp_path: Path) -> None:
-    board = compare(small("mix", rivals="scalar_aci"), tmp_path, jobs=1).boards[0]
-    stream = open_stream("mix").stream
-    for seed in (0, 1):
-        makers = methods(stream, 0.8, 200, list(board.outcomes))
-        alone = run_methods(setting_of("mix", "", stream, 0.8, 200, seed), makers).board
-        assert {name: [runs[seed]] for name, runs in board.outcomes.items()} == alone.outcomes
-
-
-def test_only_missing_runs_are_done(tmp_path: Path) -> None:
-    first = compare(small(), tmp_path, jobs=1)
-    assert (first.reused, len(lines(tmp_path))) == (0, 10)
-    assert compare(small(), tmp_path, jobs=1).reused == 10
-    more = compare(small(seeds=3), tmp_path, jobs=1)
-    assert (more.reused, len(lines(tmp_path))) == (10, 15)
-    wider = compare(small("mix", "trap", rivals="always_safe,projected"), tmp_path, jobs=1)
-    assert (wider.reused, len(lines(tmp_path))) == (10, 15 + 2 + 12)
+def test_jobs_change_nothing() -> None:
     seen: list[tuple[str, int, int]] = []
-    compare(small("mix", "trap"), tmp_path, jobs=1, progress=lambda *what: seen.append(what))
-    assert seen == [("mix", 10, 10), ("trap", 10, 10)]
+    first = compare(small("mix", "needs"), jobs=1, progress=lambda *what: seen.append(what))
+    second = compare(small("mix", "needs"), jobs=2)
+    assert [board.outcomes for board in first] == [board.outcomes for board in second]
+    assert seen == [("runs", done, 20) for done in range(21)]
 
 
-@pytest.mark.parametrize("kept", [0.0, 0.4, 0.999])
-def test_a_torn_last_line_is_no_result(tmp_path: Path, kept: float) -> None:
-    whole = compare(small(), tmp_path / "whole", jobs=1)
-    text = (tmp_path / "whole" / NAME).read_bytes()
-    *before, last = text.splitlines(keepends=True)
-    (tmp_path / "torn").mkdir()
-    torn = tmp_path / "torn" / NAME
-    torn.write_bytes(b"".join(before) + last[: int(kept * (len(last) - 1))])
-    resumed = compare(small(), tmp_path / "torn", jobs=1)
-    assert resumed.reused == 9
-    assert outcomes(resumed) == outcomes(whole)
-    assert torn.read_bytes().endswith(last)  # on a line of its own
-    assert compare(small(), tmp_path / "torn", jobs=1).reused == 10
-
-
-def test_a_foreign_file_is_left_alone(tmp_path: Path) -> None:
-    (tmp_path / NAME).write_text("my notes\n")
-    with pytest.raises(InvalidArgument, match="out must name a folder of its own"):
-        compare(small(), tmp_path, jobs=1)
-    assert (tmp_path / NAME).read_text() == "my notes\n"
-    (tmp_path / NAME).write_text('{"key": "k", "method": "m", "seed": 0}\n')  # from a version that measured less
-    assert Store(tmp_path).read() == {}
-    assert compare(small(), tmp_path, jobs=1).reused == 0
-
-
-def test_jobs_change_nothing(tmp_path: Path) -> None:
-    first, second = (compare(small("mix", "needs"), tmp_path / str(jobs), jobs=jobs) for jobs in (1, 2))
-    assert outcomes(first) == outcomes(second)
-    assert sorted(map(str, lines(tmp_path / "1"))) == sorted(map(str, lines(tmp_path / "2")))
+def test_a_file_that_has_changed_is_read_again(tmp_path: Path) -> None:
+    path = tmp_path / "log.csv"
+    rates = []
+    for successes in ("1", "0"):
+        path.write_text(f"success:a,cost:a,success:b,cost:b\n{successes},0.1,1,1\n")
+        (board,) = compare(small(str(path), horizon=50, rivals="none"), jobs=1)
+        rates.append(next(row.cost.value for row in board.rows if row.method == "suffice"))
+    assert rates[0] < 0.5 < rates[1]
 
 
 # --- methods that cannot run
@@ -330,61 +250,17 @@ class Words:
 def test_methods_that_cannot_run_are_listed_and_the_others_run(tmp_path: Path) -> None:
     (tmp_path / "words.py").write_text(LABELLED)
     wanted = small(str(tmp_path / "words.py"), rivals="threshold,linucb,always_safe")
-    board = compare(wanted, tmp_path / "out", jobs=1).boards[0]
+    (board,) = compare(wanted, jobs=1)
     assert {row.method for row in board.rows} == {"suffice", "paper-1", "paper-5", "paper-20", "always_safe"}
     assert "outcomes for any threshold" in board.skipped["threshold"]  # at once
     assert "context must" in board.skipped["linucb"]  # when it was run
-    assert {line["method"] for line in lines(tmp_path / "out")} == {row.method for row in board.rows}
 
 
 def test_a_stream_that_breaks_is_named_by_its_line(tmp_path: Path) -> None:
     path = tmp_path / "words.py"
     path.write_text(LABELLED.replace("arm / 2", "arm / 0"))
     with pytest.raises(SufficeError, match=r"no method ran to the end: ZeroDivisionError: .* \(words.py:12\)"):
-        compare(small(str(path)), tmp_path, jobs=1)
-
-
-def test_no_method_at_all(tmp_path: Path) -> None:
-    with pytest.raises(InvalidArgument, match="one that can run here: stream must show a context"):
-        compare(small(rivals="linucb", suffice=False, paper=False), tmp_path / "out", jobs=1)
-    assert not (tmp_path / "out").exists()
-
-
-# --- interrupts
-
-
-STOPPED = ["compare", "slow.py", "--rivals", "always_safe", "--seeds", "6", "--horizon", "50", "--jobs", "1"]
-
-
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL], ids=lambda how: how.name)
-def test_a_stopped_comparison_continues(tmp_path: Path, say: Say, how: signal.Signals) -> None:
-    (tmp_path / "slow.py").write_text(SLOW)
-    running = subprocess.Popen(
-        [sys.executable, "-m", "suffice", *STOPPED, "--out", "stopped"],
-        cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env={**os.environ, "SLOW": "0.15"},
-    )  # fmt: skip
-    results = tmp_path / "stopped" / NAME
-    until = time.monotonic() + 60
-    while not (results.exists() and results.read_bytes().count(b"\n") >= 3) and time.monotonic() < until:
-        time.sleep(0.02)
-    running.send_signal(how)
-    out, err = running.communicate(timeout=60)
-    stored = len(lines(tmp_path / "stopped"))
-    assert 3 <= stored < 30
-    assert out == ""
-    if how is signal.SIGKILL:
-        assert running.returncode == -signal.SIGKILL
-    else:
-        assert running.returncode == 130
-        assert err == "suffice: stopped; finished runs are stored in stopped: the same command continues from there\n"
-    wanted = plan(["slow.py"], rivals="always_safe", seeds=6, horizon=50)
-    resumed = compare(wanted, "stopped", jobs=1)
-    assert resumed.reused == stored
-    assert outcomes(resumed) == outcomes(compare(wanted, "undisturbed", jobs=1))
-    assert len(lines(tmp_path / "stopped")) == 30
-    code, out, _ = say(*STOPPED, "--out", "stopped")
-    assert code == 0
-    assert "30 runs were stored before" in out
+        compare(small(str(path)), jobs=1)
 
 
 # --- streams with contexts
@@ -416,11 +292,10 @@ class Seen:
 """
 
 
-def test_contexts_bring_in_the_model_unless_suffice_is_left_out(tmp_path: Path) -> None:
+def test_contexts_bring_in_the_model(tmp_path: Path) -> None:
     (tmp_path / "seen.py").write_text(SEEN)
     assert "suffice:model=auto" not in small("mix").methods
     assert small(str(tmp_path / "seen.py"), "mix").methods[:2] == ("suffice", "suffice:model=auto")
-    assert "suffice:model=auto" not in small(str(tmp_path / "seen.py"), suffice=False).methods
     assert small(str(tmp_path / "seen.py"), rivals="suffice:model=auto").methods.count("suffice:model=auto") == 1
 
 
@@ -469,81 +344,68 @@ def test_the_command(say: Say) -> None:
                  "regret", "ratio", "No optimum is known", "linucb cannot run here: stream must show a context",
                  "Means over 3 seeds", "methods.csv"):  # fmt: skip
         assert part in " ".join(out.split()), part
-    assert "stored before" not in out
     shifting = out[out.index("trap: ") :]
     assert "ratio" not in shifting.split("Debt:")[0]
     folder = Path("comparison")
     figures = [f"{name}{end}" for name in ("mix", "needs-a=3-b=4", "trap") for end in (".svg", "-dark.svg", ".png")]
-    assert {path.name for path in folder.iterdir()} == {NAME, "methods.csv", *figures}
+    assert {path.name for path in folder.iterdir()} == {"methods.csv", *figures}
     light, dark = ((folder / f"mix{end}.svg").read_text() for end in ("", "-dark"))
     assert "#ffffff" in light
     assert "#16181c" in dark
     for part in ("feedback: none", "largest debt", "mean cost over 400 steps"):
         assert part in light
     rows = table((folder / "methods.csv").read_text())
-    assert len(lines(folder)) == 3 * len(rows)
     ours = next(row for row in rows if (row["stream"], row["method"]) == ("mix", "suffice"))
-    mine = [line for line in lines(folder) if (line["stream"], line["method"]) == ("mix", "suffice")]
-    assert sorted(line["seed"] for line in mine) == [0, 1, 2]
-    assert np.mean([line["cost"] for line in mine]) == pytest.approx(float(ours["cost"]))
     assert (ours["feedback"], ours["seeds"], ours["horizon"]) == ("success + cost", "3", "400")
     assert float(ours["largest_debt"]) >= float(ours["mean_largest_debt"])
     assert float(ours["ratio_low"]) <= float(ours["ratio"]) <= float(ours["ratio_high"])
     assert all(row["regret"] == row["ratio"] == "" for row in rows if row["stream"] == "trap")
 
 
-def test_as_json(say: Say) -> None:
-    words = ["compare", "trap", "mix", "--rivals", "none", "--seeds", "2", "--horizon", "50", "--jobs", "1", "--json"]
-    code, out, err = say(*words)
-    assert (code, err) == (0, "")
-    document = json.loads(out, parse_constant=lambda word: pytest.fail(word))
-    assert list(document["streams"]) == ["trap", "mix"]
-    assert document["streams"]["trap"]["optimum"] is None
-    assert document["streams"]["mix"]["seeds"] == [0, 1]
-    rows = {row["method"]: row for row in document["streams"]["mix"]["rows"]}
-    assert rows.keys() == {"suffice", "paper-1", "paper-5", "paper-20"}
-    assert rows["suffice"]["cost"].keys() == {"value", "low", "high"}
-    assert json.loads(say(*words, "--seed", "7", "--out", "other")[1])["streams"]["mix"]["seeds"] == [7, 8]
+def test_one_seed_shows_the_certificate(say: Say, tmp_path: Path) -> None:
+    (tmp_path / "log.csv").write_text("success:a,cost:a,success:b,cost:b\n1,0.1,1,1\n0,0.1,1,1\n1,0.2,1,1\n")
+    words = ["compare", "log.csv", "--rivals", "always_safe", "--seeds", "1", "--jobs", "1", "--target", "0.9"]
+    code, out, _ = say(*words, "--horizon", "300")
+    assert code == 0
+    for part in ("suffice's certificate", "Kept: ", "paper-20 cannot run here: menu must have a skip option",
+                 "Best fixed mix over the whole log", "To add one: --set skip=skip", "The log has 3 rows"):  # fmt: skip
+        assert part in " ".join(out.split()), part
+    board = json.loads(say(*words, "--json")[1])["streams"]["log.csv"]
+    assert (board["horizon"], board["seeds"]) == (3, [0])
+    assert board["certificates"]["suffice"]["status"] == "kept"
+    assert "certificate" not in say(*words[:5], "2", *words[6:])[1]
+
+
+def test_a_log_whose_safe_option_fails_gives_a_warning_of_one_line(tmp_path: Path) -> None:
+    (tmp_path / "log.csv").write_text("success:a,cost:a,success:b,cost:b\n" + "1,0.1,1,1\n0,0.1,0,1\n" * 20)
+    words = ["compare", "log.csv", "--target", "0.9", "--seeds", "1", "--rivals", "none", "--no-paper", "--jobs", "1"]
+    done = subprocess.run(
+        [sys.executable, "-m", "suffice", *words],
+        capture_output=True, text=True, check=False, cwd=tmp_path, env={**os.environ, "COLUMNS": "80"},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.startswith("suffice: safe ('b') fails in 20 of 40 rows")
+    assert len(done.stderr.strip().splitlines()) == 1
+    assert "No optimum: target 0.9 is out of reach" in done.stdout
 
 
 def test_the_same_runs_give_the_same_files(tmp_path: Path) -> None:
-    comparison = compare(small(), tmp_path, jobs=1)
+    boards = compare(small(), jobs=1)
     for folder in ("one", "two"):
-        (tmp_path / folder).mkdir()
-        write_comparison(comparison.boards, tmp_path / folder)
+        write_comparison(boards, tmp_path / folder)
     for path in (tmp_path / "one").iterdir():
         assert path.read_bytes() == (tmp_path / "two" / path.name).read_bytes(), path.name
-    assert comparison_numbers(comparison.boards)["streams"]["mix"]["horizon"] == 200
-
-
-def test_a_wide_number_is_not_broken(
-    mix: Setting, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from suffice.cli.boards import show_board
-    from suffice.cli.terminal import console
-
-    monkeypatch.setenv("COLUMNS", "80")
-    name = "suffice:chooser=optimist:prices=straight:memory=full"
-    board = board_of(replace(mix, about="wide"), {name: [ran(1234567, debt=-999999.0, cost=123456.0)] * 2})
-    show_board(console(), board)
-    out = capsys.readouterr().out
-    assert max(map(len, out.splitlines())) <= 80
-    for part in ("-999,999", "123,456", "1,234,567"):
-        assert part in out
+    assert comparison_numbers(boards)["streams"]["mix"]["horizon"] == 200
 
 
 def test_the_lines_of_the_docs_work_as_they_stand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = (DOCS / "lab.md").read_text()
     block = next(part for part in (rest.split("```")[0] for rest in text.split("```py\n")) if "compare(plan(" in part)
     monkeypatch.chdir(tmp_path)
-    before, after = (
-        'rivals="same", seeds=20), "comparison"',
-        'rivals="none", seeds=2, horizon=99), "comparison", jobs=1',
-    )
+    before, after = 'rivals="same", seeds=20)', 'rivals="none", seeds=2, horizon=99), jobs=1'
     assert before in block
     exec(block.replace(before, after))
     assert (tmp_path / "comparison" / "methods.csv").is_file()
-    assert len(lines(tmp_path / "comparison")) == 16
 
 
 @pytest.mark.parametrize(
@@ -551,19 +413,14 @@ def test_the_lines_of_the_docs_work_as_they_stand(tmp_path: Path, monkeypatch: p
     [
         ("", "streams must name at least one, as in `suffice compare beta ranks`"),
         ("trp", "got 'trp': did you mean trap?"),
-        ("trap:frist=3", "set must name a setting, got 'frist': did you mean first? (settings of trap: first=800"),
         ("trap --set first", "set must be written key=value, got 'first'"),
         ("trap --rivals linucv", "got 'linucv': did you mean linucb?"),
         ("trap --rivals paper-x", "paper must be followed by a scale above 0, as in paper-5, got 'paper-x'"),
-        ("trap --rivals none --no-paper --no-suffice", "rivals must name at least one"),
-        ("trap --target 1", "target must lie strictly between 0 and 1"),
         ("trap --horizon 0", "horizon must be at least 1"),
         ("trap --seeds 0", "seeds must be at least 1"),
-        ("trap --seed -1", "seed must be at least 0"),
         ("trap --window 0", "window must be at least 1"),
         ("trap --jobs 0", "jobs must be a number of processes"),
         ("trap --out /dev/null/x", "out must name a folder that can be written"),
-        ("none.csv", "No such file"),
     ],
 )
 def test_bad_arguments(say: Say, words: str, message: str) -> None:
@@ -571,4 +428,4 @@ def test_bad_arguments(say: Say, words: str, message: str) -> None:
     assert (code, out) == (2, "")
     assert message in err
     assert len(err.strip().splitlines()) == 1
-    assert not Path("comparison").exists()
+    assert not Path("comparison/methods.csv").exists()

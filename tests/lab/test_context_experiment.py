@@ -1,7 +1,6 @@
-"""The experiment `context`: its runs, verdicts that follow the numbers, and the tables that the docs quote."""
+"""The experiment `context`: its runs, verdicts that follow the numbers, and the tables of the docs."""
 
 import copy
-import importlib.util
 import json
 import re
 from pathlib import Path
@@ -16,14 +15,12 @@ from suffice.lab.experiments.context import (
     FULL,
     MOST_OF_OPTIMUM,
     PLAIN,
-    RECORDED,
     SHIFTS,
     SHUFFLED,
     TARGETS,
     Context,
     row_of,
 )
-from suffice.lab.experiments.context_tables import tables
 from suffice.lab.method_specs import LOOKING
 from suffice.lab.sweep import sweep
 from suffice.lab.verdict import NOT_REPRODUCED, REPRODUCED, Verdict
@@ -59,32 +56,6 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "TARGETS", {"COMMAND": 0.95, "EXPW": 0.9})
     monkeypatch.setattr(module, "MOST_OF_OPTIMUM", {name: MOST_OF_OPTIMUM[name] for name in ("COMMAND", "EXPW")})
     monkeypatch.setattr(module, "TASKS_OF_RIVALS", ("COMMAND",))
-
-
-def test_every_task_has_a_target_and_a_claim_that_can_be_met() -> None:
-    assert set(TARGETS) == set(MOST_OF_OPTIMUM)
-    for name, wanted in MOST_OF_OPTIMUM.items():
-        plain, looking = module.optima_of(name)
-        assert looking.cost / plain.cost < wanted < 1.0
-
-
-def test_runs_of_all_worlds_and_rivals() -> None:
-    tasks = Context().tasks({"seeds": 2, "horizon": 100})
-    kinds = {(task["task"], task["world"], task["method"]) for task in tasks}
-    assert len(tasks) == 2 * len(kinds)
-    assert {world for _, world, _ in kinds} == {RECORDED, SHUFFLED, *SHIFTS}
-    assert {method for _, world, method in kinds if world != RECORDED} == {PLAIN, LOOKING}
-    assert {"squarecb", "linucb", "epsilon_greedy"} < {method for _, _, method in kinds}
-
-
-def test_without_vowpal_wabbit_the_others_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    assert module.installed_rivals() == ("squarecb", "linucb", "epsilon_greedy")
-
-
-def test_a_shift_comes_at_half_time() -> None:
-    stream: Any = module.world_of("YELP", "both", 1000)
-    assert stream.ends.tolist() == [500, 1000]
 
 
 @needs_compiler
@@ -126,37 +97,13 @@ def test_verdicts_follow_the_numbers(numbers: dict[str, Any], small: None) -> No
 
 
 @needs_compiler
-def test_the_claim_fails_for_a_selector_without_contexts(monkeypatch: pytest.MonkeyPatch, small: None) -> None:
-    """With a selector without contexts in the place of ours, the claim on COMMAND fails."""
-    monkeypatch.setattr(module, "LOOKING", "suffice:chooser=optimist")
-    monkeypatch.setattr(module, "RIVALS", ())
-    monkeypatch.setattr(module, "SHIFTS", ())
-    found = run_experiment(Context(), {"seeds": 2, "horizon": 2000}, lambda work, tasks: [work(task) for task in tasks])
-    for row in found["rows"]:  # it has no model, so there is no report
-        assert "followed" not in row
-    assert verdicts(found, horizon=FULL)["COMMAND, 0.95"].status == NOT_REPRODUCED
-
-
-@needs_compiler
-def test_figures_and_tables(
-    numbers: dict[str, Any], small: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from suffice.lab.experiments import context_tables
-
+def test_figures(numbers: dict[str, Any], small: None, tmp_path: Path) -> None:
     json.dumps(numbers)
     assert drawing.draw(Context(), numbers, tmp_path) == ["context_ratios", "context_time"]
-    monkeypatch.setattr(context_tables, "TARGETS", {"COMMAND": 0.95, "EXPW": 0.9})
-    monkeypatch.setattr(context_tables, "TASKS_OF_RIVALS", ("COMMAND",))
-    monkeypatch.setattr(context_tables, "SHIFTS", ("both",))
-    savings, shifts, rivals = (table.splitlines() for table in tables(numbers))
-    assert len(savings) == 2 + 2
-    assert f"**{row_of(numbers, 'COMMAND')['of_optimum']:.2f} ±" in savings[2]
-    assert shifts[0] == "| task, target | both | largest debt |"
-    assert [line.split("|")[2].strip() for line in rivals[2:]] == [f"`{LOOKING}`", f"`{PLAIN}`", "`linucb`"]
 
 
 def test_the_page_quotes_the_tables_of_one_run() -> None:
-    """Every task stands in the docs with a number, in tables with the columns that the command prints."""
+    """Every task stands in the docs with a number, in tables with a column for each shift."""
     page = DOCS.read_text(encoding="utf-8")
     assert "| task, target | without a look | with a look | per-context optimum | contexts shuffled |" in page
     assert f"| task, target | {' | '.join(SHIFTS)} | largest debt |" in page

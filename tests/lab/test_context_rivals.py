@@ -1,27 +1,18 @@
 """Contextual rivals: what each learns from contexts, its formula a second time, and the context of each outcome."""
 
 import copy
-import importlib.util
 import math
-import pickle
-import sys
-import types
 from typing import Any
 
 import numpy as np
 import pytest
 
-from suffice import InvalidArgument, Menu, SufficeError, optimum, simulate
+from suffice import InvalidArgument, Menu, optimum, simulate
 from suffice.best_mix import contextual_optimum
-from suffice.lab.rivals import EpsilonGreedy, LinUCB, Rival, SquareCB, VowpalWabbit
-from suffice.lab.rivals.base import own_rng
-from suffice.lab.rivals.expected_losses import ExpectedLosses
+from suffice.lab.rivals import LinUCB, Rival, SquareCB
 from suffice.lab.rivals.regression import Regression
-from suffice.promise.rules import Promise
 
-wabbit = pytest.mark.skipif(importlib.util.find_spec("vowpalwabbit") is None, reason="needs vowpalwabbit")
-LINEAR = [SquareCB, LinUCB, EpsilonGreedy]
-ALL = [*LINEAR, pytest.param(VowpalWabbit, marks=wabbit)]
+KINDS = [SquareCB, LinUCB]
 MENU = Menu({"cheap": 0.1, "dear": 0.4}, safe="all", skip="none")
 TARGET = 0.8
 
@@ -53,14 +44,14 @@ class Sizes:
         return np.array([self.large, 1.0 - self.large]), success, np.tile([0.0, 0.1, 0.4, 1.0], (2, 1))
 
 
-def make(kind: type[Rival], **more: Any) -> Any:
-    return kind(MENU, TARGET, **({"stream": Sizes()} if kind is VowpalWabbit else {"horizon": 4000}), **more)
+def make(kind: Any, **more: Any) -> Any:
+    return kind(MENU, TARGET, horizon=4000, **more)
 
 
 # --- what contexts are worth
 
 
-@pytest.mark.parametrize("kind", LINEAR)
+@pytest.mark.parametrize("kind", KINDS)
 def test_it_learns_from_contexts(kind: type[Rival]) -> None:
     looking, blind = (simulate(make(kind), Sizes(seen), 4000) for seen in (True, False))
     late = slice(2000, None)
@@ -70,50 +61,6 @@ def test_it_learns_from_contexts(kind: type[Rival]) -> None:
     assert blind.costs[late].mean() > best - 0.02
     assert looking.costs[late].mean() < 0.5 * (best + with_a_look)
     assert looking.costs[late].mean() < 0.8 * blind.costs[late].mean()
-
-
-@wabbit
-def test_vowpal_wabbit_learns_from_contexts() -> None:
-    price = optimum(*Sizes().truth(), TARGET).price
-    looking, blind = (simulate(make(VowpalWabbit), Sizes(seen), 4000) for seen in (True, False))
-    losses = [trace.costs[2000:].mean() - price * trace.successes[2000:].mean() for trace in (looking, blind)]
-    weights, success, cost = Sizes().cases()
-    least = weights @ (cost - price * success).min(axis=1)
-    alike = (weights @ (cost - price * success)).min()
-    assert least < losses[0] < 0.5 * (least + alike)
-    assert losses[1] > alike - 0.02
-
-
-@wabbit
-def test_the_price_of_vowpal_wabbit_does_not_move() -> None:
-    shadow = optimum(*Sizes().truth(), TARGET).price
-    assert make(VowpalWabbit).price == pytest.approx(shadow)
-    trace = simulate(make(VowpalWabbit, price=0.7), Sizes(), 300)
-    assert set(trace.prices.tolist()) == {0.7}
-
-
-def test_the_price_is_projected() -> None:
-    losses, value = ExpectedLosses(MENU, Promise.make(TARGET), horizon=11), 0.0
-    step = 11**-0.5
-    for success in [0.0] * 30 + [1.0] * 200:
-        losses.vector({"size": 0.5})
-        losses.learn(1, {"size": 0.5}, success, 0.1)
-        value = min(max(value + step * (0.8 - success), 0.0), 1.0 / (1.0 - 0.8))
-        assert losses.price == pytest.approx(value)
-    assert value == 0.0
-
-
-def test_bad_prices_of_vowpal_wabbit() -> None:
-    for price, message in (
-        ("high", "price must be a number"),
-        (-1.0, "price must be at least 0, got -1.0"),
-        (math.nan, "price must be finite"),
-    ):
-        with pytest.raises(InvalidArgument, match=message):
-            make(VowpalWabbit, price=price)
-    for stream in (None, object()):
-        with pytest.raises(InvalidArgument, match=r"stream must have truth\(\), for the shadow price, unless a price"):
-            VowpalWabbit(MENU, TARGET, stream=stream)
 
 
 # --- contexts and their decisions
@@ -160,31 +107,7 @@ def test_methods_that_are_not_contextual_ignore_the_context() -> None:
     assert (rival.chosen, rival.learned) == ([None, None], [(None, 1.0), (None, 1.0)])
 
 
-@pytest.mark.parametrize("kind", LINEAR)
-def test_late_outcomes_are_learned_like_prompt_ones(kind: type[Rival]) -> None:
-    """What was learned is the ridge regression on each outcome with the context that its decision was asked with."""
-    settings = {"share": 0.9} if kind is EpsilonGreedy else {}  # else it would try nothing before the first outcome
-    rival, rng = make(kind, **settings), np.random.default_rng(0)
-    rival._losses.price = 1.0
-    asked = []
-    for _ in range(60):
-        context = {"task": str(rng.choice(["chat", "code", "mail"]))}
-        asked.append((rival.ask(context=context), context, float(rng.random() < 0.5)))
-    for place in rng.permutation(60):
-        decision, _, success = asked[place]
-        rival.tell(decision, success)
-    regression = rival._losses.regression
-    for arm in (1, 2):
-        mine = [(context, success) for decision, context, success in asked if decision.arm == arm]
-        if not mine:
-            continue
-        x = np.array([regression.features.vector(regression.features.row(context)) for context, _ in mine])
-        y = np.array([success for _, success in mine])
-        assert regression._weights[arm - 1] == pytest.approx(np.linalg.solve(np.eye(x.shape[1]) + x.T @ x, x.T @ y))
-    assert any(decision.arm in (1, 2) for decision, _, _ in asked)
-
-
-@pytest.mark.parametrize("kind", ALL)
+@pytest.mark.parametrize("kind", KINDS)
 def test_a_context_must_be_given(kind: type[Rival]) -> None:
     rival = make(kind)
     with pytest.raises(InvalidArgument, match=f"context must be given to {kind.name!r}, which needs it"):
@@ -248,16 +171,6 @@ def test_linucb() -> None:
     assert min(map(len, outcomes.values())) > 2
 
 
-def test_epsilon_greedy() -> None:
-    rival, vector = settled(EpsilonGreedy, share=0.2)
-    best = int(rival._losses.at(vector).argmin())
-    shares = [0.85 if arm == best else 0.05 for arm in range(4)]
-    assert shares_of_draws(rival, 4000) == pytest.approx(shares, abs=0.02)
-    for wrong in (0, 1, 1.5):
-        with pytest.raises(InvalidArgument, match="share must lie strictly between 0 and 1"):
-            make(EpsilonGreedy, share=wrong)
-
-
 def test_means_survive_new_knots() -> None:
     regression, rng, changes = Regression(MENU), np.random.default_rng(1), 0
     for _ in range(600):
@@ -295,56 +208,3 @@ def test_unknown_costs_are_learned_by_the_context() -> None:
         assert (success[-1], cost[-1]) == (1.0, 5.0)
     rival = LinUCB(menu, TARGET, 1000)
     assert [rival.ask(context={"size": 0.5}).arm for _ in range(3)] == [0, 0, 0]  # it could be free
-
-
-# --- Vowpal Wabbit
-
-
-@wabbit
-def test_vowpal_wabbit_reads_contexts_as_text() -> None:
-    assert VowpalWabbit.text({"how sure": 0.25, "task|kind": "a b:c", "gone": None}) == "how_sure:0.25 task_kind=a_b_c"
-    rival = make(VowpalWabbit)
-    told: list[list[str]] = []
-    rival._wabbit = types.SimpleNamespace(predict=rival._wabbit.predict, learn=told.append)
-    decision = rival.ask(context={"size": 0.5, "task": "chat"})
-    share = rival._outstanding[decision.id].note
-    rival.tell(decision, True)
-    cost, price = MENU.known_cost(decision.arm) or 0.0, rival.price
-    assert told[0][0] == "shared |c size:0.5 task=chat"
-    label, rest = told[0][decision.arm + 1].split(" ", 1)
-    assert [float(part) for part in label.split(":")] == pytest.approx([0.0, (cost - price) / (1.0 + price), share])
-    assert rest == f"|a arm{decision.arm}"
-
-
-@wabbit
-def test_vowpal_wabbit_is_pickled_with_what_it_learned() -> None:
-    rival = simulate(make(VowpalWabbit), Sizes(), 500).method
-    twin, fresh = pickle.loads(pickle.dumps(rival)), make(VowpalWabbit)
-    for size in (0.1, 0.5, 0.9):
-        assert twin.probabilities({"size": size}).tolist() == rival.probabilities({"size": size}).tolist()
-        assert fresh.probabilities({"size": size}).tolist() != rival.probabilities({"size": size}).tolist()
-    arms = [[method.ask(context={"size": 0.5}).arm for _ in range(50)] for method in (rival, twin)]
-    assert arms[0] == arms[1]
-
-
-@wabbit
-def test_vowpal_wabbit_takes_its_own_options() -> None:
-    shares = make(VowpalWabbit, options="--epsilon 0.4").probabilities({"size": 0.5})
-    assert sorted(shares.tolist()) == pytest.approx([0.25] * 4, abs=0.16)
-    with pytest.raises(InvalidArgument, match="options must be some that Vowpal Wabbit takes"):
-        make(VowpalWabbit, options="--bogus")
-    with pytest.raises(InvalidArgument, match="options must be text, got 3"):
-        make(VowpalWabbit, options=3)
-
-
-def test_without_vowpal_wabbit_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "vowpalwabbit", None)
-    with pytest.raises(SufficeError, match=r"needs vowpalwabbit: pip install 'suffice\[peers\]'"):
-        make(VowpalWabbit)
-
-
-def test_the_seed_is_of_the_methods_own_randomness() -> None:
-    one, same, other = (simulate(make(SquareCB, seed=seed), Sizes(), 200).arms for seed in (1, 1, 2))
-    assert (one == same).all()
-    assert (one != other).any()
-    assert own_rng(1).random() != np.random.default_rng(1).random()

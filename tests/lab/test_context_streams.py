@@ -9,14 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from suffice import InvalidArgument, Menu, Selector, optimum, simulate, summarize
-from suffice.best_mix import contextual_optimum
+from suffice import InvalidArgument, Menu, Selector, simulate
 from suffice.lab.streams import (
     TASKS,
-    Attack,
     ConfidentApis,
     Drift,
-    HiddenCosts,
     LabelRanks,
     Mix,
     Phases,
@@ -102,7 +99,6 @@ STREAMS: dict[str, tuple[Any, list[dict[str, Any]]]] = {
     "tilted": (SyntheticContext(), tilts("")),
     "tilted, with gaps": (SyntheticContext(2, options=2, missing=0.3), tilts("", "level", "kind", "both")),
     "tilted, nothing known": (SyntheticContext(missing=1), tilts("both")),
-    "told": (HiddenCosts(ConfidentApis("IMDB"), spread=1), confidences(ConfidentApis("IMDB"))),
 }
 
 
@@ -130,18 +126,6 @@ class TestEveryStreamWithContexts:
                 for part, exact in enumerate((success[case, arm], cost[case, arm])):
                     width = max(outcomes[:, part].std(), 0.02 if part == 0 and 0 < exact < 1 else 0.0)
                     assert abs(outcomes[:, part].mean() - exact) <= 5 * width / math.sqrt(count) + 1e-9
-
-    def test_a_method_that_knows_the_cases_reaches_their_optimum(self, stream: Any, contexts: Any) -> None:
-        weights, success, cost = stream.cases()
-        best = contextual_optimum(weights, success, cost, 0.85)
-        steps, rng = 8_000, np.random.default_rng(5)
-        places = {key_of(context): place for place, context in enumerate(contexts)}
-        method: Any = Rule(
-            stream.menu, lambda context: int(rng.choice(stream.menu.n_arms, p=best.weights[places[key_of(context)]]))
-        )
-        trace = simulate(method, stream, steps, seed=2)
-        assert abs(trace.rate - 0.85) <= 4.5 * math.sqrt(0.85 * 0.15 / steps)
-        assert abs(trace.mean_cost - best.cost) <= 4.5 * trace.costs.std() / math.sqrt(steps) + 1e-9
 
     def test_a_method_without_contexts_does_not_pay_for_them(self, stream: Any, contexts: Any) -> None:
         if stream.menu.costs is not None:
@@ -173,14 +157,6 @@ def test_a_contextual_method_is_shown_each_context_and_pays_for_it() -> None:
     assert trace.costs.max() == stream.menu.safe_cost
 
 
-def test_a_contextual_method_is_asked_plainly_where_there_is_no_context() -> None:
-    stream = PredictionApis("YELP")
-    method: Any = Rule(stream.menu, lambda context: 1)
-    trace = simulate(method, stream, 10)
-    assert trace.method.contexts == [None] * 10
-    assert trace.costs.tolist() == [stream.menu.known_cost(1)] * 10
-
-
 def test_a_contextual_method_is_not_compiled_where_there_are_contexts() -> None:
     class Ready(Rule):
         def can_run(self, stream: Any) -> bool:
@@ -195,46 +171,7 @@ def test_a_contextual_method_is_not_compiled_where_there_are_contexts() -> None:
     assert simulator.compiled_world(plain, stream) is not None or not simulator.available()
 
 
-def test_summaries_and_rows_of_numbers() -> None:
-    stream: Any = Rows()
-    method: Any = Rule(stream.menu, lambda row: 1 if row[0] < 0.5 else 2)
-    summary = summarize(method, stream, 400)
-    assert summary.rate == 1.0
-    assert summary.mean_cost < 0.9
-
-
-@pytest.mark.parametrize(
-    "stream", [ConfidentApis(), SyntheticContext(noise=1), ConfidentApis.from_settings(shift="both", at=50)]
-)
-def test_a_plain_selector_runs_compiled_and_takes_the_same_steps(stream: Any) -> None:
-    class Slow:
-        """The same stream, which can only be asked."""
-
-        menu, draw, outcome = stream.menu, staticmethod(stream.draw), staticmethod(stream.outcome)
-
-    slow: Any = Slow()
-    compiled = simulate(Selector(stream.menu, 0.9), stream, 400, seed=7)
-    asked = simulate(Selector(stream.menu, 0.9), slow, 400, seed=7)
-    assert simulator.compiled_world(Selector(stream.menu, 0.9), slow) is None
-    assert compiled.arms.tolist() == asked.arms.tolist()
-    assert compiled.costs.tolist() == asked.costs.tolist()
-
-
 # --- several streams as one
-
-
-def test_phases_have_the_contexts_of_their_streams() -> None:
-    stream: Any = Phases((ConfidentApis("YELP"), 30), (ConfidentApis("IMDB"), 30))
-    latents = stream.draw(np.random.default_rng(0), 60)
-    for place, part in enumerate(stream.streams):
-        for latent in latents[30 * place : 30 * place + 30]:
-            own = int(latent) - 256 * place
-            assert stream.context(latent) == part.context(own)
-            assert [stream.context_cost(latent, arm) for arm in range(17)] == [
-                part.context_cost(own, arm) for arm in range(17)
-            ]
-    assert len(stream.table().costs) == 512
-    assert simulator.compiled_world(Selector(stream.menu, 0.9), stream) is not None or not simulator.available()
 
 
 @pytest.mark.parametrize("join", [
@@ -274,26 +211,6 @@ def test_combined_streams_have_contexts_only_with_the_same_fields() -> None:
     assert not hasattr(Mix((SyntheticContext(), 1)), "context_cost")
 
 
-def test_told_and_attack_have_the_contexts_of_their_stream() -> None:
-    apis = ConfidentApis("DIGIT")
-    latents = apis.draw(np.random.default_rng(4), 20)
-    told: Any = HiddenCosts(apis)
-    assert [told.context(latent) for latent in told.draw(np.random.default_rng(4), 20)] == [
-        apis.context(latent) for latent in latents
-    ]
-    attack: Any = Attack(apis, plan="fail")
-    assert attack.context(latents[0]) == apis.context(latents[0])
-    assert attack.context_cost(latents[0], 0) == apis.context_cost(latents[0], 0) > 0
-    joined: Any = Mix((told, 1), (HiddenCosts(apis, spread=1), 2))
-    for latent in joined.draw(np.random.default_rng(0), 20):
-        assert joined.context(latent) == apis.context(int(latent) % (256 * 8) // 8)
-        assert joined.context_cost(latent, 0) > 0
-    ranked: Any = HiddenCosts(Ranked("here"))
-    drawn = ranked.draw(np.random.default_rng(0), 5)
-    assert ranked.context(drawn[0])["place"] == "here"
-    assert not hasattr(HiddenCosts(LabelRanks.cifar100()), "context")
-
-
 # --- confidence
 
 
@@ -313,17 +230,6 @@ def test_without_contexts_the_world_is_that_of_the_apis(task: str) -> None:
     assert stream.menu.recipe() == plain.menu.recipe()
     assert stream.truth()[0] == pytest.approx(plain.truth()[0], abs=1e-12)
     assert stream.truth()[1].tolist() == plain.truth()[1].tolist()
-
-
-def test_the_confidence_is_informative_unless_it_is_shuffled() -> None:
-    for task in ("COMMAND", "DIGIT", "YELP"):
-        plain = optimum(*ConfidentApis(task).truth(), 0.9).cost
-        assert contextual_optimum(*ConfidentApis(task).cases(), 0.9).cost < 0.75 * plain
-        stream = ConfidentApis(task, shuffled=True)
-        assert stream.truth()[0] == pytest.approx(ConfidentApis(task).truth()[0])
-        shuffled = contextual_optimum(*stream.cases(), 0.9).cost
-        assert plain - 1e-9 <= shuffled <= plain + stream.context_cost(0, 0)
-        assert np.ptp(stream.cases().success, axis=0) == pytest.approx(0.0, abs=1e-12)
 
 
 def test_what_a_shift_changes_and_what_it_leaves() -> None:
@@ -373,19 +279,6 @@ def test_confidence_is_checked() -> None:
 # --- tilted
 
 
-def test_a_tilt_of_0_is_uninformative_and_more_is_more_informative() -> None:
-    flat = SyntheticContext(0)
-    assert np.ptp(flat.cases().success, axis=0).tolist() == [0.0] * 5
-    gains = []
-    for tilt in (0, 1, 2, 4):
-        stream = SyntheticContext(tilt)
-        plain, contextual = optimum(*stream.truth(), 0.8).cost, contextual_optimum(*stream.cases(), 0.8).cost
-        gains.append(1 - contextual / plain)
-    assert gains[0] == pytest.approx(0.0, abs=1e-9)
-    assert gains == sorted(gains)
-    assert gains[-1] > 0.4
-
-
 def test_tilted_is_logistic_in_the_level_and_the_kind() -> None:
     stream = SyntheticContext(2, options=2)
     success = stream.cases().success.reshape(16, len(KINDS), 4)
@@ -396,26 +289,3 @@ def test_tilted_is_logistic_in_the_level_and_the_kind() -> None:
     assert (np.diff(success, axis=2) > 0).all()
     table = stream.table().successes
     assert (np.diff(table, axis=1) >= 0).all()  # a chain
-
-
-def test_noise_is_independent_of_success() -> None:
-    stream = SyntheticContext(noise=3)
-    assert stream.truth()[0].tolist() == SyntheticContext().truth()[0].tolist()
-    latents = stream.draw(np.random.default_rng(0), 20_000)
-    known = [stream.context(latent) for latent in latents]
-    assert list(known[0]) == ["level", "kind", "noise 1", "noise 2", "noise 3"]
-    columns = np.array([[k["level"], k["noise 1"], k["noise 2"], k["noise 3"]] for k in known])
-    success = stream.table().successes[latents, 2]
-    seen = np.corrcoef(np.column_stack([columns, success]), rowvar=False)[-1]
-    assert seen[0] > 0.5
-    assert np.abs(seen[1:4]).max() < 5 / math.sqrt(20_000)
-    assert np.unique(columns[:, 1]).size == 64
-    assert not np.array_equal(columns[:, 1], columns[:, 2])
-
-
-def test_tilted_is_checked() -> None:
-    refused(lambda: SyntheticContext(-1), "tilt must lie between 0 and 100, got -1")
-    refused(lambda: SyntheticContext("x"), "tilt must be a number")  # type: ignore[arg-type]
-    refused(lambda: SyntheticContext(missing=1.1), "missing must lie between 0 and 1, got 1.1")
-    refused(lambda: SyntheticContext(options=0), "options must be at least 1, got 0")
-    refused(lambda: SyntheticContext(noise=33), "options and noise must be at most 32, got 3 and 33")

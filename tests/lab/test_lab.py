@@ -47,13 +47,6 @@ def run(experiment: type[Experiment], **changes: Any) -> tuple[dict[str, Any], d
 # --- every experiment
 
 
-def test_all_experiments_are_discovered() -> None:
-    assert set(EXPERIMENTS) == {
-        "intervals", "projected", "trap", "labels", "corollaries", "threshold", "attack", "savings", "efficiency",
-        "context",
-    }  # fmt: skip
-
-
 @pytest.mark.parametrize("kind", EXPERIMENTS.values(), ids=EXPERIMENTS.keys())
 def test_an_experiment_has_settings_rows_verdicts_and_figures(kind: type[Experiment], tmp_path: Path) -> None:
     assert set(kind.levels) == set(LEVELS)
@@ -78,15 +71,6 @@ def test_an_experiment_has_settings_rows_verdicts_and_figures(kind: type[Experim
     light, dark = ((tmp_path / f"{names[0]}{ending}.svg").read_text() for ending in ("", "-dark"))
     assert "#ffffff" in light
     assert "#16181c" in dark
-
-
-@pytest.mark.parametrize("kind", EXPERIMENTS.values(), ids=EXPERIMENTS.keys())
-def test_runs_have_unique_readable_names(kind: type[Experiment]) -> None:
-    tasks = kind().tasks(small(kind))
-    names = [task["run"] for task in tasks]
-    assert len(set(names)) == len(names)
-    assert all(name.startswith(f"{kind.name}/") for name in names)
-    json.dumps(tasks)  # plain data that can be sent to another machine
 
 
 def test_the_same_seed_gives_the_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -135,13 +119,6 @@ def test_a_projected_price_under_the_name_of_the_boundary_method_turns_the_verdi
     assert turned[claim].status == NOT_REPRODUCED
 
 
-def test_a_boundary_method_under_the_name_of_the_projected_turns_the_lemma(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(methods_module.METHODS, "projected", methods_module.METHODS["paper"])
-    _, turned = run(EXPERIMENTS["trap"])
-    for claim in ("no success", "capped rounds", "residual"):
-        assert turned[claim].status == NOT_REPRODUCED, claim
-
-
 def test_a_controller_that_is_clipped_breaks_the_identity(monkeypatch: pytest.MonkeyPatch) -> None:
     module = __import__("suffice.lab.experiments.appendix_threshold", fromlist=["simulate"])
     honest = module.identity_error(0.8, 2000)
@@ -161,12 +138,6 @@ def test_the_flat_counterexample_fails_and_the_margin_helps() -> None:
     assert verdicts["identity"].status == REPRODUCED
     assert verdicts["validity"].status == REPRODUCED
     assert numbers["exponents"]["beta"][0] < 0.8 < numbers["exponents"]["flat"][0]
-
-
-def test_suffice_is_never_behind_and_cheaper_than_the_safe_option() -> None:
-    _, verdicts = run(EXPERIMENTS["savings"], horizon=6000, seeds=2)
-    assert verdicts["never behind"].status == REPRODUCED
-    assert verdicts["against the safe option"].status == REPRODUCED
 
 
 # --- judging and fitting
@@ -304,10 +275,8 @@ def test_the_stream_of_the_docs_works_as_it_stands(tmp_path: Path) -> None:
 
 def test_bad_requests(tmp_path: Path) -> None:
     wrong: list[tuple[Callable[[], object], str]] = [
-        (lambda: chosen(["unheard of"]), "only must be one of"),
         (lambda: chosen([str(tmp_path / "none.py")]), "only must name an experiment or a Python file"),
         (lambda: reproduce(tmp_path, level="huge"), "level must be one of quick, default, deep"),
-        (lambda: reproduce(tmp_path, seeds=1), "seeds must be at least 2"),
     ]
     for call, message in wrong:
         with pytest.raises(InvalidArgument, match=message):

@@ -1,14 +1,12 @@
 """The live demo: scenarios and simulated users alone, and the real program, in a pipe and in a terminal."""
 
 import itertools
-import json
 import os
 import re
 import signal
 import socket
 import subprocess
 import sys
-import time
 from typing import Any
 
 import numpy as np
@@ -20,7 +18,6 @@ from suffice.lab.live.scenarios import Scenario, all_scenarios, labels, rides
 from suffice.lab.live.server import LiveService
 from suffice.lab.live.simulated_user import SimulatedUser
 from suffice.selector.records import Decision
-from tests.support.command import say_in_process
 from tests.support.terminal import TIMEOUT, run_in_terminal
 
 SHORT = ("demo", "--live", "--first", "60", "--pace", "200")
@@ -36,18 +33,6 @@ def test_a_scenario_repeats_its_phases(scenario: Scenario) -> None:
     words = [phase.words for phase, _ in latents]
     assert words[:length] == words[length : 2 * length] == words[2 * length :]
     assert [word for word, _ in itertools.groupby(words)] == [phase.words for phase in scenario.phases] * 3
-
-
-def test_a_shift_raises_the_optimum() -> None:
-    for scenario in all_scenarios()[:2]:
-        truths = [phase.stream.truth() for phase in scenario.phases]  # type: ignore[attr-defined]
-        before, after = (suffice.optimum(success, cost, scenario.target).cost for success, cost in truths)
-        assert after > 5 * before
-
-
-def test_each_scenario_shifts_within_a_minute_at_the_usual_pace() -> None:
-    for scenario in all_scenarios():
-        assert max(phase.length for phase in scenario.phases) <= 60 * 40
 
 
 # --- simulated users
@@ -112,43 +97,7 @@ def test_outcomes_of_rides_are_late_overdue_or_lost() -> None:
     assert certificate.safe_lost == 0
 
 
-def test_a_seed_gives_the_same_plays() -> None:
-    plays = []
-    for _ in range(2):
-        recorded = RecordedSelector(rides())
-        user = SimulatedUser(rides(), recorded, seed=5)
-        for _ in range(300):
-            user.step()
-        plays.append([decision.arm for decision in recorded.asked])
-    assert plays[0] == plays[1]
-
-
 # --- the service
-
-
-def test_the_pace_is_kept() -> None:
-    with LiveService(first=0, pace=20.0) as service:
-        service.start()
-        time.sleep(2.0)
-        service.stop()
-        for look in service.observe():
-            assert 5 <= look.overview.asks <= 20.0 * service.seconds + 2
-
-
-def test_an_error_of_the_service_is_raised() -> None:
-    with LiveService(first=0, pace=50.0) as service:
-        service.start()
-        os.kill(service_process(), signal.SIGKILL)
-        with pytest.raises(suffice.ServiceProblem, match=re.escape(service.address)):
-            observe_until_error(service)
-
-
-def test_an_error_of_a_user_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(SimulatedUser, "step", lambda _: 1 // 0)
-    with LiveService(first=0, scenarios=[labels()]) as service:
-        service.start()
-        with pytest.raises(ZeroDivisionError):
-            observe_until_error(service)
 
 
 @pytest.mark.usefixtures("ctrl_c")
@@ -183,22 +132,6 @@ def port(address: str) -> int:
     return int(address.rsplit(":", 1)[1])
 
 
-def observe_until_error(service: LiveService) -> None:
-    until = time.monotonic() + TIMEOUT
-    while time.monotonic() < until:
-        service.observe()
-        time.sleep(0.1)
-
-
-def service_process() -> int:
-    """The process of the service: the only child of ours."""
-    import psutil
-
-    names = [child for child in psutil.Process().children() if "spawn_main" in " ".join(child.cmdline())]
-    assert len(names) == 1
-    return int(names[0].pid)
-
-
 # --- the real program
 
 
@@ -220,23 +153,6 @@ def test_it_ends_by_itself_with_three_certificates() -> None:
         assert f"╭─ {scenario.name} " in done.stdout
     assert done.stdout.count("Kept: ") == 3
     assert done.stdout.count("of what always playing the safe option does.") == 3
-
-
-def test_json_when_it_ends() -> None:
-    done = run(*SHORT, "--seconds", "1.5", "--json")
-    assert done.returncode == 0, done.stderr
-    document = json.loads(done.stdout)
-    assert list(document["scenarios"]) == [scenario.name for scenario in all_scenarios()]
-    assert document["address"] in done.stderr  # the address goes to stderr
-    assert document["seconds"] >= 1.5
-    for numbers in document["scenarios"].values():
-        assert numbers["outcomes"] > 0
-        assert numbers["holds"] is True
-        assert numbers["status"] == "kept"
-        assert numbers["text"].startswith("Kept: ")
-        assert not {"promise", "counts", "groups", "group_statuses"} & set(numbers)  # there are no groups here
-        assert numbers["debt"] <= numbers["debt_at_most"]
-        assert 0.0 < numbers["mean_cost"] <= numbers["safe_cost"]
 
 
 @pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGINT])
@@ -271,30 +187,3 @@ def test_in_a_terminal_a_table_moves_until_ctrl_c() -> None:
     assert session.text.count("Never behind by more than") == 3
     assert "Traceback" not in session.text
     assert "\x1b[?25h" in session.raw.rsplit("\x1b[?25l", 1)[1]  # the cursor is back
-
-
-def test_a_browser_is_opened_if_wanted(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    opened: list[str] = []
-
-    def browser(address: str) -> bool:
-        opened.append(address)
-        return False
-
-    monkeypatch.setattr("webbrowser.open", browser)
-    code, out, _ = say_in_process(capsys, *SHORT, "--seconds", "0.2", "--open")
-    assert code == 0
-    assert opened == [re.findall(r"^Open (.*)$", out, re.MULTILINE)[0]]
-    assert "There is no browser here that could be opened" in out
-
-
-@pytest.mark.parametrize(
-    ("package", "message"),
-    [
-        ("fastapi", "demo --live needs fastapi: pip install 'suffice[live]'"),
-        ("httpx", "demo --live needs httpx: pip install 'suffice[live]'"),
-    ],
-)
-def test_a_missing_extra_is_named(package: str, message: str) -> None:
-    code = f"import sys; sys.modules[{package!r}] = None; from suffice.cli import main; main(['demo', '--live'])"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout, done.stderr) == (2, "", f"suffice: {message}\n")

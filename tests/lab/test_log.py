@@ -1,6 +1,5 @@
 """Logs: what is read from files, how they are replayed, and the message for everything that can be wrong with one."""
 
-import sys
 import warnings
 from pathlib import Path
 from typing import Any
@@ -61,16 +60,6 @@ def test_other_columns_are_ignored(tmp_path: Path) -> None:
     assert log.menu.costs.tolist() == [0.5]
 
 
-def test_costs_may_be_given(tmp_path: Path) -> None:
-    path = written(tmp_path, "success:a,success:b,success:c\n1,1,1\n0,1,1\n")
-    log = load(path, costs={"a": 0.1, "b": 0.4, "c": 3})
-    assert [log.menu.known_cost(arm) for arm in range(3)] == [0.1, 0.4, 3.0]
-    assert load(path, costs={"a": 0.1, "b": 0.4}, safe_cost=5).menu.safe_cost == 5.0
-    with pytest.warns(SufficeWarning, match=r"'a'\) fails in 1 of 2 rows"):
-        first = load(path, safe="a", costs={"a": 1, "b": 1, "c": 1})
-    assert (first.menu.options, first.menu.safe) == (("b", "c"), "a")
-
-
 def test_a_skip_needs_no_column(tmp_path: Path) -> None:
     added = load(written(tmp_path, GOOD), skip="skip")
     assert [added.menu.option(arm) for arm in range(3)] == ["skip", "small", "large"]
@@ -128,36 +117,26 @@ def changed(old: str, new: str) -> str:
         ("a,b\n1,2\n", "columns must include success:OPTION, one per option, got 'a, b'"),
         ("cost:a\n1\n", "columns must include success:OPTION, one per option, got 'cost:a'"),
         (GOOD.splitlines()[0], "columns must hold at least one row, got none"),
-        (changed("cost:small", "price"), "columns must include cost:small, or costs must name 'small', not both"),
-        (changed("cost:large", "cost"), "columns must include cost:large, or costs must name 'large', not both"),
+        (
+            changed("cost:small", "price"),
+            "columns must include cost:small, got 'success:small, success:large, cost:large'",
+        ),
         (
             changed("success:small", "small"),
             "columns must include success:small, got 'cost:small, success:large, cost:la",
         ),
         (changed("success:large", "success:small"), "columns must differ, got 'success:small' twice"),
-        (changed("0,0.3", "0,"), "cost:small must be a number, got '' in row 2"),
         (changed("0,0.3", "0,cheap"), "cost:small must be a number, got 'cheap' in row 2"),
         (
             changed("0,0.3", "0,nan"),
             "cost:small must be between 0 and 2, what the safe option costs at most, got nan in row 2",
         ),
         (
-            changed("0,0.3", "0,-0.3"),
-            "cost:small must be between 0 and 2, what the safe option costs at most, got -0.3 in row",
-        ),
-        (
             changed("0,0.3", "0,2.5"),
             "cost:small must be between 0 and 2, what the safe option costs at most, got 2.5 in row 2",
         ),
-        (
-            changed("0,0.3", "0,inf"),
-            "cost:small must be between 0 and 2, what the safe option costs at most, got inf in row 2",
-        ),
         (changed("0.5,0", "1.5,0"), "success:small must be between 0 and 1, got 1.5 in row 3"),
-        (changed("0.5,0", "-1,0"), "success:small must be between 0 and 1, got -1 in row 3"),
-        (changed("0.5,0", "nan,0"), "success:small must be between 0 and 1, got nan in row 3"),
         (changed("0.5,0", "0.5,0,0"), "rows must have 4 cells as the header has, got 5 in row 3"),
-        (changed("0.5,0,1,2", "0.5"), "rows must have 4 cells as the header has, got 1 in row 3"),
         (GOOD.replace(",2", ",0").replace("0.1", "0").replace("0.3", "0"), "safe_cost must be above 0"),
         (GOOD + '"' + "x" * 200_000, "path must name a CSV file, got line 5 with: field larger than field limit"),
     ],
@@ -172,16 +151,13 @@ def test_hostile_arguments(tmp_path: Path) -> None:
         ({"safe": "huge"}, "safe must be one of 'small, large', got 'huge'"),
         ({"safe_cost": 1}, "cost:large must be between 0 and 1, what the safe option costs at most, got 2 in row 1"),
         ({"safe_cost": "x"}, "safe_cost must be a number"),
-        ({"costs": {"small": 1}}, "columns must leave out cost:small, or costs must name 'small', not both"),
-        ({"costs": {"other": 1}}, "costs must name options, got 'other', which has no column in 'success:small"),
-        ({"costs": [1, 2]}, "costs must map options to their costs, got [1, 2]"),
         ({"order": "random"}, 'order must be "recorded" or "shuffled", got \'random\''),
         ({"safe_success": 2}, "safe_success must lie above 0 and be at most 1"),
     ):
         refused(lambda settings=settings: load(path, **settings), message)  # type: ignore[misc]
     refused(lambda: load(tmp_path / "none.csv"), "path must name a file that can be read")
-    refused(lambda: load(tmp_path / "log.xlsx"), "path must name a .csv or .parquet file")
-    refused(lambda: load(3), "path must name a .csv or .parquet file, got 3")
+    refused(lambda: load(tmp_path / "log.xlsx"), "path must name a .csv file")
+    refused(lambda: load(3), "path must name a .csv file, got 3")
     (tmp_path / "latin.csv").write_bytes("success:größe\n1\n".encode("latin-1"))
     refused(lambda: load(tmp_path / "latin.csv"), "path must name a text file in UTF-8")
 
@@ -199,48 +175,9 @@ def test_a_safe_option_that_fails_is_counted(tmp_path: Path) -> None:
 def test_arrays_are_checked() -> None:
     menu = Log.from_settings().menu
     refused(lambda: Log(menu, [[1, 1]], [[1, 1]]), "successes must have at least one row and 3 columns, one per arm")
-    refused(lambda: Log(menu, np.ones((0, 3)), np.ones((0, 3))), "successes must have at least one row")
     refused(lambda: Log(menu, np.ones((2, 3)), np.ones((1, 3))), "costs must have the shape (2, 3), got (1, 3)")
     refused(
         lambda: Log(menu, [[1, 2, 1]], [[0, 0, 1]]), "success of 'large model' must be between 0 and 1, got 2 in row 1"
     )
-    refused(lambda: Log(menu, [[1, 1, 1]], [[0, 9, 1]]), "cost of 'large model' must be between 0 and 1")
     refused(lambda: Log.of({"success:a": ["x"]}), "success:a must hold one number per row, got ['x']")
-    refused(lambda: Log.of({"success:a": [[1]]}), "success:a must hold one number per row, got shape (1, 1)")
     refused(lambda: Log.of({"success:a": [1], "cost:a": [1, 2]}), "columns must be equally long")
-
-
-def test_parquet_is_read(tmp_path: Path) -> None:
-    pytest.importorskip("pyarrow")
-    import importlib
-
-    arrow, parquet = importlib.import_module("pyarrow"), importlib.import_module("pyarrow.parquet")
-    path = tmp_path / "log.parquet"
-
-    def write(**columns: Any) -> Path:
-        parquet.write_table(arrow.table({name.replace("_", ":"): values for name, values in columns.items()}), path)
-        return path
-
-    good = write(prompt=["a", "b"], success_a=[True, False], cost_a=[0.25, 0.5], success_b=[1, 1], cost_b=[1, 1])
-    log = load(good)
-    assert log.table().successes.tolist() == [[1, 1], [0, 1]]
-    assert log.table().costs.tolist() == [[0.25, 1], [0.5, 1]]
-    refused(lambda: load(write(a=[1])), "columns must include success:OPTION, one per option, got 'a'")
-    refused(lambda: load(write(success_a=["x"])), "success:a must be numbers, got a column of object")
-    for missing in ([True, None], [1.0, None], [1, None]):
-        write(success_a=missing, cost_a=[1, 1])
-        refused(lambda: load(path), "success:a must be between 0 and 1, got nan in row 2")
-    (tmp_path / "junk.parquet").write_bytes(b"junk")
-    refused(lambda: load(tmp_path / "junk.parquet"), "path must name a Parquet file, got")
-    refused(lambda: load(tmp_path / "none.parquet"), "path must name a file that can be read")
-
-
-def test_parquet_without_a_reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
-    path = written(tmp_path, "", "log.parquet")
-    refused(lambda: load(path), "path must name a CSV file unless pyarrow is installed, got")
-
-
-def test_without_a_file_there_is_an_example(tmp_path: Path) -> None:
-    assert Log.from_settings().menu.safe == "person"
-    assert load(str(written(tmp_path, GOOD)), skip="skip").menu.n_arms == 3

@@ -1,4 +1,4 @@
-"""`suffice replay`: exact answers where outcomes are known, bounds where they are not, and bad logs."""
+"""`suffice replay`: bounds for thresholds, rates for options, and bad logs."""
 
 import json
 import math
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from suffice import InvalidArgument, Menu, Selector, ThresholdSelector, optimum
+from suffice import InvalidArgument, optimum
 from suffice.lab.replay import replay
 from suffice.lab.replay_files import decisions, read
 from suffice.lab.replay_records import Replay, sure
@@ -27,72 +27,6 @@ def say(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> 
 
 def answers(result: Replay) -> dict[str, Any]:
     return {answer.by: answer for answer in result.answers}
-
-
-# --- score logs
-
-
-def test_the_answer_of_a_score_log_is_exact() -> None:
-    scores = [3.0, 1.0, 2.0, 5.0, 4.0, 6.0, 9.0, 8.0, 7.0, 10.0]
-    result = replay(decisions({"score": scores}), 0.9)
-    assert answers(result)["one threshold"].mix == {"9": 1.0}
-    assert (result.low, result.high) == (0.0, 10.0)
-    # Rates grow evenly with the threshold, so no mix is cheaper than the threshold itself.
-    assert answers(result)["any mix of two"].cost == pytest.approx(0.9)
-    assert answers(replay(decisions({"score": scores}), 0.91))["one threshold"].mix == {"10": 1.0}
-    assert answers(replay(decisions({"score": scores}), 0.01))["one threshold"].mix == {"1": 1.0}
-
-
-def test_a_mix_of_two_thresholds_can_be_cheaper() -> None:
-    scores = np.array([1.0] * 8 + [9.0, 10.0])
-    result = answers(replay(decisions({"score": scores}), 0.85))
-    assert result["one threshold"].mix == {"9": 1.0}
-    best = optimum([0, 0.8, 0.9, 1], [0, 0.1, 0.9, 1], 0.85)
-    assert result["any mix of two"].cost == pytest.approx(best.cost)
-    assert set(result["any mix of two"].mix) == {"1", "10"}
-
-
-def test_a_score_log_is_played_through_the_selectors() -> None:
-    rng = np.random.default_rng(3)
-    scores = rng.beta(2, 5, 400) * 10
-    result = replay(decisions({"score": scores}), 0.8, low=0, high=10, window=50)
-    threshold = ThresholdSelector(0, 10, 0.8)
-    menu = Selector(Menu.thresholds(0, 10, step=0.5, costs=lambda value: value / 10), 0.8)
-    spent = {"threshold": 0.0, "suffice": 0.0}
-    worked = {"threshold": 0, "suffice": 0}
-    for score in scores.tolist():
-        for name, selector in (("threshold", threshold), ("suffice", menu)):
-            decision = selector.ask()
-            success = decision.option >= score and decision.option > 0
-            selector.tell(decision, success, decision.option / 10)
-            spent[name] += decision.option / 10
-            worked[name] += success
-    assert result.played is not None
-    for row in result.played.board.rows:
-        assert row.rate.value == pytest.approx(worked[row.method] / 400)
-        assert row.cost.value == pytest.approx(spent[row.method] / 400)
-        assert row.largest_debt <= 0.8
-    assert result.played.certificates["suffice"].holds
-
-
-@pytest.mark.parametrize("scores", [[5.0], [0.0, 0.0, 0.0], [-3.0, -1.0, -2.0], [1e-9, 1e9], [0.5] * 100])
-def test_odd_scores_work(scores: list[float]) -> None:
-    result = replay(decisions({"score": scores}), 0.9)
-    assert result.low is not None
-    assert result.low < min(scores)
-    assert result.high == max(scores)
-    assert result.played is not None
-    assert all(row.largest_debt <= 0.9 for row in result.played.board.rows)
-
-
-def test_ends_that_do_not_fit_are_refused() -> None:
-    log = decisions({"score": [1.0, 2.0]})
-    with pytest.raises(InvalidArgument, match=r"high must be at least the largest score 2, .* got 1.5"):
-        replay(log, 0.9, high=1.5)
-    with pytest.raises(InvalidArgument, match=r"low must be below the smallest score 1, .* got 1"):
-        replay(log, 0.9, low=1)
-    with pytest.raises(InvalidArgument, match="low must be left out unless the log has scores"):
-        replay(decisions({"option": ["a"], "success": [1]}), 0.9, low=1)
 
 
 # --- threshold logs
@@ -171,33 +105,6 @@ def test_the_interval_may_be_watched() -> None:
     assert missed <= 10  # 5% of 200, at all times together
 
 
-def test_propensities_undo_confounding() -> None:
-    rng = np.random.default_rng(0)
-    rows = 20_000
-    hard = rng.random(rows) < 0.4
-    chance = np.where(hard, 0.8, 0.2)  # of the large one: the choice depends on the request
-    large = rng.random(rows) < chance
-    success = rng.random(rows) < np.where(large, np.where(hard, 0.9, 0.99), np.where(hard, 0.3, 0.95))
-    log = decisions(
-        {"option": np.where(large, "large", "small"), "success": success, "propensity": np.where(large, chance, 1 - chance),
-         "cost": np.where(large, 1.0, 0.1)}
-    )  # fmt: skip
-    result = replay(log, 0.9)
-    truth = {"large": 0.4 * 0.9 + 0.6 * 0.99, "small": 0.4 * 0.3 + 0.6 * 0.95}
-    for choice in result.options:
-        assert choice.weighted is not None
-        assert choice.weighted.low <= truth[choice.option] <= choice.weighted.high
-        assert choice.weighted.value == pytest.approx(truth[choice.option], abs=0.02)
-    small = next(choice for choice in result.options if choice.option == "small")
-    assert small.success.low > truth["small"]  # the plain interval is wrong, and says nothing of it
-    assert {"weighted estimates", "weighted lower bounds, cautious"} <= set(answers(result))
-    assert not result.notes
-    liar = decisions(
-        {"option": np.where(large, "large", "small"), "success": success, "propensity": np.full(rows, 0.9)}
-    )
-    assert any("do not fit" in note for note in replay(liar, 0.9).notes)
-
-
 def test_without_costs_the_best_rate_is_named() -> None:
     result = replay(decisions({"option": ["a", "b"] * 300, "success": [0, 1] * 300}), 0.9)
     assert answers(result)["estimates"].mix == {"b": 1.0}
@@ -205,32 +112,11 @@ def test_without_costs_the_best_rate_is_named() -> None:
     assert any("no column cost" in note for note in result.notes)
 
 
-@pytest.mark.parametrize(
-    "log",
-    [
-        {"score": [1.0, 2.0]},
-        {"threshold": [1.0, 2.0], "success": [0, 1]},
-        {"option": ["a", "b"], "success": [0, 1]},
-        {"option": ["a", "b"], "success": [0, 1], "propensity": [0.5, 0.5]},
-    ],
-)
-def test_the_limits_are_always_named(log: dict[str, Any]) -> None:
-    text = " ".join(replay(decisions(log), 0.9).limits)
-    assert "The past is not the future" in text
-    assert "The promise of suffice depends on none of this" in text
-    if "score" not in log:
-        assert "not chosen is unknown" in text
-    if "option" in log:
-        assert "confounded" in text
-        assert "propensit" in text
-
-
 # --- files and the command
 
 FILES = {
-    "score": "id,score\n1,3.5\n2,1\n3,2\n",
     "threshold": "threshold,success,cost\n3,yes,1\n1,no,2\n2,true,3\n",
-    "option": "option,success,cost,propensity\n" + "small,1,0.1,0.5\nlarge,1,1,0.5\nsmall,0,0.1,0.5\n" * 50,
+    "option": "option,success,cost\n" + "small,1,0.1\nlarge,1,1\nsmall,0,0.1\n" * 50,
 }
 
 
@@ -243,48 +129,28 @@ def test_the_command(say: Say, tmp_path: Path, kind: str) -> None:
     assert max(map(len, out.splitlines())) <= 80
     assert "What this cannot show" in out
     assert f"{kind} log" in " ".join(out.split())
-    ends = ["--low", "0", "--high", "4"] if kind == "score" else []
-    code, out, _ = say("replay", str(path), "--target", "0.9", "--json", "--kind", kind, "--window", "2", *ends)
+    code, out, _ = say("replay", str(path), "--target", "0.9", "--json")
     document = json.loads(out, parse_constant=lambda word: pytest.fail(f"{word} is no JSON"))
     assert code == 0
     assert document["kind"] == kind
     assert document["limits"]
-    assert (document["played"] is not None) == (kind == "score")
-    assert (document["low"], document["high"]) == ((0, 4) if kind == "score" else (None, None))
-
-
-def test_a_parquet_file(tmp_path: Path) -> None:
-    pyarrow = pytest.importorskip("pyarrow")
-    parquet = pytest.importorskip("pyarrow.parquet")
-    table = pyarrow.table({"option": ["a", "b", "a"], "success": [True, False, True], "note": ["x", "y", "z"]})
-    parquet.write_table(table, tmp_path / "log.parquet")
-    log = read(tmp_path / "log.parquet")
-    assert (log.kind, log.rows, log.options) == ("option", 3, ("a", "b"))
-    assert log.columns["success"].tolist() == [1, 0, 1]
-    (tmp_path / "bad.parquet").write_text("no")
-    with pytest.raises(InvalidArgument, match="must name a Parquet file"):
-        read(tmp_path / "bad.parquet")
 
 
 @pytest.mark.parametrize(
     ("text", "parts"),
     [
-        ("a,b\n1,2\n", ["score; or threshold and success; or option and success", "'a, b'"]),
+        ("a,b\n1,2\n", ["threshold and success, or option and success, got 'a, b'"]),
         ("", ["got none"]),
-        ("success\n1\n", ["got 'success'"]),
-        ("success:a,cost:a\n1,1\n", ["use `suffice run`"]),
-        ("score,option,success\n1,a,1\n", ["got score, option: say --kind score"]),
-        ("score\n", ["at least one row"]),
-        ("score\n1\nnan\n", ["score must be finite, got nan in row 2"]),
-        ("score\n1\ninf\n", ["score must be finite, got inf in row 2"]),
-        ("score\n1\nten\n", ["score must be a number, got 'ten' in row 2"]),
-        ("score,score\n1,2\n", ["'score' twice"]),
-        ("option,success\na,1\nb\n", ["rows must have 2 cells", "got 1 in row 2"]),
+        ("success:a,cost:a\n1,1\n", ["use `suffice compare`"]),
+        ("threshold,option,success\n1,a,1\n", ["threshold or option, got both"]),
+        ("threshold,success\n", ["at least one row"]),
+        ("threshold,success\n1,1\ninf,1\n", ["threshold must be finite, got inf in row 2"]),
+        ("threshold,success\n1,1\nten,1\n", ["threshold must be a number, got 'ten' in row 2"]),
+        ("threshold,success,threshold\n1,1,2\n", ["'threshold' twice"]),
         ("option,success\na,1\n,1\n", ["option must be named in every row, got none in row 2"]),
         ("option,success\na,2\n", ["success must be between 0 and 1, got 2 in row 1"]),
         ("option,success,cost\na,1,-1\n", ["cost must be finite and at least 0, got -1 in row 1"]),
         ("option,success,cost\na,1,\n", ["cost must be a number, got '' in row 1"]),
-        ("option,success,propensity\na,1,0\n", ["propensity must be between 1e-9 and 1, got 0 in row 1"]),
         ("option,success\n" + "".join(f"{i},1\n" for i in range(10_001)), ["at most 10,000 values", "is it an id?"]),
     ],
 )
@@ -296,31 +162,6 @@ def test_bad_logs(say: Say, tmp_path: Path, text: str, parts: list[str]) -> None
     assert len(err.strip().splitlines()) == 1
     for part in parts:
         assert part in err, err
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        ("nowhere.csv --target 0.9", "No such file"),
-        ("log.txt --target 0.9", "must name a .csv or .parquet file"),
-        ("nowhere.csv --target 1", "target must lie strictly between 0 and 1"),
-        ("nowhere.csv --target 0.9 --kind odd", 'Invalid value "odd" for --kind. Choose from: "score"'),
-    ],
-)
-def test_bad_arguments(say: Say, words: str, message: str) -> None:
-    code, _, err = say("replay", *words.split())
-    assert code == 2
-    assert message in err
-    assert len(err.strip().splitlines()) == 1
-
-
-def test_a_kind_that_does_not_fit(tmp_path: Path) -> None:
-    path = tmp_path / "log.csv"
-    path.write_text(FILES["score"])
-    with pytest.raises(InvalidArgument, match="columns must include option and success, got 'id, score'"):
-        read(path, "option")
-    with pytest.raises(InvalidArgument, match="kind must be one of score, threshold, option, got 'odd'"):
-        read(path, "odd")
 
 
 def test_rows_without_an_outcome_are_left_out(say: Say, tmp_path: Path) -> None:

@@ -22,11 +22,10 @@ SERVICE: Final = Group("The service", sort_key=3)
 # Every command, in the order of the help, and the first sentence of its help: its file is read only when it is called.
 COMMANDS: Final = (
     ("demo", START, "See it work: in the terminal, or with --live in a browser."),
-    ("run", METHODS, "Run some methods on a stream, all in the same world."),
     ("compare", METHODS, "Compare methods over many worlds; write tables and figures."),
     ("replay", METHODS, "Ask a log of past decisions what would have held a target."),
     ("reproduce", METHODS, "Reproduce the paper: which of its claims hold?"),
-    ("list", METHODS, "List the streams, rivals, bounds, choosers and experiments."),
+    ("list", METHODS, "List the streams, rivals and experiments."),
     ("serve", SERVICE, "Serve selectors over HTTP, kept in SQLite or PostgreSQL."),
     ("keys", SERVICE, "Make, list and revoke the keys that let clients in."),
     ("copy", SERVICE, "Copy a store into an empty one: a move, or a backup."),
@@ -47,7 +46,7 @@ def application(called: str | None = None) -> App:
         help_format="plaintext",
         group_parameters=OPTIONS,
         help_epilogue=example(
-            "suffice demo", "suffice run beta --target 0.9", "suffice COMMAND --help    shows more, with examples"
+            "suffice demo", "suffice compare beta --seeds 1", "suffice COMMAND --help    shows more, with examples"
         ),
     )
     for place, (name, group, summary) in enumerate(COMMANDS):

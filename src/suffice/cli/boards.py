@@ -1,14 +1,16 @@
-"""The table of methods that `run`, `compare`, `replay` and `demo` print: a row per method, a cost beside its debt."""
+"""The table of methods that `compare` and `demo` print: a row per method, a cost beside its debt."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from rich.console import Console
+from rich.panel import Panel
 from rich.text import Text
 
 from suffice.cli.tables import mixed, number, table_of, tenths
 from suffice.lab.board import Board, Row
 from suffice.lab.report import brief
+from suffice.lab.streams import Log
 from suffice.lab.verdict import Estimate
 from suffice.promise.certificate import percent
 
@@ -19,13 +21,22 @@ Write = Callable[[float], str]
 
 
 def show_board(where: Console, board: Board) -> None:
-    """Print a board: what the stream is, a row per method, and what could not run."""
+    """Print a board: what the stream is, a row per method, what could not run, and suffice's certificate of a single world."""
     where.print(_story(board))
     if board.rows:
         where.print(table_of(*board_cells(board)))
     for why in dict.fromkeys(board.skipped.values()):
         names = ", ".join(name for name, reason in board.skipped.items() if reason == why)
         where.print(Text(f"{names} cannot run here: {why}", style="yellow"))
+    if isinstance(board.setting.stream, Log):
+        if any("skip" in why for why in board.skipped.values()):
+            where.print(Text("To add one: --set skip=skip, at cost 0 and without success.", style="dim"))
+        rows = len(board.setting.stream.table().costs)
+        if board.setting.horizon > rows:
+            where.print(Text(f"The log has {rows:,} rows: they are played again and again.", style="yellow"))
+    if "suffice" in board.certificates:
+        certificate = Text(str(board.certificates["suffice"]))
+        where.print(Panel(certificate, title="suffice's certificate", title_align="left"))
 
 
 def _story(board: Board) -> Text:

@@ -36,15 +36,13 @@ AsJson = Annotated[bool, Parameter(
 Whole = Annotated[int, Parameter(converter=_whole, show_default=_thousands)]
 MaybeWhole = Annotated[int | None, Parameter(converter=_whole)]
 
-# What `run`, `compare`, `replay` and `reproduce` share.
+# What several commands share.
 Target = Annotated[float, Parameter(help="The success rate to hold.")]
 Horizon = Annotated[MaybeWhole, Parameter(help="How many steps: 20,000 if left out, or as many as a log has rows.")]
-Seed = Annotated[Whole, Parameter(help="Which world.")]
-Window = Annotated[Whole, Parameter(help="Length of the windows for the worst success rate.")]
 Jobs = Annotated[Whole, Parameter(help="How many processes; -1 for all cores.")]
 Settings = Annotated[tuple[str, ...], Parameter(
     name="--set", negative="", metavar="KEY=VALUE", show_default=False,
-    help="A setting of the stream, once for each: key=value, costs.small=0.1 for a mapping, ks=5,10 for several numbers.",
+    help="A setting of the stream, once for each: key=value, ks=5,10 for several numbers.",
 )]  # fmt: skip
 Folder = Annotated[Path, Parameter(metavar="FOLDER", help="The folder to write.")]
 

@@ -1,6 +1,5 @@
 """`suffice demo`: label ranks, first easy, then hard, and four ways to choose; or, with --live, a service to look at."""
 
-from dataclasses import asdict
 from typing import Annotated
 
 from cyclopts import App, Group, Parameter
@@ -8,14 +7,13 @@ from rich.panel import Panel
 from rich.text import Text
 
 from suffice.cli.boards import board_cells
-from suffice.cli.commands import OPTIONS, AsJson, Flag, MaybeWhole, Whole, command
+from suffice.cli.commands import OPTIONS, Flag, MaybeWhole, Whole, command
 from suffice.cli.live import live
 from suffice.cli.tables import table_of
-from suffice.cli.terminal import console, progress, write_json
+from suffice.cli.terminal import console, progress
 from suffice.errors import InvalidArgument
 from suffice.lab.demo import Demo, PhaseCosts, run_demo
 from suffice.lab.live import FIRST, PACE
-from suffice.lab.result_files import run_numbers
 from suffice.numbers import positive_int, rate
 from suffice.promise.certificate import percent
 
@@ -40,9 +38,7 @@ def demo(
     first: Annotated[MaybeWhole, Parameter(
         group=LIVE, show_default=f"{FIRST:,}", help="So many decisions of each user run at full speed at the start.")] = None,
     seconds: Annotated[float | None, Parameter(group=LIVE, help="End after so many seconds; else Ctrl-C ends it.")] = None,
-    open_: Annotated[Flag, Parameter(name="--open", group=LIVE, help="Open the page in a browser.")] = False,
     seed: Annotated[Whole, Parameter(group=OPTIONS, help="Which draw.")] = 0,
-    as_json: Annotated[AsJson, Parameter(group=OPTIONS)] = False,
 ) -> None:  # fmt: skip
     """See it work: in the terminal, or with --live in a browser.
 
@@ -51,39 +47,26 @@ def demo(
     and a page shows how the promise is kept.
     """
     if not live_:
-        for name, value in {
-            "port": port,
-            "pace": pace,
-            "first": first,
-            "seconds": seconds,
-            "open": open_ or None,
-        }.items():
+        for name, value in {"port": port, "pace": pace, "first": first, "seconds": seconds}.items():
             if value is not None:
                 raise InvalidArgument(f"{name} must go with --live")
-        _show_table(target, easy, hard, seed, as_json)
+        _show_table(target, easy, hard, seed)
     elif (target, easy, hard) != (TARGET, EASY_STEPS, HARD_STEPS):
         raise InvalidArgument("target, easy and hard must be left out with --live: its streams are fixed")
     else:
-        live(
-            port or 0, PACE if pace is None else pace, FIRST if first is None else first, seconds, open_, seed, as_json
-        )
+        live(port or 0, PACE if pace is None else pace, FIRST if first is None else first, seconds, seed)
 
 
-def _show_table(target: float, easy: int, hard: int, seed: int, as_json: bool) -> None:
-    where = console(as_json)
+def _show_table(target: float, easy: int, hard: int, seed: int) -> None:
+    where = console()
     rate("target", target)
     for name, value, least in (("easy", easy, 1), ("hard", hard, 1), ("seed", seed, 0)):
         positive_int(name, value, least)
-    if not as_json:
-        where.print(_story(target, easy, hard))
+    where.print(_story(target, easy, hard))
     with progress(where) as report:
         result = run_demo(target, easy, hard, seed, report)
-    if as_json:
-        costs = {name: asdict(cost) for name, cost in result.costs.items()}
-        write_json({**run_numbers(result.run), "costs": costs, "optimum": asdict(result.optimum)})
-        return
     where.print(table_of(*_cells(result, target)))
-    certificate = Text(str(result.run.certificates["suffice"]))
+    certificate = Text(str(result.board.certificates["suffice"]))
     where.print(Panel(certificate, title="suffice's certificate", title_align="left"))
     where.print(Text(_conclusion(result), style="dim"))
 
@@ -99,7 +82,7 @@ def _story(target: float, easy: int, hard: int) -> Text:
 
 def _cells(result: Demo, target: float) -> tuple[list[str], list[list[Text]]]:
     """The table of methods with the cost of each phase, and the optimum that knows the phases."""
-    board = result.run.board
+    board = result.board
     headings, lines = board_cells(board)
     for line, row in zip(lines, board.rows, strict=True):
         line += _by_phase(result.costs[row.method])
@@ -118,7 +101,7 @@ def _conclusion(result: Demo) -> str:
         "Debt: successes owed. A cost below the optimum is bought with debt. The paper and its projected baseline have the "
         f"step 20/√T. suffice spent {percent(share)} of what always playing the safe option costs.\n"
         "Next: `suffice demo --live` (`make live` in a checkout) to watch it on a page, the ten lines in README.md, or "
-        "`suffice run` on your own stream."
+        "`suffice compare` on your own stream."
     )
 
 

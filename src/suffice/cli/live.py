@@ -15,9 +15,8 @@ from rich.text import Text
 
 from suffice.cli.commands import require
 from suffice.cli.tables import plain_table, tenths
-from suffice.cli.terminal import console, interactive, interruptible, write_json
+from suffice.cli.terminal import console, interactive, interruptible
 from suffice.errors import InvalidArgument
-from suffice.lab.result_files import certificate_numbers
 from suffice.numbers import positive, positive_int
 from suffice.promise.certificate import percent
 
@@ -31,7 +30,7 @@ RECENT: Final = 10  # updates over which the recent cost is taken
 Observations = Sequence["Observation"]
 
 
-def live(port: int, pace: float, first: int, seconds: float | None, opened: bool, seed: int, as_json: bool) -> None:
+def live(port: int, pace: float, first: int, seconds: float | None, seed: int) -> None:
     """Run the demo until Ctrl-C, SIGTERM, or for so many seconds; then print the certificates."""
     positive("pace", pace)
     if seconds is not None:
@@ -43,18 +42,16 @@ def live(port: int, pace: float, first: int, seconds: float | None, opened: bool
     require("demo --live", "live")
     from suffice.lab.live.server import LiveService
 
-    where = console(as_json)
+    where = console()
     with interruptible(), LiveService(port=port, pace=pace, first=first, seed=seed) as service:
         if interactive(where):  # no spinner: the service may print on the next line that it compiles
             where.print("starting the service ...")
         service.start()
         where.print(_story(service, pace, first))
-        if opened:
-            _open_page(service.address, where)
         with suppress(KeyboardInterrupt):  # the usual end
             _watch(service, where, seconds)
         service.stop()
-        _end(service, where, as_json)
+        _end(service, where)
 
 
 # --- the beginning
@@ -78,13 +75,6 @@ def _story(service: "LiveService", pace: float, first: int) -> Group:
             "Nothing is stored: Ctrl-C ends it and prints the three certificates.\n"
         ),
     )
-
-
-def _open_page(address: str, where: Console) -> None:
-    import webbrowser
-
-    if not webbrowser.open(address):
-        where.print(Text("There is no browser here that could be opened: the address is above.", style="yellow"))
 
 
 # --- meanwhile
@@ -139,19 +129,8 @@ def _share(cost: float, outcomes: int, safe_cost: float) -> str:
 # --- the end
 
 
-def _end(service: "LiveService", where: Console, as_json: bool) -> None:
-    last = list(zip(service.observe(), service.certificates(), strict=True))
-    if as_json:
-        scenarios = {
-            observation.scenario.name: {
-                "mean_cost": observation.overview.mean_cost, "safe_cost": observation.overview.safe_cost,
-                **certificate_numbers(certificate),
-            }
-            for observation, certificate in last
-        }  # fmt: skip
-        write_json({"address": service.address, "seconds": round(service.seconds, 1), "scenarios": scenarios})
-        return
-    for observation, certificate in last:
+def _end(service: "LiveService", where: Console) -> None:
+    for observation, certificate in zip(service.observe(), service.certificates(), strict=True):
         overview = observation.overview
         share = _share(overview.cost, overview.outcomes, overview.safe_cost)
         text = Text(f"{certificate}\nIt cost {share} of what always playing the safe option does.")

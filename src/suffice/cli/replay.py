@@ -1,24 +1,20 @@
 """`suffice replay`: what a log of decisions shows about a target, and what it cannot show."""
 
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final
 
 from cyclopts import App, Parameter
 from rich.console import Console
-from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from suffice.cli.boards import board_cells, explained
-from suffice.cli.commands import AsJson, Target, Window, command
-from suffice.cli.tables import mixed, number, plain_table, table_of
-from suffice.cli.terminal import console, progress, write_json
+from suffice.cli.commands import AsJson, Target, command
+from suffice.cli.tables import mixed, number, plain_table
+from suffice.cli.terminal import console, write_json
 from suffice.lab import replay as lab
 from suffice.lab import replay_files
 from suffice.lab.replay_records import Replay
-from suffice.lab.result_files import run_numbers
-from suffice.lab.run import Run
 from suffice.lab.verdict import Estimate
 from suffice.numbers import rate
 from suffice.promise.certificate import percent
@@ -26,44 +22,27 @@ from suffice.promise.certificate import percent
 MOST_ROWS: Final = 30
 
 
-def _for_scores(words: str) -> Parameter:
-    return Parameter(help=f"For scores: {words}")
-
-
 def replay(
     log: Annotated[Path, Parameter(metavar="LOG", help="The file.")],
     /,
     *,
     target: Target,
-    kind: Annotated[
-        Literal["score", "threshold", "option"] | None,
-        Parameter(help="What kind of log it is, where the columns leave it open."),
-    ] = None,
-    low: Annotated[float | None, _for_scores("a threshold that never suffices.")] = None,
-    high: Annotated[float | None, _for_scores("a threshold that always does; the largest score if left out.")] = None,
-    window: Window = 500,
     as_json: AsJson = False,
 ) -> None:
     """Ask a log of past decisions what would have held a target.
 
-    Which threshold, option or mix of two would have done, and at what cost? The log is a .csv or .parquet file with one row
-    per decision. What it can show depends on its columns:
-
-    score: what the threshold had to reach, for every row. The answer is exact, and the log is played in its order.
+    Which threshold, option or mix of two would have done, and at what cost? The log is a .csv file with one row per
+    decision. What it can show depends on its columns:
 
     threshold, success (and cost): the threshold that was used and whether it worked. Success rates get bounds.
 
-    option, success (and cost, propensity): the option that was chosen, whether it worked, what it cost, and the
-    probability with which it was chosen.
+    option, success (and cost): the option that was chosen, whether it worked, and what it cost.
     """
     where = console(as_json)
     rate("target", target)
-    decisions = replay_files.read(str(log), kind)
-    with progress(where) as report:
-        result = lab.replay(decisions, target, low=low, high=high, window=window, progress=report)
+    result = lab.replay(replay_files.read(str(log)), target)
     if as_json:
-        played = None if result.played is None else run_numbers(result.played)
-        write_json({"log": str(log), **asdict(replace(result, played=None)), "played": played})
+        write_json({"log": str(log), **asdict(result)})
         return
     _show(where, str(log), result)
 
@@ -71,9 +50,8 @@ def replay(
 def _show(where: Console, log: str, result: Replay) -> None:
     text = Text("\n").append(log, style="bold")
     text.append(f": {'an' if result.kind == 'option' else 'a'} {result.kind} log, {result.rows:,} rows.")
-    if result.success is not None:
-        cost = "" if result.cost is None else f", at a mean cost of {number(result.cost)}"
-        text.append(f" What was chosen succeeded {percent(result.success)} of the time{cost}.")
+    cost = "" if result.cost is None else f", at a mean cost of {number(result.cost)}"
+    text.append(f" What was chosen succeeded {percent(result.success)} of the time{cost}.")
     where.print(text.append("\n"))
     if result.options:
         where.print(_options(result))
@@ -86,21 +64,11 @@ def _show(where: Console, log: str, result: Replay) -> None:
     where.print(_answers(result))
     for note in result.notes:
         where.print(Text(note, style="yellow"))
-    if result.played is not None:
-        _show_played(where, result.played)
     where.print(Text("\nWhat this cannot show", style="bold"))
     limits = Table.grid(padding=(0, 1))
     for limit in result.limits:
         limits.add_row("•", Text(limit))
     where.print(limits)
-
-
-def _show_played(where: Console, played: Run) -> None:
-    where.print(Text("\nThe log in its order, through suffice:", style="bold"))
-    where.print(table_of(*board_cells(played.board)))
-    for name, certificate in played.certificates.items():
-        where.print(Panel(Text(str(certificate)), title=f"{name}'s certificate", title_align="left"))
-    where.print(explained([played.board]))
 
 
 def _answers(result: Replay) -> Table:
@@ -115,15 +83,9 @@ def _answers(result: Replay) -> Table:
 
 
 def _options(result: Replay) -> Table:
-    headings = ["option", "\nchosen", "success\nrate", "95%\nsure", "mean\ncost"]
-    if result.options[0].weighted is not None:
-        headings += ["weighted\nrate", "95%\nsure", "weighted\ncost"]
-    table = plain_table(*headings)
+    table = plain_table("option", "\nchosen", "success\nrate", "95%\nsure", "mean\ncost")
     for row in sorted(result.options, key=lambda row: -row.chosen)[:MOST_ROWS]:
-        cells = [row.option, f"{row.chosen:,}", *_rate(row.success, result.target), number(row.cost)]
-        if row.weighted is not None:
-            cells += [*_rate(row.weighted, result.target), number(row.weighted_cost)]
-        table.add_row(*cells)
+        table.add_row(row.option, f"{row.chosen:,}", *_rate(row.success, result.target), number(row.cost))
     return table
 
 
@@ -153,8 +115,4 @@ def _thresholds(result: Replay) -> Table:
     return table
 
 
-app: App = command(
-    replay,
-    "suffice replay decisions.csv --target 0.9",
-    "suffice replay scores.parquet --target 0.95 --low 0 --high 1",
-)
+app: App = command(replay, "suffice replay decisions.csv --target 0.9")

@@ -14,6 +14,7 @@ from suffice.lab import statistics
 from suffice.lab.run_results import Outcome
 from suffice.lab.streams import Log
 from suffice.lab.verdict import Estimate
+from suffice.promise.certificate import Certificate
 from suffice.simulator import Stream
 
 SHORT: Final = 0.05  # share of the allowed failures: a method that fails so much more often misses the target
@@ -51,7 +52,6 @@ class Row:
     worst_window: float  # of all seeds
     mean_worst_window: Estimate
     cost: Estimate
-    late_cost: Estimate | None  # of the second half of the run, where it has one
     of_optimum: Estimate | None  # cost as a share of the context-free optimum's
     regret: Estimate | None  # against the context-free optimum: a method that uses the context may be below 0
     priced_regret: Estimate | None  # regret plus the debt, or less the surplus, at the shadow price of a success
@@ -76,6 +76,7 @@ class Board:
     yardstick: str | None
     skipped: dict[str, str]  # methods that cannot run here, and why
     outcomes: Outcomes = field(repr=False)
+    certificates: Mapping[str, Certificate] = field(repr=False)  # of the methods that have one, where there is one seed
 
     @property
     def alike(self) -> bool:
@@ -83,7 +84,13 @@ class Board:
         return all(len(runs) > 1 and len(set(runs)) == 1 for runs in self.outcomes.values())
 
 
-def make_board(setting: Setting, feedback: Mapping[str, str], outcomes: Outcomes, skipped: Mapping[str, str]) -> Board:
+def make_board(
+    setting: Setting,
+    feedback: Mapping[str, str],
+    outcomes: Outcomes,
+    skipped: Mapping[str, str],
+    certificates: Mapping[str, Certificate],
+) -> Board:
     """The board of the methods in `outcomes`; `feedback` says what each is shown."""
     best, unreachable = benchmark(setting.stream, setting.target)
     yardstick = _yardstick(outcomes)
@@ -99,6 +106,7 @@ def make_board(setting: Setting, feedback: Mapping[str, str], outcomes: Outcomes
         yardstick=yardstick,
         skipped=dict(skipped),
         outcomes=outcomes,
+        certificates=certificates,
     )
 
 
@@ -146,7 +154,6 @@ def _row(
         worst_window=min(run.worst_window for run in runs),
         mean_worst_window=statistics.mean([run.worst_window for run in runs]),
         cost=statistics.mean([run.cost for run in runs]),
-        late_cost=_mean([run.late_cost for run in runs]),
         of_optimum=statistics.mean([run.cost / best.cost for run in runs]) if best and best.cost > 0.0 else None,
         regret=_mean([run.regret for run in runs]),
         priced_regret=_mean([run.priced_regret for run in runs]),

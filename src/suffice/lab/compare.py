@@ -1,23 +1,20 @@
-"""Many methods in many worlds, the same for all, on one stream or several. Each run is stored as soon as it is done."""
+"""Many methods in many worlds, the same for all, on one stream or several."""
 
-import contextlib
-import os
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+import uuid
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from suffice.errors import InvalidArgument, SufficeError
-from suffice.lab.board import Board, make_board
+from suffice.lab.board import Board, Setting, make_board
 from suffice.lab.compare_methods import DEFAULT, SUFFICE, chosen
-from suffice.lab.compare_store import Store
-from suffice.lab.compare_streams import Entry, entries
-from suffice.lab.compare_tasks import Result, RunKey, Task, run_task
+from suffice.lab.compare_tasks import Result, Task, run_task
 from suffice.lab.method_specs import LOOKING, feedback_of, methods, shows
-from suffice.lab.run_results import Outcome
-from suffice.lab.sweep import checked_jobs, error_line, finished
+from suffice.lab.run_stream import open_stream
+from suffice.lab.sweep import checked_jobs, error_line, sweep
 from suffice.numbers import positive_int, rate
 
-Progress = Callable[[str, int, int], None]  # the stream, runs done, runs in all
+Progress = Callable[[str, int, int], None]  # what is done, runs done, runs in all
 SEEDS: Final = 20
 TARGET: Final = 0.8
 
@@ -26,16 +23,9 @@ TARGET: Final = 0.8
 class Plan:
     """What is to be compared, all of it checked."""
 
-    streams: tuple[Entry, ...]
+    streams: tuple[Setting, ...]  # each by a name of its own
     methods: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """What a comparison came to."""
-
-    boards: tuple[Board, ...]  # one per stream
-    reused: int  # runs that were stored before
+    settings: tuple[str, ...]  # of all streams
 
 
 class _Able(NamedTuple):
@@ -47,19 +37,18 @@ class _Able(NamedTuple):
 
 def plan(
     streams: Sequence[str], *, target: float = TARGET, horizon: int | None = None, seeds: int = SEEDS, seed: int = 0,
-    rivals: str | Iterable[str] = DEFAULT, suffice: bool = True, paper: bool = True, settings: Iterable[str] = (),
+    rivals: str | Iterable[str] = DEFAULT, paper: bool = True, settings: Iterable[str] = (),
     window: int = 500,
 ) -> Plan:  # fmt: skip
-    """What to compare.
+    """What to compare: suffice, where a stream shows contexts also with a model of them, and the others that are named.
 
     Args:
-        streams: as `suffice run` takes them; settings may stand in their text, as in "needs:a=2,b=5".
+        streams: names of streams, logs or Python files; settings may stand in their text, as in "needs:a=2,b=5".
         target: the success rate to hold.
         horizon: how many steps; 20,000 if left out, or as many as a log has rows.
         seeds: how many worlds, the same for all methods.
         seed: the first of them.
         rivals: names, or "all", "same" (those that are shown no more than success and cost) or "none".
-        suffice: whether to include the default selector and, where a stream shows contexts, the one with a model.
         paper: whether to include the paper's method, at the steps 1, 5 and 20/√T.
         settings: `key=value`, for all streams.
         window: the length of the windows for the worst success rate.
@@ -70,58 +59,53 @@ def plan(
     rate("target", target)
     first, count, width = positive_int("seed", seed, 0), positive_int("seeds", seeds), positive_int("window", window)
     steps = None if horizon is None else positive_int("horizon", horizon)
-    names = chosen(rivals, suffice=suffice, paper=paper)
-    opened = entries(streams, settings, float(target), steps, tuple(range(first, first + count)), width)
-    if suffice and any(shows(entry.setting.stream) for entry in opened):
+    names, common = chosen(rivals, paper=paper), tuple(settings)
+    texts = list(dict.fromkeys(text.strip() for text in streams))
+    if not texts:
+        raise InvalidArgument(
+            "streams must name at least one, as in `suffice compare beta ranks`, got none (see `suffice list streams`)"
+        )
+    opened = []
+    for text in texts:
+        found = open_stream(text, common)
+        length = found.horizon if steps is None else steps
+        worlds = tuple(range(first, first + count))
+        opened.append(Setting(text, found.about, found.stream, float(target), length, worlds, min(width, length)))
+    if any(shows(setting.stream) for setting in opened):
         names = tuple(dict.fromkeys([SUFFICE, LOOKING, *names]))
-    return Plan(opened, names)
+    return Plan(tuple(opened), names, common)
 
 
-def compare(
-    what: Plan, folder: str | os.PathLike[str], *, jobs: int = -1, progress: Progress | None = None
-) -> Comparison:
-    """Do the runs that `folder` does not hold yet.
-
-    Finished runs stay stored if an error or an interrupt ends it: the same call continues from there. Runs of other settings,
-    or of another version of the code, may lie in the same folder; they are neither used nor changed.
+def compare(what: Plan, *, jobs: int = -1, progress: Progress | None = None) -> tuple[Board, ...]:
+    """Do all runs: a board per stream. With one seed it holds the certificates of that world.
 
     Args:
         what: the plan.
-        folder: where results.jsonl is, or will be.
         jobs: how many processes; -1 for all cores. A backend set by `joblib.parallel_config` takes precedence.
         progress: called as runs finish.
 
-    >>> import tempfile
-    >>> found = compare(plan(["trap"], horizon=500, seeds=2, rivals="none"), tempfile.mkdtemp(), jobs=1)
-    >>> sorted(row.method for row in found.boards[0].rows), found.reused
-    (['paper-1', 'paper-20', 'paper-5', 'suffice'], 0)
+    >>> board, = compare(plan(["trap"], horizon=500, seeds=1, rivals="none"), jobs=1)
+    >>> sorted(row.method for row in board.rows), board.certificates["suffice"].holds
+    (['paper-1', 'paper-20', 'paper-5', 'suffice'], True)
     """
     checked_jobs(jobs)
-    able = {entry.key: _able(entry, what.methods) for entry in what.streams}
+    able = {setting.name: _able(setting, what.methods) for setting in what.streams}
     if not any(part.feedback for part in able.values()):
-        reason = next(iter(able[what.streams[0].key].refused.values()))
+        reason = next(iter(able[what.streams[0].name].refused.values()))
         raise InvalidArgument(f"methods must hold one that can run here: {reason}")
-    store = Store(folder)
-    store.prepare()
-    tasks = [task for entry in what.streams for task in _tasks(entry, able[entry.key].feedback)]
-    stored = store.read()
-    reused = sum(task.key in stored for task in tasks)
-    with contextlib.closing(_missing(tasks, stored, jobs, progress)) as results:
-        for result in results:
-            key = result.task.key
-            if result.outcome is None:
-                able[key.stream].refused.setdefault(key.method, result.refused)
-            else:
-                store.add(result.task, result.outcome)
-                stored[key] = result.outcome
-    boards = tuple(_board(entry, able[entry.key], stored) for entry in what.streams)
+    comparison = uuid.uuid4().hex
+    tasks = [task for s in what.streams for task in _tasks(comparison, s, what.settings, able[s.name].feedback)]
+    report = progress or (lambda *_: None)
+    report("runs", 0, len(tasks))
+    results = sweep(run_task, tasks, jobs=jobs, done=lambda done: report("runs", done, len(tasks)))
+    boards = tuple(_board(s, able[s.name], [one for one in results if one.task.stream == s.name]) for s in what.streams)
     if not any(board.rows for board in boards):
         raise SufficeError(f"no method ran to the end: {next(iter(boards[0].skipped.values()))}")
-    return Comparison(boards, reused)
+    return boards
 
 
-def _able(entry: Entry, names: Iterable[str]) -> _Able:
-    able, setting = _Able({}, {}), entry.setting
+def _able(setting: Setting, names: Iterable[str]) -> _Able:
+    able = _Able({}, {})
     for name, make in methods(setting.stream, setting.target, setting.horizon, names).items():
         try:
             able.feedback[name] = feedback_of(make(setting.seeds[0]))
@@ -132,41 +116,25 @@ def _able(entry: Entry, names: Iterable[str]) -> _Able:
     return able
 
 
-def _tasks(entry: Entry, names: Iterable[str]) -> list[Task]:
-    """The runs on a stream, all methods in one world before the next world: an interrupt leaves complete worlds."""
-    setting, listed = entry.setting, tuple(names)
+def _tasks(comparison: str, setting: Setting, settings: tuple[str, ...], names: Iterable[str]) -> list[Task]:
     return [
-        Task(
-            RunKey(entry.key, name, seed), setting.name, entry.settings, setting.target, setting.horizon,
-            setting.window,
-        )
-        for seed in setting.seeds for name in listed
+        Task(comparison, setting.name, settings, name, seed, setting.target, setting.horizon, setting.window)
+        for seed in setting.seeds for name in names
     ]  # fmt: skip
 
 
-def _missing(
-    tasks: Sequence[Task], stored: Mapping[RunKey, Outcome], jobs: int, progress: Progress | None
-) -> Generator[Result, None, None]:
-    """Do the runs that are not stored, and report how many are done per stream."""
-    missing = [task for task in tasks if task.key not in stored]
-    total = {
-        label: sum(task.stream == label for task in tasks) for label in dict.fromkeys(task.stream for task in tasks)
-    }
-    done = {label: count - sum(task.stream == label for task in missing) for label, count in total.items()}
-    report = progress or (lambda *_: None)
-    for label, count in total.items():
-        report(label, done[label], count)
-    with contextlib.closing(finished(run_task, missing, jobs=jobs if missing else 1)) as results:
-        for result in results:
-            yield result
-            label = result.task.stream
-            done[label] += 1
-            report(label, done[label], total[label])
-
-
-def _board(entry: Entry, able: _Able, stored: Mapping[RunKey, Outcome]) -> Board:
-    outcomes = {
-        name: [stored[RunKey(entry.key, name, seed)] for seed in entry.setting.seeds]
-        for name in able.feedback if name not in able.refused
-    }  # fmt: skip
-    return make_board(entry.setting, able.feedback, outcomes, able.refused)
+def _board(setting: Setting, able: _Able, results: Sequence[Result]) -> Board:
+    """The board of the methods that ran in every world."""
+    refused = dict(able.refused)
+    for result in results:
+        if result.outcome is None:
+            refused.setdefault(result.task.method, result.refused)
+    runs = {name: [one for one in results if one.task.method == name] for name in able.feedback if name not in refused}
+    certificates = {name: some[0].certificate for name, some in runs.items()} if len(setting.seeds) == 1 else {}
+    return make_board(
+        setting,
+        able.feedback,
+        {name: [one.outcome for one in some if one.outcome is not None] for name, some in runs.items()},
+        refused,
+        {name: certificate for name, certificate in certificates.items() if certificate is not None},
+    )

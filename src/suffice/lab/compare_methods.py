@@ -14,7 +14,7 @@ DEFAULT: Final = "projected,conservative_path,scalar_aci,always_safe"
 SAME: Final = (NONE, SUCCESS, SUCCESS_AND_COST)  # no more than suffice itself is shown
 
 
-def chosen(wanted: str | Iterable[str] = DEFAULT, *, suffice: bool = True, paper: bool = True) -> tuple[str, ...]:
+def chosen(wanted: str | Iterable[str] = DEFAULT, *, paper: bool = True) -> tuple[str, ...]:
     """The names of all methods; `wanted` are rivals, or "all", "same" or "none".
 
     >>> chosen("scalar_aci,projected-5", paper=False)
@@ -22,10 +22,7 @@ def chosen(wanted: str | Iterable[str] = DEFAULT, *, suffice: bool = True, paper
     """
     pieces = wanted.split(",") if isinstance(wanted, str) else wanted
     names = [name for piece in pieces for name in _named(piece.strip())]
-    methods = tuple(dict.fromkeys([*([SUFFICE] * suffice), *(PAPER * paper), *names]))
-    if not methods:
-        raise InvalidArgument("rivals must name at least one where suffice and the paper are left out, got none")
-    return methods
+    return tuple(dict.fromkeys([SUFFICE, *(PAPER * paper), *names]))
 
 
 def _named(name: str) -> list[str]:

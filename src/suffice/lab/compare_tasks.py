@@ -3,33 +3,27 @@
 import functools
 import warnings
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from suffice.best_mix import Optimum
 from suffice.errors import SufficeError, SufficeWarning
 from suffice.lab.board import benchmark
 from suffice.lab.method_specs import methods
-from suffice.lab.run_results import Outcome, midpoint, outcome
+from suffice.lab.run_results import Outcome, outcome
 from suffice.lab.run_stream import open_stream
 from suffice.lab.sweep import error_line
+from suffice.promise.certificate import Certificate
 from suffice.simulator import Stream, summarize
-
-
-class RunKey(NamedTuple):
-    """What a run is stored under; `stream` is a key that holds all that the stream and its settings are."""
-
-    stream: str
-    method: str
-    seed: int
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
     """A run to do."""
 
-    key: RunKey
+    comparison: str  # a name that no other comparison has
     stream: str  # as typed
     settings: tuple[str, ...]
+    method: str
+    seed: int
     target: float
     horizon: int
     window: int
@@ -41,28 +35,27 @@ class Result:
 
     task: Task
     outcome: Outcome | None
+    certificate: Certificate | None = None  # of a method that has one
     refused: str = ""
 
 
 def run_task(task: Task) -> Result:
     """Do one run. An error becomes a reason, so that the other runs go on."""
-    _, name, seed = task.key
     try:
-        stream, best = _open(task.key.stream, task.stream, task.settings, task.target)
-        method = methods(stream, task.target, task.horizon, [name])[name](seed)
-        marks = [midpoint(task.horizon)]
-        return Result(
-            task, outcome(summarize(method, stream, task.horizon, seed, window=task.window, marks=marks), best)
-        )
+        stream, best = _open(task.comparison, task.stream, task.settings, task.target)
+        method = methods(stream, task.target, task.horizon, [task.method])[task.method](task.seed)
+        summary = summarize(method, stream, task.horizon, task.seed, window=task.window)
+        certificate = summary.method.certificate() if hasattr(summary.method, "certificate") else None
+        return Result(task, outcome(summary, best), certificate)
     except SufficeError as error:
-        return Result(task, None, str(error))
+        return Result(task, None, refused=str(error))
     except Exception as error:  # a user's stream may raise anything
-        return Result(task, None, error_line(error))
+        return Result(task, None, refused=error_line(error))
 
 
 @functools.lru_cache(maxsize=8)
-def _open(_key: str, text: str, settings: tuple[str, ...], target: float) -> tuple[Stream, Optimum | None]:
-    """A process opens a stream once, and again if what it is made from has changed."""
+def _open(_comparison: str, text: str, settings: tuple[str, ...], target: float) -> tuple[Stream, Optimum | None]:
+    """A process opens a stream once in each comparison: before the next one its file may have changed."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SufficeWarning)  # shown once, where the tasks were made
         stream = open_stream(text, settings).stream

@@ -19,7 +19,6 @@ from suffice.simulator import Method, Stream
 Make = Callable[[int], Method]  # from the seed of the method's own randomness
 LEARNING: Final = ("bounds", "chooser", "prices", "memory", "guard")
 PARTS: Final = (*LEARNING, "max_surplus", "model")
-USUAL: Final = ("suffice", "paper", "projected", "always_safe")
 LOOKING: Final = "suffice:model=auto"  # suffice with a model of the context
 SCALED: Final = ("paper", "projected")  # the methods with a step a/sqrt(horizon); paper-5 is the paper with a = 5
 
@@ -39,27 +38,13 @@ def shows(stream: object) -> bool:
     return callable(getattr(stream, "context", None))
 
 
-def usual(stream: Stream) -> tuple[str, ...]:
-    """The methods of a run where none is named; where there is a context, suffice with a model of it is among them.
-
-    >>> from suffice.lab.streams import Trap
-    >>> usual(Trap())
-    ('suffice', 'paper', 'projected', 'always_safe')
-    """
-    return (USUAL[0], LOOKING, *USUAL[1:]) if shows(stream) else USUAL
-
-
-def methods(
-    stream: Any, target: float, horizon: int, names: Iterable[str], *, bounds: str = "auto", max_surplus: float | None = None,
-    scale: float = 1.0,
-) -> dict[str, Make]:  # fmt: skip
+def methods(stream: Any, target: float, horizon: int, names: Iterable[str]) -> dict[str, Make]:
     """How to make each of the methods named: "suffice", "paper", "threshold" or a rival.
 
     "suffice:chooser=optimist:prices=straight" is suffice with other parts than the default's, "suffice:model=auto" has a
     model of the context.
 
-    `scale` is a in the paper's step a/sqrt(horizon), for its method and for its projected baseline; "paper-5" and
-    "projected-5" set it in the name.
+    "paper-5" and "projected-5" have the paper's step a/sqrt(horizon) with a = 5; without a number a is 1.
 
     >>> from suffice.lab.streams import Trap
     >>> list(methods(Trap(), 0.5, 100, ["suffice", "paper-5", "always_safe"]))
@@ -69,13 +54,11 @@ def methods(
     rate("target", target)
     positive_int("horizon", horizon)
     known: dict[str, Make] = {
-        "suffice": lambda seed: Selector(
-            menu, target, max_surplus=max_surplus, learning=Learning(bounds=bounds), seed=seed
-        ),
-        "paper": _scaled("paper", menu, target, horizon, scale),
-        "threshold": lambda _: _threshold(stream, target, max_surplus),
+        "suffice": lambda seed: Selector(menu, target, seed=seed),
+        "paper": _scaled("paper", menu, target, horizon, 1.0),
+        "threshold": lambda _: _threshold(stream, target),
         **{name: _maker(kind, stream, target, horizon) for name, kind in rivals().items()},
-        "projected": _scaled("projected", menu, target, horizon, scale),
+        "projected": _scaled("projected", menu, target, horizon, 1.0),
     }
     wanted = list(dict.fromkeys(name.strip() for name in names if name.strip()))
     for name in wanted:
@@ -83,7 +66,7 @@ def methods(
         if named_scale is not None:
             known[name] = _scaled(name.partition("-")[0], menu, target, horizon, named_scale)
         elif name.split(":")[0] == "suffice":
-            known[name] = _variant(name, stream, target, max_surplus, bounds)
+            known[name] = _variant(name, stream, target)
         elif name not in known:
             raise InvalidArgument(f"methods must be some of {', '.join(known)}, got {quoted(name)}")
     if not wanted:
@@ -116,8 +99,8 @@ def _number(part: str, text: str) -> float:
         raise InvalidArgument(f"{part} must be a number above 0, got {quoted(text)}") from None
 
 
-def _variant(name: str, stream: Any, target: float, max_surplus: float | None, bounds: str) -> Make:
-    parts = {"bounds": bounds, "max_surplus": max_surplus, **parts_of(name)}
+def _variant(name: str, stream: Any, target: float) -> Make:
+    parts = parts_of(name)
     parts["learning"] = Learning(**{part: parts.pop(part) for part in LEARNING if part in parts})
     Selector(stream.menu, target, **parts)  # so that what is wrong is said before anything runs
 
@@ -159,16 +142,16 @@ def feedback_of(method: Method) -> str:
 
 
 def _scaled(kind: str, menu: Menu, target: float, horizon: int, scale: float) -> Make:
-    step = float(positive("scale", scale)) / horizon**0.5
+    step = scale / horizon**0.5
     if kind == "paper":
         return lambda _: paper(menu, target, horizon, step)
     return lambda _: Projected(menu, target, horizon, step)
 
 
-def _threshold(stream: Any, target: float, max_surplus: float | None) -> ThresholdSelector:
+def _threshold(stream: Any, target: float) -> ThresholdSelector:
     if not hasattr(stream, "threshold_outcome"):
         raise InvalidArgument("stream must have outcomes for any threshold between its low and high, as `needs` does")
-    return ThresholdSelector(stream.low, stream.high, target, max_surplus=max_surplus)
+    return ThresholdSelector(stream.low, stream.high, target)
 
 
 def _maker(kind: type[Rival], stream: Stream, target: float, horizon: int) -> Make:
@@ -177,16 +160,7 @@ def _maker(kind: type[Rival], stream: Stream, target: float, horizon: int) -> Ma
     def make(seed: int) -> Rival:
         if kind.contextual:
             _need_context(stream)
-        given: dict[str, Any] = {
-            "menu": stream.menu,
-            "target": target,
-            "horizon": horizon,
-            "stream": stream,
-            "seed": seed,
-        }
-        lacking = [n for n, p in takes.items() if n not in given and p.default is p.empty and p.kind < p.VAR_POSITIONAL]
-        if lacking:
-            raise InvalidArgument(f"method needs {', '.join(lacking)}, which the command line cannot give")
+        given: dict[str, Any] = {"menu": stream.menu, "target": target, "horizon": horizon, "seed": seed}
         return kind(**{name: value for name, value in given.items() if name in takes})
 
     return make

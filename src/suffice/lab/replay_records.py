@@ -1,8 +1,8 @@
-"""What a replay of a decision log comes to, and what the three kinds of log share: intervals, answers, limits."""
+"""What a replay of a decision log comes to, and what both kinds of log share: intervals, answers, limits."""
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -10,7 +10,6 @@ import numpy as np
 from suffice.best_mix import optimum
 from suffice.errors import Infeasible
 from suffice.kernels.rows import Floats
-from suffice.lab.run import Run
 from suffice.lab.verdict import Estimate
 from suffice.promise.divergence import kl_lower, kl_upper
 
@@ -50,14 +49,12 @@ class ThresholdBounds:
 
 @dataclass(frozen=True, slots=True)
 class OptionRates:
-    """How often an option was chosen, how it did, and the same weighted by inverse propensities."""
+    """How often an option was chosen, and how it did."""
 
     option: str
     chosen: int
     success: Estimate
     cost: float | None
-    weighted: Estimate | None = None
-    weighted_cost: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,25 +64,22 @@ class Replay:
     kind: str
     target: float
     rows: int
-    success: float | None  # how often what was chosen succeeded
+    success: float  # how often what was chosen succeeded
     cost: float | None  # what was chosen cost on average
     answers: tuple[Answer, ...]
     limits: tuple[str, ...]
     thresholds: tuple[ThresholdBounds, ...] = ()
     options: tuple[OptionRates, ...] = ()
     notes: tuple[str, ...] = ()
-    low: float | None = None  # the range of a score log
-    high: float | None = None
-    played: Run | None = field(default=None, repr=False)  # a score log through the selectors
 
 
-def sure(mean: float, count: int, doubt: float = DOUBT) -> tuple[float, float]:
+def sure(mean: float, count: int) -> tuple[float, float]:
     """A 95% interval that holds at all times together: the KL mixture.
 
     >>> [round(end, 3) for end in sure(0.9, 100)]
     [0.745, 0.978]
     """
-    level = math.log((count + 1) / doubt) / count
+    level = math.log((count + 1) / DOUBT) / count
     return max(0.0, kl_lower(mean, level)), kl_upper(mean, level)
 
 

@@ -76,7 +76,7 @@ def _limits(*, costs: bool) -> tuple[str, ...]:
         UNKNOWN,
         "The bounds hold however thresholds were chosen, if a larger one succeeds wherever a smaller one does.",
         "The width of the bounds is what the log leaves open: they close where small thresholds succeeded or large ones "
-        "failed. Recording the threshold that would have been just enough (a column score) would close them.",
+        "failed.",
         *(("A mean cost is that of the requests for which a threshold was used.",) if costs else ()),
         PAST,
         ALWAYS,

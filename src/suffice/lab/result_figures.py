@@ -1,4 +1,4 @@
-"""Figures of runs: rate, debt and cost over time; and of boards: every method as a row, debt beside cost."""
+"""Figures of boards: every method as a row, debt beside cost."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -10,7 +10,6 @@ from suffice.lab import drawing
 from suffice.lab.board import Board, Row
 from suffice.lab.experiment import Canvas
 from suffice.lab.rivals.base import FEEDBACK
-from suffice.lab.run import Run
 from suffice.lab.verdict import Estimate
 from suffice.promise.certificate import percent
 
@@ -26,32 +25,9 @@ OTHER: Final = "#777777"
 ROW: Final = 0.22  # inches that a method takes
 
 
-def draw_run(run: Run, folder: Path) -> None:
-    """Write run.svg, run-dark.svg and run.png: rate, debt and cost so far, one line per method."""
-    drawing.twins(lambda canvas: _paint_run(run, canvas), folder)
-
-
 def draw_board(board: Board, name: str, folder: Path) -> None:
     """Write NAME.svg, NAME-dark.svg and NAME.png: the cost and the largest debt of every method, the best on top."""
     drawing.twins(lambda canvas: _paint_board(board, name, canvas), folder)
-
-
-def _paint_run(run: Run, canvas: Canvas) -> None:
-    rate, debt, cost = canvas.panels("run", 3)
-    for method, curve in run.curves.items():
-        for panel, values in ((rate, curve["rate"]), (debt, curve["debt"]), (cost, curve["cost"])):
-            panel.plot(curve["step"], values, color=canvas.colour(method), label=method, linewidth=1.2)
-    target, grey = run.board.setting.target, canvas.colour("target")
-    rate.axhline(target, linestyle=":", color=grey)
-    debt.axhline(0.0, linestyle=":", color=grey)
-    _optima(run.board, cost.axhline, grey)
-    lowest = min(min(curve["rate"]) for curve in run.curves.values())
-    rate.set(ylabel="success rate so far (dotted: the target)", ylim=(max(0.0, min(lowest, target) - 0.05), 1.02))
-    debt.set_ylabel("successes owed (debt)")
-    cost.set_ylabel("mean cost so far")
-    for panel in (rate, debt, cost):
-        panel.set_xlabel("steps")
-    cost.legend(fontsize=8)
 
 
 def _optima(board: Board, line: Callable[..., object], colour: str) -> None:

@@ -1,4 +1,4 @@
-"""Runs and comparisons as JSON, CSV and figures."""
+"""Comparisons as JSON, CSV and figures."""
 
 import os
 import re
@@ -10,7 +10,6 @@ from suffice.best_mix import Optimum
 from suffice.lab.board import Board, Row
 from suffice.lab.experiment import Numbers
 from suffice.lab.report import csv_text
-from suffice.lab.run import Run
 from suffice.lab.verdict import Estimate
 from suffice.promise.certificate import Certificate
 from suffice.version import VERSION
@@ -33,13 +32,8 @@ def board_numbers(board: Board) -> Numbers:
         "yardstick": board.yardstick,
         "rows": [asdict(row) for row in board.rows],
         "skipped": board.skipped,
+        "certificates": {name: _certificate(certificate) for name, certificate in board.certificates.items()},
     }
-
-
-def run_numbers(run: Run) -> Numbers:
-    """A run in JSON's terms."""
-    certificates = {name: certificate_numbers(certificate) for name, certificate in run.certificates.items()}
-    return {**board_numbers(run.board), "certificates": certificates}
 
 
 def comparison_numbers(boards: Iterable[Board]) -> Numbers:
@@ -51,7 +45,7 @@ def _optimum(best: Optimum) -> Numbers:
     return {"cost": best.cost, "price": best.price, "price_ahead": best.price_ahead}
 
 
-def certificate_numbers(certificate: Certificate) -> Numbers:
+def _certificate(certificate: Certificate) -> Numbers:
     """The numbers of a certificate, its status and its text."""
     names = [field.name for field in fields(Certificate) if field.name not in ("promise", "account")]
     return {
@@ -102,6 +96,7 @@ def write_comparison(boards: Sequence[Board], folder: str | os.PathLike[str]) ->
     from suffice.lab.result_figures import draw_board
 
     place = Path(folder)
+    place.mkdir(parents=True, exist_ok=True)
     (place / "methods.csv").write_text(methods_csv(boards), encoding="utf-8")
     for board in boards:
         if board.rows:

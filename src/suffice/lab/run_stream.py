@@ -16,8 +16,7 @@ from suffice.menu.menu import Menu
 from suffice.simulator import Stream
 
 HORIZON: Final = 20_000
-LOGS: Final = (".csv", ".parquet", ".pq")
-SETTING: Final = re.compile(r":(?=[A-Za-z_][\w.-]*\s*=)")  # the colon before the first setting
+SETTING: Final = re.compile(r":(?=[A-Za-z_][\w-]*\s*=)")  # the colon before the first setting
 WORDS: Final = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False, "none": None}
 
 
@@ -44,7 +43,7 @@ def open_stream(what: str, texts: Iterable[str] = ()) -> Opened:
     given = {**implied, **settings(kind, (*texts, *inside))}
     _check_names(kind, given)
     if kind is Log and given.get("path") is None:
-        raise InvalidArgument("log must be named by its file: suffice run FILE.csv, or FILE.parquet")
+        raise InvalidArgument("log must be named by its file, as in `suffice compare FILE.csv`")
     try:
         stream: object = maker(kind)(**given)
     except SufficeError as error:
@@ -85,7 +84,7 @@ def _kind(what: str) -> tuple[type[Any], dict[str, Any]]:
     known = available()
     if what in known:
         return known[what], {}
-    if Path(what).suffix.lower() in LOGS:
+    if Path(what).suffix.lower() == ".csv":
         return Log, {"path": what}
     path, _, name = what.partition(".py:")
     if what.endswith(".py") or name:
@@ -96,8 +95,7 @@ def _kind(what: str) -> tuple[type[Any], dict[str, Any]]:
             raise InvalidArgument(f"stream must be one of {', '.join(kinds)} in {path}.py, got {quoted(name)}")
         return kinds[name or next(iter(kinds))], {}
     raise InvalidArgument(
-        f"stream must be one of {', '.join(known)}, a .csv or .parquet log, or a .py file, got {quoted(what)}"
-        f"{meant(what, known)}"
+        f"stream must be one of {', '.join(known)}, a .csv log, or a .py file, got {quoted(what)}{meant(what, known)}"
     )
 
 
@@ -156,7 +154,7 @@ def _check_names(kind: type[Any], given: Iterable[str]) -> None:
 
 
 def settings(kind: type[Any], texts: Iterable[str]) -> dict[str, Any]:
-    """Settings from `key=value`; `costs.small=0.1` is an entry of a mapping, `ks=5,10` are several numbers.
+    """Settings from `key=value`; `ks=5,10` are several numbers.
 
     >>> settings(available()["needs"], ["step=0.1", "flat=true"])
     {'step': 0.1, 'flat': True}
@@ -168,15 +166,8 @@ def settings(kind: type[Any], texts: Iterable[str]) -> dict[str, Any]:
         name = name.strip().replace("-", "_")
         if not equals or not name:
             raise InvalidArgument(f"set must be written key=value, got {quoted(text)}{_listed(kind)}")
-        outer, dot, _ = name.partition(".")
-        if not dot:
-            wanted = known[name].annotation if name in known else None
-            given[name] = value if wanted in (str, str | None, "str", "str | None") else parsed(value)
-            continue
-        inside = given.setdefault(outer, {})
-        if not isinstance(inside, dict):
-            raise InvalidArgument(f"set must give {outer} once, got {quoted(text)}")
-        inside[text.partition("=")[0].partition(".")[2].strip()] = parsed(value)
+        wanted = known[name].annotation if name in known else None
+        given[name] = value if wanted in (str, str | None, "str", "str | None") else parsed(value)
     return given
 
 

@@ -1,8 +1,7 @@
 """Runs in parallel through joblib: on this machine's cores, or on a cluster by `joblib.parallel_config`."""
 
 import traceback
-import warnings
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -22,30 +21,13 @@ def sweep(
     >>> sweep(abs, [-1, 2, -3], jobs=1)
     [1, 2, 3]
     """
-    parallel = _parallel(checked_jobs(jobs), "generator")
+    parallel = _parallel(checked_jobs(jobs))
     results: list[Result] = []
     for result in parallel(joblib.delayed(work)(task) for task in tasks):
         results.append(result)
         if done is not None:
             done(len(results))
     return results
-
-
-def finished(work: Callable[[Item], Result], tasks: list[Item], *, jobs: int = -1) -> Generator[Result, None, None]:
-    """The result of every task as soon as it is done, in any order.
-
-    >>> sorted(finished(abs, [-1, 2, -3], jobs=1))
-    [1, 2, 3]
-    """
-    results = _parallel(checked_jobs(jobs), "generator_unordered")(joblib.delayed(work)(task) for task in tasks)
-    try:
-        for result in results:  # noqa: UP028 (`yield from` would close it outside of catch_warnings)
-            yield result
-    finally:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # an early stop leaves some tasks unfinished on purpose
-            if hasattr(results, "close"):
-                results.close()
 
 
 def checked_jobs(jobs: int) -> int:
@@ -61,10 +43,10 @@ def error_line(error: Exception) -> str:
     return f"{type(error).__name__}: {error} ({Path(place.filename).name}:{place.lineno})"
 
 
-def _parallel(jobs: int, one_by_one: str) -> Any:
+def _parallel(jobs: int) -> Any:
     """joblib's Parallel, which reports results one by one where its backend can."""
     backend, wanted = joblib.parallel.get_active_backend()
     # A backend that the user has chosen, such as a cluster, has its own number of workers.
     number = jobs if type(backend).__name__ in ("LokyBackend", "SequentialBackend") else wanted
     able = getattr(backend, "supports_return_generator", False)
-    return joblib.Parallel(n_jobs=number, return_as=one_by_one if able else "list")
+    return joblib.Parallel(n_jobs=number, return_as="generator" if able else "list")

@@ -1,6 +1,5 @@
 """The value of contexts: a model that is shown the confidence of the cheapest API, beside the selector without one."""
 
-import importlib.util
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from typing import ClassVar, Final
@@ -23,7 +22,7 @@ SHIFTS: Final = ("contexts", "outcomes", "both")
 EARLY: Final = 10_000
 MOST_SHUFFLED: Final = 1.05  # of C*, with contexts that are independent of outcomes
 MOST_EARLY: Final = 1.05  # of the plain selector's cost, in the first steps
-RIVALS: Final = ("squarecb", "linucb", "epsilon_greedy", "vowpal")
+RIVALS: Final = ("squarecb", "linucb")
 TASKS_OF_RIVALS: Final = ("COMMAND", "YELP")
 FIRST_MARK: Final = 100  # step of the curve over time
 
@@ -41,7 +40,7 @@ class Context(Experiment):
         "with contexts the cost may be lower, though not for long below the per-context optimum. Shuffled: the same "
         "confidences, independent of outcomes. Shifts come at half time: the frequencies of the confidences are reversed "
         "(contexts), the outcomes at each confidence (outcomes), or both. The rivals chase the target by a price that moves "
-        "with outcomes; Vowpal Wabbit, where it is installed, is given the shadow price of C*."
+        "with outcomes."
     )
     levels: ClassVar = {
         "quick": {"seeds": 20, "horizon": 6_000},
@@ -52,7 +51,7 @@ class Context(Experiment):
     def tasks(self, settings: Settings) -> list[Task]:
         worlds = (RECORDED, SHUFFLED, *SHIFTS)
         runs = [(name, world, method) for name in TARGETS for world in worlds for method in (PLAIN, LOOKING)]
-        runs += [(name, RECORDED, method) for name in TASKS_OF_RIVALS for method in installed_rivals()]
+        runs += [(name, RECORDED, method) for name in TASKS_OF_RIVALS for method in RIVALS]
         return [
             {"run": f"context/{name}/{world}/{method}/seed={seed}", "task": name, "world": world, "method": method,
              "seed": seed, "horizon": settings["horizon"]}
@@ -137,11 +136,6 @@ class Context(Experiment):
 def trajectory(horizon: int) -> list[int]:
     """The steps between which the cost is averaged: their distances grow."""
     return [step for step in run_results.geometric(horizon, 10) if step >= min(FIRST_MARK, horizon)]
-
-
-def installed_rivals() -> tuple[str, ...]:
-    """The rivals that can run: Vowpal Wabbit where it is installed."""
-    return tuple(name for name in RIVALS if name != "vowpal" or importlib.util.find_spec("vowpalwabbit") is not None)
 
 
 def world_of(name: str, world: str, horizon: int) -> ConfidentApis | Phases:

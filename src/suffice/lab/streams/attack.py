@@ -24,8 +24,7 @@ class Attack:
       away from `level`, to the limit it is nearer to, so that estimates from one limit are wrong at the other.
     - "fail": they always fail.
 
-    Outcomes depend on the price, so there are no windows and no table, and no truth. Contexts are the stream's, and are
-    independent of what the adversary does.
+    Outcomes depend on the price, so there are no windows, no table and no truth, and no contexts.
 
     >>> import suffice
     >>> stream = Attack(LabelRanks.cifar100(), level=2.0, plan="hover")
@@ -46,9 +45,6 @@ class Attack:
             raise InvalidArgument(f"plan must be one of {', '.join(PLANS)}, got {quoted(plan)}")
         self.stream, self.menu, self.plan = stream, stream.menu, plan
         self.level = self.menu.safe_cost if level is None else float(as_fraction("level", level))
-        for part in ("context", "context_cost"):
-            if hasattr(stream, part):
-                setattr(self, part, getattr(stream, part))
 
     @classmethod
     def from_settings(cls, *, level: float | None = None, plan: str = "hover") -> "Attack":

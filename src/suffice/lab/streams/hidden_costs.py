@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from suffice.errors import InvalidArgument, quoted
 from suffice.kernels.rows import Ints
-from suffice.lab.streams.base import Cases, Floats, Stream, Table, drawn, known_costs, truth_of
+from suffice.lab.streams.base import Floats, Stream, Table, drawn, known_costs, truth_of
 from suffice.lab.streams.discover import available, maker
 from suffice.menu.menu import Menu
 from suffice.numbers import between
@@ -56,7 +56,7 @@ class HiddenCosts:
     An arm of cost c is told c + spread·min(c, safe_cost − c)·noise, with one noise of mean 0 between −1 and 1 per step:
     for options of up to half of safe_cost that is c times a factor between 1 − spread and 1 + spread, and more expensive ones
     have as much less as leaves room below safe_cost. Nothing is clipped, so that the mean is c exactly; the skip and
-    the safe option have no noise. Latents and contexts are those of the stream itself with the same seed.
+    the safe option have no noise. Latents are those of the stream itself with the same seed; contexts are left out.
 
     Args:
         stream: any stream whose menu knows its costs.
@@ -83,8 +83,7 @@ class HiddenCosts:
         self.spread = between("spread", spread, 0.0, 1.0)
         self._costs = known_costs(stream.menu)
         self._room = self.spread * np.minimum(self._costs, self.menu.safe_cost - self._costs)
-        # A row made from windows does not tell the latent, which the context depends on.
-        self._kinds = None if hasattr(stream, "context") and hasattr(stream, "windows") else Kinds.of(stream)
+        self._kinds = Kinds.of(stream)
         self._table: Table | None = None
         # The simulator recognises by its methods what a stream offers: these are set only where there is an answer.
         if self._kinds is not None:
@@ -92,9 +91,8 @@ class HiddenCosts:
             successes = np.repeat(self._kinds.successes, NOISE.size, axis=0)
             self._table = Table(successes, self._clipped(self._costs + self._room * noise))
             self.table = self._whole_table
-        for part in ("truth", "context", "context_cost", "cases"):
-            if hasattr(stream, part):
-                setattr(self, part, getattr(self, f"_{part}"))
+        if hasattr(stream, "truth"):
+            self.truth = self._truth
 
     @classmethod
     def from_settings(cls, *, of: str = "beta", spread: float = 0.5) -> "HiddenCosts":
@@ -123,20 +121,6 @@ class HiddenCosts:
 
     def _clipped(self, costs: Floats) -> Floats:
         return np.clip(costs, 0.0, self.menu.safe_cost)  # only rounding can lead beyond the ends
-
-    def _inner(self, latent: NoisyLatent | int) -> object:
-        """The latent of the hidden stream; phases and mixes hand on the row of the table alone."""
-        return latent.inner if isinstance(latent, NoisyLatent) else operator.index(latent) // NOISE.size
-
-    def _context(self, latent: NoisyLatent | int) -> object:
-        return self.stream.context(self._inner(latent))  # type: ignore[attr-defined]
-
-    def _context_cost(self, latent: NoisyLatent | int, arm: int) -> float:
-        return float(self.stream.context_cost(self._inner(latent), arm))  # type: ignore[attr-defined]
-
-    def _cases(self) -> Cases:
-        cases: Cases = self.stream.cases()  # type: ignore[attr-defined]
-        return cases
 
     def _whole_table(self) -> Table | None:
         return self._table

@@ -39,13 +39,13 @@ class Log(ByTable):
         successes, costs: a row per decision, a column per arm.
         order: "recorded" plays the rows in their order and then again from the first; "shuffled" draws them at random.
 
-    >>> log = Log.of({"success:small": [1, 0, 1], "success:large": [1, 1, 1]}, costs={"small": 0.1, "large": 1})
+    >>> log = Log.of({"success:small": [1, 0, 1], "cost:small": [0.1] * 3, "success:large": [1, 1, 1], "cost:large": [1] * 3})
     >>> log.menu.options, log.menu.safe, log.truth()[0].round(3).tolist()
     (('small',), 'large', [0.667, 1.0])
     """
 
     name = "log"
-    description = "a recorded log, CSV or Parquet, with the success and cost of every option in each row"
+    description = "a recorded log, a CSV file, with the success and cost of every option in each row"
 
     def __init__(self, menu: Menu, successes: ArrayLike, costs: ArrayLike, *, order: str = "recorded") -> None:
         table = Table(np.asarray(successes, dtype=np.float64), np.asarray(costs, dtype=np.float64))
@@ -71,7 +71,6 @@ class Log(ByTable):
         *,
         safe: str | None = None,
         skip: str | None = None,
-        costs: Mapping[str, float] | None = None,
         safe_cost: float | None = None,
         safe_success: float | Fraction = 1.0,
         order: str = "recorded",
@@ -79,11 +78,10 @@ class Log(ByTable):
         """A log from columns: a dict of arrays, or a data frame.
 
         Args:
-            columns: `success:OPTION` for every option, and `cost:OPTION` for those that `costs` does not name.
+            columns: `success:OPTION` and `cost:OPTION` for every option.
             safe: the option that always succeeds; the last success column if left out.
             skip: the name of the option that costs nothing and never succeeds; it needs no column. Left out: there is
                 none.
-            costs: the cost of options that cost the same in each row.
             safe_cost: no cost is above this; the highest cost of the safe option if left out. Where its cost varies, each
                 row is charged its own.
             safe_success: how often the safe option succeeds, if not always.
@@ -91,7 +89,7 @@ class Log(ByTable):
 
         If no interior option's cost varies, the menu knows the costs; else they are told.
         """
-        record = arrange(columns, safe, skip, {} if costs is None else costs, safe_cost)
+        record = arrange(columns, safe, skip, safe_cost)
         menu = Menu(
             record.options,
             safe=record.safe,
@@ -112,12 +110,11 @@ class Log(ByTable):
         path: str | os.PathLike[str] | None = None,
         safe: str | None = None,
         skip: str | None = None,
-        costs: Mapping[str, float] | None = None,
         safe_cost: float | None = None,
         safe_success: float | Fraction = 1.0,
         order: str = "recorded",
     ) -> "Log":
-        """A log from a .csv or .parquet file, with the settings of `of`; an example of eight rows if there is no file.
+        """A log from a .csv file, with the settings of `of`; an example of eight rows if there is no file.
 
         >>> import pathlib, tempfile
         >>> path = pathlib.Path(tempfile.mkdtemp()) / "log.csv"
@@ -126,9 +123,7 @@ class Log(ByTable):
         [0.2, 2.0]
         """
         columns = EXAMPLE if path is None else read_columns(path)
-        return cls.of(
-            columns, safe=safe, skip=skip, costs=costs, safe_cost=safe_cost, safe_success=safe_success, order=order
-        )
+        return cls.of(columns, safe=safe, skip=skip, safe_cost=safe_cost, safe_success=safe_success, order=order)
 
     def draw(self, rng: np.random.Generator, count: int, start: int = 0) -> Ints:
         """One row per step."""

@@ -31,7 +31,6 @@ def arrange(
     columns: Mapping[str, ArrayLike],
     safe: str | None,
     skip: str | None,
-    costs: Mapping[str, float],
     safe_cost: float | None,
 ) -> Record:
     """The record in columns; see `Log.of` for the arguments."""
@@ -45,10 +44,10 @@ def arrange(
     if skip == last:
         raise InvalidArgument(f"skip must be another option than the safe one, got {quoted(skip)}")
     arms = [*(option for option in options if option not in (last, skip)), last]
-    _check_names(chosen, arms, skip, costs)
-    if safe_cost is not None and last not in costs and f"cost:{last}" not in chosen:
-        costs = {**costs, last: safe_cost}
-    spent = [_cost(chosen, option, costs, rows) for option in arms]
+    if safe_cost is not None and f"cost:{last}" not in chosen:
+        chosen[f"cost:{last}"] = np.full(rows, float(as_fraction("safe_cost", safe_cost)))
+    _check_names(chosen, arms, skip)
+    spent = [chosen[f"cost:{option}"] for option in arms]
     top = float(spent[-1].max()) if safe_cost is None else float(as_fraction("safe_cost", safe_cost))
     successes = [chosen[f"success:{option}"] for option in arms]
     for place, option in enumerate(arms):
@@ -77,32 +76,19 @@ def _rows(columns: Mapping[str, Floats]) -> int:
     return rows
 
 
-def _check_names(columns: Mapping[str, Floats], arms: list[str], skip: str | None, costs: Mapping[str, float]) -> None:
-    """Refuse costs of unknown options, and a skip that costs something or succeeds."""
-    if not isinstance(costs, Mapping):
-        raise InvalidArgument(f"costs must map options to their costs, got {quoted(costs)}")
+def _check_names(columns: Mapping[str, Floats], arms: list[str], skip: str | None) -> None:
+    """Refuse columns without their counterparts, and a skip that costs something or succeeds."""
     names = quoted(", ".join(columns))
     for name in columns:
         option = name.removeprefix("cost:")
         if name.startswith("cost:") and option != skip and option not in arms:
             raise InvalidArgument(f"columns must include success:{option}, got {names}")
-    for option in costs:
-        if option not in arms:
-            raise InvalidArgument(f"costs must name options, got {quoted(option)}, which has no column in {names}")
+    for option in arms:
+        if f"cost:{option}" not in columns:
+            raise InvalidArgument(f"columns must include cost:{option}, got {names}")
     if skip is not None:
         for name in (f"success:{skip}", f"cost:{skip}"):
             check(name, columns.get(name, np.zeros(1)), 0.0, "0, since this is the skip option")
-
-
-def _cost(columns: Mapping[str, Floats], option: str, costs: Mapping[str, float], rows: int) -> Floats:
-    """The cost of an option in each row, from its column or from `costs`."""
-    column = columns.get(f"cost:{option}")
-    if (column is None) == (option not in costs):
-        rule = "include" if column is None else "leave out"
-        raise InvalidArgument(
-            f"columns must {rule} cost:{option}, or costs must name {option!r}, not both, got {quoted(', '.join(columns))}"
-        )
-    return np.full(rows, float(as_fraction(f"cost of {option!r}", costs[option]))) if column is None else column
 
 
 def check(name: str, values: Floats, top: float, rule: str | None = None) -> None:
