@@ -325,8 +325,6 @@ class Selector(Controller):
                     return
         super().tell(decision, success, cost)
 
-    # --- counts
-
     def certificate(self, group: str | None = None) -> "Certificate":
         """The promise, whether it holds, and if not, why and what to do: of one group, or of the whole."""
         if group is not None and (not isinstance(group, str) or group not in self._groups):
@@ -334,7 +332,7 @@ class Selector(Controller):
         with self.lock, self._reading:
             self._expire_unless_nested()
             groups = dict(self._groups)  # another thread may add one later
-            rows = range(self._engine.rows()) if group is None else (groups[group],)
+            rows = range(self._engine.rows()) if group is None else [groups[group]]
             certificates = certificates_of(self._promise, self._engine, rows)
         if group is not None or not groups:
             return certificates[0]
