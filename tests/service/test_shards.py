@@ -153,31 +153,12 @@ def storm(seed: int, processes: int, forgiving: bool, steps: int = 300, shards: 
 
 
 @pytest.mark.parametrize("forgiving", [False, True])
-@pytest.mark.parametrize("processes", [1, 2, 4])
-def test_the_promise_holds_over_the_sum(processes: int, forgiving: bool) -> None:
+@pytest.mark.parametrize(
+    ("processes", "steps"), [(1, 300), (2, 300), (4, 300), pytest.param(7, 6000, marks=pytest.mark.long)]
+)
+def test_the_promise_holds_over_the_sum(processes: int, steps: int, forgiving: bool) -> None:
     for seed in range(6):
-        storm(seed, processes, forgiving)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("forgiving", [False, True])
-def test_the_promise_holds_over_the_sum_for_long(forgiving: bool) -> None:
-    for seed in range(60):
-        storm(1000 + seed, 1 + seed % 7, forgiving, 2000)
-
-
-def test_one_shard_is_the_account_itself() -> None:
-    counts = Account(
-        outcomes=5,
-        owed=4 * ONE_SUCCESS,
-        successes=3 * ONE_SUCCESS,
-        most_outstanding=2,
-        shortfall=ONE_SUCCESS // 2,
-        worst_shortfall=ONE_SUCCESS,
-    )
-    assert original.merge_accounts(Account(), [counts]) == counts
-    assert original.visible_counts(Account(), Shard(counts), {0: Shard(counts)}, 0) == counts
-    assert original.shard_delta(counts, counts, replace(counts, outcomes=6)) == replace(counts, outcomes=6)
+        storm(seed, processes, forgiving, steps)
 
 
 def test_limits_belong_to_the_promise_and_not_to_shards() -> None:
@@ -191,21 +172,6 @@ def test_limits_belong_to_the_promise_and_not_to_shards() -> None:
     reserve(after, FREE)
     moved = original.shard_delta(own.counts, before, after)
     assert moved == replace(own.counts, outstanding=1, most_outstanding=1, not_skips=1, most_not_skips=1)
-
-
-def test_shortfalls_add_up_and_each_process_continues_its_own() -> None:
-    parts = {0: Shard(Account(shortfall=10, worst_shortfall=20)), 1: Shard(Account(shortfall=5, worst_shortfall=5))}
-    total = original.merge_shards(parts).counts
-    assert (total.shortfall, total.worst_shortfall) == (15, 25)
-    seen = original.visible_counts(Account(), parts[0], parts, 0)
-    assert (seen.shortfall, seen.worst_shortfall) == (10, 20)
-
-
-def test_a_shard_is_read_as_it_was_written() -> None:
-    counts = Account(outcomes=3, successes=10**15 + 7, outstanding=-2, forgiven=10**8, shortfall=1)
-    shard = Shard(counts, asked=11, cost=0.1 + 0.2, events=12)
-    assert original.read(original.write(shard)) == shard
-    assert original.read(original.write(Shard())) == Shard()
 
 
 # --- mutation check: every small mistake in the sums is detected

@@ -173,19 +173,6 @@ async def test_selectors_are_added_after_connections_were_cut(stores: list[Any],
     assert sorted(row.number for row, _ in added) == [*range(5, 13)]
 
 
-@on_stores(2)
-async def test_reads_survive_connections_that_are_cut(stores: list[Any], postgres: Postgres) -> None:
-    await stores[0].transact(ask_rows(ROW))
-    end = """SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-        WHERE datname = current_database() AND pid <> pg_backend_pid()"""
-    for _ in range(20):
-        ended = asyncio.ensure_future(stores[1]._change(end))
-        looks = [asyncio.ensure_future(stores[0].rows(1, -1, 9)) for _ in range(6)]
-        for got in await asyncio.gather(ended, *looks, return_exceptions=True):
-            assert isinstance(got, int | list | StoreDown), got
-    assert await stores[0].rows(1, -1, 9) == [ROW]
-
-
 def test_a_server_that_starts_waits_while_another_creates_tables(
     postgres: Postgres, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -232,22 +219,6 @@ async def test_a_decision_is_settled_by_one_process_only(stores: list[Any], post
 
     await asyncio.gather(*map(many, stores))
     assert sorted(won) == [*range(200)]
-
-
-@on_stores(1)
-async def test_a_lost_connection_is_made_again(stores: list[Any], postgres: Postgres) -> None:
-    (store,) = stores
-    await store.transact(ask_rows(ROW))
-    await store._writer.connection.execute("SET idle_session_timeout = '50ms'")
-    await asyncio.sleep(0.3)
-    new = replace(ROW, id=1)
-    for _ in range(2):  # the first may notice the loss
-        try:
-            await store.transact(ask_rows(new))
-            break
-        except StoreDown:
-            pass
-    assert await store.rows(1, -1, 9) == [ROW, new]
 
 
 def test_commits_wait_for_the_disk_where_the_database_default_is_not_to(postgres: Postgres) -> None:

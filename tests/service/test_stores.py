@@ -57,11 +57,6 @@ def test_links_to_a_file_share_its_lock(tmp_path: Path) -> None:
     with_store(str(tmp_path / "a.db"), do)
 
 
-def test_a_file_that_cannot_be_made_is_refused() -> None:
-    with pytest.raises(StoreDown, match="cannot be"):
-        with_store("/proc/a.db", lambda store: store.ping())
-
-
 def test_a_second_process_on_a_file_is_refused(tmp_path: Path) -> None:
     url = str(tmp_path / "a.db")
 
@@ -87,8 +82,8 @@ def test_a_commit_is_forced_to_disk(tmp_path: Path) -> None:
     with_store(str(tmp_path / "a.db"), do)
 
 
-@pytest.mark.parametrize("version", [VERSION + 1, 99])
-def test_a_file_of_another_version_is_refused_and_left_as_it_is(tmp_path: Path, version: int) -> None:
+def test_a_file_of_another_version_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
+    version = VERSION + 1
     path, copied = tmp_path / "a.db", tmp_path / "copy.db"
     open_and_close(str(path))
     with closing(sqlite3.connect(path)) as db:

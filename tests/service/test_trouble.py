@@ -3,7 +3,6 @@
 import asyncio
 import json
 import resource
-import signal
 import sys
 import threading
 from collections.abc import Callable
@@ -21,14 +20,6 @@ from tests.support.load import Storm, fetch, until, verify
 from tests.support.postgres import Postgres
 from tests.support.recount import AMENDED, check, read
 from tests.support.servers import Server, Wire, all_ready, servers
-
-ASKING = 0x7377  # the namespace of the advisory locks on selectors
-SHORT_TIMEOUTS = """
-import os
-from suffice.service.stores.postgres_connection import SETTINGS
-SETTINGS.update(application_name=f"suffice-{os.getpid()}", lock_timeout="2s", idle_in_transaction_session_timeout="2s")
-"""
-
 
 # --- no space
 
@@ -106,53 +97,6 @@ def test_connections_are_cut_inside_transactions(postgres: Postgres, tmp_path: P
 
     with servers(url, tmp_path, 2) as some:
         asyncio.run(run(some))
-
-
-def test_a_server_that_is_stopped_inside_a_transaction_delays_the_others_only_for_a_while(
-    postgres: Postgres, tmp_path: Path
-) -> None:
-    url = postgres.database()
-    turns = """SELECT count(*) FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid
-        WHERE a.application_name = $1 AND l.locktype = 'advisory' AND l.classid = $2 AND l.granted"""
-
-    async def run(stopped: Server, other: Server) -> None:
-        await all_ready([stopped, other])
-        storm = Storm([stopped.port, other.port], seed=41, clients=12)
-        await storm.prepare()
-        storming = asyncio.create_task(storm.run())
-        assert stopped.process is not None
-        name = f"suffice-{stopped.process.pid}"
-
-        async def caught() -> bool:
-            stopped.send(signal.SIGSTOP)
-            await asyncio.sleep(0.05)  # the database finishes what it has begun
-            if (await fetch(url, turns, name, ASKING))[0][0]:
-                return True
-            stopped.send(signal.SIGCONT)
-            return False
-
-        await until(caught, "it was never stopped inside a transaction")
-        wire = Wire(other.port)
-
-        async def answered() -> bool:
-            asked = [await wire.call("POST", f"/v1/selectors/{name}/ask") for name in PLANS]
-            assert {answer.status for answer in asked} <= {200, 503}
-            storm.journal.unanswered.update(list(PLANS))  # these are never told
-            return all(answer.status == 200 for answer in asked)
-
-        await until(answered, "the other server is blocked for ever")
-        stopped.send(signal.SIGCONT)
-        await stopped.ready()
-        wire.close()
-        wire = Wire(stopped.port)
-        await until(answered, "it does not go on")
-        wire.close()
-        storm.stop.set()
-        await storming
-        print(storm.journal, *(await verify(url, storm, [stopped, other])), sep="\n  ")
-
-    with servers(url, tmp_path, 2, before=SHORT_TIMEOUTS) as some:
-        asyncio.run(run(some[0], some[1]))
 
 
 def test_a_decision_that_expires_and_is_told_in_one_transaction_is_amended(store_url: str) -> None:

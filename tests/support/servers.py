@@ -80,23 +80,19 @@ class Wire:
 class Server:
     """`suffice serve` in a process of its own, at an address that stays the same when it is started again."""
 
-    def __init__(self, store: str, folder: Path, *, before: str = "", **settings: str) -> None:
-        self.store, self.port, self._before = store, free_port(), before
+    def __init__(self, store: str, folder: Path, **settings: str) -> None:
+        self.store, self.port = store, free_port()
         self.settings = {"access_log": "false", "log_format": "json", **settings}
         self.log = folder / f"server-{self.port}.log"
         self.process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
         """Start it; it answers 503 until it is ready."""
-        flags = ["serve", "--store", self.store, "--port", str(self.port)]
-        how = (
-            ["-c", f"{self._before}\nfrom suffice.__main__ import main\nmain()"] if self._before else ["-m", "suffice"]
-        )
+        command = [sys.executable, "-m", "suffice", "serve", "--store", self.store, "--port", str(self.port)]
         settings = {f"SUFFICE_{name.upper()}": value for name, value in self.settings.items()}
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
-                [sys.executable, *how, *flags], stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=self.log.parent,
-                env={**os.environ, **settings},
+                command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=self.log.parent, env={**os.environ, **settings}
             )  # fmt: skip
 
     async def ready(self, patience: float = PATIENCE) -> None:
@@ -139,9 +135,9 @@ class Server:
 
 
 @contextmanager
-def servers(store: str, folder: Path, count: int = 1, *, before: str = "") -> Iterator[list[Server]]:
+def servers(store: str, folder: Path, count: int = 1) -> Iterator[list[Server]]:
     """Servers on one store, started together and killed afterwards."""
-    some = [Server(store, folder, before=before) for _ in range(count)]
+    some = [Server(store, folder) for _ in range(count)]
     try:
         for server in some:
             server.start()

@@ -20,17 +20,12 @@ from suffice.service.http.keys import MANAGE, READ, USE, new_key
 from suffice.service.http.openapi import BODIES, REPLIES, schemas
 from suffice.service.http.raw_route import NAME
 from suffice.service.http.settings import Settings
-from suffice.service.plans import EXAMPLE, Plan, menus
+from suffice.service.plans import EXAMPLE, Plan
 from suffice.service.selectors import SelectorService
 from suffice.service.stores import open_store
 from tests.support.calling import PLAN, Api, serve
 
 KEY = new_key("test", (USE, MANAGE, READ), time.time(), None, ())
-MENUS = [
-    model
-    for model in vars(menus).values()
-    if isinstance(model, type) and issubclass(model, BaseModel) and model.model_config.get("json_schema_extra")
-]
 NAMES = ("router", "top-k", "looking")
 
 
@@ -122,7 +117,7 @@ def test_every_route_announces_its_problems() -> None:
     assert "securitySchemes" not in description()["components"]
 
 
-@pytest.mark.parametrize("model", [*BODIES, *MENUS], ids=lambda model: model.__name__)
+@pytest.mark.parametrize("model", BODIES, ids=lambda model: model.__name__)
 def test_examples_are_valid(model: type[BaseModel]) -> None:
     extra: Any = model.model_config["json_schema_extra"]
     for example in extra["examples"]:

@@ -48,21 +48,6 @@ def test_without_selectors_it_explains_how_to_begin(visit: Visit, things: ExitSt
     expect(visitor.test("empty")).to_be_hidden()
 
 
-def test_nothing_is_inline_or_foreign(visit: Visit, site: Site) -> None:
-    visitor = visit(site)
-    answer = visitor.page.goto(site.url)
-    assert answer is not None
-    policy = answer.headers["content-security-policy"]
-    assert "default-src 'none'" in policy
-    assert "script-src 'self'" in policy
-    assert "style-src 'self'" in policy
-    assert "unsafe" not in policy
-    assert "style=" not in answer.text()
-    assert "<script>" not in answer.text()
-    visitor.page.wait_for_selector('body[data-ready="true"]')
-    assert sum("/static/" in url for url in visitor.watch.asked) >= 2
-
-
 def test_the_list_shows_each_status(visit: Visit, things: ExitStack, tmp_path: Path) -> None:
     site = things.enter_context(serving(tmp_path))
     for status in ("waiting", "kept", "warned", "breach", "infeasible", "archived"):

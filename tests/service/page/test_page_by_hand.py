@@ -247,14 +247,6 @@ def test_back_and_forward(visit: Visit, site: Site) -> None:
     expect(page.locator("h1")).to_have_text(name)
 
 
-def test_a_missing_selector_is_reported(visit: Visit, site: Site) -> None:
-    visitor = visit(site)
-    visitor.watch.expect("status of 404")
-    page = visitor.go("selectors/nobody")
-    expect(page.locator("main")).to_contain_text("nobody")
-    expect(page.locator("main").get_by_role("link").first).to_be_visible()
-
-
 def test_the_theme_follows_the_system_until_it_is_chosen(visit: Visit, site: Site) -> None:
     visitor = visit(site, color_scheme="dark")
     page = visitor.go()
