@@ -11,7 +11,7 @@ import pytest
 import suffice
 from suffice import SufficeWarning
 from suffice.client import FALLBACK_ID
-from suffice.client.outbox import CHUNK, Outbox, Outcome
+from suffice.client.outbox import CHUNK
 from suffice.service.http.decision_ids import to_id
 from tests.support.client_harness import BROKEN, MENU, Harness, from_second, ids
 from tests.support.local_service import problem
@@ -255,20 +255,6 @@ def test_with_a_fallback_the_rest_of_a_list_is_safe(harness: Harness) -> None:
     assert selector.undelivered == 1_000
     selector.flush()
     assert (harness.served.outcomes, selector.fallback_decisions) == (1_000, 1_500)
-
-
-def test_drops_of_a_chunk_that_returns_are_reported_later() -> None:
-    outbox = Outbox(3)
-    first, later = ([Outcome(one, 0, None) for one in some] for some in (ids(range(3)), ids(range(3, 6))))
-    assert not outbox.add(first)
-    with outbox.chunk() as chunk:
-        assert not outbox.add(later)
-        chunk.answered = 1
-    assert len(outbox) == 3
-    assert outbox.add([Outcome("d-6", 0, None)])
-    assert not outbox.add([Outcome("d-7", 0, None)])
-    with outbox.chunk() as chunk:
-        assert [one.decision for one in chunk.outcomes] == ids([5, 6, 7])
 
 
 def test_closing_delivers_or_warns(harness: Harness) -> None:

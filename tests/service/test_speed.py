@@ -7,12 +7,9 @@ import contextlib
 import statistics
 import sys
 from collections.abc import Callable, Iterator
-from fractions import Fraction
 from pathlib import Path
 
 import pytest
-
-from tests.support.recount import Shape, check, read_sqlite
 
 pytest.importorskip("uvloop")
 from benchmarks.service_world import NAME, PLAN, Clients, Server, clients, fill, serving
@@ -66,11 +63,3 @@ def test_a_long_log_does_not_slow_asks(load: Clients, tmp_path: Path, decisions:
         assert exceeds(
             1 / 1.5, lambda: cpu_of(load, short, "ask", most=400), lambda: cpu_of(load, long, "ask", most=400)
         )
-
-
-def test_the_generated_log_keeps_the_promise(tmp_path: Path) -> None:
-    fill(tmp_path / "past.db", 3_000, selectors=3)
-    [verdict] = check(
-        read_sqlite(tmp_path / "past.db"), {NAME: Shape(Fraction("0.9"), (0.0, 0.05, 0.1, 0.2, 0.5, 1.0))}
-    )
-    assert verdict.outcomes == 3_000

@@ -112,22 +112,6 @@ def test_a_file_is_for_its_owner_only(tmp_path: Path) -> None:
     assert path.stat().st_mode & 0o077 == 0
 
 
-def test_a_full_disk_loses_nothing(tmp_path: Path) -> None:
-    async def do(store: Any) -> None:
-        await store.transact(ask_rows(ROW))
-        pages = store._write.execute("PRAGMA page_count").fetchone()[0]
-        store._write.execute(f"PRAGMA max_page_count = {pages + 1}")
-        many = [replace(ROW, id=place, record="x" * 2000) for place in range(1, 100)]
-        with pytest.raises(StoreDown, match=r"nothing was changed.*full"):
-            await store.transact(ask_rows(*many))
-        assert await store.rows(1, -1, 999) == [ROW]
-        store._write.execute("PRAGMA max_page_count = 1000000")
-        await store.transact(ask_rows(*many))
-        assert len(await store.rows(1, -1, 999)) == 100
-
-    with_store(str(tmp_path / "a.db"), do)
-
-
 # --- memory
 
 

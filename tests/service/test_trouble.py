@@ -1,11 +1,10 @@
-"""Full disks, cut connections, stopped processes, and races between requests of one transaction."""
+"""Full disks, cut connections, and races between requests of one transaction."""
 
 import asyncio
 import json
 import resource
 import sys
 import threading
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -24,10 +23,12 @@ from tests.support.servers import Server, Wire, all_ready, servers
 # --- no space
 
 
-async def run_out_of_space(some: list[Server], fill: Callable[[], None], free: Callable[[], None], url: str) -> None:
+async def run_out_of_space(server: Server, path: Path) -> None:
     """Fill the disk under load: writes are refused, reads work, and all goes on once there is space."""
-    await all_ready(some)
-    storm = Storm([server.port for server in some], seed=31, clients=12)
+    assert server.process is not None
+    process, url = server.process.pid, f"sqlite:///{path}"
+    await server.ready()
+    storm = Storm([server.port], seed=31, clients=12)
     await storm.prepare()
     journal, statuses = storm.journal, storm.journal.statuses
     storming = asyncio.create_task(storm.run())
@@ -39,41 +40,33 @@ async def run_out_of_space(some: list[Server], fill: Callable[[], None], free: C
         return bool((statuses["ask", 503] and statuses["tell", 503]) or journal.wrong)
 
     await until(lambda: acknowledged(300), "no request succeeds")
-    fill()
+    largest = path.with_name(f"{path.name}-wal").stat().st_size
+    resource.prlimit(process, resource.RLIMIT_FSIZE, (largest, resource.RLIM_INFINITY))
     await until(refused, "nothing was refused")
-    wire = Wire(some[0].port)
+    wire = Wire(server.port)
     answer = await wire.call("POST", "/v1/selectors/plain/ask")
     assert answer.status == 503, answer
     assert "nothing was changed" in answer.detail
     assert (await wire.call("GET", "/v1/selectors/plain/certificate")).status == 200  # reading works
     wire.close()
-    free()
+    resource.prlimit(process, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
     before = len(journal.acknowledged)
-    await until(lambda: acknowledged(before + 50), f"it does not recover: {some[0].said()}")
+    await until(lambda: acknowledged(before + 50), f"it does not recover: {server.said()}")
     storm.stop.set()
     await storming
-    await verify(url, storm, some)
-    assert some[0].stop() == 0
-    await verify(url, storm, some)
+    await verify(url, storm, [server])
+    assert server.stop() == 0
+    await verify(url, storm, [server])
 
 
 @pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="needs prlimit")
-def test_a_file_that_must_not_grow(tmp_path: Path) -> None:
+def test_a_full_disk_loses_nothing(tmp_path: Path) -> None:
     path = tmp_path / "suffice.db"
-    with servers(f"sqlite:///{path}", tmp_path) as some:
-        process = some[0].process
-        assert process is not None
-
-        def limit(size: int) -> None:
-            resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
-
-        def fill() -> None:
-            limit(path.with_name("suffice.db-wal").stat().st_size)
-
-        asyncio.run(run_out_of_space(some, fill, lambda: limit(resource.RLIM_INFINITY), f"sqlite:///{path}"))
+    with servers(f"sqlite:///{path}", tmp_path) as (server,):
+        asyncio.run(run_out_of_space(server, path))
 
 
-# --- cut connections, stopped processes
+# --- cut connections
 
 
 def test_connections_are_cut_inside_transactions(postgres: Postgres, tmp_path: Path) -> None:

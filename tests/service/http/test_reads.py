@@ -4,12 +4,10 @@ import csv
 import io
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from suffice.promise.certificate import Certificate
-from suffice.service import overview
 from suffice.service.http import export, serializers
 from suffice.service.http.decision_ids import to_id
 from suffice.service.records import Bin
@@ -73,34 +71,6 @@ def test_a_certificate_shows_the_worst_groups() -> None:
         assert "groups" not in await api.get("/certificate?group=g07&groups=3")
         for wrong in ("-1", "x", "1.5", ""):
             await api.get(f"/certificate?groups={wrong}", status=422)
-
-    serve(do)
-
-
-def test_only_groups_that_changed_are_certified_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    made: list[int] = []
-    make = Certificate.make
-
-    def counted(promise: Any, account: Any, pending: int) -> Certificate:
-        made.append(pending)
-        return make(promise, account, pending)
-
-    async def do(api: Api) -> None:
-        await many_groups(api)
-        before = await api.get()
-        monkeypatch.setattr(Certificate, "make", staticmethod(counted))
-        assert await api.get() == before
-        await api.get("/certificate")
-        await api.get("/history")
-        assert len(made) == 3  # that of the selector itself
-        await play(api, 1, group="g00")
-        await play(api, 1, group="another")
-        made.clear()
-        after = await api.get()
-        assert len(made) == 3
-        assert (after["outcomes"], after["pending"]) == (before["outcomes"] + 2, before["pending"])
-        monkeypatch.setattr(overview, "GROUPS", 10)  # more than are remembered
-        assert await api.get() == after
 
     serve(do)
 

@@ -158,22 +158,6 @@ def test_valid_names() -> None:
     serve(do)
 
 
-def test_unknown_methods() -> None:
-    async def do(api: Api) -> None:
-        for method, path, allowed in (
-            ("PATCH", "/v1/selectors/a", "DELETE, GET, PUT"),
-            ("GET", "/v1/selectors/a/ask", "POST"),
-            ("POST", "/v1/selectors", "GET"),
-            ("DELETE", "/healthz", "GET, HEAD"),
-        ):
-            answer = await api.http.request(method, path)
-            assert answer.status_code == 405
-            assert answer.headers["allow"] == allowed
-            check_problem(answer)
-
-    serve(do)
-
-
 def test_unknown_parameters() -> None:
     async def do(api: Api) -> None:
         await api.put()

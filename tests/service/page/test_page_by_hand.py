@@ -231,22 +231,6 @@ def test_the_keyboard_is_enough(visit: Visit, site: Site) -> None:
         assert visitor.test(chart).locator("[tabindex='0'], summary, button").count() >= 1
 
 
-def test_back_and_forward(visit: Visit, site: Site) -> None:
-    name = site.make("to-and-fro")
-    visitor = visit(site)
-    page = visitor.go()
-    visitor.listed(name).get_by_role("link").first.click()
-    expect(page.locator("h1")).to_have_text(name)
-    expect(page).to_have_title(re.compile(name))
-    page.go_back()
-    expect(visitor.listed(name)).to_be_visible()
-    expect(page).to_have_title("Selectors · suffice")
-    page.go_forward()
-    expect(page.locator("h1")).to_have_text(name)
-    page.reload()
-    expect(page.locator("h1")).to_have_text(name)
-
-
 def test_the_theme_follows_the_system_until_it_is_chosen(visit: Visit, site: Site) -> None:
     visitor = visit(site, color_scheme="dark")
     page = visitor.go()

@@ -4,15 +4,12 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from playwright.sync_api import expect
 
 from tests.support.sites import Site
 from tests.support.visiting import Visitor
-from tests.support.watching import sticking_out
 
 Visit = Callable[..., Visitor]
 UNSEEN = "\u202egnp.exe"
-SHARES = ("skip", "others", *map(str, range(1, 7)), "safe")
 
 
 @pytest.fixture
@@ -129,23 +126,6 @@ def test_names_are_quoted_for_the_shell(asked: Callable[..., Any]) -> None:
 # --- on the page
 
 
-def test_hostile_plans_fit_the_page(visit: Visit, site: Site) -> None:
-    menu = {"kind": "options", "options": {UNSEEN: 1e90, "x" * 1000: 1e-90}, "safe": "all", "safe_cost": 1e100}
-    name = site.make("hostile", {"menu": menu, "target": 0.9})
-    site.flow(name, 40, group="\u202egroup")
-    visitor = visit(site)
-    page = visitor.selector(name)
-    visitor.expect_charted("chart-shares", 40)
-    expect(visitor.test("options")).to_contain_text(r"\u202egnp.exe")
-    expect(visitor.test("decisions")).to_contain_text(r"\u202egroup")
-    assert "\u202e" not in page.locator("main").inner_text()
-    assert sticking_out(page) == []
-    assert max(len(text) for text in visitor.test("arm").all_inner_texts()) < 300
-    visitor.go()
-    expect(visitor.listed(name)).to_contain_text("e+")
-    assert sticking_out(page) == []
-
-
 def light(visitor: Visitor, colour: str) -> float:
     """The luminance of a colour of the style sheet, from 0 to 1, as WCAG defines it."""
     found: float = visitor.page.evaluate(
@@ -160,18 +140,6 @@ def light(visitor: Visitor, colour: str) -> float:
         colour,
     )
     return found
-
-
-def test_no_area_of_a_chart_glares_in_the_dark(visit: Visit, site: Site) -> None:
-    visitor = visit(site, color_scheme="dark")
-    visitor.go()
-    areas = {name: light(visitor, f"share-{name}") for name in SHARES}
-    assert max(areas.values()) < 0.6 < light(visitor, "ink")
-    card = light(visitor, "card")
-    assert all((one + 0.05) / (card + 0.05) > 1.4 for one in areas.values())  # each is visible
-    inner = sorted(areas.values())
-    assert (areas["safe"] + 0.05) / (card + 0.05) > 4.5
-    assert len({round(one, 3) for one in inner}) == len(inner)  # and differs from the others without colour
 
 
 def test_forced_colours_are_used(visit: Visit, site: Site) -> None:

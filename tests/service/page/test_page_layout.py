@@ -13,10 +13,15 @@ from tests.support.watching import NARROW, WIDE, cut_off, inaccessible, moving, 
 
 Visit = Callable[..., Visitor]
 ROUTES = ("", f"selectors/{LONG}", "selectors/broken", "new")
+UNSEEN = "\u202egnp.exe"  # turns the direction of what follows
 WORDY: dict[str, Any] = {
     "menu": {
         "kind": "options",
-        "options": {HOSTILE: 12_345.6, "an option that has a whole sentence for a name, as some of them do": 0.000012},
+        "options": {
+            HOSTILE: 12_345.6,
+            "an option that has a whole sentence for a name, as some of them do": 0.000012,
+            UNSEEN: 1e-90,
+        },
         "safe": "a-person-who-is-asked-whenever-nobody-else-knows-what-to-do-and-has-a-name-without-spaces",
         "skip": "skip",
         "safe_cost": 123_456_789.0,
@@ -105,6 +110,8 @@ def test_hostile_texts_stay_text(visit: Visit, crowded: Site) -> None:
     page = settle(visitor, f"selectors/{LONG}")
     expect(visitor.test("options")).to_contain_text(HOSTILE)
     expect(visitor.test("decisions")).to_contain_text(HOSTILE)
+    expect(visitor.test("options")).to_contain_text(r"\u202egnp.exe")
+    assert UNSEEN[0] not in page.locator("main").inner_text()
     assert page.locator("img").count() == 0
     page.goto(f"{visitor.url}#/selectors/{HOSTILE}")
     visitor.watch.expect("status of (404|422)")
