@@ -62,7 +62,7 @@ def test_other_servers_are_recognised(harness: Harness) -> None:
     "trouble",
     [503, 502, 504, 500, 599, Late, httpx.ConnectError("no"), httpx.ReadTimeout("no"), httpx.RemoteProtocolError("no")],
 )
-def test_a_retried_ask_decides_once(harness: Harness, trouble: Any) -> None:
+def test_retried_asks_and_tells_count_once(harness: Harness, trouble: Any) -> None:
     selector = harness.selector()
     harness.service.trouble = [trouble, trouble, trouble]
     assert selector.ask().id == to_id(0)
@@ -74,6 +74,9 @@ def test_a_retried_ask_decides_once(harness: Harness, trouble: Any) -> None:
     assert selector.ask().id == to_id(1)
     assert harness.service.requests[-1].headers["idempotency-key"] != asks[0].headers["idempotency-key"]
     assert [0.1, 0.2, 0.4] <= harness.waits <= [0.2, 0.4, 0.8]
+    harness.service.trouble = [trouble, trouble, trouble]
+    selector.tell(to_id(0), True)
+    assert (harness.served.outcomes, harness.served.pending) == (1, 1)
 
 
 @pytest.mark.parametrize("how", BROKEN)

@@ -10,7 +10,6 @@ import httpx
 
 from tests.support.process import PATIENCE, PLAN, serving
 
-
 LOST = (ConnectionResetError, BrokenPipeError)
 
 

@@ -1,9 +1,6 @@
 """Invalid requests and failures: each is answered with one clear sentence."""
 
-import json
-import threading
 import tracemalloc
-from collections.abc import Callable
 from typing import Any
 
 import httpx
@@ -12,8 +9,6 @@ import pytest
 from suffice import InvalidArgument
 from suffice.errors import AlreadyTold, StateError, UnknownDecision
 from suffice.service.errors import NoSuchSelector, Overloaded, StoreDown, StoredPlan, status_of
-from suffice.service.http import routes_write
-from suffice.service.plans import Plan
 from tests.support.calling import PLAN, Api, check_problem, serve
 
 DEEP = 100_000
@@ -82,33 +77,6 @@ def test_many_faults_are_not_listed(path: str) -> None:
         tracemalloc.stop()
         assert "the body must have fewer faults, got 50,00" in said["detail"]
         assert peak < 40 * len(MANY)  # pydantic's error holds the body twice, as Python objects
-
-    serve(do)
-
-
-def test_large_bodies_are_read_in_a_thread(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Other requests need not wait for them."""
-    where: list[bool] = []
-
-    def noted(read: Callable[..., Any]) -> Callable[..., Any]:
-        def reading(*given: Any) -> Any:
-            where.append(threading.current_thread() is threading.main_thread())
-            return read(*given)
-
-        return reading
-
-    for name in ("_parse_ask", "_parse_ask_with_key", "_parse_outcomes"):
-        monkeypatch.setattr(routes_write, name, noted(getattr(routes_write, name)))
-    monkeypatch.setattr(Plan, "read", noted(Plan.read))
-
-    async def do(api: Api) -> None:
-        for pad, small in ((b"", True), (b" " * routes_write.LARGE, False)):
-            where.clear()
-            await api.put(body=json.dumps(PLAN).encode() + pad, status=201 if small else 200)
-            asked = await api.ask(body=b"{}" + pad)
-            await api.ask(body=b"{}" + pad, headers={"Idempotency-Key": str(small)})
-            await api.tell(json.dumps({"decision": asked["decision"], "success": True}).encode() + pad)
-            assert where == [small] * 4
 
     serve(do)
 

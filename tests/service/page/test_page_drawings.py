@@ -57,16 +57,6 @@ def test_stretches_that_fail_do_not_flatten_the_rate(asked: Callable[..., Any]) 
     assert said.endswith(" In single stretches between 0% and 90%.")
 
 
-def test_the_summary_states_the_current_price(asked: Callable[..., Any]) -> None:
-    """The price of the last outcome is older."""
-    draw = """(drawings, price, bins) => drawings.price(
-      {known: {price, cap: 100}, ends: {skip: null}, fine: bins, told: 1}).summary"""
-    bins = [stretch(0, 1.0, price=100.0)]
-    scale = "the scale runs from the cheapest option (0) to the safe option (100)."
-    assert asked("charts/drawings.js", draw, 97.0, bins) == f"A success is worth 97 now; {scale}"
-    assert asked("charts/drawings.js", draw, None, bins) == f"T{scale[1:]}"
-
-
 def test_a_bound_on_the_wrong_side_of_the_mean_is_explained(asked: Callable[..., Any]) -> None:
     body = "(tables, all) => all.map((one) => tables.bounded(...one, (value) => value === null ? '–' : String(value)))"
     cases = [

@@ -45,16 +45,6 @@ def test_all_files_are_served_and_only_they() -> None:
     serve(do)
 
 
-def test_links_work_under_a_root_path() -> None:
-    async def do(api: Api) -> None:
-        page = await api.http.get("/suffice/")
-        for link in re.findall(r'(?:href|src)="([^"#]+)"', page.text):
-            assert not link.startswith(("/", "http")), link
-            assert (await api.http.get(f"/suffice/{link}")).status_code == 200, link
-
-    serve(do, root_path="/suffice")
-
-
 @pytest.mark.parametrize("name", OWN)
 def test_files_refer_to_no_other_host(name: str) -> None:
     """No address of another host, nothing inline that the policy refuses, and no text that becomes markup."""

@@ -80,6 +80,22 @@ def test_nothing_sticks_out(visit: Visit, crowded: Site, window: dict[str, int])
         page.wait_for_timeout(100)
         assert sticking_out(page) == [], route
         assert cut_off(page) == [], route
+    add(page, "div", width="2000px", height="9px")
+    add(page, "p", width="40px", overflow="hidden", whiteSpace="nowrap")
+    assert len(sticking_out(page)) >= 1 <= len(cut_off(page))  # the checks find what is wrong
+
+
+def add(page: Page, kind: str, **style: str) -> None:
+    """Add an element to the page."""
+    page.evaluate(
+        """([kind, style]) => {
+          const one = document.createElement(kind);
+          one.textContent = "12,345,678,901";
+          Object.assign(one.style, style);
+          document.querySelector("main").append(one);
+        }""",
+        [kind, style],
+    )
 
 
 @pytest.mark.parametrize(("window", "scheme"), [(NARROW, "light"), (WIDE, "dark")], ids=["phone-light", "desktop-dark"])
@@ -90,6 +106,8 @@ def test_it_is_accessible(visit: Visit, crowded: Site, window: Any, scheme: str)
         assert inaccessible(page) == [], route
         assert page.locator("h1").count() == 1
         assert page.locator("main").count() == 1
+    add(page, "input")
+    assert inaccessible(page) != []  # the check finds what is wrong
 
 
 def test_targets_are_large_enough(visit: Visit, crowded: Site) -> None:
