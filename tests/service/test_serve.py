@@ -104,7 +104,6 @@ def test_over_a_unix_socket(tmp_path: Path) -> None:
         (("--host", "0.0.0.0", "--store", "memory:"), "store must not be memory: where keys are required"),
         (("--host", "192.0.2.1", "--store", "keyed.db"), "cannot listen on port 0 of 192.0.2.1"),
         (("--host", "no.such.host.invalid", "--store", "keyed.db"), "host must be an address of this machine"),
-        (("--workers", "2"), "workers must be 1 with the store"),
         (("--uds", "no/such/folder/s.sock"), "cannot listen on the unix socket"),
     ],
 )

@@ -34,7 +34,7 @@ class LocalService:
         self.override: Callable[[httpx.Request], httpx.Response | None] | None = None
         self.requests: list[httpx.Request] = []
         self._loop = asyncio.new_event_loop()  # in a thread, so that clients of both kinds can call it
-        self._thread = threading.Thread(target=self._loop.run_forever)
+        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._thread.start()
         self._service = SelectorService(open_store("memory:"))
         app = make_app(self._service, Settings(access_log=False))

@@ -1,11 +1,8 @@
 """The interface: selectors, ask and tell, and the probes."""
 
-import json
 from typing import Any
 
 from suffice.service.http.schemas_request import AskBody
-from suffice.service.plans import Plan
-from suffice.service.records import AskRequest
 from tests.support.calling import PLAN, Api, check_problem, serve
 
 # --- selectors
@@ -216,16 +213,5 @@ def test_probes() -> None:
         await api.ask(status=503)
         await api.call("GET", "/healthz")
         api.service.ready = True
-
-    serve(do)
-
-
-def test_a_running_service_is_neither_started_nor_stopped() -> None:
-    async def do(api: Api) -> None:
-        async with api.app.router.lifespan_context(api.app):
-            pass
-        assert api.service.ready
-        await api.service.put("router", Plan.parse(json.dumps(PLAN)))
-        assert (await api.service.ask("router", AskRequest()))[0].decision == 0
 
     serve(do)

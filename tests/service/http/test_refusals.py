@@ -6,9 +6,8 @@ from typing import Any
 import httpx
 import pytest
 
-from suffice import InvalidArgument
-from suffice.errors import AlreadyTold, StateError, UnknownDecision
-from suffice.service.errors import NoSuchSelector, Overloaded, StoreDown, StoredPlan, status_of
+from suffice.errors import StateError
+from suffice.service.errors import StoreDown, StoredPlan
 from tests.support.calling import PLAN, Api, check_problem, serve
 
 DEEP = 100_000
@@ -189,8 +188,3 @@ def test_an_internal_error_reveals_nothing() -> None:
         assert "state" not in (await api.ask(status=500))["detail"]
 
     serve(do)
-
-
-def test_errors_and_their_statuses() -> None:
-    kinds = (InvalidArgument, UnknownDecision, AlreadyTold, NoSuchSelector, Overloaded, StateError)
-    assert [status_of(kind("x")) for kind in kinds] == [422, 404, 409, 404, 503, 500]

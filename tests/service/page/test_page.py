@@ -161,17 +161,6 @@ def test_charts_follow_decisions(visit: Visit, site: Site) -> None:
         expect(visitor.test(chart)).to_have_attribute("data-points", after[chart])
 
 
-def test_unaudited_decisions_are_not_missed(visit: Visit, site: Site) -> None:
-    name = site.make("unaudited")
-    site.ask(name, 20, audit=False)
-    visitor = visit(site)
-    visitor.selector(name)
-    expect(visitor.test("tile-outcomes")).to_contain_text("20 decisions asked")
-    expect(visitor.test("decisions")).to_contain_text("None was asked to be audited yet")
-    expect(visitor.test("certificate")).to_contain_text("Nothing told yet")
-    expect(visitor.test("advice")).to_have_count(0)
-
-
 def test_a_hidden_tab_sends_no_requests(visit: Visit, site: Site) -> None:
     name = site.make("hidden")
     site.flow(name, 30)

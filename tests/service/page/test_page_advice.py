@@ -95,20 +95,3 @@ def test_a_skip_that_succeeds_is_said(visit: Visit, site: Site) -> None:
     page = visitor.selector(name)
     visitor.expect_status("warned", "Warning")
     expect(page.locator("[data-test=advice][data-case=skip]")).to_contain_text("The skip option succeeded")
-
-
-def test_groups_and_a_model_have_their_places(visit: Visit, site: Site) -> None:
-    name = site.make("grouped", model="auto")
-    for group in ("north", "south"):
-        site.flow(name, 30, group=group, contexts=[{"length": number} for number in range(10)])
-    visitor = visit(site)
-    visitor.selector(name)
-    expect(visitor.test("groups")).to_contain_text("north")
-    expect(visitor.test("groups")).to_contain_text("south")
-    expect(visitor.test("context-report")).to_be_visible()
-    plain = site.make("ungrouped")
-    site.flow(plain, 10)
-    visitor.selector(plain)
-    visitor.expect_charted("chart-rate", 10)
-    expect(visitor.test("groups")).to_be_hidden()
-    expect(visitor.test("context-report")).to_be_hidden()

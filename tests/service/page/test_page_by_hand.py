@@ -229,25 +229,3 @@ def test_the_keyboard_is_enough(visit: Visit, site: Site) -> None:
     assert page.evaluate("document.activeElement !== document.body")  # the row is gone, and the focus has moved
     for chart in ("chart-rate", "chart-shares"):
         assert visitor.test(chart).locator("[tabindex='0'], summary, button").count() >= 1
-
-
-def test_the_theme_follows_the_system_until_it_is_chosen(visit: Visit, site: Site) -> None:
-    visitor = visit(site, color_scheme="dark")
-    page = visitor.go()
-
-    def background(theme: str) -> str:
-        expect(page.locator("html")).to_have_attribute("data-theme", theme)
-        text: str = page.evaluate("getComputedStyle(document.body).backgroundColor")
-        return text
-
-    dark = background("dark")
-    page.emulate_media(color_scheme="light", reduced_motion="reduce")
-    light = background("light")
-    assert light != dark
-    visitor.test("theme").click()
-    assert background("dark") == dark
-    page.reload()
-    page.wait_for_selector('body[data-ready="true"]')
-    assert background("dark") == dark  # the choice wins over the system
-    visitor.test("theme").click()
-    assert background("light") == light

@@ -25,7 +25,7 @@ def asked(visit: Visit, site: Site) -> Callable[..., Any]:
     return ask
 
 
-def stretch(number: int, rate: float, **more: Any) -> dict[str, Any]:
+def stretch(number: int, rate: float) -> dict[str, Any]:
     """A stretch of 100 outcomes as the server sends it."""
     told = 100 * (number + 1)
     bounds = {"debt_at_most": 1.0, "ahead_at_most": told**0.5}
@@ -37,7 +37,6 @@ def stretch(number: int, rate: float, **more: Any) -> dict[str, Any]:
         "total": told,
         "total_rate": 0.9,
         **bounds,
-        **more,
     }
 
 
@@ -70,32 +69,6 @@ def test_a_bound_on_the_wrong_side_of_the_mean_is_explained(asked: Callable[...,
     ]
     given, said = zip(*cases, strict=True)
     assert tuple(asked("selector/tables.js", body, given)) == said
-
-
-def test_slow_hours_and_gaps_stay_visible(asked: Callable[..., Any]) -> None:
-    """After a burst of outcomes the slow hours are still drawn one by one, and a gap stays empty."""
-
-    def hour(number: int, told: int) -> dict[str, Any]:
-        return {
-            "start": number,
-            "end": number + 1,
-            "outcomes": told,
-            "successes": told,
-            "cost": told,
-            "arms": {"1": told},
-        }
-
-    bins = [hour(number, 100_000 if number == 0 else 25) for number in range(200) if not 90 <= number < 120]
-    body = """(stretches, bins) => {
-      const coarse = stretches.gather(bins);
-      return [coarse.map((bin) => bin.outcomes), stretches.times(coarse), stretches.gaps(coarse)];
-    }"""
-    told, times, gaps = asked("charts/stretches.js", body, bins)
-    assert sum(told) == 100_000 + 169 * 25
-    assert min(told) >= 20
-    assert 40 <= len(told) <= 100
-    assert (times[0], times[-1]) == (0, 200)  # all of it is covered
-    assert gaps == [[90, 120]]
 
 
 def test_foreign_texts_hide_nothing(asked: Callable[..., Any]) -> None:
