@@ -77,12 +77,8 @@ def test_every_answer_is_announced(case: Any) -> None:
     case.call_and_validate()
 
 
-def description(**settings: Any) -> Any:
-    return make_app(SelectorService(open_store("memory:")), Settings(**settings)).openapi()
-
-
 def test_bodies_are_described_by_the_models_that_check_them() -> None:
-    found = description()
+    found = make_app(SelectorService(open_store("memory:")), Settings()).openapi()
     described = found["components"]["schemas"]
     for model in (*BODIES, *REPLIES):
         assert described[model.__name__] == schemas()[model.__name__]
