@@ -12,8 +12,7 @@ from tests.support.client_harness import Harness
 def harness(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Harness]:
     for name in ("SUFFICE_URL", "SUFFICE_KEY"):
         monkeypatch.delenv(name, raising=False)
-    if request.param == "sync":
-        yield Harness(None)
-    else:
-        with asyncio.Runner() as runner:
-            yield Harness(runner)
+    with asyncio.Runner() as runner:
+        made = Harness(None if request.param == "sync" else runner)
+        yield made
+        made.service.close()

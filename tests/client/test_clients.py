@@ -16,7 +16,7 @@ from suffice import AsyncClient, Client, Selector
 from suffice.client import FALLBACK_ID, sync
 from suffice.service.http.decision_ids import to_id
 from tests.support.client_harness import MENU, URL, Harness
-from tests.support.fake_service import FakeService
+from tests.support.local_service import LocalService
 
 KEY = "sk-secret-0123456789"
 
@@ -64,14 +64,7 @@ def test_address_and_key_from_the_environment(harness: Harness, monkeypatch: pyt
 
 def test_many_threads_share_a_client() -> None:
     harness = Harness(None)
-    lock = threading.Lock()
-    quick = harness.service.__call__
-
-    def one_at_a_time(request: httpx.Request) -> httpx.Response:
-        with lock:
-            return quick(request)
-
-    selector = harness.selector(fallback="safe", transport=httpx.MockTransport(one_at_a_time))
+    selector = harness.selector(fallback="safe")
     told = []
 
     def work() -> None:
@@ -94,13 +87,14 @@ def test_many_threads_share_a_client() -> None:
     assert len(set(told)) == len(told) == harness.served.outcomes
     assert len(told) + selector.fallback_decisions == 8 * 60
     assert selector.undelivered == 0
+    harness.service.close()
 
 
 def test_a_cancelled_call_does_not_block_later_ones() -> None:
     """A call that is to find out whether the service is back, and is cancelled, must not keep all others from trying."""
 
     async def main() -> None:
-        service, now = FakeService(), [0.0]
+        service, now = LocalService(), [0.0]
         hang = asyncio.Event()
 
         async def answer(request: httpx.Request) -> httpx.Response:
@@ -124,7 +118,8 @@ def test_a_cancelled_call_does_not_block_later_ones() -> None:
             assert selector.undelivered == 1  # it was on its way, and came back
             hang.clear()
             assert (await selector.ask()).id == to_id(1)
-            assert service.selectors["routing"].outcomes == 1
+            assert service.known("routing").outcomes == 1
+        service.close()
 
     asyncio.run(main())
 

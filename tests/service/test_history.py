@@ -24,45 +24,21 @@ def history_of(outcomes: list[tuple[float, bool]]) -> History:
     return history
 
 
-def test_a_part_of_the_history_counts_what_was_before() -> None:
-    history = history_of([(1000.0 + step, step % 4 > 0) for step in range(400)])
-    whole = history.bins(400, unbounded, 0.7)
-    part = history.bins(400, unbounded, 0.7, since=1300.0)
-    assert [(each.start, each.total, each.debt) for each in part] == [
-        (each.start, each.total, each.debt) for each in whole if each.end > 1300.0
-    ]
-    assert [each.total for each in part] == list(range(301, 401))
-    assert part[-1].total_successes == 300.0
-    assert part[-1].total_cost == pytest.approx(200.0)
-    assert history.bins(10, unbounded, 0.7, since=1e9) == []
-    assert len(history.bins(10, unbounded, 0.7, since=1300.0)) <= 10
-
-
 @pytest.mark.parametrize("most", [7, 30, 240])
-def test_new_periods_continue_earlier_ones(most: int) -> None:
-    """Earlier periods and the new ones together equal all periods at once."""
+@pytest.mark.parametrize("since", [-math.inf, 1090.0, 1133.3, 1200.6])
+def test_new_periods_continue_earlier_ones(most: int, since: float) -> None:
+    """Earlier periods and the new ones together equal all periods at once, which begin where the earlier ones begin."""
     outcomes = [(1000.3 + 0.7 * step, step % 4 > 0) for step in range(400)]
-    earlier, later = history_of(outcomes[:300]), history_of(outcomes)
-    first = earlier.bins(most, unbounded, 0.7)
+    later = history_of(outcomes)
+    first = history_of(outcomes[:350]).bins(most, unbounded, 0.7, since)
     width = first[0].end - first[0].start
     new = later.bins(most, unbounded, 0.7, first[-1].start + 1e-3, width)
-    every = later.bins(most, unbounded, 0.7, -math.inf, width)
-    assert [*first[:-1], *new] == every
+    every = [*first[:-1], *new]
+    assert every == later.bins(most, unbounded, 0.7, first[0].start, width)
+    assert all((each.start - first[0].start) % width == 0 for each in every)
+    assert sum(each.outcomes for each in every) == every[-1].total - every[0].total + every[0].outcomes
     assert every[-1].total == 400
     assert later.bins(most, unbounded, 0.7, every[-1].end, width) == []
-
-
-@pytest.mark.parametrize("since", [1090.0, 1133.3, 1200.6])
-def test_new_periods_continue_a_part(since: float) -> None:
-    """A part of the history has periods that begin where the part begins."""
-    outcomes = [(1000.3 + 0.7 * step, step % 4 > 0) for step in range(400)]
-    first = history_of(outcomes[:350]).bins(20, unbounded, 0.7, since)
-    width = first[0].end - first[0].start
-    new = history_of(outcomes).bins(20, unbounded, 0.7, first[-1].start + 1e-3, width)
-    every = [*first[:-1], *new]
-    assert every == history_of(outcomes).bins(20, unbounded, 0.7, first[0].start, width)
-    assert all(each.start == first[0].start + place * width for place, each in enumerate(every))
-    assert sum(each.outcomes for each in every) == every[-1].total - every[0].total + every[0].outcomes
 
 
 @given(
@@ -100,6 +76,8 @@ def test_bins_are_sums(
         )
         assert each.cost == sum(cost / 4 for _, _, cost, *_ in inside)
         assert each.arms == Counter(arm for *_, arm, late in inside if not late)
+        assert each.total_successes == sum(won for _, won, *_ in before)
+        assert each.total_cost == sum(cost / 4 for _, _, cost, *_ in before)
         assert each.total == each.debt_at_most == sum(not late for *_, late in before)
         assert each.debt == 0.5 * each.total - sum(won for _, won, *_ in before)
         assert inside

@@ -10,16 +10,17 @@ import httpx
 
 from tests.support.process import PATIENCE, PLAN, serving
 
+LOST = (ConnectionResetError, BrokenPipeError)
 
-def said_by(port: int, sent: bytes) -> tuple[bytes, socket.socket]:
+
+def said_by(port: int, sent: bytes) -> bytes:
     """All that the server answers until it closes the connection."""
-    line = socket.create_connection(("127.0.0.1", port), timeout=PATIENCE)
-    line.sendall(sent)
     answer = b""
-    with suppress(ConnectionResetError):
+    with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as line, suppress(*LOST):
+        line.sendall(sent)
         while part := line.recv(65536):
             answer += part
-    return answer, line
+    return answer
 
 
 def test_slow_clients_are_cut_off_while_others_are_served(tmp_path: Path) -> None:
@@ -71,13 +72,8 @@ def test_endless_headers(tmp_path: Path) -> None:
     with serving(tmp_path, "--store", "memory:") as server, server.client() as client:
         for start in (b"GET /", b"GET /healthz HTTP/1.1\r\nhost: localhost\r\nx-long: ", b"GET /h HTTP/1.1\r\n"):
             many = b"x: y\r\n" * 20_000 if start.endswith(b"\r\n") else b"a" * 120_000
-            with socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE) as line:
-                answer = b""
-                with suppress(ConnectionResetError, BrokenPipeError):
-                    line.sendall(start + many)
-                    while part := line.recv(65536):
-                        answer += part
-                assert answer == b"" or b" 431 " in answer or b" 400 " in answer
+            answer = said_by(server.port, start + many)
+            assert answer == b"" or b" 431 " in answer or b" 400 " in answer
         assert client.get("/healthz").status_code == 200
 
 
@@ -120,8 +116,7 @@ def test_bytes_that_are_not_http(tmp_path: Path) -> None:
             b"GET / HTTP/9.9\r\n\r\n",
             b"\x00" * 1000,
         ):
-            answer, line = said_by(server.port, nonsense)
-            line.close()
+            answer = said_by(server.port, nonsense)
             assert answer == b"" or answer.startswith(b"HTTP/1.1 4")
         upgrade = b"GET /v1/selectors HTTP/1.1\r\nhost: localhost\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n"
         with socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE) as line:

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from suffice.service.http.decision_ids import to_id
 from tests.support.journal import PLANS
 from tests.support.load import NEVER, Storm, fetch, verify
 from tests.support.postgres import Postgres
@@ -47,20 +46,4 @@ def test_four_servers_and_64_clients(postgres: Postgres, tmp_path: Path, decisio
         assert deadlocks[0][0] == 0
 
     with servers(url, tmp_path, 4) as some:
-        asyncio.run(run(some))
-
-
-@pytest.mark.parametrize("count", [2, pytest.param(8, marks=pytest.mark.long)])
-def test_servers_that_start_at_once_on_an_empty_database(postgres: Postgres, tmp_path: Path, count: int) -> None:
-    async def run(some: list[Server]) -> None:
-        await all_ready(some)
-        wires = [Wire(server.port) for server in some]
-        puts = await asyncio.gather(*(wire.call("PUT", "/v1/selectors/plain", PLANS["plain"]) for wire in wires))
-        assert sorted(answer.status for answer in puts) == [200] * (count - 1) + [201]
-        ids = [(await wire.call("POST", "/v1/selectors/plain/ask")).body["decision"] for wire in wires]
-        assert ids == [to_id(number) for number in range(count)]
-        for wire in wires:
-            wire.close()
-
-    with servers(postgres.database(), tmp_path, count) as some:
         asyncio.run(run(some))

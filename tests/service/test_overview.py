@@ -1,8 +1,5 @@
 """Overviews in a list: what is cached of them."""
 
-import pytest
-
-from suffice.service import overview
 from tests.support.calling import PLAN, Api, serve
 
 
@@ -19,20 +16,4 @@ def test_what_other_processes_teach_moves_the_price_in_a_list() -> None:
         (listed,) = (await api.call("GET", "/v1/selectors"))["selectors"]
         assert listed["price"] < price
 
-    serve(do)
-
-
-def test_few_overviews_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def do(api: Api) -> None:
-        known = api.service._overviews._known
-        for name in "abc":
-            await api.put(name)
-        await api.call("GET", "/v1/selectors")
-        assert 1 <= len(known) <= 2
-        known.clear()
-        monkeypatch.setattr(overview, "LONG", 10)  # characters of a plan
-        assert len((await api.call("GET", "/v1/selectors"))["selectors"]) == 3
-        assert not known
-
-    monkeypatch.setattr(overview, "REMEMBERED", 2)
     serve(do)

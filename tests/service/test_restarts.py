@@ -82,33 +82,6 @@ async def started(url: str, count: int) -> list[SelectorService]:
     return services
 
 
-def test_processes_learn_from_one_another(postgres: Postgres) -> None:
-    async def check() -> None:
-        services = await started(postgres.database(), 3)
-        await asyncio.gather(*(service.put("a", plan(target=0.7, model="auto")) for service in services))
-        rng = random.Random(5)
-
-        async def client(asked: SelectorService, told: SelectorService) -> None:
-            for _ in range(60):
-                issued = await ask(asked, contexts=[{"x": rng.random()}], group=rng.choice([None, "Oslo"]))
-                await asyncio.sleep(0.001)
-                await tell(told, issued.decision, issued.safe or rng.random() < 0.6)
-
-        await asyncio.gather(*(client(services[i], services[(i + j) % 3]) for i in range(3) for j in range(2)))
-        options = [[(option.plays, option.success) for option in await service.options("a")] for service in services]
-        assert options[0] == options[1] == options[2]
-        assert sum(plays for plays, _ in options[0]) == 360
-        certificates = [str(await service.certificate("a")) for service in services]
-        assert certificates[0] == certificates[1] == certificates[2]
-        certificate = await services[0].certificate("a")
-        assert certificate.consistent
-        assert certificate.holds
-        assert (certificate.outcomes, certificate.pending) == (360, 0)
-        await asyncio.gather(*(service.stop() for service in services))
-
-    asyncio.run(check())
-
-
 def test_a_copied_file_has_what_several_processes_learned(postgres: Postgres, tmp_path: Path) -> None:
     """The copy of a database has several shards, in a store that is for one process."""
     url, file = postgres.database(), str(tmp_path / "a.db")

@@ -35,23 +35,6 @@ def bearer(key: str) -> dict[str, str]:
 # --- start and stop
 
 
-def test_what_was_acknowledged_is_there_after_a_stop(tmp_path: Path) -> None:
-    with serving(tmp_path) as server, server.client() as client:
-        assert server.wait("started")["keys"].startswith("not required")
-        assert client.get("/readyz").status_code == 200
-        assert client.put("/v1/selectors/a", json=PLAN).status_code == 201
-        asked = client.post("/v1/selectors/a/ask", json={"count": 20}).json()["decisions"]
-        told = [{"decision": one["decision"], "success": True} for one in asked[:15]]
-        results = client.post("/v1/selectors/a/tell", json=told).json()["results"]
-        assert {one["result"] for one in results} == {"counted"}
-        assert server.stop() == 0
-        assert [server.events(name) != [] for name in ("stopping", "stopped", "failed")] == [True, True, False]
-    with serving(tmp_path) as server, server.client() as client:
-        found = client.get("/v1/selectors/a").json()
-        assert (found["outcomes"], found["pending"], found["asks"]) == (15, 5, 20)
-        assert client.post("/v1/selectors/a/tell", json=told[0]).json()["result"] == "unchanged"
-
-
 def test_streams_of_events_end_when_it_stops(tmp_path: Path) -> None:
     with serving(tmp_path, "--store", "memory:") as server, server.client() as client:
         client.put("/v1/selectors/a", json=PLAN)
@@ -121,10 +104,7 @@ def test_over_a_unix_socket(tmp_path: Path) -> None:
         (("--host", "0.0.0.0", "--store", "memory:"), "store must not be memory: where keys are required"),
         (("--host", "192.0.2.1", "--store", "keyed.db"), "cannot listen on port 0 of 192.0.2.1"),
         (("--host", "no.such.host.invalid", "--store", "keyed.db"), "host must be an address of this machine"),
-        (("--workers", "2"), "workers must be 1 with the store"),
         (("--uds", "no/such/folder/s.sock"), "cannot listen on the unix socket"),
-        (("--config", "none.toml"), "config must name a TOML file that can be read"),
-        (("--config", "wrong.toml"), "prot is not a setting, did you mean port? (wrong.toml)"),
     ],
 )
 def test_bad_settings_are_refused(
@@ -137,7 +117,6 @@ def test_bad_settings_are_refused(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("SUFFICE_PORT", "0")
     monkeypatch.setattr(logs, "setup", lambda *_: None)  # it would stay for later tests
-    (tmp_path / "wrong.toml").write_text("prot = 1\n")
     make_key(capsys, "keyed.db", "use")
     code, _, text = say_in_process(capsys, "serve", *flags)
     assert code == 2
@@ -148,8 +127,6 @@ def test_bad_settings_are_refused(
 @pytest.mark.parametrize(
     ("store", "message"),
     [
-        ("mysql://a:secret@b", "store must be memory:, sqlite:///FILE or postgresql://"),
-        ("sqlite:///no/such/folder/x.db", "no/such/folder/x.db cannot be made"),
         ("sqlite:///noise.db", "noise.db could not be used"),
         ("postgresql://a:secret@127.0.0.1:1/x", ""),
     ],
@@ -180,27 +157,18 @@ def test_a_port_that_is_taken(tmp_path: Path) -> None:
 # --- keys
 
 
-def test_keys(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_keys_are_added_and_revoked_while_it_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     store = f"sqlite:///{tmp_path / 'suffice.db'}"
-    use, manage, read = (make_key(capsys, store, scope) for scope in ("use", "manage", "read"))
+    use, manage = (make_key(capsys, store, scope) for scope in ("use", "manage"))
     with serving(tmp_path, "--host", "0.0.0.0", "--store", store) as server:
         assert server.wait("started")["keys"] == "required"
         with httpx.Client(base_url=f"http://127.0.0.1:{server.port}", timeout=PATIENCE) as client:
             assert client.put("/v1/selectors/a", json=PLAN).status_code == 401
-            assert client.put("/v1/selectors/a", json=PLAN, headers=bearer(read)).status_code == 403
+            assert client.put("/v1/selectors/a", json=PLAN, headers=bearer(use)).status_code == 403
             assert client.put("/v1/selectors/a", json=PLAN, headers=bearer(manage)).status_code == 201
-            assert client.post("/v1/selectors/a/ask", headers=bearer(read)).status_code == 403
-            assert client.post("/v1/selectors/a/ask", headers=bearer(use[:-3] + "abc")).status_code == 401
-            decision = client.post("/v1/selectors/a/ask", headers=bearer(use)).json()["decision"]
-            outcome = {"decision": decision, "success": True}
-            assert client.post("/v1/selectors/a/tell", json=outcome, headers=bearer(use)).status_code == 200
-            assert client.get("/v1/selectors/a", headers=bearer(use)).status_code == 403
-            assert client.get("/v1/selectors/a", headers=bearer(read)).json()["outcomes"] == 1
-            assert client.get("/metrics").status_code == 401
-            assert client.get("/metrics", headers=bearer(read)).status_code == 200
+            assert client.post("/v1/selectors/a/ask", headers=bearer(use)).status_code == 200
             for path in ("/healthz", "/readyz", "/docs", "/openapi.json"):
                 assert client.get(path).status_code == 200
-            # Keys are added and revoked while it runs.
             fresh = make_key(capsys, store, "use")
             assert client.post("/v1/selectors/a/ask", headers=bearer(fresh)).status_code == 200
             assert say_in_process(capsys, "keys", "revoke", use, "--store", store)[0] == 0
@@ -211,7 +179,7 @@ def test_keys(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
             assert client.post("/v1/selectors/a/ask", headers=bearer(fresh)).status_code == 200
         assert server.stop() == 0
         text = server.log.read_text()
-        for key in (use, manage, read, fresh):
+        for key in (use, manage, fresh):
             assert key[-43:] not in text
             assert key[8:16] in text  # its id
 

@@ -32,14 +32,6 @@ def test_flags_override_environment_file_and_defaults(monkeypatch: pytest.Monkey
     assert loaded.origins == {"port": "--port", "host": "SUFFICE_HOST", "max_body": "suffice.toml"}
 
 
-def test_a_file_with_another_name(tmp_path: Path) -> None:
-    Path("suffice.toml").write_text("port = 1\n")
-    other = tmp_path / "other.toml"
-    other.write_text("max_arms = 7\n")
-    found = load(config=other).settings
-    assert (found.port, found.max_arms) == (8470, 7)
-
-
 def test_lists_are_given_with_commas_repeated_flags_or_toml(monkeypatch: pytest.MonkeyPatch) -> None:
     Path("suffice.toml").write_text('trusted_proxies = ["10.0.0.1"]\n')
     assert load().settings.trusted_proxies == ("10.0.0.1",)
@@ -171,12 +163,6 @@ def test_every_setting_is_a_flag_with_help(capsys: pytest.CaptureFixture[str]) -
         assert "--" + name.replace("_", "-") in out
         assert field.description
         assert field.description.endswith(".")
-
-
-def test_the_exit_code_of_an_error_is_2(capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, err = say_in_process(capsys, "serve", "--port", "x")
-    assert (code, out) == (2, "")
-    assert err == "suffice: port must be a whole number, got 'x' (--port)\n"
 
 
 def test_a_missing_extra_is_named(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

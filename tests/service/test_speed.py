@@ -3,19 +3,14 @@
 Only the CPU time of the server counts, so other load matters little; a ratio that fails is measured again.
 """
 
-import contextlib
 import statistics
 import sys
 from collections.abc import Callable, Iterator
-from fractions import Fraction
-from pathlib import Path
 
 import pytest
 
-from tests.support.recount import Shape, check, read_sqlite
-
 pytest.importorskip("uvloop")
-from benchmarks.service_world import NAME, PLAN, Clients, Server, clients, fill, serving
+from benchmarks.service_world import NAME, PLAN, Clients, Server, clients, serving
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads CPU times from /proc")
 
@@ -52,25 +47,3 @@ def test_lists_are_cheaper_than_single_calls(load: Clients) -> None:
 
         assert exceeds(10.0, lambda: ask(most=400), lambda: ask(size=100, most=4_000))
         assert exceeds(5.0, lambda: tell(0, 400), lambda: tell(100, 4_000))
-
-
-@pytest.mark.parametrize("decisions", [20_000, pytest.param(100_000, marks=pytest.mark.long)])
-def test_a_long_log_does_not_slow_asks(load: Clients, tmp_path: Path, decisions: int) -> None:
-    with contextlib.ExitStack() as stack:
-        servers = []
-        for count in (1_000, decisions):
-            fill(tmp_path / f"{count}.db", count)
-            servers.append(stack.enter_context(serving(f"sqlite:///{tmp_path / f'{count}.db'}")))
-            cpu_of(load, servers[-1], "ask", most=400)
-        short, long = servers
-        assert exceeds(
-            1 / 1.5, lambda: cpu_of(load, short, "ask", most=400), lambda: cpu_of(load, long, "ask", most=400)
-        )
-
-
-def test_the_generated_log_keeps_the_promise(tmp_path: Path) -> None:
-    fill(tmp_path / "past.db", 3_000, selectors=3)
-    [verdict] = check(
-        read_sqlite(tmp_path / "past.db"), {NAME: Shape(Fraction("0.9"), (0.0, 0.05, 0.1, 0.2, 0.5, 1.0))}
-    )
-    assert verdict.outcomes == 3_000

@@ -1,7 +1,6 @@
 """The PostgreSQL store: several processes, connections that are cut, a database that is killed."""
 
 import asyncio
-import threading
 from collections.abc import Callable, Coroutine, Iterator
 from dataclasses import replace
 from typing import Any
@@ -13,8 +12,6 @@ from suffice.service.errors import StoreDown, WrongStoreVersion
 from suffice.service.records import PENDING, TOLD, Shard
 from suffice.service.stores import open_store
 from suffice.service.stores.base import Changes, Counts, Decisions
-from suffice.service.stores.postgres import STARTING
-from suffice.service.stores.postgres_connection import SETTINGS
 from suffice.testing.stores import ROW, ScriptedWork, ask_rows
 from tests.support.postgres import Postgres, running
 from tests.support.service import open_and_close, with_store
@@ -160,51 +157,6 @@ def test_asks_that_a_restarted_database_lost_are_not_acknowledged(killable: Post
     asyncio.run(check())
 
 
-@on_stores(1)
-async def test_selectors_are_added_after_connections_were_cut(stores: list[Any], postgres: Postgres) -> None:
-    (store,) = stores
-    await asyncio.gather(*(store.add(f"a{place}", "{}", 1.0, 100) for place in range(4)))
-    end = """SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-        WHERE application_name = 'suffice' AND datname = current_database()"""
-    other = threading.Thread(target=postgres.say, args=(store.url, end))
-    other.start()
-    other.join()  # blocks the loop, so the store has not noticed yet
-    added = await asyncio.gather(*(store.add(f"b{place}", "{}", 1.0, 100) for place in range(8)))
-    assert sorted(row.number for row, _ in added) == [*range(5, 13)]
-
-
-@on_stores(2)
-async def test_reads_survive_connections_that_are_cut(stores: list[Any], postgres: Postgres) -> None:
-    await stores[0].transact(ask_rows(ROW))
-    end = """SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-        WHERE datname = current_database() AND pid <> pg_backend_pid()"""
-    for _ in range(20):
-        ended = asyncio.ensure_future(stores[1]._change(end))
-        looks = [asyncio.ensure_future(stores[0].rows(1, -1, 9)) for _ in range(6)]
-        for got in await asyncio.gather(ended, *looks, return_exceptions=True):
-            assert isinstance(got, int | list | StoreDown), got
-    assert await stores[0].rows(1, -1, 9) == [ROW]
-
-
-def test_a_server_that_starts_waits_while_another_creates_tables(
-    postgres: Postgres, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    url = postgres.database()
-    monkeypatch.setitem(SETTINGS, "lock_timeout", "100ms")
-    monkeypatch.setitem(SETTINGS, "statement_timeout", "200ms")
-
-    async def do() -> None:
-        other = await asyncpg.connect(url)
-        await other.execute("SELECT pg_advisory_lock($1)", STARTING)  # as while it creates tables
-        starting = asyncio.ensure_future(_opened(url))
-        await asyncio.sleep(0.6)
-        assert not starting.done()
-        await other.close()
-        await _closed(await starting)
-
-    asyncio.run(do())
-
-
 def test_a_role_without_create_starts_on_an_existing_schema(postgres: Postgres) -> None:
     url = postgres.database()
     open_and_close(url)
@@ -232,22 +184,6 @@ async def test_a_decision_is_settled_by_one_process_only(stores: list[Any], post
 
     await asyncio.gather(*map(many, stores))
     assert sorted(won) == [*range(200)]
-
-
-@on_stores(1)
-async def test_a_lost_connection_is_made_again(stores: list[Any], postgres: Postgres) -> None:
-    (store,) = stores
-    await store.transact(ask_rows(ROW))
-    await store._writer.connection.execute("SET idle_session_timeout = '50ms'")
-    await asyncio.sleep(0.3)
-    new = replace(ROW, id=1)
-    for _ in range(2):  # the first may notice the loss
-        try:
-            await store.transact(ask_rows(new))
-            break
-        except StoreDown:
-            pass
-    assert await store.rows(1, -1, 9) == [ROW, new]
 
 
 def test_commits_wait_for_the_disk_where_the_database_default_is_not_to(postgres: Postgres) -> None:

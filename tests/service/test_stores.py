@@ -57,11 +57,6 @@ def test_links_to_a_file_share_its_lock(tmp_path: Path) -> None:
     with_store(str(tmp_path / "a.db"), do)
 
 
-def test_a_file_that_cannot_be_made_is_refused() -> None:
-    with pytest.raises(StoreDown, match="cannot be"):
-        with_store("/proc/a.db", lambda store: store.ping())
-
-
 def test_a_second_process_on_a_file_is_refused(tmp_path: Path) -> None:
     url = str(tmp_path / "a.db")
 
@@ -87,8 +82,8 @@ def test_a_commit_is_forced_to_disk(tmp_path: Path) -> None:
     with_store(str(tmp_path / "a.db"), do)
 
 
-@pytest.mark.parametrize("version", [VERSION + 1, 99])
-def test_a_file_of_another_version_is_refused_and_left_as_it_is(tmp_path: Path, version: int) -> None:
+def test_a_file_of_another_version_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
+    version = VERSION + 1
     path, copied = tmp_path / "a.db", tmp_path / "copy.db"
     open_and_close(str(path))
     with closing(sqlite3.connect(path)) as db:
@@ -115,22 +110,6 @@ def test_a_file_is_for_its_owner_only(tmp_path: Path) -> None:
     path = tmp_path / "a.db"
     open_and_close(str(path))
     assert path.stat().st_mode & 0o077 == 0
-
-
-def test_a_full_disk_loses_nothing(tmp_path: Path) -> None:
-    async def do(store: Any) -> None:
-        await store.transact(ask_rows(ROW))
-        pages = store._write.execute("PRAGMA page_count").fetchone()[0]
-        store._write.execute(f"PRAGMA max_page_count = {pages + 1}")
-        many = [replace(ROW, id=place, record="x" * 2000) for place in range(1, 100)]
-        with pytest.raises(StoreDown, match=r"nothing was changed.*full"):
-            await store.transact(ask_rows(*many))
-        assert await store.rows(1, -1, 999) == [ROW]
-        store._write.execute("PRAGMA max_page_count = 1000000")
-        await store.transact(ask_rows(*many))
-        assert len(await store.rows(1, -1, 999)) == 100
-
-    with_store(str(tmp_path / "a.db"), do)
 
 
 # --- memory

@@ -1,12 +1,10 @@
-"""Full disks, cut connections, stopped processes, and races between requests of one transaction."""
+"""Full disks, cut connections, and races between requests of one transaction."""
 
 import asyncio
 import json
 import resource
-import signal
 import sys
 import threading
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -22,21 +20,15 @@ from tests.support.postgres import Postgres
 from tests.support.recount import AMENDED, check, read
 from tests.support.servers import Server, Wire, all_ready, servers
 
-ASKING = 0x7377  # the namespace of the advisory locks on selectors
-SHORT_TIMEOUTS = """
-import os
-from suffice.service.stores.postgres_connection import SETTINGS
-SETTINGS.update(application_name=f"suffice-{os.getpid()}", lock_timeout="2s", idle_in_transaction_session_timeout="2s")
-"""
-
-
 # --- no space
 
 
-async def run_out_of_space(some: list[Server], fill: Callable[[], None], free: Callable[[], None], url: str) -> None:
+async def run_out_of_space(server: Server, path: Path) -> None:
     """Fill the disk under load: writes are refused, reads work, and all goes on once there is space."""
-    await all_ready(some)
-    storm = Storm([server.port for server in some], seed=31, clients=12)
+    assert server.process is not None
+    process, url = server.process.pid, f"sqlite:///{path}"
+    await server.ready()
+    storm = Storm([server.port], seed=31, clients=12)
     await storm.prepare()
     journal, statuses = storm.journal, storm.journal.statuses
     storming = asyncio.create_task(storm.run())
@@ -48,41 +40,33 @@ async def run_out_of_space(some: list[Server], fill: Callable[[], None], free: C
         return bool((statuses["ask", 503] and statuses["tell", 503]) or journal.wrong)
 
     await until(lambda: acknowledged(300), "no request succeeds")
-    fill()
+    largest = path.with_name(f"{path.name}-wal").stat().st_size
+    resource.prlimit(process, resource.RLIMIT_FSIZE, (largest, resource.RLIM_INFINITY))
     await until(refused, "nothing was refused")
-    wire = Wire(some[0].port)
+    wire = Wire(server.port)
     answer = await wire.call("POST", "/v1/selectors/plain/ask")
     assert answer.status == 503, answer
     assert "nothing was changed" in answer.detail
     assert (await wire.call("GET", "/v1/selectors/plain/certificate")).status == 200  # reading works
     wire.close()
-    free()
+    resource.prlimit(process, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
     before = len(journal.acknowledged)
-    await until(lambda: acknowledged(before + 50), f"it does not recover: {some[0].said()}")
+    await until(lambda: acknowledged(before + 50), f"it does not recover: {server.said()}")
     storm.stop.set()
     await storming
-    await verify(url, storm, some)
-    assert some[0].stop() == 0
-    await verify(url, storm, some)
+    await verify(url, storm, [server])
+    assert server.stop() == 0
+    await verify(url, storm, [server])
 
 
 @pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="needs prlimit")
-def test_a_file_that_must_not_grow(tmp_path: Path) -> None:
+def test_a_full_disk_loses_nothing(tmp_path: Path) -> None:
     path = tmp_path / "suffice.db"
-    with servers(f"sqlite:///{path}", tmp_path) as some:
-        process = some[0].process
-        assert process is not None
-
-        def limit(size: int) -> None:
-            resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
-
-        def fill() -> None:
-            limit(path.with_name("suffice.db-wal").stat().st_size)
-
-        asyncio.run(run_out_of_space(some, fill, lambda: limit(resource.RLIM_INFINITY), f"sqlite:///{path}"))
+    with servers(f"sqlite:///{path}", tmp_path) as (server,):
+        asyncio.run(run_out_of_space(server, path))
 
 
-# --- cut connections, stopped processes
+# --- cut connections
 
 
 def test_connections_are_cut_inside_transactions(postgres: Postgres, tmp_path: Path) -> None:
@@ -106,53 +90,6 @@ def test_connections_are_cut_inside_transactions(postgres: Postgres, tmp_path: P
 
     with servers(url, tmp_path, 2) as some:
         asyncio.run(run(some))
-
-
-def test_a_server_that_is_stopped_inside_a_transaction_delays_the_others_only_for_a_while(
-    postgres: Postgres, tmp_path: Path
-) -> None:
-    url = postgres.database()
-    turns = """SELECT count(*) FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid
-        WHERE a.application_name = $1 AND l.locktype = 'advisory' AND l.classid = $2 AND l.granted"""
-
-    async def run(stopped: Server, other: Server) -> None:
-        await all_ready([stopped, other])
-        storm = Storm([stopped.port, other.port], seed=41, clients=12)
-        await storm.prepare()
-        storming = asyncio.create_task(storm.run())
-        assert stopped.process is not None
-        name = f"suffice-{stopped.process.pid}"
-
-        async def caught() -> bool:
-            stopped.send(signal.SIGSTOP)
-            await asyncio.sleep(0.05)  # the database finishes what it has begun
-            if (await fetch(url, turns, name, ASKING))[0][0]:
-                return True
-            stopped.send(signal.SIGCONT)
-            return False
-
-        await until(caught, "it was never stopped inside a transaction")
-        wire = Wire(other.port)
-
-        async def answered() -> bool:
-            asked = [await wire.call("POST", f"/v1/selectors/{name}/ask") for name in PLANS]
-            assert {answer.status for answer in asked} <= {200, 503}
-            storm.journal.unanswered.update(list(PLANS))  # these are never told
-            return all(answer.status == 200 for answer in asked)
-
-        await until(answered, "the other server is blocked for ever")
-        stopped.send(signal.SIGCONT)
-        await stopped.ready()
-        wire.close()
-        wire = Wire(stopped.port)
-        await until(answered, "it does not go on")
-        wire.close()
-        storm.stop.set()
-        await storming
-        print(storm.journal, *(await verify(url, storm, [stopped, other])), sep="\n  ")
-
-    with servers(url, tmp_path, 2, before=SHORT_TIMEOUTS) as some:
-        asyncio.run(run(some[0], some[1]))
 
 
 def test_a_decision_that_expires_and_is_told_in_one_transaction_is_amended(store_url: str) -> None:

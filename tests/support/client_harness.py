@@ -1,16 +1,17 @@
-"""What tests of the clients need: a fake service, a clock that moves when a client waits, and clients with either driver."""
+"""What tests of the clients need: a service, a clock that moves when a client waits, and clients with either driver."""
 
 import asyncio
 import inspect
 from collections.abc import Callable, Iterable
+from types import SimpleNamespace
 from typing import Any
 
 import httpx
 
-from suffice import AsyncClient, Client, Menu, Selector
+from suffice import AsyncClient, Client, Menu
 from suffice.client import AsyncRemoteSelector
 from suffice.service.http.decision_ids import to_id
-from tests.support.fake_service import FakeService, problem
+from tests.support.local_service import LocalService, problem
 
 MENU = Menu({"a": 0.1, "b": 0.4}, safe="all", skip="none")
 URL = "http://service.test"
@@ -32,7 +33,7 @@ def ids(numbers: Iterable[int]) -> list[str]:
 
 
 def from_second(path: str, answer: Callable[[], httpx.Response]) -> Callable[[httpx.Request], httpx.Response | None]:
-    """An override of the fake service that answers from the second request to a path on."""
+    """An override of the service that answers from the second request to a path on."""
     seen = 0
 
     def override(request: httpx.Request) -> httpx.Response | None:
@@ -72,10 +73,10 @@ class Blocking:
 
 
 class Harness:
-    """A fake service and clients of it; with a runner, asynchronous clients."""
+    """A service and clients of it; with a runner, asynchronous clients."""
 
     def __init__(self, runner: asyncio.Runner | None) -> None:
-        self.service = FakeService()
+        self.service = LocalService()
         self.now = 0.0
         self.waits: list[float] = []
         self._runner = runner
@@ -99,11 +100,11 @@ class Harness:
         return self.client(**settings).selector("routing", MENU, target=0.9)
 
     @property
-    def served(self) -> Selector:
-        """The selector "routing" inside the fake service."""
-        return self.service.selectors["routing"]
+    def served(self) -> SimpleNamespace:
+        """The overview of the selector "routing"."""
+        return self.service.known("routing")
 
     @property
     def told(self) -> list[str]:
         """The decisions that were told, in order."""
-        return list(self.service.outcomes)
+        return self.service.told("routing")

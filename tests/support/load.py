@@ -27,10 +27,8 @@ WORKS = {"a person": 1.0, "skip": 0.0, "s": 0.55, "m": 0.75, "l": 0.93}
 class Storm:
     """Many clients. The journal and the pending outcomes remain while servers are killed and started again."""
 
-    def __init__(
-        self, ports: list[int], seed: int, *, clients: int, largest: int = 12, patience: float = 120.0
-    ) -> None:
-        self.ports, self.clients, self.largest, self.patience = ports, clients, largest, patience
+    def __init__(self, ports: list[int], seed: int, *, clients: int, largest: int = 12) -> None:
+        self.ports, self.clients, self.largest = ports, clients, largest
         self.seed, self.rng = seed, random.Random(seed)
         self.journal = Journal()
         self.pool: list[Item] = []
@@ -75,8 +73,8 @@ class Client:
 
     def __init__(self, storm: Storm) -> None:
         self.storm, self.rng, self.journal = storm, storm.rng, storm.journal
-        self.wires = [Wire(port, storm.patience) for port in storm.ports]
-        self.second = [Wire(port, storm.patience) for port in storm.ports]
+        self.wires = [Wire(port) for port in storm.ports]
+        self.second = [Wire(port) for port in storm.ports]
 
     async def work(self) -> None:
         """Run until the storm is over."""
@@ -316,9 +314,9 @@ async def verify(url: str, storm: Storm, some: list[Server]) -> list[Verdict]:
     return verdicts
 
 
-async def until(what: Callable[[], Awaitable[bool]], why: str, patience: float = PATIENCE) -> None:
+async def until(what: Callable[[], Awaitable[bool]], why: str) -> None:
     """Wait until a condition holds."""
-    end = asyncio.get_running_loop().time() + patience
+    end = asyncio.get_running_loop().time() + PATIENCE
     while not await what():
         assert asyncio.get_running_loop().time() < end, why
         await asyncio.sleep(0.05)

@@ -21,13 +21,13 @@ BARE = {name: value for name, value in os.environ.items() if not name.startswith
 class Process:
     """A server, its log and where it listens."""
 
-    def __init__(self, folder: Path, *flags: str, **env: str) -> None:
+    def __init__(self, folder: Path, *flags: str) -> None:
         self.log = folder / f"{time.monotonic_ns()}.log"
         with self.log.open("wb") as log:
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "suffice", "serve", "--log-format", "json", *flags],
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=folder,
-                env={**BARE, "SUFFICE_PORT": "0", "SUFFICE_NO_COMPILE": "1", **env},
+                env={**BARE, "SUFFICE_PORT": "0", "SUFFICE_NO_COMPILE": "1"},
             )  # fmt: skip
 
     def events(self, name: str) -> list[dict[str, Any]]:
@@ -64,8 +64,8 @@ class Process:
 
 
 @contextmanager
-def serving(folder: Path, *flags: str, **env: str) -> Iterator[Process]:
-    server = Process(folder, *flags, **env)
+def serving(folder: Path, *flags: str) -> Iterator[Process]:
+    server = Process(folder, *flags)
     try:
         yield server
     finally:

@@ -3,7 +3,6 @@
 import asyncio
 import json
 import os
-import signal
 import socket
 import subprocess
 import sys
@@ -37,8 +36,8 @@ class Answer:
 class Wire:
     """A connection to one port, opened again when it was lost."""
 
-    def __init__(self, port: int, patience: float = PATIENCE) -> None:
-        self._port, self._patience = port, patience
+    def __init__(self, port: int) -> None:
+        self._port = port
         self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
 
     async def call(self, method: str, path: str, body: Any = None, key: str | None = None) -> Answer:
@@ -48,7 +47,7 @@ class Wire:
         head += "content-type: application/json\r\n" if data else ""
         head += f"idempotency-key: {key}\r\n" if key else ""
         try:
-            async with asyncio.timeout(self._patience):
+            async with asyncio.timeout(PATIENCE):
                 if self._streams is None:
                     self._streams = await asyncio.open_connection("127.0.0.1", self._port)
                 self._streams[1].write(head.encode() + b"\r\n" + data)
@@ -80,28 +79,24 @@ class Wire:
 class Server:
     """`suffice serve` in a process of its own, at an address that stays the same when it is started again."""
 
-    def __init__(self, store: str, folder: Path, *, before: str = "", **settings: str) -> None:
-        self.store, self.port, self._before = store, free_port(), before
+    def __init__(self, store: str, folder: Path, **settings: str) -> None:
+        self.store, self.port = store, free_port()
         self.settings = {"access_log": "false", "log_format": "json", **settings}
         self.log = folder / f"server-{self.port}.log"
         self.process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
         """Start it; it answers 503 until it is ready."""
-        flags = ["serve", "--store", self.store, "--port", str(self.port)]
-        how = (
-            ["-c", f"{self._before}\nfrom suffice.__main__ import main\nmain()"] if self._before else ["-m", "suffice"]
-        )
+        command = [sys.executable, "-m", "suffice", "serve", "--store", self.store, "--port", str(self.port)]
         settings = {f"SUFFICE_{name.upper()}": value for name, value in self.settings.items()}
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
-                [sys.executable, *how, *flags], stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=self.log.parent,
-                env={**os.environ, **settings},
+                command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=self.log.parent, env={**os.environ, **settings}
             )  # fmt: skip
 
-    async def ready(self, patience: float = PATIENCE) -> None:
+    async def ready(self) -> None:
         """Wait until it is ready."""
-        wire, until = Wire(self.port), time.monotonic() + patience
+        wire, until = Wire(self.port), time.monotonic() + PATIENCE
         while True:
             assert self.process is not None
             assert self.process.poll() is None, f"the server ended by itself:\n{self.said()}"
@@ -112,21 +107,17 @@ class Server:
             assert time.monotonic() < until, f"the server does not become ready:\n{self.said()}"
             await asyncio.sleep(0.05)
 
-    def send(self, what: signal.Signals) -> None:
-        """Send it a signal."""
-        if self.process is not None:
-            self.process.send_signal(what)
-
     def kill(self) -> None:
         """Kill it."""
-        self.send(signal.SIGKILL)
         if self.process is not None:
+            self.process.kill()
             self.process.wait()
 
     def stop(self) -> int:
         """Stop it in order; returns its exit code."""
-        self.send(signal.SIGTERM)
-        return self.process.wait(PATIENCE) if self.process is not None else 0
+        assert self.process is not None
+        self.process.terminate()
+        return self.process.wait(PATIENCE)
 
     def said(self, most: int = 4000) -> str:
         """The end of its log."""
@@ -139,9 +130,9 @@ class Server:
 
 
 @contextmanager
-def servers(store: str, folder: Path, count: int = 1, *, before: str = "") -> Iterator[list[Server]]:
+def servers(store: str, folder: Path, count: int = 1) -> Iterator[list[Server]]:
     """Servers on one store, started together and killed afterwards."""
-    some = [Server(store, folder, before=before) for _ in range(count)]
+    some = [Server(store, folder) for _ in range(count)]
     try:
         for server in some:
             server.start()

@@ -57,37 +57,18 @@ def test_a_stream_sends_the_state_and_its_changes(monkeypatch: pytest.MonkeyPatc
         await play(api, 2)
         enough = polls + 6
         await until(lambda: polls >= enough)
+        await api.call("DELETE", "/v1/selectors/router")
+        enough = polls + 6
+        await until(lambda: polls >= enough)
         streams.closing.set()
         for events in await asyncio.gather(*listeners):
             assert {event["event"] for event in events} == {"selector"}
+            assert [event["data"]["status"] for event in events][-2:] == ["kept", "archived"]
             assert events[-1]["data"] == {**await api.get(), "plan": None}
             assert events[-1]["id"] == "2"
             texts = [json.dumps(event) for event in events]
             assert len(texts) == len(set(texts))  # only changes
         assert streams.open == 0
-
-    serve(do)
-
-
-def test_a_stream_shows_that_the_selector_is_archived_and_brought_back() -> None:
-    async def do(api: Api) -> None:
-        await api.put()
-        statuses: list[str] = []
-        streams: Streams = api.app.state.streams
-
-        async def read() -> None:
-            first = await streams.snapshot("router")
-            async for event in streams.events("router", 0.01, first):
-                statuses.append(json.loads(event.split(b"data: ")[1])["status"])  # noqa: PERF401 - read while it grows
-
-        listener = asyncio.create_task(read())
-        await until(lambda: statuses == ["waiting"])
-        await api.call("DELETE", "/v1/selectors/router")
-        await until(lambda: statuses == ["waiting", "archived"])
-        await api.put(status=200)
-        await until(lambda: statuses == ["waiting", "archived", "waiting"])
-        streams.closing.set()
-        await listener
 
     serve(do)
 

@@ -6,17 +6,16 @@ import json
 import logging
 import time
 from collections.abc import AsyncIterator, Iterator
-from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
 import httpx
 import pytest
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
+from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from suffice.service.errors import StoreDown
 from suffice.service.http import logs
 from suffice.service.http.gateway import Gateway, required_scopes
 from suffice.service.http.keys import Keyring, new_key
@@ -51,12 +50,6 @@ async def fail_late(request: Request) -> Response:
     return StreamingResponse(parts())
 
 
-async def page(request: Request) -> Response:
-    return PlainTextResponse(
-        "page", headers={"cache-control": "max-age=60", "content-security-policy": "default-src 'self'"}
-    )
-
-
 ROUTES = [
     Route("/v1/selectors/{name}/ask", echo, methods=["POST"]),
     Route("/v1/selectors/{name}", echo, methods=["PUT", "DELETE", "GET"]),
@@ -64,27 +57,19 @@ ROUTES = [
     Route("/v1/late", fail_late),
     Route("/healthz", echo),
     Route("/metrics", echo),
-    Route("/docs", page),
+    Route("/docs", echo),
 ]
-
-
-class LostStore:
-    async def keys(self) -> list[Key]:
-        raise StoreDown("db.internal:5432 refused /srv/suffice")
-
-
-@dataclass
-class Readiness:
-    ready: bool
 
 
 class Caller:
     """Calls an app behind a gateway, in this process."""
 
-    def __init__(self, ready: bool = True, store: Any = None, **given: Any) -> None:
+    def __init__(self, **given: Any) -> None:
         self.app = Starlette(routes=ROUTES)
-        keyring = Keyring(store or FakeStore())
-        self.app.add_middleware(Gateway, settings=Settings(**given), keyring=keyring, service=Readiness(ready))
+        keyring = Keyring(FakeStore())
+        self.app.add_middleware(
+            Gateway, settings=Settings(**given), keyring=keyring, service=SimpleNamespace(ready=True)
+        )
 
     def __call__(
         self,
@@ -174,12 +159,6 @@ def test_malformed_hosts_are_refused(host: str, given: dict[str, Any]) -> None:
         refused(call("GET", path, headers=[(b"host", host.encode())]), 400, "the header Host must be")
 
 
-def test_allowed_hosts_are_added_to_localhost() -> None:
-    call = Caller(allowed_hosts=("box.lan",))
-    assert call("GET", "/v1/selectors/a", base="http://box.lan:8470").status_code == 200
-    refused(call("GET", "/v1/selectors/a", base="http://other.lan"), 421, "allowed_hosts")
-
-
 def test_an_open_server_refuses_other_machines() -> None:
     call = Caller()
     refused(call("GET", "/v1/selectors/a", client=("10.0.0.7", 1)), 403, "answers only this machine")
@@ -263,6 +242,9 @@ def test_unknown_paths_need_a_scope(method: str, path: str) -> None:
 
 
 def test_allowed_hosts() -> None:
+    call = Caller(allowed_hosts=("box.lan",))
+    assert call("GET", "/v1/selectors/a", base="http://box.lan:8470").status_code == 200
+    refused(call("GET", "/v1/selectors/a", base="http://other.lan"), 421, "allowed_hosts")
     call = Caller(host="0.0.0.0", allowed_hosts=("api.example", "*.b.example"))
     for host, status in (
         ("api.example", 200), ("API.example:443", 200), ("x.b.example", 200), ("b.example", 421), ("evil.example", 421),
@@ -270,22 +252,6 @@ def test_allowed_hosts() -> None:
     ):  # fmt: skip
         headers = bearer("read") | {"host": host}
         assert call("GET", "/v1/selectors/a", headers=headers).status_code == status, host
-
-
-def test_without_a_valid_key_the_store_is_not_named(logged: io.StringIO) -> None:
-    answer = Caller(store=LostStore(), host="0.0.0.0")("GET", "/v1/selectors/a", headers=bearer("read"))
-    refused(answer, 503, "the store cannot be reached")
-    assert answer.headers["retry-after"] == "1"
-    assert "internal" not in answer.text
-    assert lines(logged)[0]["error"] == "db.internal:5432 refused /srv/suffice"
-
-
-def test_503_while_it_warms_up() -> None:
-    call = Caller(ready=False)
-    response = call("POST", "/v1/selectors/a/ask")
-    refused(response, 503, "warming up")
-    assert response.headers["retry-after"] == "1"
-    assert call("GET", "/healthz").status_code == 200
 
 
 # --- proxies
@@ -308,12 +274,6 @@ def test_only_trusted_proxies_set_the_address() -> None:
     assert seen(inner, ("10.0.0.1", 1), **{"for": "1.2.3.4:5678"}) == ("1.2.3.4", "http")
     assert seen(inner, ("10.0.0.1", 1), **{"for": "nonsense", "proto": "gopher"}) == ("10.0.0.1", "http")
     assert seen(("unix",), None, **{"for": "1.2.3.4"}) == ("1.2.3.4", "http")
-
-
-def test_behind_a_proxy_keys_are_required_on_loopback() -> None:
-    call = Caller(trusted_proxies=("127.0.0.1",))
-    refused(call("GET", "/v1/selectors/a", headers={"x-forwarded-for": "1.2.3.4"}), 401, "wants a key")
-    refused(call("GET", "/v1/selectors/a"), 401, "wants a key")
 
 
 def test_under_a_path_of_a_proxy() -> None:
@@ -372,30 +332,16 @@ def test_expect_100_continue_is_refused_at_once() -> None:
     "kind", ["text/plain", "application/x-www-form-urlencoded", "", "application/jsonp", "text/json"]
 )
 def test_bodies_must_be_json(kind: str) -> None:
-    refused(Caller()("PUT", "/v1/selectors/a", content=b"{}", headers={"content-type": kind}), 415, "must be JSON")
-    assert Caller()("POST", "/v1/selectors/a/ask", headers={"content-type": kind}).status_code == 200  # it has no body
-
-
-@pytest.mark.parametrize(
-    "kind", ["application/json; charset=utf-8", "Application/JSON", "application/merge-patch+json"]
-)
-def test_json_has_several_names(kind: str) -> None:
-    assert Caller()("PUT", "/v1/selectors/a", content=b"{}", headers={"content-type": kind}).status_code == 200
+    call = Caller()
+    refused(call("PUT", "/v1/selectors/a", content=b"{}", headers={"content-type": kind}), 415, "must be JSON")
+    assert call("POST", "/v1/selectors/a/ask", headers={"content-type": kind}).status_code == 200  # it has no body
+    for json_type in ("application/json; charset=utf-8", "Application/JSON", "application/merge-patch+json"):
+        assert call("PUT", "/v1/selectors/a", content=b"{}", headers={"content-type": json_type}).status_code == 200
 
 
 def test_bodies_must_not_be_compressed() -> None:
     headers = JSON | {"content-encoding": "gzip"}
     refused(Caller()("PUT", "/v1/selectors/a", content=b"{}", headers=headers), 415, "compressed")
-
-
-def test_slow_bodies_are_refused() -> None:
-    async def slow() -> AsyncIterator[bytes]:
-        yield b"{"
-        await asyncio.sleep(3600)
-
-    response = Caller(body_timeout=0.05)("PUT", "/v1/selectors/a", content=slow(), headers=JSON)
-    refused(response, 408, "must arrive within 0.05 seconds")
-    assert response.headers["connection"] == "close"
 
 
 # --- responses
@@ -410,12 +356,6 @@ def test_every_response_has_the_security_headers() -> None:
         assert headers["cross-origin-resource-policy"] == "same-origin"
         assert "default-src 'none'" in headers["content-security-policy"]
         assert "frame-ancestors 'none'" in headers["content-security-policy"]
-
-
-def test_headers_of_the_response_win() -> None:
-    headers = Caller()("GET", "/docs").headers
-    assert headers.get_list("cache-control") == ["max-age=60"]
-    assert headers.get_list("content-security-policy") == ["default-src 'self'"]
 
 
 @pytest.mark.parametrize(("given", "kept"), [("abc-1.2_3", True), ("x" * 64, True), ("x" * 65, False), ("a b", False)])

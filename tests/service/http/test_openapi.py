@@ -15,22 +15,16 @@ from pydantic import BaseModel
 from schemathesis.config import SchemathesisConfig
 
 from suffice.service.http.app import make_app
-from suffice.service.http.gateway import CSP
 from suffice.service.http.keys import MANAGE, READ, USE, new_key
 from suffice.service.http.openapi import BODIES, REPLIES, schemas
 from suffice.service.http.raw_route import NAME
 from suffice.service.http.settings import Settings
-from suffice.service.plans import EXAMPLE, Plan, menus
+from suffice.service.plans import EXAMPLE, Plan
 from suffice.service.selectors import SelectorService
 from suffice.service.stores import open_store
 from tests.support.calling import PLAN, Api, serve
 
 KEY = new_key("test", (USE, MANAGE, READ), time.time(), None, ())
-MENUS = [
-    model
-    for model in vars(menus).values()
-    if isinstance(model, type) and issubclass(model, BaseModel) and model.model_config.get("json_schema_extra")
-]
 NAMES = ("router", "top-k", "looking")
 
 
@@ -83,12 +77,8 @@ def test_every_answer_is_announced(case: Any) -> None:
     case.call_and_validate()
 
 
-def description(**settings: Any) -> Any:
-    return make_app(SelectorService(open_store("memory:")), Settings(**settings)).openapi()
-
-
 def test_bodies_are_described_by_the_models_that_check_them() -> None:
-    found = description()
+    found = make_app(SelectorService(open_store("memory:")), Settings()).openapi()
     described = found["components"]["schemas"]
     for model in (*BODIES, *REPLIES):
         assert described[model.__name__] == schemas()[model.__name__]
@@ -103,26 +93,7 @@ def test_bodies_are_described_by_the_models_that_check_them() -> None:
     assert len(body["/tell"]["content"]["application/json"]["schema"]["anyOf"]) == 3
 
 
-def test_every_route_announces_its_problems() -> None:
-    found = description(keys="required")
-    identities = []
-    for path, methods in found["paths"].items():
-        for route in methods.values():
-            identities.append(route["operationId"])
-            assert route["summary"]
-            assert route["description"]
-            for status, one in route["responses"].items():
-                assert status != "default"
-                kinds = set(one["content"])
-                assert ("application/problem+json" in kinds) == (status >= "400"), (path, status)
-            assert ("security" in route) == path.startswith(("/v1/", "/metrics"))
-            if path.startswith("/v1/"):
-                assert {"401", "403", "421", "422", "503"} <= set(route["responses"])
-    assert len(identities) == len(set(identities)) == 16
-    assert "securitySchemes" not in description()["components"]
-
-
-@pytest.mark.parametrize("model", [*BODIES, *MENUS], ids=lambda model: model.__name__)
+@pytest.mark.parametrize("model", BODIES, ids=lambda model: model.__name__)
 def test_examples_are_valid(model: type[BaseModel]) -> None:
     extra: Any = model.model_config["json_schema_extra"]
     for example in extra["examples"]:
@@ -147,15 +118,10 @@ def test_examples_of_plans_work() -> None:
 def test_the_docs_page_runs_one_script_and_asks_no_other_host() -> None:
     async def do(api: Api) -> None:
         answer = await api.http.get("/suffice/docs")
-        policy = answer.headers["content-security-policy"]
-        assert re.fullmatch(re.escape(CSP).replace("script\\-src\\ 'self'", "script-src 'self' 'sha256-[^']+'"), policy)
         linked = re.findall(r'(?:href|src)="([^"]*)"', answer.text)
         assert sorted(linked) == ["/suffice/docs/swagger-ui-bundle.js", "/suffice/docs/swagger-ui.css", "data:,"]
         for path, media in zip(sorted(linked), ("text/javascript", "text/css"), strict=False):
-            file = await api.http.get(path)
-            assert file.status_code == 200
-            assert file.headers["content-type"].startswith(media)
-            assert file.headers["content-security-policy"] == CSP
+            assert (await api.http.get(path)).headers["content-type"].startswith(media)
         await api.call("GET", "/suffice/docs/other.js", status=404)
         found = await api.call("GET", "/suffice/openapi.json")
         assert found["servers"] == [{"url": "/suffice"}]

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable
-from typing import Any
 
 from playwright.sync_api import expect
 
@@ -10,7 +9,6 @@ from tests.support.sites import Site, fail_until, failing, honest, lose_all
 from tests.support.visiting import Visitor
 
 Visit = Callable[..., Visitor]
-CASES = "async ([url, known, certificate]) => (await import(url)).cases(known, certificate)"
 
 
 def test_a_breach_turns_the_status(visit: Visit, site: Site) -> None:
@@ -52,44 +50,6 @@ def test_a_group_that_is_behind_is_named(visit: Visit, site: Site) -> None:
     expect(page.locator("[data-case=debt]")).to_contain_text("3.6 successes are owed")
     expect(visitor.test("tile-debt")).to_contain_text("a group is behind")
     expect(visitor.test("tile-debt")).not_to_have_attribute("data-wrong", "")
-
-
-def test_of_many_groups_those_in_breach_are_counted(visit: Visit, site: Site) -> None:
-    """Only some are listed, those that cannot be met first; of them some are not behind."""
-    name = site.make("many-behind")
-    site.flow(name, 40, group="steady")
-    site.flow(name, 4, failing, at_once=4, group="unlucky")
-    visitor = visit(site)
-    visitor.go()
-    whole = site.call("GET", f"/{name}/certificate")
-    unlucky = whole["groups"]["unlucky"]
-    ahead = {**unlucky, "debt": -20.0, "holds": True}
-    behind = {**unlucky, "feasible": True, "status": "breach"}
-
-    def said(case: str, statuses: dict[str, int], *some: tuple[str, int, dict[str, Any]]) -> tuple[str, str]:
-        groups = {f"{stem}{place}": one for stem, many, one in some for place in range(many)}
-        certificate = {**whole, "debt": -500.0, "group_statuses": statuses, "groups": groups}
-        url = f"{site.url}static/selector/advice.js"
-        found = visitor.page.evaluate(CASES, [url, site.known(name), certificate])
-        [one] = [one for one in found if one["name"] == case]
-        return one["title"], one["evidence"]
-
-    title, evidence = said(
-        "debt", {"infeasible": 7, "breach": 23, "kept": 10}, ("ahead", 7, ahead), ("behind", 3, behind)
-    )
-    assert title == "Behind by more than was promised in 23 of 40 groups"
-    assert evidence.startswith("In group behind0, 3.6 successes are owed")
-    title, evidence = said("debt", {"infeasible": 12, "breach": 23, "kept": 10}, ("ahead", 10, ahead))
-    assert title == "Behind by more than was promised in at least 23 of 45 groups"
-    assert not set(evidence) & set("0123456789")  # the numbers of others would be wrong
-    title, evidence = said("infeasible", {"infeasible": 12, "breach": 23}, ("ahead", 10, ahead))
-    assert title == "The safe option itself does not reach 90% in 12 of 35 groups"
-    assert evidence.startswith("In group ahead0, the safe option (a person) fell short in 4 of 4 plays")
-    # A group of a number as its name comes first in a browser, whatever the server says.
-    _, evidence = said("debt", {"breach": 3}, ("longest", 1, {**behind, "outcomes": 9}), ("", 2, behind))
-    assert evidence.startswith("In group longest0, ")
-    title, _ = said("infeasible", {"infeasible": 1}, ("only", 1, unlucky))
-    assert title == "The safe option itself does not reach 90%"
 
 
 def test_a_rare_failure_of_the_safe_option_can_be_declared(visit: Visit, site: Site) -> None:
@@ -135,20 +95,3 @@ def test_a_skip_that_succeeds_is_said(visit: Visit, site: Site) -> None:
     page = visitor.selector(name)
     visitor.expect_status("warned", "Warning")
     expect(page.locator("[data-test=advice][data-case=skip]")).to_contain_text("The skip option succeeded")
-
-
-def test_groups_and_a_model_have_their_places(visit: Visit, site: Site) -> None:
-    name = site.make("grouped", model="auto")
-    for group in ("north", "south"):
-        site.flow(name, 30, group=group, contexts=[{"length": number} for number in range(10)])
-    visitor = visit(site)
-    visitor.selector(name)
-    expect(visitor.test("groups")).to_contain_text("north")
-    expect(visitor.test("groups")).to_contain_text("south")
-    expect(visitor.test("context-report")).to_be_visible()
-    plain = site.make("ungrouped")
-    site.flow(plain, 10)
-    visitor.selector(plain)
-    visitor.expect_charted("chart-rate", 10)
-    expect(visitor.test("groups")).to_be_hidden()
-    expect(visitor.test("context-report")).to_be_hidden()

@@ -4,15 +4,12 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from playwright.sync_api import expect
 
 from tests.support.sites import Site
 from tests.support.visiting import Visitor
-from tests.support.watching import sticking_out
 
 Visit = Callable[..., Visitor]
 UNSEEN = "\u202egnp.exe"
-SHARES = ("skip", "others", *map(str, range(1, 7)), "safe")
 
 
 @pytest.fixture
@@ -28,7 +25,7 @@ def asked(visit: Visit, site: Site) -> Callable[..., Any]:
     return ask
 
 
-def stretch(number: int, rate: float, **more: Any) -> dict[str, Any]:
+def stretch(number: int, rate: float) -> dict[str, Any]:
     """A stretch of 100 outcomes as the server sends it."""
     told = 100 * (number + 1)
     bounds = {"debt_at_most": 1.0, "ahead_at_most": told**0.5}
@@ -40,7 +37,6 @@ def stretch(number: int, rate: float, **more: Any) -> dict[str, Any]:
         "total": told,
         "total_rate": 0.9,
         **bounds,
-        **more,
     }
 
 
@@ -60,16 +56,6 @@ def test_stretches_that_fail_do_not_flatten_the_rate(asked: Callable[..., Any]) 
     assert said.endswith(" In single stretches between 0% and 90%.")
 
 
-def test_the_summary_states_the_current_price(asked: Callable[..., Any]) -> None:
-    """The price of the last outcome is older."""
-    draw = """(drawings, price, bins) => drawings.price(
-      {known: {price, cap: 100}, ends: {skip: null}, fine: bins, told: 1}).summary"""
-    bins = [stretch(0, 1.0, price=100.0)]
-    scale = "the scale runs from the cheapest option (0) to the safe option (100)."
-    assert asked("charts/drawings.js", draw, 97.0, bins) == f"A success is worth 97 now; {scale}"
-    assert asked("charts/drawings.js", draw, None, bins) == f"T{scale[1:]}"
-
-
 def test_a_bound_on_the_wrong_side_of_the_mean_is_explained(asked: Callable[..., Any]) -> None:
     body = "(tables, all) => all.map((one) => tables.bounded(...one, (value) => value === null ? '–' : String(value)))"
     cases = [
@@ -83,32 +69,6 @@ def test_a_bound_on_the_wrong_side_of_the_mean_is_explained(asked: Callable[...,
     ]
     given, said = zip(*cases, strict=True)
     assert tuple(asked("selector/tables.js", body, given)) == said
-
-
-def test_slow_hours_and_gaps_stay_visible(asked: Callable[..., Any]) -> None:
-    """After a burst of outcomes the slow hours are still drawn one by one, and a gap stays empty."""
-
-    def hour(number: int, told: int) -> dict[str, Any]:
-        return {
-            "start": number,
-            "end": number + 1,
-            "outcomes": told,
-            "successes": told,
-            "cost": told,
-            "arms": {"1": told},
-        }
-
-    bins = [hour(number, 100_000 if number == 0 else 25) for number in range(200) if not 90 <= number < 120]
-    body = """(stretches, bins) => {
-      const coarse = stretches.gather(bins);
-      return [coarse.map((bin) => bin.outcomes), stretches.times(coarse), stretches.gaps(coarse)];
-    }"""
-    told, times, gaps = asked("charts/stretches.js", body, bins)
-    assert sum(told) == 100_000 + 169 * 25
-    assert min(told) >= 20
-    assert 40 <= len(told) <= 100
-    assert (times[0], times[-1]) == (0, 200)  # all of it is covered
-    assert gaps == [[90, 120]]
 
 
 def test_foreign_texts_hide_nothing(asked: Callable[..., Any]) -> None:
@@ -129,23 +89,6 @@ def test_names_are_quoted_for_the_shell(asked: Callable[..., Any]) -> None:
 # --- on the page
 
 
-def test_hostile_plans_fit_the_page(visit: Visit, site: Site) -> None:
-    menu = {"kind": "options", "options": {UNSEEN: 1e90, "x" * 1000: 1e-90}, "safe": "all", "safe_cost": 1e100}
-    name = site.make("hostile", {"menu": menu, "target": 0.9})
-    site.flow(name, 40, group="\u202egroup")
-    visitor = visit(site)
-    page = visitor.selector(name)
-    visitor.expect_charted("chart-shares", 40)
-    expect(visitor.test("options")).to_contain_text(r"\u202egnp.exe")
-    expect(visitor.test("decisions")).to_contain_text(r"\u202egroup")
-    assert "\u202e" not in page.locator("main").inner_text()
-    assert sticking_out(page) == []
-    assert max(len(text) for text in visitor.test("arm").all_inner_texts()) < 300
-    visitor.go()
-    expect(visitor.listed(name)).to_contain_text("e+")
-    assert sticking_out(page) == []
-
-
 def light(visitor: Visitor, colour: str) -> float:
     """The luminance of a colour of the style sheet, from 0 to 1, as WCAG defines it."""
     found: float = visitor.page.evaluate(
@@ -160,18 +103,6 @@ def light(visitor: Visitor, colour: str) -> float:
         colour,
     )
     return found
-
-
-def test_no_area_of_a_chart_glares_in_the_dark(visit: Visit, site: Site) -> None:
-    visitor = visit(site, color_scheme="dark")
-    visitor.go()
-    areas = {name: light(visitor, f"share-{name}") for name in SHARES}
-    assert max(areas.values()) < 0.6 < light(visitor, "ink")
-    card = light(visitor, "card")
-    assert all((one + 0.05) / (card + 0.05) > 1.4 for one in areas.values())  # each is visible
-    inner = sorted(areas.values())
-    assert (areas["safe"] + 0.05) / (card + 0.05) > 4.5
-    assert len({round(one, 3) for one in inner}) == len(inner)  # and differs from the others without colour
 
 
 def test_forced_colours_are_used(visit: Visit, site: Site) -> None:

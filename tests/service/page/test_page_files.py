@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from suffice.service.http.gateway import CSP
-from suffice.service.http.static_page import FOLDER, MEDIA, file_names, read
+from suffice.service.http.static_page import FOLDER, MEDIA
 from tests.support.calling import Api, serve
 
 FILES = sorted(path.relative_to(FOLDER).as_posix() for path in FOLDER.rglob("*") if path.is_file())
@@ -43,27 +43,6 @@ def test_all_files_are_served_and_only_they() -> None:
             await api.call("GET", f"/static/{path}", status=404)
 
     serve(do)
-
-
-def test_links_work_under_a_root_path() -> None:
-    async def do(api: Api) -> None:
-        page = await api.http.get("/suffice/")
-        for link in re.findall(r'(?:href|src)="([^"#]+)"', page.text):
-            assert not link.startswith(("/", "http")), link
-            assert (await api.http.get(f"/suffice/{link}")).status_code == 200, link
-
-    serve(do, root_path="/suffice")
-
-
-def test_files_are_read_once(tmp_path: Path) -> None:
-    (tmp_path / "deep").mkdir()
-    (tmp_path / "deep" / "a.js").write_text("1")
-    (tmp_path / "secret.key").write_text("1")
-    files = read(tmp_path, file_names(tmp_path))
-    assert list(files) == ["deep/a.js"]
-    (tmp_path / "deep" / "a.js").write_text("22")
-    assert files["deep/a.js"].body == b"1"
-    assert read(tmp_path, file_names(tmp_path))["deep/a.js"].tag != files["deep/a.js"].tag
 
 
 @pytest.mark.parametrize("name", OWN)

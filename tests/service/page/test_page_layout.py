@@ -13,10 +13,15 @@ from tests.support.watching import NARROW, WIDE, cut_off, inaccessible, moving, 
 
 Visit = Callable[..., Visitor]
 ROUTES = ("", f"selectors/{LONG}", "selectors/broken", "new")
+UNSEEN = "\u202egnp.exe"  # turns the direction of what follows
 WORDY: dict[str, Any] = {
     "menu": {
         "kind": "options",
-        "options": {HOSTILE: 12_345.6, "an option that has a whole sentence for a name, as some of them do": 0.000012},
+        "options": {
+            HOSTILE: 12_345.6,
+            "an option that has a whole sentence for a name, as some of them do": 0.000012,
+            UNSEEN: 1e-90,
+        },
         "safe": "a-person-who-is-asked-whenever-nobody-else-knows-what-to-do-and-has-a-name-without-spaces",
         "skip": "skip",
         "safe_cost": 123_456_789.0,
@@ -75,6 +80,22 @@ def test_nothing_sticks_out(visit: Visit, crowded: Site, window: dict[str, int])
         page.wait_for_timeout(100)
         assert sticking_out(page) == [], route
         assert cut_off(page) == [], route
+    add(page, "div", width="2000px", height="9px")
+    add(page, "p", width="40px", overflow="hidden", whiteSpace="nowrap")
+    assert len(sticking_out(page)) >= 1 <= len(cut_off(page))  # the checks find what is wrong
+
+
+def add(page: Page, kind: str, **style: str) -> None:
+    """Add an element to the page."""
+    page.evaluate(
+        """([kind, style]) => {
+          const one = document.createElement(kind);
+          one.textContent = "12,345,678,901";
+          Object.assign(one.style, style);
+          document.querySelector("main").append(one);
+        }""",
+        [kind, style],
+    )
 
 
 @pytest.mark.parametrize(("window", "scheme"), [(NARROW, "light"), (WIDE, "dark")], ids=["phone-light", "desktop-dark"])
@@ -85,6 +106,8 @@ def test_it_is_accessible(visit: Visit, crowded: Site, window: Any, scheme: str)
         assert inaccessible(page) == [], route
         assert page.locator("h1").count() == 1
         assert page.locator("main").count() == 1
+    add(page, "input")
+    assert inaccessible(page) != []  # the check finds what is wrong
 
 
 def test_targets_are_large_enough(visit: Visit, crowded: Site) -> None:
@@ -105,6 +128,8 @@ def test_hostile_texts_stay_text(visit: Visit, crowded: Site) -> None:
     page = settle(visitor, f"selectors/{LONG}")
     expect(visitor.test("options")).to_contain_text(HOSTILE)
     expect(visitor.test("decisions")).to_contain_text(HOSTILE)
+    expect(visitor.test("options")).to_contain_text(r"\u202egnp.exe")
+    assert UNSEEN[0] not in page.locator("main").inner_text()
     assert page.locator("img").count() == 0
     page.goto(f"{visitor.url}#/selectors/{HOSTILE}")
     visitor.watch.expect("status of (404|422)")

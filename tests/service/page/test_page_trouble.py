@@ -211,22 +211,6 @@ def test_views_are_released(visit: Visit, site: Site) -> None:
     assert last["nodes"] < first["nodes"] + 5_000
 
 
-def test_the_filter_of_the_list_is_kept(visit: Visit, site: Site) -> None:
-    site.make("stay-one")
-    site.make("stay-two")
-    visitor = visit(site)
-    page = visitor.go()
-    visitor.test("filter").fill("stay-")
-    page.get_by_label("Problems first").check()
-    expect(visitor.test("selector")).to_have_count(2)
-    visitor.listed("stay-one").get_by_role("link").click()
-    expect(page.locator("h1")).to_have_text("stay-one")
-    page.go_back()
-    expect(visitor.test("filter")).to_have_value("stay-")
-    expect(page.get_by_label("Problems first")).to_be_checked()
-    expect(visitor.test("selector")).to_have_count(2)
-
-
 def test_the_focus_is_not_lost(visit: Visit, site: Site) -> None:
     name = site.make("focused")
     visitor = visit(site)

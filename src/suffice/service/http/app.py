@@ -33,20 +33,17 @@ TAGS: Final = [
 
 
 def make_app(service: SelectorService, settings: Settings) -> FastAPI:
-    """The app around a service. It starts and stops the service unless that runs already."""
+    """The app around a service, which it starts and stops."""
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         app.state.closing.clear()
-        starts = not service.ready
-        if starts:
-            await service.start()
+        await service.start()
         try:
             yield
         finally:
             app.state.closing.set()
-            if starts:
-                await service.stop()
+            await service.stop()
 
     app = FastAPI(
         title="suffice",

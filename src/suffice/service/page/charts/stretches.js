@@ -16,7 +16,7 @@ export function setting(known, history, ends) {
 }
 
 /** Stretches joined to their neighbours until each has enough outcomes for a rate. */
-export function gather(bins) {
+function gather(bins) {
   const least = Math.max(LEAST, bins.reduce((sum, bin) => sum + bin.outcomes, 0) / STRETCHES);
   const whole = bins.length ? bins.at(-1).end - bins[0].start : 0;
   const long = (one, next) => next.end - one.start > LONGEST * whole;

@@ -13,7 +13,7 @@ const UNLISTED = "None of these groups is among the first, which are listed belo
 const ANOTHER = "A promise cannot be changed after the fact, so make a selector of another name.";
 
 /** All problems of a selector, the worst first. */
-export function cases(known, certificate) {
+function cases(known, certificate) {
   const { consistent, feasible, holds, breach, breaches } = certificate;
   return [
     !consistent && bug(known),
