@@ -6,7 +6,7 @@ from typing import Final
 import numpy as np
 
 from suffice.kernels.compiler import inlined
-from suffice.kernels.rows import Floats, Ints, dtype_of, rows_at
+from suffice.kernels.rows import Floats, Ints, Rows, dtype_of, rows_at
 from suffice.learning.arm_table import REFRESH_DUE, cheapest, learn, refresh_own
 from suffice.learning.prices import clipped_price
 from suffice.learning.records import ArmRow, Pricing, Table, TableHead
@@ -56,12 +56,20 @@ def table_of(place: FleetPlace, one: int) -> Table:
     )
 
 
+@inlined
+def columns_at(place: FleetPlace) -> tuple[Rows, Rows, Ints]:
+    """The accounts, the prices and the decisions that are out, a row for each selector."""
+    return (
+        rows_at(place.accounts, place.size, ACCOUNT),
+        rows_at(place.pricings, place.size, PRICING),
+        rows_at(place.out, place.size, WHOLE_NUMBER),
+    )
+
+
 def ask_fleet(address: int, which: Ints, result: Ints) -> None:
     """Write a decision for each selector listed; none of them has one out."""
     place = fleet_at(address)
-    accounts = rows_at(place.accounts, place.size, ACCOUNT)
-    pricings = rows_at(place.pricings, place.size, PRICING)
-    out = rows_at(place.out, place.size, WHOLE_NUMBER)
+    accounts, pricings, out = columns_at(place)
     for at in range(len(which)):
         one = which[at]
         table, account, pricing = table_of(place, one), accounts[one], pricings[one]
@@ -78,9 +86,7 @@ def ask_fleet(address: int, which: Ints, result: Ints) -> None:
 def tell_fleet(address: int, which: Ints, units: Ints, costs: Floats, expired: bool) -> None:
     """Settle the decision of each selector listed."""
     place = fleet_at(address)
-    accounts = rows_at(place.accounts, place.size, ACCOUNT)
-    pricings = rows_at(place.pricings, place.size, PRICING)
-    out = rows_at(place.out, place.size, WHOLE_NUMBER)
+    accounts, pricings, out = columns_at(place)
     for at in range(len(which)):
         one = which[at]
         table, account, pricing, arm = table_of(place, one), accounts[one], pricings[one], out[one]
@@ -94,8 +100,7 @@ def tell_fleet(address: int, which: Ints, units: Ints, costs: Floats, expired: b
 def refresh_fleet(address: int) -> None:
     """Recompute the bounds of every selector from its tally."""
     place = fleet_at(address)
-    accounts = rows_at(place.accounts, place.size, ACCOUNT)
-    pricings = rows_at(place.pricings, place.size, PRICING)
+    accounts, pricings, _ = columns_at(place)
     for one in range(place.size):
         account, pricing = accounts[one], pricings[one]
         debt = (account.owed - account.successes + account.forgiven) / ONE_SUCCESS

@@ -149,23 +149,16 @@ async def list_selectors(
     return serializers.json_response({"selectors": [serializers.listed(state) for state in page], "next": following})
 
 
-@selector_routes.get(
-    "/{name}",
-    summary="Show a selector",
-    response_model=None,
-    responses=responses("The selector.", SelectorReply, 404, 422),
-)
+ONE_SELECTOR: Final = responses("The selector.", SelectorReply, 404, 422)
+
+
+@selector_routes.get("/{name}", summary="Show a selector", response_model=None, responses=ONE_SELECTOR)
 async def get(request: Request, name: Named) -> Response:
     """A selector and its state."""
     return serializers.json_response(serializers.overview(await service_of(request).overview(name)))
 
 
-@selector_routes.delete(
-    "/{name}",
-    summary="Archive a selector",
-    response_model=None,
-    responses=responses("It is archived.", SelectorReply, 404, 422),
-)
+@selector_routes.delete("/{name}", summary="Archive a selector", response_model=None, responses=ONE_SELECTOR)
 async def delete(request: Request, name: Named) -> Response:
     """Archive a selector: it answers no more asks, and still accepts outcomes, so that none is lost.
 
