@@ -9,6 +9,7 @@ import suffice
 # The name that cases use, and those that stand for it in one version or another, the newest first.
 ARGUMENTS: Final = {"safe": ("safe", "everything"), "skip": ("skip", "nothing")}
 LEARNING: Final = frozenset({"bounds", "chooser", "guard", "memory", "prices"})
+VALUES: Final = {"ordered": "contained", "interval-closure": "closed"}  # before `learning`, bounds had other names
 FIELDS: Final = {"price": ("price", "dual"), "n_arms": ("n_arms", "arms"), "options": ("options", "arms")}
 
 
@@ -18,6 +19,8 @@ def called(function: Callable[..., Any], *values: Any, **named: Any) -> Any:
     if "learning" in known and not LEARNING.isdisjoint(named):  # before, each was an argument of its own
         learning = {name: named.pop(name) for name in LEARNING & named.keys()}
         named["learning"] = suffice.Learning(**learning)
+    elif "bounds" in named:
+        named["bounds"] = VALUES.get(named["bounds"], named["bounds"])
     return function(*values, **{_first(name, ARGUMENTS, known): value for name, value in named.items()})
 
 

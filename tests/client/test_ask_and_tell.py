@@ -213,9 +213,9 @@ def test_errors_are_those_of_the_library(harness: Harness) -> None:
         Selector(MENU, 0.9).tell(decision, True)
     selector.tell(decision, True)
     selector.tell(decision.id, True)  # the same again is no error: a retry may do it
-    with pytest.raises(suffice.AlreadyTold, match="a different outcome"):
+    with pytest.raises(suffice.AlreadyTold, match="the new one was ignored"):
         selector.tell(decision, False)
-    with pytest.raises(suffice.AlreadyTold, match="stands twice"):
+    with pytest.raises(suffice.AlreadyTold, match="appears twice"):
         selector.tell_many([("d-0", True), ("d-0", True)])
     with pytest.raises(suffice.InvalidArgument, match="outcomes must hold"):
         selector.tell_many([("d-0",)])

@@ -320,7 +320,7 @@ def test_the_evidence_is_saved(tmp_path: Any) -> None:
     unfair = 0
     out: list[Any] = []
     for step, latent in enumerate(stream.draw(rng, 700)):
-        waits = any(not fair for *_, fair, _ in made[1].state()["outstanding"])
+        waits = any(not unbiased for *_, unbiased, _ in made[1].state()["outstanding"])
         if step % 150 == 100 or (waits and unfair < 20):
             unfair += waits
             made[1].save(tmp_path / "state.json")

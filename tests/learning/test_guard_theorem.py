@@ -53,12 +53,12 @@ def attack(
         arm = decide(position.limit, head, arm)
         plays[arm] += 1
         units = ONE_SUCCESS if luck[step] < chances[arm] else 0
-        role, fair = role_of(head, arm), context_free or not proposed
+        role, unbiased = role_of(head, arm), context_free or not proposed
         reserve(account, role)
         settle(account, role, account.target, units, False)
-        if not fair:  # as `CustomLearner` does it: charged, but no evidence
+        if not unbiased:  # as `CustomLearner` does it: charged, but no evidence
             head.gap += guard_charge(table, arm, units / ONE_SUCCESS, costs[arm], pricing.now)
-        due = learn(table, pricing, pricing, lesson_of(account, arm, units, costs[arm], True, True, fair), False)
+        due = learn(table, pricing, pricing, lesson_of(account, arm, units, costs[arm], True, True, unbiased), False)
         if due > 0:
             catch_up(table, due, arm, pricing.now)
     return asked

@@ -142,7 +142,7 @@ class TestTheStateStaysAsItWas:
 
     def test_lists(self, kind: str) -> None:
         twice = [(4, True, 0.1), (4, True, 0.1)]
-        self.unchanged(kind, lambda s: s.tell_many(twice), suffice.AlreadyTold, "decision 4 stands twice")
+        self.unchanged(kind, lambda s: s.tell_many(twice), suffice.AlreadyTold, "decision 4 appears twice")
         mixed = [(4, True, 0.1), (0, True, 0.1)]
         self.unchanged(kind, lambda s: s.tell_many(mixed), suffice.AlreadyTold, "decision 0 was settled before")
         for bad in (4, (4,), "ab"):

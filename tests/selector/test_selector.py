@@ -190,7 +190,7 @@ def test_decisions_given_up_too_long_ago_are_said_to_be(monkeypatch: pytest.Monk
     for decision in selector.ask_many(8):
         selector.expire(decision)
     selector.tell(7, True)
-    with pytest.raises(suffice.AlreadyTold, match="settled before or given up too long ago to amend"):
+    with pytest.raises(suffice.AlreadyTold, match="settled before or expired too long ago to amend"):
         selector.tell(0, True)
 
 

@@ -45,7 +45,7 @@ def noted(selector: Selector) -> set[int]:
 def unfair(selector: Selector) -> set[int]:
     """The outstanding and expired decisions that a context has influenced."""
     engine = selector.engine
-    return {identity for identity, entry in (*engine.entries(), *engine.expired_entries()) if not entry.fair}
+    return {identity for identity, entry in (*engine.entries(), *engine.expired_entries()) if not entry.unbiased}
 
 
 def in_slots(selector: Selector) -> list[int]:

@@ -222,7 +222,7 @@ class AsyncRemoteSelector:
         seen: set[str] = set()
         for outcome in counted:
             if outcome.decision in seen:
-                raise AlreadyTold(f"decision {outcome.decision} stands twice in the same call; nothing of it was told")
+                raise AlreadyTold(f"decision {outcome.decision} appears twice in the same call; nothing was counted")
             seen.add(outcome.decision)
         if counted:
             await self._deliver(counted)

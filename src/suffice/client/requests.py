@@ -10,7 +10,7 @@ import numpy as np
 
 from suffice.client.outbox import CHUNK, Outcome
 from suffice.context.encode import CATEGORY
-from suffice.context.schema import kind_of, number_of, unpack
+from suffice.context.schema import as_fields, kind_of, number_of
 from suffice.errors import ForeignDecision, InvalidArgument, quoted
 from suffice.learning.settings import DEFAULT, Learning, as_learning
 from suffice.menu.menu import Menu
@@ -132,8 +132,8 @@ def context(given: object) -> JsonObject | None:
     """A context as an object of plain values: missing and infinite numbers are null, the fields of a row are numbered."""
     if given is None:
         return None
-    unpacked = unpack(given)
-    named = unpacked if isinstance(unpacked, dict) else {str(place): value for place, value in enumerate(unpacked)}
+    row = as_fields(given)
+    named = row if isinstance(row, dict) else {str(place): value for place, value in enumerate(row)}
     return {name: _value(name, value) for name, value in named.items()}
 
 

@@ -129,19 +129,19 @@ class ContextLearner(Learner):
     def propose(self, price: float, allowed: Mask | None, seen: Any = None) -> Proposal:
         if seen is None:
             return self.plain.propose(price, allowed)
-        decider, arm, fair = UNCOMPARED, None, True
+        decider, arm, unbiased = UNCOMPARED, None, True
         if self._follows():
             if is_control(self.watch):
                 decider = CONTROL
             else:
-                fair = False  # even if the model fails: whether it fails may depend on the context
+                unbiased = False  # even if the model fails: whether it fails may depend on the context
                 arm = self._model_arm(seen, price, allowed)
                 decider = UNCOMPARED if arm is None else MODEL
-        failed = not fair and arm is None
+        failed = not unbiased and arm is None
         if arm is None:
             arm = self.plain.propose(price, allowed).arm
         return Proposal(
-            arm, fair, DecisionRecord(seen, None if failed else self._prediction(seen, arm), price, decider)
+            arm, unbiased, DecisionRecord(seen, None if failed else self._prediction(seen, arm), price, decider)
         )
 
     def _follows(self) -> bool:
@@ -183,7 +183,7 @@ class ContextLearner(Learner):
     ) -> None:
         arm, success, fresh = lesson.arm, lesson.success, lesson.fresh
         cost = None if math.isnan(lesson.cost) else lesson.cost
-        if fresh and not lesson.fair:
+        if fresh and not lesson.unbiased:
             self.watch.trust.gap += self.plain.charge(lesson, pricing.now)
         self._count(arm, success, cost, int(fresh))
         interior = arm in self._interior

@@ -123,7 +123,7 @@ class Schema:
 
     def _read(self, context: object) -> list[float | str]:
         """A number, or the text of a category, per field. The first value of a field decides its kind."""
-        given = self._by_name(unpack(context))
+        given = self._by_name(as_fields(context))
         kinds = list(self.kinds)
         read: list[float | str] = []
         for place, name in enumerate(self.names):
@@ -183,7 +183,7 @@ def check_fields(fields: Mapping[str, str]) -> None:
 # --- from what a user passes to plain values
 
 
-def unpack(context: object) -> dict[str, object] | list[object]:
+def as_fields(context: object) -> dict[str, object] | list[object]:
     """A context as a dict with text as keys, or as a list if it has no names. pandas and polars are not imported."""
     if isinstance(context, Mapping):
         return {str(name): value for name, value in context.items()}

@@ -84,7 +84,7 @@ class Fleet:
         wrong = self._first_wrong(listed, waiting=False)
         if wrong is not None:
             raise InvalidArgument(f"which must list selectors with no decision out, got {wrong}: tell it first")
-        order = self._by_number(listed)
+        order = self._memory_order(listed)
         result = np.zeros(listed.size, dtype=np.int64)
         self._rows.ask(listed[order], result)
         answer = np.empty_like(result)
@@ -104,7 +104,7 @@ class Fleet:
         if np.isnan(spent).any():
             raise InvalidArgument("costs must be told: the menu does not know what its options cost")
         spent = np.minimum(spent, self._menu.safe_cost)
-        order = self._by_number(listed)
+        order = self._memory_order(listed)
         self._rows.tell(listed[order], units[order], spent[order], expired=False)
 
     def expire(self, which: ArrayLike) -> None:
@@ -131,7 +131,7 @@ class Fleet:
             raise InvalidArgument(f"which must list selectors with a decision out, got {wrong}: ask it first")
         return listed
 
-    def _by_number(self, listed: Ints) -> Ints | slice:
+    def _memory_order(self, listed: Ints) -> Ints | slice:
         """The order of a list by number, so that steps go through memory from front to back.
 
         Selectors are independent and listed once, so any order will do, and a large fleet in random order would wait for

@@ -120,7 +120,7 @@ def learn(table: Table, main: Pricing, pricing: Pricing, lesson: Lesson, grouped
 
 def learn_arm(table: Table, lesson: Lesson, paid: float, price: float) -> int:
     """Update an arm's tally and line with an outcome; `paid` is the price before it."""
-    if not lesson.fair:  # a choice that depends on more than past outcomes is no fair sample: only time passes
+    if not lesson.unbiased:  # a choice that depends on more than past outcomes is no fair sample: only time passes
         return REFRESH_DUE if table.head.steps + 1 > table.head.refresh_after else DONE
     head, arm, row = table.head, lesson.arm, table.arms[lesson.arm]
     interior, success, cost = head.has_skip <= arm < head.arms - 1, lesson.success, lesson.cost

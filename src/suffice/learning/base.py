@@ -16,7 +16,7 @@ class Proposal(NamedTuple):
     """An arm, and what its outcome will need."""
 
     arm: int
-    fair: bool = True  # False where a context, or a chooser of the user's own, influenced the choice
+    unbiased: bool = True  # False where a context, or a chooser of the user's own, influenced the choice
     note: object = None  # of a model; see `context.learner`
 
 
@@ -54,7 +54,7 @@ class Learner(ABC):
         """The arm that the optimist would play at this price."""
 
     @property
-    def fair_if_failed(self) -> bool:
+    def unbiased_if_failed(self) -> bool:
         """Whether a play in the place of a proposal that failed is a fair sample."""
         return True
 

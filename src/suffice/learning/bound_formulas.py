@@ -8,7 +8,7 @@ import math
 
 from suffice.promise.divergence import kl_lower, kl_upper
 
-KL, HOEFFDING, PAPER, HALF_LOG, ORDERED, INTERVAL_CLOSURE = range(6)
+KL, HOEFFDING, PAPER, HALF_LOG, ORDERED, INTERVAL_CLOSURE = range(6)  # those from ORDERED on pool outcomes
 
 
 def level_of(kind: int, arms: int, end: int) -> float:

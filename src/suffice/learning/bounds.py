@@ -1,6 +1,6 @@
 """Bounds: from a tally to an upper success and a lower cost per arm.
 
-Bounds decide what the choices between the limits cost. They may be wrong: the promise does not use them.
+Bounds affect the cost only. The promise does not use them, so a wrong bound cannot break it.
 """
 
 import math
@@ -86,10 +86,10 @@ class Bounds(ArmBounds, Protocol):
 
 
 class LineBounds:
-    """The base of our bounds: each arm's line is a function of its own tally and of the current epoch.
+    """The base of the bounds of this package: the two bounds of an arm follow from its own tally and the current epoch.
 
     A threshold that must hold for all times grows with time. It is constant within an epoch, so that one outcome changes
-    one line, and all lines are recomputed when an epoch begins.
+    the bounds of one arm, and all are recomputed when an epoch begins.
     """
 
     name = ""
@@ -112,19 +112,19 @@ class LineBounds:
         if outcomes + 1 > self.last:
             self.refresh(tally, outcomes)
         elif not self.menu.is_boundary(arm):
-            self._line(tally, arm)
+            self._recompute(tally, arm)
 
     def refresh(self, tally: Tally, outcomes: int) -> None:
         self._start_epoch(outcomes + 1)
         for arm in np.flatnonzero(tally.plays).tolist():
             if not self.menu.is_boundary(arm):
-                self._line(tally, arm)
+                self._recompute(tally, arm)
 
     def _start_epoch(self, step: int) -> None:
         self.last, end = formulas.epoch_of(step, self.horizon)
         self.level = formulas.level_of(self.code, self.menu.n_arms, end)
 
-    def _line(self, tally: Tally, arm: int) -> None:
+    def _recompute(self, tally: Tally, arm: int) -> None:
         self.upper[arm] = formulas.upper_of(self.code, float(tally.successes[arm]), int(tally.plays[arm]), self.level)
         if self.menu.costs is None or self.code == formulas.PAPER:
             spent, count = float(tally.costs[arm]), int(tally.priced[arm])
@@ -135,7 +135,7 @@ class LineBounds:
 
 
 class HalfLog(LineBounds):
-    """Kullback–Leibler bounds with a threshold of half a logarithm, which is all that the regret needs.
+    """Kullback–Leibler bounds with a threshold of half a logarithm, which is sufficient for the regret bound.
 
     With an epoch that ends at E the threshold is β = ½ ln E + ln(1 + ln E), for any number of arms. Such a bound is
     sometimes wrong; but the regret requires only that the at most two arms of the optimal mix are not underrated by much
@@ -152,7 +152,7 @@ class Ordered(LineBounds):
     In a chain, a grid, subsets or intervals, an option that succeeds whenever another does is at least as likely to
     succeed. So all plays of all options that contain an option, its own included, bound it as its own plays do
     (docs/bounds.md has the proof). They are summed again whenever the history has grown by 5%; until then the earlier
-    bound remains, and remains true.
+    bound stays valid.
     """
 
     name = "ordered"
@@ -207,8 +207,8 @@ NAMED: dict[str, type[LineBounds]] = {
 }
 
 
-def is_ours(bounds: Bounds) -> TypeGuard[LineBounds]:
-    """Whether these are bounds that tables of arms implement. A subclass is a user's own."""
+def is_builtin(bounds: Bounds) -> TypeGuard[LineBounds]:
+    """Whether these bounds come with suffice, so that tables of arms implement them. A subclass is a user's own."""
     return type(bounds) in NAMED.values()
 
 

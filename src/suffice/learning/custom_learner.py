@@ -14,7 +14,7 @@ from suffice.errors import InvalidArgument, quoted
 from suffice.kernels.rows import Floats, Mask
 from suffice.learning.arm_blocks import rows_of
 from suffice.learning.base import Columns, Learner, Proposal
-from suffice.learning.bounds import ArmBounds, Bounds, Paper, Tally, is_ours
+from suffice.learning.bounds import ArmBounds, Bounds, Paper, Tally, is_builtin
 from suffice.learning.choosers import Chooser, Optimist, Thompson
 from suffice.learning.defaults import resolve
 from suffice.learning.guard import KAPPA, at_limit, follows
@@ -60,7 +60,7 @@ class CustomLearner(Learner):
         self.evidence = Tally(menu.n_arms)  # of the plays that a user's bounds may learn from
         self.inner: TableLearner | None = None
         self.view: ArmBounds = bounds  # what the chooser gets
-        if is_ours(bounds):
+        if is_builtin(bounds):
             self.inner = TableLearner(menu, bounds, Optimist(), horizon, ceiling, memory=memory)
             self.view = BoundsView(self.inner)
         elif memory.code:
@@ -84,11 +84,11 @@ class CustomLearner(Learner):
         arm = positive_int("arm", proposed, 0)
         if arm >= self.menu.n_arms or not (allowed is None or allowed[arm]):
             raise InvalidArgument(f"a chooser must propose an arm that may be played, got {quoted(proposed)}")
-        return Proposal(arm, fair=self.context_free)
+        return Proposal(arm, unbiased=self.context_free)
 
     @property
-    def fair_if_failed(self) -> bool:
-        """Whether a play in the place of a failed proposal is fair: when it fails may depend on what the chooser knows."""
+    def unbiased_if_failed(self) -> bool:
+        """Whether a play in the place of a failed proposal is unbiased: when it fails may depend on what the chooser knows."""
         return self.context_free or not follows(self._head)
 
     def optimistic(self, price: float, allowed: Mask | None) -> int:
@@ -109,7 +109,7 @@ class CustomLearner(Learner):
         self.tally.add(lesson.arm, lesson.success, cost, plays=int(fresh))
         if self.inner is not None:
             self.inner.follow(lesson, paid, price)
-        elif lesson.fair:
+        elif lesson.unbiased:
             self.evidence.add(lesson.arm, lesson.success, cost, plays=int(fresh))
             self.bounds.update(self.evidence, lesson.arm, head.steps)
         elif (head.steps & (head.steps + 1)) == 0:
@@ -174,7 +174,7 @@ def make_learner(
     limits, proposer, past = resolve(menu, bounds, chooser, memory)
     if past.code and type(limits) is Paper:
         raise InvalidArgument(f'memory must be "full" with the bounds "paper", got {str(past)!r}')
-    if type(proposer) in (Optimist, Thompson) and is_ours(limits):
+    if type(proposer) in (Optimist, Thompson) and is_builtin(limits):
         return TableLearner(menu, limits, proposer, horizon, ceiling, memory=past, seed=seed, kappa=kappa)
     if isinstance(proposer, Thompson):
         raise InvalidArgument('bounds must be ours, such as "auto", for the chooser "thompson"')

@@ -62,7 +62,7 @@ def compute_price(pricing: Pricing, debt: float, outcomes: int) -> float:
 
 
 def clipped_price(pricing: Pricing, debt: float, outcomes: int) -> float:
-    """Like `price_at`, clipped to [0, cap] (0 for NaN): the price at which a tree of lines is settled."""
+    """Like `price_at`, clipped to [0, cap] (0 for NaN): the price for which the tree of lines is built."""
     price = price_at(pricing, debt, outcomes)
     if not price > 0.0:
         return 0.0
@@ -87,10 +87,10 @@ def borrow_hint(pricing: Pricing, main: Pricing) -> None:
 
 
 def move_price(main: Pricing, pricing: Pricing, steps: int, lesson: Lesson, grouped: bool) -> tuple[float, float]:
-    """Update the hints and the price after an outcome. The price before it, and the one after it by the earlier hint."""
+    """Update the hints and the price after an outcome. Returns the previous price, and the new one under the previous hint."""
     if grouped:
         borrow_hint(pricing, main)
-    paid, price = pricing.now, clipped_price(pricing, lesson.debt, lesson.outcomes)
+    previous, price = pricing.now, clipped_price(pricing, lesson.debt, lesson.outcomes)
     pricing.now = price
     if lesson.fresh and pricing.curved > 0:
         update_hint(main, steps, price)
@@ -98,4 +98,4 @@ def move_price(main: Pricing, pricing: Pricing, steps: int, lesson: Lesson, grou
             update_hint(pricing, lesson.outcomes, price)
         if pricing.hint != pricing.last_hint:
             pricing.now = clipped_price(pricing, lesson.debt, lesson.outcomes)
-    return paid, price
+    return previous, price

@@ -114,4 +114,4 @@ class Lesson(NamedTuple):
     outcomes: int  # of the account
     counted: bool  # False in a first round, which the account does not count
     fresh: bool  # False for a late outcome: its play was counted before
-    fair: bool  # False where a context, or a chooser of the user's own, influenced the choice
+    unbiased: bool  # False where a context, or a chooser of the user's own, influenced the choice

@@ -178,7 +178,7 @@ class CompiledEngine:
 
     def _entry_of(self, slot: Slot, identity: int) -> Entry:
         return Entry(
-            slot.row, slot.arm, slot.role, slot.target, slot.asked_at, bool(slot.counted), bool(slot.fair),
+            slot.row, slot.arm, slot.role, slot.target, slot.asked_at, bool(slot.counted), bool(slot.unbiased),
             self._note_of(slot, identity),
         )  # fmt: skip
 
@@ -251,7 +251,15 @@ class CompiledEngine:
     def issue(self, entry: Entry) -> int:
         """Count a decision as outstanding and return its id."""
         self._free_next_slot()
-        given = (entry.row, entry.arm, entry.role, entry.asked_at, entry.counted, entry.fair, entry.note is not None)
+        given = (
+            entry.row,
+            entry.arm,
+            entry.role,
+            entry.asked_at,
+            entry.counted,
+            entry.unbiased,
+            entry.note is not None,
+        )
         identity = int(self._call(calls.issue_at, *given))
         if entry.note is not None:
             self._notes[identity] = entry.note  # not before: after an interrupt, another decision would get this id
@@ -329,7 +337,7 @@ class CompiledEngine:
         """Learn from an outcome that was just counted."""
         row, arm = entry.row, entry.arm
         main, pricing = self.pricing(0), self.pricing(row)
-        lesson = lesson_of(self.account(row), arm, units, cost, entry.counted, fresh, entry.fair)
+        lesson = lesson_of(self.account(row), arm, units, cost, entry.counted, fresh, entry.unbiased)
         own = main if row == 0 else pricing
         self.learner.learn(main, own, lesson, grouped=row > 0, note=entry.note, lost=lost)
         self.put_pricing(0, main)

@@ -51,7 +51,7 @@ class Slot:
     target: int = 0
     asked_at: float = 0.0
     counted: int = 0
-    fair: int = 0
+    unbiased: int = 0
     noted: int = 0  # where the note of a context is: 0 for none, IN_SLOT or ELSEWHERE
     decided_by: int = 0  # UNCOMPARED, MODEL or CONTROL of `context.trust`
     paid: float = 0.0  # the price of a success then
@@ -112,14 +112,14 @@ def try_ask(address: int, row: int, now: float) -> tuple[int, int, float]:
 
 
 def record_at(
-    header: Header, account: Account, row: int, arm: int, role: int, now: float, counted: bool, fair: bool
+    header: Header, account: Account, row: int, arm: int, role: int, now: float, counted: bool, unbiased: bool
 ) -> None:
     """Count a decision as outstanding, and put it into its slot, which is empty."""
     if counted:
         reserve(account, role)
     slot = slot_at(header, header.next_id)
     slot.id, slot.row, slot.arm, slot.role = header.next_id, row, arm, role
-    slot.target, slot.asked_at, slot.counted, slot.fair, slot.noted = account.target, now, counted, fair, 0
+    slot.target, slot.asked_at, slot.counted, slot.unbiased, slot.noted = account.target, now, counted, unbiased, 0
     header.next_id += 1
     header.seen_at = max(header.seen_at, now)
     header.due = min(header.due, now + header.expire_after)
@@ -149,20 +149,22 @@ def try_tell(address: int, identity: int, units: int, cost: float) -> int:
     pricing.spent += spent
     settle(account, slot.role, slot.target, units, False)
     fold(account)
-    due = learn(table, main, pricing, lesson_of(account, arm, units, spent, True, True, slot.fair != 0), row > 0)
+    due = learn(table, main, pricing, lesson_of(account, arm, units, spent, True, True, slot.unbiased != 0), row > 0)
     return TOLD if due == DONE else TOLD + due + DUE * arm
 
 
 # --- the slow path, a step at a time
 
 
-def issue_at(address: int, row: int, arm: int, role: int, now: float, counted: bool, fair: bool, noted: bool) -> int:
+def issue_at(
+    address: int, row: int, arm: int, role: int, now: float, counted: bool, unbiased: bool, noted: bool
+) -> int:
     """Record a decision as outstanding; its id, or EMPTY if another one still waits in its slot."""
     header, account, _, _ = parts_at(address, row)
     identity = header.next_id
     if slot_at(header, identity).id != EMPTY:
         return EMPTY
-    record_at(header, account, row, arm, role, now, counted, fair)
+    record_at(header, account, row, arm, role, now, counted, unbiased)
     if noted:
         slot_at(header, identity).noted = ELSEWHERE
     return identity

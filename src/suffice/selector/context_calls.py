@@ -172,7 +172,7 @@ def ask_context_at(address: int, row: int, now: float, context: int, features: F
     header, account, pricing, main = parts_at(address, row)
     table = table_at(header.table)
     at_limit, price = limit(account), price_of(account, pricing, main, row > 0)
-    arm, decided_by, fair, proposed, paid = -1, UNCOMPARED, True, is_open(at_limit, table.head), max(0.0, price)
+    arm, decided_by, unbiased, proposed, paid = -1, UNCOMPARED, True, is_open(at_limit, table.head), max(0.0, price)
     if proposed:
         watch = watch_at(row_at(context, CONTEXT))
         if watch.trust.given > 0 and watch.trust.gap <= allowance(table.head):
@@ -181,7 +181,7 @@ def ask_context_at(address: int, row: int, now: float, context: int, features: F
             if is_control(watch):
                 decided_by = CONTROL
             else:
-                decided_by, fair = MODEL, False
+                decided_by, unbiased = MODEL, False
                 arm = model_arm(context, table, features, paid)
         if arm < 0:
             arm = propose(table, paid)
@@ -189,7 +189,7 @@ def ask_context_at(address: int, row: int, now: float, context: int, features: F
                 return FIT_FIRST, 0, 0.0
     arm = decide(at_limit, table.head, arm)
     identity = header.next_id
-    record_at(header, account, row, arm, role_of(table.head, arm), now, True, fair)
+    record_at(header, account, row, arm, role_of(table.head, arm), now, True, unbiased)
     if proposed:
         slot = slot_at(header, identity)
         slot.noted, slot.decided_by, slot.paid = IN_SLOT, decided_by, paid
@@ -249,9 +249,9 @@ def tell_context_at(address: int, identity: int, units: int, cost: float, contex
     pricing.spent += spent
     settle(account, slot.role, slot.target, units, False)
     fold(account)
-    success, paid, fair = units / ONE_SUCCESS, pricing.now, slot.fair != 0
+    success, paid, unbiased = units / ONE_SUCCESS, pricing.now, slot.unbiased != 0
     watch = watch_at(place)
-    if not fair:
+    if not unbiased:
         watch.trust.gap += guard_charge(table, arm, success, spent, paid)
     tally = rows_at(place.tally, (4, table.head.arms), NUMBER)
     tally[0, arm] += 1.0
@@ -259,7 +259,7 @@ def tell_context_at(address: int, identity: int, units: int, cost: float, contex
     tally[2, arm] += 1.0
     tally[3, arm] += spent
     plain = expected(table, arm) if interior else 0.0
-    due = learn(table, main, pricing, lesson_of(account, arm, units, spent, True, True, fair), row > 0)
+    due = learn(table, main, pricing, lesson_of(account, arm, units, spent, True, True, unbiased), row > 0)
     if noted:
         compare_costs(watch.trust, slot.decided_by, spent - slot.paid * success)
         if interior:

@@ -145,22 +145,22 @@ class Controller(ABC):
         if self._identity.copied:
             self._identity.renew(self._engine.next_id)
         engine = self._engine
-        opening = self._first_round.take(allowed) if audit else None
-        arm, role, price, fair, note = self.choose(engine.position(row), allowed, features, opening)
+        first_arm = self._first_round.take(allowed) if audit else None
+        arm, role, price, unbiased, note = self.choose(engine.position(row), allowed, features, first_arm)
         if audit:
-            identity = engine.issue(Entry(row, arm, role, self._promise.target, now, opening is None, fair, note))
+            identity = engine.issue(Entry(row, arm, role, self._promise.target, now, first_arm is None, unbiased, note))
         else:
             engine.count_unaudited(row)
             identity = UNAUDITED
         return Decision(identity, arm, self._option(arm, price), role, price, self._identity.key)
 
-    def choose(self, position: Position, allowed: Mask | None, features: object, opening: int | None = None) -> Choice:
-        """What to play, also for an account outside this controller. `opening` is an arm of the first round."""
-        head, proposal = self._learner.head, Proposal(-1 if opening is None else opening)
-        if opening is None and is_open(position.limit, head):
+    def choose(self, position: Position, allowed: Mask | None, features: object, first: int | None = None) -> Choice:
+        """What to play, also for an account outside this controller. `first` is an arm of the first round."""
+        head, proposal = self._learner.head, Proposal(-1 if first is None else first)
+        if first is None and is_open(position.limit, head):
             proposal = self.propose(position, allowed, features)
-        arm = proposal.arm if opening is not None else decide(position.limit, head, proposal.arm)
-        return Choice(arm, role_of(head, arm), position.price, proposal.fair, proposal.note)
+        arm = proposal.arm if first is not None else decide(position.limit, head, proposal.arm)
+        return Choice(arm, role_of(head, arm), position.price, proposal.unbiased, proposal.note)
 
     def propose(self, position: Position, allowed: Mask | None, features: object) -> Proposal:
         """The learner's arm at this price, in this context if there is one.
@@ -172,11 +172,11 @@ class Controller(ABC):
             return self._learner.propose(price, allowed, features)
         except Exception as error:
             self.failures.chooser_failed(error)
-        fair = self._learner.fair_if_failed
+        unbiased = self._learner.unbiased_if_failed
         try:
-            return Proposal(self._learner.optimistic(price, allowed), fair)
+            return Proposal(self._learner.optimistic(price, allowed), unbiased)
         except Exception:
-            return Proposal(self._learner.head.arms - 1, fair)
+            return Proposal(self._learner.head.arms - 1, unbiased)
 
     # --- tell
 
@@ -204,7 +204,7 @@ class Controller(ABC):
             for decision, units, spent in checked:
                 identity, entry, late = self._locate(decision)
                 if identity in located:
-                    raise AlreadyTold(f"decision {identity} stands twice in the same call; nothing of it was told")
+                    raise AlreadyTold(f"decision {identity} appears twice in the same call; nothing was counted")
                 self.costs.check(entry.arm, spent)
                 located[identity] = entry, late, units, spent
             for identity, (entry, late, units, spent) in located.items():
@@ -221,7 +221,7 @@ class Controller(ABC):
         if entry is not None:
             return identity, entry, True
         if 0 <= identity < engine.next_id:
-            late = " or given up too long ago to amend" if engine.sum_of("expired") > REMEMBERED else ""
+            late = " or expired too long ago to amend" if engine.sum_of("expired") > REMEMBERED else ""
             raise AlreadyTold(f"decision {identity} was settled before{late}; telling it again changes nothing")
         raise UnknownDecision(f"decision {quoted(identity)} was never asked of this selector")
 

@@ -79,7 +79,7 @@ class Detached:
 
     def learn(
         self, group: str, arm: int, units: int, cost: float | None, *, late: bool = False, lost: bool = False,
-        fair: bool = True, note: object = None,
+        unbiased: bool = True, note: object = None,
     ) -> None:  # fmt: skip
         """Learn from an outcome that is counted. Raises if that fails, which costs money and no more."""
         account, main_account = self._account(group), self._account("")
@@ -87,7 +87,7 @@ class Detached:
         # The counts include the lesson itself.
         self.learner.set_steps(main_account.outcomes + self._grouped - int(not late))
         learned = self.selector.costs.learned(arm, cost, late=late)
-        lesson = lesson_of(account, arm, units, learned, True, not late, fair)
+        lesson = lesson_of(account, arm, units, learned, True, not late, unbiased)
         main, pricing = self._pricings[""], self.pricing(group)
         self.learner.learn(main, pricing, lesson, grouped=group != "", note=note, lost=lost)
 

@@ -15,5 +15,5 @@ class Entry(NamedTuple):
     target: int
     asked_at: float = 0.0  # by the selector's clock; 0 where nothing expires
     counted: bool = True  # False in the paper's first round
-    fair: bool = True  # False where a context, or a chooser of the user's own, had a part in the choice
+    unbiased: bool = True  # False where a context, or a chooser of the user's own, had a part in the choice
     note: object = None  # of a model, on the context

@@ -118,7 +118,7 @@ class PlainEngine:
                 entry = self._waiting.get(identity)
                 if entry is None or not entry.counted:
                     return 0
-                row, arm, role, target, _, _, fair, _ = entry
+                row, arm, role, target, _, _, unbiased, _ = entry
                 spent = table.arms[arm].known_cost if cost != cost else cost
                 if not 0.0 <= spent <= table.head.safe_cost:  # or not known
                     return 0
@@ -131,7 +131,7 @@ class PlainEngine:
                 self._change = None
                 pricing.spent += spent
                 try:
-                    lesson = lesson_of(account, arm, units, spent, True, True, fair)
+                    lesson = lesson_of(account, arm, units, spent, True, True, unbiased)
                     due = learn(table, self._pricings[0], pricing, lesson, row > 0)
                     if due:
                         catch_up(table, due, arm, pricing.now)
@@ -348,7 +348,7 @@ class PlainEngine:
     def learn(self, entry: Entry, units: int, cost: float, *, fresh: bool, lost: bool) -> None:
         """Learn from an outcome that was just counted."""
         row = entry.row
-        lesson = lesson_of(self._accounts[row], entry.arm, units, cost, entry.counted, fresh, entry.fair)
+        lesson = lesson_of(self._accounts[row], entry.arm, units, cost, entry.counted, fresh, entry.unbiased)
         self.learner.learn(self._pricings[0], self._pricings[row], lesson, grouped=row > 0, note=entry.note, lost=lost)
 
 

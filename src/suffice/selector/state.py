@@ -25,7 +25,7 @@ IN_UNITS: Final = frozenset(  # counted in billionths of a success
 )
 HINTS: Final = ("hint", "hint_sum", "hint_count", "hint_at")
 
-Row = list[Any]  # a decision: id, row of its account, arm, time, counted, fair, note of the model
+Row = list[Any]  # a decision: id, row of its account, arm, time, counted, unbiased, note of the model
 
 
 # --- accounts
@@ -145,13 +145,13 @@ def check_accounts(
 
 def _rows(entries: Iterable[tuple[int, Entry]], learner: Learner) -> list[Row]:
     return [
-        [identity, entry.row, entry.arm, entry.asked_at, entry.counted, entry.fair, learner.note_state(entry.note)]
+        [identity, entry.row, entry.arm, entry.asked_at, entry.counted, entry.unbiased, learner.note_state(entry.note)]
         for identity, entry in entries
     ]
 
 
 def _entry(row: Row, learner: Learner, target: int, accounts: int) -> Entry:
-    place, arm, asked_at, counted, fair, note = row
+    place, arm, asked_at, counted, unbiased, note = row
     head = learner.head
     if type(arm) is not int or not 0 <= arm < head.arms:
         raise StateError(f"an arm must be a whole number from 0 to {head.arms - 1}, got {quoted(arm)}")
@@ -160,6 +160,6 @@ def _entry(row: Row, learner: Learner, target: int, accounts: int) -> Entry:
     if not math.isfinite(asked_at):
         raise StateError(f"the time of an ask must be finite, got {quoted(asked_at)}")
     return Entry(
-        place, arm, role_of(head, arm), target, float(asked_at), flag("counted", counted), flag("fair", fair),
+        place, arm, role_of(head, arm), target, float(asked_at), flag("counted", counted), flag("unbiased", unbiased),
         learner.note_from(note),
     )  # fmt: skip

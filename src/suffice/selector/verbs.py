@@ -25,8 +25,8 @@ class Choice(NamedTuple):
     arm: int
     role: int  # SAFE, SKIP or FREE
     price: float
-    fair: bool  # False where a context, or a chooser of the user's own, had a part in it
-    note: Any  # of a model, on the context
+    unbiased: bool  # False where a context, or a chooser of the user's own, had a part in it
+    note: Any  # what the model recorded of the context
 
 
 def position_of(account: Account, pricing: Pricing, main: Pricing, grouped: bool) -> Position:
@@ -41,16 +41,16 @@ def price_of(account: Account, pricing: Pricing, main: Pricing, grouped: bool) -
     return price_at(pricing, (account.owed - account.successes + account.forgiven) / ONE_SUCCESS, account.outcomes)
 
 
-def is_open(now: int, head: TableHead) -> bool:
+def is_open(at_limit: int, head: TableHead) -> bool:
     """Whether the learner proposes an arm: between the limits, and at the lower one if there is no skip."""
-    return now == FREE or (now == SKIP and head.has_skip == 0)
+    return at_limit == FREE or (at_limit == SKIP and head.has_skip == 0)
 
 
-def decide(now: int, head: TableHead, proposal: int) -> int:
+def decide(at_limit: int, head: TableHead, proposal: int) -> int:
     """The arm to play: that of the limit, or else the proposal."""
-    if now == SAFE:
+    if at_limit == SAFE:
         return head.arms - 1
-    if now == SKIP and head.has_skip > 0:
+    if at_limit == SKIP and head.has_skip > 0:
         return 0
     return proposal
 
@@ -62,7 +62,9 @@ def role_of(head: TableHead, arm: int) -> int:
     return SKIP if arm == 0 and head.has_skip > 0 else FREE
 
 
-def lesson_of(account: Account, arm: int, units: int, cost: float, counted: bool, fresh: bool, fair: bool) -> Lesson:
+def lesson_of(
+    account: Account, arm: int, units: int, cost: float, counted: bool, fresh: bool, unbiased: bool
+) -> Lesson:
     """The lesson of an outcome that the account has just counted."""
     debt = (account.owed - account.successes + account.forgiven) / ONE_SUCCESS
-    return Lesson(arm, units / ONE_SUCCESS, cost, debt, account.outcomes, counted, fresh, fair)
+    return Lesson(arm, units / ONE_SUCCESS, cost, debt, account.outcomes, counted, fresh, unbiased)

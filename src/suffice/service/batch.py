@@ -280,7 +280,7 @@ class Batch:
     # --- after the transaction
 
     async def finish(self) -> None:
-        """Answer the requests, then learn from their outcomes. Callers run when this first yields."""
+        """Answer the requests, then learn from their outcomes. Waiting requests resume at the first await."""
         for request in self.requests:
             if request.done.done():
                 continue  # cancelled
@@ -323,7 +323,7 @@ def _already_told(row: DecisionRow, outcome: Settlement, expire: bool) -> TellRe
     if expire or (row.units == outcome.units and row.cost == outcome.cost):
         return TellResult(row.id, 200, "unchanged")
     told = f"success {(row.units or 0) / ONE_SUCCESS:g}" + ("" if row.cost is None else f" and cost {row.cost:g}")
-    raise Conflict(f"the decision was told {told} before; a different outcome changes nothing")
+    raise Conflict(f"the decision already has the outcome {told}; the new one was ignored")
 
 
 def _reply_text(result: list[IssuedDecision]) -> str:

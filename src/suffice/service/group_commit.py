@@ -27,7 +27,7 @@ class GroupCommitter:
     def put(self, request: QueuedAsk | QueuedTell) -> None:
         """Queue a request; its future has the result once the transaction is durable."""
         if len(self._queue) >= self._most:
-            raise Overloaded(f"{len(self._queue):,} requests are waiting, which is as many as may; try again shortly")
+            raise Overloaded(f"{len(self._queue):,} requests are waiting, and the queue is full; try again shortly")
         self._queue.append(request)
         if self._task is None or self._task.done():
             self._task = asyncio.get_running_loop().create_task(self._run())

@@ -107,7 +107,12 @@ class Replica:
             record = ContextRecord(context=context)
             if choice.note is not None:  # the limits left a choice
                 _, prediction, price, player = choice.note
-                record |= {"prediction": prediction, "price": price, "player": player, "from_model": not choice.fair}
+                record |= {
+                    "prediction": prediction,
+                    "price": price,
+                    "player": player,
+                    "from_model": not choice.unbiased,
+                }
             text = json.dumps(record)
         reserve(account, choice.role)
         return choice, text
@@ -143,13 +148,13 @@ class Replica:
             row.told_at or row.asked_at, outcomes=int(not late), units=units, cost=self.spent(row), price=row.price,
             arm=None if late else row.arm, lost=self._safe_lost(row),
         )  # fmt: skip
-        note, fair = None, True
+        note, unbiased = None, True
         learner = self.detached.learner
         if row.record is not None and isinstance(learner, ContextLearner):
             record: ContextRecord = json.loads(row.record)
-            note, fair = self._note_of(learner, record, from_log), not record.get("from_model")
+            note, unbiased = self._note_of(learner, record, from_log), not record.get("from_model")
         self.detached.learn(
-            row.group, row.arm, units, row.cost, late=late, lost=row.state == EXPIRED, fair=fair, note=note
+            row.group, row.arm, units, row.cost, late=late, lost=row.state == EXPIRED, unbiased=unbiased, note=note
         )
         self._log_warning()
 

@@ -170,7 +170,7 @@ def test_tells() -> None:
         await api.ask(body={"count": 9})
         assert await api.tell({"decision": "d-0", "success": True}) == {"decision": "d-0", "result": "counted"}
         assert await api.tell({"decision": "d-0", "success": 1}) == {"decision": "d-0", "result": "unchanged"}
-        assert "told" in (await api.tell({"decision": "d-0", "success": 0.5}, status=409))["detail"]
+        assert "already has" in (await api.tell({"decision": "d-0", "success": 0.5}, status=409))["detail"]
         for unknown in ("d-63", "0", "", "d-00", "d-" + "f" * 30):
             assert "never asked" in (await api.tell({"decision": unknown, "success": True}, status=404))["detail"]
         assert (await api.tell({"decision": "d-1", "success": False, "cost": 0.2}))["result"] == "counted"

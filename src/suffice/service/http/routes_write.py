@@ -80,7 +80,7 @@ def _parse_ask(body: bytes) -> tuple[AskRequest, str]:
 
 
 def _parse_ask_with_key(body: bytes) -> tuple[AskRequest, str]:
-    """The request, and the digest that tells it from others with the same key."""
+    """The request, and the digest that distinguishes it from others with the same key."""
     asked = AskBody.model_validate_json(body or b"{}")
     return asked.wanted(), asked.digest()
 

@@ -202,7 +202,7 @@ class PostgresStore(Tables, Store):
     # --- selectors
 
     async def add(self, name: str, plan: str, at: float, most: int) -> tuple[SelectorRow, bool]:
-        async with translating_errors(), self._adder() as adder, adder.connection.transaction():
+        async with translating_errors(), self._connection_for_add() as adder, adder.connection.transaction():
             await adder.fetch(sql.LOCK_ADDING, ADDING)
             for row in await adder.fetch(NAMED, name):
                 return SelectorRow(*row), False
@@ -212,7 +212,7 @@ class PostgresStore(Tables, Store):
             return SelectorRow(last + 1, name, plan, at), True
 
     @asynccontextmanager
-    async def _adder(self) -> AsyncIterator[Connection]:
+    async def _connection_for_add(self) -> AsyncIterator[Connection]:
         """A connection of the pool, prepared to add; another if the first one turns out to be lost."""
         for last_try in (False, True):
             async with self._readers.acquire() as connection:

@@ -163,7 +163,7 @@ class SqliteStore(Tables, Store):
     # --- decisions
 
     async def transact(self, work: Work) -> None:
-        def run(writer: sqlite3.Connection) -> None:
+        def apply_work(writer: sqlite3.Connection) -> None:
             if work.asks:
                 counts = counts_of(_each(writer, COUNTERS_OF, work.asks))
                 _write(writer, work.ask(SHARD, counts, _replies(writer, work.keys) if work.keys else {}))
@@ -172,7 +172,7 @@ class SqliteStore(Tables, Store):
                 counts = counts_of(_each(writer, COUNTERS_OF, accounts_of(work, rows.values())))
                 _write(writer, work.tell(SHARD, counts, rows))
 
-        await self._transaction(run)
+        await self._transaction(apply_work)
 
     async def events(self, selector: int, seen: Mapping[int, int], limit: int) -> list[DecisionRow]:
         query = f"""SELECT {schema.ROW} FROM decisions WHERE selector = ? AND shard = ? AND seq > ?
