@@ -4,8 +4,10 @@ import importlib
 import inspect
 import os
 import pkgutil
+import statistics
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -44,6 +46,31 @@ def test_what_is_loaded_only_when_it_is_needed(code: str, left_out: set[str]) ->
     environment = {**os.environ, "SUFFICE_NO_COMPILE": "1"}  # else machine code in the cache loads Numba
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
     assert not left_out & set(done.stdout.split())
+
+
+def cpu_of(code: str, **environment: str) -> float:
+    """Seconds of CPU, user and system, of a fresh process."""
+    process = subprocess.Popen([sys.executable, "-c", code], env={**os.environ, **environment})
+    _, status, used = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    assert process.returncode == 0
+    return used.ru_utime + used.ru_stime
+
+
+@pytest.mark.skipif(not hasattr(os, "wait4"), reason="this system does not tell the CPU time of one process")
+def test_a_first_ask_takes_little_more_than_numpy(tmp_path: Path) -> None:
+    """Without compiled code, as after `pip install suffice`. Bytecode is cached, as it is from the second start on."""
+    # One thread of BLAS: its others spin for as long as the process lives, which would count twice what Python does.
+    environment = {
+        "SUFFICE_NO_COMPILE": "1", "OPENBLAS_NUM_THREADS": "1", "PYTHONPYCACHEPREFIX": str(tmp_path),
+        "PYTHONDONTWRITEBYTECODE": "",
+    }  # fmt: skip
+    codes = ("import numpy", f"import suffice; {FIRST_ASK}")
+    for code in codes:
+        cpu_of(code, **environment)
+    times = [[cpu_of(code, **environment) for code in codes] for _ in range(15)]
+    numpy, first_ask = (statistics.median(column) for column in zip(*times, strict=True))
+    assert first_ask <= 1.5 * numpy, (first_ask, numpy)
 
 
 def test_public_names_exist_and_are_documented() -> None:

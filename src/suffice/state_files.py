@@ -4,7 +4,6 @@ import json
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from pathlib import Path
 from typing import Any, Final, NoReturn
 
 from suffice.errors import InvalidArgument, StateError, StateTooNew, SufficeError, quoted
@@ -22,10 +21,11 @@ def write_state(path: str | os.PathLike[str], state: State) -> None:
 
 def write_bytes(path: str | os.PathLike[str], content: bytes | memoryview) -> None:
     """Write a file so that a crash at any instant leaves the old one or the new one."""
-    target = Path(path)
-    if not target.name:
+    target = os.fspath(path)
+    folder, name = os.path.split(target)
+    if name in ("", ".", ".."):
         raise InvalidArgument(f"path must name a file, got {quoted(path)}")
-    beside = target.with_name(f".{target.name}.{os.urandom(6).hex()}.tmp")
+    beside = os.path.join(folder, f".{name}.{os.urandom(6).hex()}.tmp")
     try:
         with open(beside, "wb") as file:
             file.write(content)
@@ -33,14 +33,16 @@ def write_bytes(path: str | os.PathLike[str], content: bytes | memoryview) -> No
             os.fsync(file.fileno())
         os.replace(beside, target)
     except BaseException:
-        beside.unlink(missing_ok=True)
+        with suppress(FileNotFoundError):
+            os.unlink(beside)
         raise
-    _sync_folder(target.parent)
+    _sync_folder(folder or ".")
 
 
 def read_state(path: str | os.PathLike[str]) -> State:
     """The state in a file; a StateError names what is wrong with the file."""
-    raw = Path(path).read_bytes()
+    with open(path, "rb") as file:
+        raw = file.read()
     try:
         document = json.loads(raw, parse_constant=_refuse_constant)
     except (ValueError, RecursionError):
@@ -79,7 +81,7 @@ def _digest(state: State) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _sync_folder(folder: Path) -> None:
+def _sync_folder(folder: str) -> None:
     """Make the rename itself durable, where the system lets a folder be opened."""
     with suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)

@@ -12,18 +12,18 @@ import sys
 import threading
 import types
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast, get_args, get_type_hints
 
 import numpy as np
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from numba.core.dispatcher import Dispatcher
     from numba.core.types import Type
 
     Twin = Dispatcher[types.FunctionType]
 
-PACKAGE = Path(__file__).parent.parent
 OFF = "SUFFICE_NO_COMPILE"  # set to anything, this variable switches compiling off
 # What compiled code is made from. A change in any of these files makes a new cache, so that no stale code runs.
 SOURCES = ("numbers.py", "context", "fleet", "kernels", "learning", "promise", "selector")
@@ -191,13 +191,17 @@ def _without_literals(twin: Any) -> "Twin":
 @functools.cache  # once, not for each function
 def _digest() -> str:
     """Sixteen digits that change whenever a source changes."""
-    places = [PACKAGE / name for name in SOURCES]
+    from pathlib import Path  # loading it takes longer than a first ask
+
+    places = [Path(__file__).parent.parent / name for name in SOURCES]
     files = [file for place in places for file in (sorted(place.rglob("*.py")) if place.is_dir() else [place])]
     return importlib.util.source_hash(b"".join(file.read_bytes() for file in files)).hex()
 
 
-def _cache() -> Path:
+def _cache() -> "Path":
     """The folder for these sources, in the user's cache."""
+    from pathlib import Path
+
     root = os.environ.get("NUMBA_CACHE_DIR") or os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
     return Path(root) / "suffice" / _digest()
 

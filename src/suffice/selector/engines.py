@@ -7,17 +7,17 @@ its change at once, so that an interrupt between any two lines leaves nothing ha
 
 import threading
 from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeGuard
+from typing import TYPE_CHECKING, TypeAlias, TypeGuard
 
 from suffice.learning.base import Learner
 from suffice.learning.table_learner import TableLearner
-from suffice.selector.compiled import CompiledEngine
 from suffice.selector.plain import PlainEngine
 
 if TYPE_CHECKING:
     from suffice.context.learner import ContextLearner
+    from suffice.selector.compiled import CompiledEngine
 
-Engine = PlainEngine | CompiledEngine
+Engine: TypeAlias = "PlainEngine | CompiledEngine"
 
 
 def has_model(learner: Learner) -> "TypeGuard[ContextLearner]":
@@ -28,6 +28,8 @@ def has_model(learner: Learner) -> "TypeGuard[ContextLearner]":
 def engine_for(learner: Learner, lock: threading.RLock, failed: Callable[[int, Exception], None]) -> Engine:
     """An engine for a learner: compiled if the learner is. `failed` is called with an arm when learning from it fails."""
     if isinstance(learner, TableLearner) and learner.compiled is not None:
+        from suffice.selector.compiled import CompiledEngine  # most first asks are plain, and need not load it
+
         return CompiledEngine(learner, learner.compiled)
     if has_model(learner) and learner.compiled is not None:
         from suffice.selector.context_engine import CompiledContextEngine

@@ -25,15 +25,12 @@ from suffice.menu.menu import Menu
 from suffice.numbers import ONE_SUCCESS, flag, positive_int, success_units
 from suffice.promise.rules import Promise
 from suffice.selector.checks import allowed_arms, check_group, seconds
-from suffice.selector.compiled import CompiledEngine
-from suffice.selector.compiled_calls import TOLD
 from suffice.selector.controller import Controller
 from suffice.selector.engines import Engine, engine_for, has_model, move_state
 from suffice.selector.groups import GroupView
 from suffice.selector.plain import PlainEngine
 from suffice.selector.records import Decision, OptionReport
 from suffice.selector.reports import OptionsOf, certificates_of, option_reports
-from suffice.selector.runs import play
 from suffice.selector.saved_parts import learning_of, learning_state, menu_recipe, selector_arguments
 from suffice.selector.state import group_rows
 from suffice.selector.world import Block, World
@@ -125,7 +122,7 @@ class Selector(Controller):
     def _set_up(self) -> None:
         """Derive what the fast path reads."""
         super()._set_up()
-        if self._identity.copied and isinstance(self._engine, CompiledEngine) and not available():  # made elsewhere
+        if self._identity.copied and not isinstance(self._engine, PlainEngine) and not available():  # made elsewhere
             self._learner.decompile()
             self._switch_engine(engine_for(self._learner, self.lock, self.failures.learning_failed))
         engine = self._engine
@@ -157,7 +154,7 @@ class Selector(Controller):
                     self._switch_engine(engine)
             if self._address != self._engine.address:  # also after an interrupt in the middle of an earlier call
                 self._set_up()
-        return isinstance(self._engine, CompiledEngine)
+        return not isinstance(self._engine, PlainEngine)
 
     # --- parts
 
@@ -348,6 +345,9 @@ class Selector(Controller):
 
     def run(self, world: World, latents: NDArray[np.float64], block: Block) -> None:
         """Play whole steps in a world that is known beforehand."""
+        from suffice.selector.compiled_calls import TOLD
+        from suffice.selector.runs import play
+
         with self.lock, self._changing:
             step, opening = 0, 0 if self._first_round.over else self._first_round.next
             while step < len(latents):
