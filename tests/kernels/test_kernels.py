@@ -3,6 +3,7 @@
 import copy
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -111,3 +112,36 @@ def test_where_nothing_can_be_kept_it_is_compiled_all_the_same(monkeypatch: pyte
     before = numba.config.CACHE_DIR  # type: ignore[attr-defined]
     assert compiled(double)(3.0) == 6.0
     assert before == numba.config.CACHE_DIR  # type: ignore[attr-defined]
+
+
+@pytest.mark.compiled
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this system has no timers that signal")
+def test_a_signal_handler_that_interrupts_the_compiler_is_refused(tmp_path: Path) -> None:
+    """Its selector cannot be made then; the one that is being compiled, and later ones, are unharmed."""
+    code = """
+import signal, sys
+from suffice import Menu, ReentrantCall, Selector
+
+menu, refused, other = Menu({i: i / 100 for i in range(70)}, safe="all", skip="none"), [], []
+
+def handler(*_):
+    try:
+        Selector(menu, 0.9, seed=1).ask()
+    except ReentrantCall as error:
+        refused.append(str(error))
+    except BaseException as error:
+        other.append(f"{type(error).__name__}: {error}")
+
+signal.signal(signal.SIGALRM, handler)
+signal.setitimer(signal.ITIMER_REAL, 0.1, 0.1)
+selector = Selector(menu, 0.9)
+for _ in range(6):
+    selector.tell(selector.ask(), True)
+signal.setitimer(signal.ITIMER_REAL, 0)
+later = Selector(menu, 0.9)
+later.tell(later.ask(), True)
+print(len(refused) > 0, other, selector.outcomes, later.outcomes)
+"""
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path), "SUFFICE_NO_COMPILE": ""}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
+    assert done.stdout.split() == ["True", "[]", "6", "1"], done.stdout + done.stderr

@@ -1,5 +1,7 @@
 """The status of a certificate, of one selector and of groups."""
 
+import pytest
+
 from suffice import Menu, Selector
 from suffice.promise.certificate import STATUSES
 
@@ -49,3 +51,12 @@ def test_the_worst_group_speaks_for_all() -> None:
         selector.tell(decision, False)
     assert selector.certificate(group="Bergen").status == "kept"
     assert selector.certificate().status == selector.certificate(group="Oslo").status in ("breach", "infeasible")
+
+
+@pytest.mark.parametrize("target", [0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.999])
+def test_a_debt_at_its_bound_is_within_it(target: float) -> None:
+    """One lost play of the safe option owes one target, which is its bound without that play: exactly, not up to rounding."""
+    selector = Selector(Menu(["a"], safe="S", skip="K", costs=[0.1]), target)
+    selector.expire(selector.ask())
+    certificate = selector.certificate()
+    assert (certificate.safe_lost, certificate.status) == (1, "kept")

@@ -223,3 +223,15 @@ def test_a_clock_that_tells_no_time(bad: Any) -> None:
     refused(selector.ask, "clock must return seconds, got ")
     refused(selector.certificate, "clock must return seconds, got ")
     assert selector.state() == before
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("identity", ["0", " 0 ", 0.0, 0.9, True])
+def test_a_decision_with_a_forged_id_is_refused(identity: Any, compiled: bool) -> None:
+    selector = Selector(Menu(["a"], safe="S", skip="K", costs=[0.1]), 0.9)
+    if compiled and not selector.compile():
+        pytest.skip("needs the extra fast")
+    decision = selector.ask()
+    with pytest.raises((suffice.ForeignDecision, InvalidArgument)):
+        selector.tell(decision._replace(id=identity), True)
+    assert (selector.pending, selector.outcomes) == (1, 0)

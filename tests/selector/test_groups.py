@@ -454,3 +454,34 @@ def test_a_file_of_groups(tmp_path: Path) -> None:
     state["outstanding"][0][1] = (state["outstanding"][0][1] + 1) % len(state["accounts"])  # in another group
     with pytest.raises(StateError, match="the counts contradict each other"):
         Selector.from_state(state)
+
+
+MANY = {"context": "contexts"}  # what `ask_many` calls an argument of `ask`
+
+
+@pytest.mark.parametrize(
+    "refused",
+    [{"available": ["c"]}, {"audit": 1}, {"context": {"a": 1.0}}, {"group": ""}],
+    ids=lambda given: next(iter(given)),
+)
+def test_a_refused_ask_makes_no_group(refused: dict[str, Any]) -> None:
+    selector = Selector(WITH, 0.9)
+    with pytest.raises(InvalidArgument):
+        selector.ask(**{"group": "x", **refused})
+    with pytest.raises(InvalidArgument):
+        selector.ask_many(2, **{"group": "x", **{MANY.get(name, name): value for name, value in refused.items()}})
+    modelled = Selector(WITH, 0.9, model="auto")
+    with pytest.raises(InvalidArgument):
+        modelled.ask(group="x", context={"a": object()})
+    assert not selector.groups
+    assert not modelled.groups
+
+
+def test_a_clock_that_raises_makes_no_group() -> None:
+    def clock() -> float:
+        raise RuntimeError("no time")
+
+    selector = Selector(WITH, 0.9, expire_after=5, clock=clock)
+    with pytest.raises(RuntimeError, match="no time"):
+        selector.ask(group="x")
+    assert not selector.groups

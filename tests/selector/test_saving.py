@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import pickle
 import subprocess
 import sys
 from fractions import Fraction
@@ -350,3 +351,33 @@ def test_killed_while_saving(tmp_path: Path) -> None:
         child.wait()
         child.stdout.close()
         assert Selector.load(path).outcomes >= acknowledged
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_overdue_decisions_expire_after_a_load_though_the_clock_went_back(compiled: bool) -> None:
+    """A monotonic clock begins anew when the machine restarts."""
+    now = [1000.0]
+    selector = Selector(Menu.top_k([1, 2], classes=5), 0.9, expire_after=5, clock=lambda: now[0])
+    if compiled and not selector.compile():
+        pytest.skip("needs the extra fast")
+    selector.ask()
+    state = selector.state()
+    now[0] = 0.0
+    again = Selector.from_state(state, clock=lambda: now[0])
+    if compiled:
+        again.compile()
+    again.ask()
+    now[0] = 100.0
+    again.ask()
+    assert (again.pending, again.certificate().expired) == (1, 2)
+
+
+@pytest.mark.compiled
+def test_a_compiled_selector_is_pickled_where_compiling_was_switched_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    selector = Selector(Menu.top_k([1, 2], classes=5), 0.9)
+    assert selector.compile()
+    decision = selector.ask()
+    monkeypatch.setenv("SUFFICE_NO_COMPILE", "1")
+    again = pickle.loads(pickle.dumps(selector))
+    again.tell(decision.id, True)
+    assert (again.pending, again.outcomes, selector.pending) == (0, 1, 1)

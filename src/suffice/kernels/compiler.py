@@ -11,10 +11,12 @@ import os
 import sys
 import threading
 import types
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar, cast, get_args, get_type_hints
 
 import numpy as np
+
+from suffice.errors import ReentrantCall
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -37,6 +39,7 @@ Kernel = TypeVar("Kernel", bound=Function)
 _twins: "dict[Function, Twin]" = {}
 _entries: dict[Function, Callable[..., Any]] = {}
 _making: "dict[object, Twin]" = {}  # twins whose callees are not all in place yet
+_compiling: int | None = None  # the thread that compiles
 lock = threading.RLock()  # held while a thread compiles; a fork waits for it
 
 
@@ -76,9 +79,34 @@ def compiled(function: Function) -> Any:
         return function
     twin = _twins.get(function)
     if twin is None:
-        with lock:
-            twin = _twins.get(function) or _making.get(function) or _make(function)
+        with _alone():
+            twin = _twins.get(function) or _make(function)
     return twin
+
+
+def _callee(function: Function) -> "Twin":
+    """The twin of a function that another twin calls, even if compiling has been switched off meanwhile."""
+    return _twins.get(function) or _making.get(function) or _make(function)
+
+
+@contextlib.contextmanager
+def _alone() -> Iterator[None]:
+    """Hold the lock to compile. Refuse a signal handler that interrupts its own thread while it compiles.
+
+    Twins whose callees are missing would be compiled and stay broken, and LLVM is in the middle of a change.
+    """
+    global _compiling
+    numba_lock = getattr(sys.modules.get("numba.core.compiler_lock"), "global_compiler_lock", None)
+    if _compiling == threading.get_ident() or (numba_lock is not None and numba_lock.is_locked()):
+        raise ReentrantCall(
+            "a signal handler interrupted the compiler, which it needs: call suffice.warmup() before signals arrive"
+        )
+    with lock:
+        _compiling = threading.get_ident()
+        try:
+            yield
+        finally:
+            _compiling = None
 
 
 def inlined(function: Kernel) -> Kernel:
@@ -93,7 +121,7 @@ def native(function: Function) -> Callable[..., Any]:
 
     For functions that take less time than a dispatch on the types of arguments: these must be exactly as annotated.
     """
-    with lock:  # a second thread waits, and then finds the function made
+    with _alone():  # a second thread waits, and then finds the function made
         entry = _entries.get(function)
         if entry is None:
             kinds = tuple(_kind_of(hint) for hint in hints_of(function).values())
@@ -146,7 +174,7 @@ def _make(given: Function, *, alone: bool = True) -> "Twin":
             called = function.__globals__.get(name)
             if isinstance(called, types.FunctionType) and called.__module__.startswith("suffice"):
                 stand_in = getattr(called, "in_numba", None)  # where compiled code needs another function
-                names[name] = compiled(called) if stand_in is None else stand_in()
+                names[name] = _callee(called) if stand_in is None else stand_in()
         if outermost:
             # Only now: a twin that another thread calls before its callees are in place stays broken.
             _twins.update({key: made for key, made in _making.items() if isinstance(key, types.FunctionType)})

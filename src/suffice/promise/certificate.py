@@ -127,7 +127,10 @@ class Certificate:
     @property
     def _unknown(self) -> bool:
         """Whether it holds only if the plays of the safe option without an outcome succeeded."""
-        return self.holds and self.safe_lost > 0 and self.debt > self.debt_at_most - self.safe_lost
+        bound = (
+            debt_bound(self.account) - ONE_SUCCESS * self.safe_lost
+        )  # whole numbers: a debt at the bound is within it
+        return self.holds and self.safe_lost > 0 and debt(self.account) > bound
 
     def bounds_after(self, outcomes: Iterable[int]) -> list[tuple[float, float]]:
         """`debt_at_most` and `ahead_at_most` after each of these numbers of outcomes; all other counts are the present ones.

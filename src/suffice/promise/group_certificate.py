@@ -30,6 +30,10 @@ class GroupCertificate(Certificate):
         """The worst of any group."""
         return worst(self.groups.values())
 
+    @property
+    def _unknown(self) -> bool:
+        return self.status == "unknown"
+
     def bounds_after(self, outcomes: Iterable[int]) -> list[tuple[float, float]]:
         """The present bounds, which are no tighter than earlier ones: the outcomes per group at earlier times are unknown."""
         return [(self.debt_at_most, self.ahead_at_most) for _ in outcomes]

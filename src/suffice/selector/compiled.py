@@ -1,5 +1,6 @@
 """The compiled engine: records as rows of arrays, and every change one call of compiled code."""
 
+import contextlib
 import math
 import sys
 import threading
@@ -8,6 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from suffice.errors import ReentrantCall
 from suffice.kernels.compiler import available, native, note_ready
 from suffice.kernels.rows import Rows, address_of, from_rows, to_rows, values_of
 from suffice.learning.base import Learner
@@ -89,9 +91,10 @@ class CompiledEngine:
         self.table.call(fit)
 
     def catch_up(self, done: int) -> None:
-        """Do the work that a tell left due."""
+        """Do the work that a tell left due; a later tell does it if a signal handler interrupted the compiler."""
         arm, due = divmod(done - TOLD, DUE)
-        self.table.catch_up(due, arm, float(self._array("pricings")["now"][0]))
+        with contextlib.suppress(ReentrantCall):  # the outcome is counted, so the tell must not fail
+            self.table.catch_up(due, arm, float(self._array("pricings")["now"][0]))
 
     def close(self) -> None:
         """Close the fast path."""
@@ -216,6 +219,8 @@ class CompiledEngine:
     def restore_entries(self, waiting: list[tuple[int, Entry]], expired: list[tuple[int, Entry]]) -> None:
         """Replace the outstanding and the expired decisions."""
         self._overflow, self._expired = dict(waiting), dict(expired)
+        # Where the clock has gone back since, decisions are moved back with it: see `set_time`.
+        self._header["seen_at"] = max((entry.asked_at for _, entry in waiting), default=-math.inf)
         self.update_due()
 
     def set_time(self, now: float) -> None:
@@ -349,7 +354,8 @@ class CompiledEngine:
     def __getstate__(self) -> dict[str, object]:
         state = self.__dict__.copy()
         state["_arrays"] = {name: self._array(name) for name in POINTERS}
-        del state["ask_fast"], state["tell_fast"], state["address"]
+        for name in ("ask_fast", "tell_fast", "address"):
+            state.pop(name, None)  # a copy made where compiling is switched off has none
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:

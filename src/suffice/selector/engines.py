@@ -9,6 +9,7 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeAlias, TypeGuard
 
+from suffice.errors import InvalidArgument
 from suffice.learning.base import Learner
 from suffice.learning.table_learner import TableLearner
 from suffice.selector.plain import PlainEngine
@@ -23,6 +24,13 @@ Engine: TypeAlias = "PlainEngine | CompiledEngine"
 def has_model(learner: Learner) -> "TypeGuard[ContextLearner]":
     """Whether a learner has a model of the context. Most selectors have none, and never import `context`."""
     return learner.contextual
+
+
+def with_model(learner: Learner) -> "ContextLearner":
+    """The learner, which must have a model."""
+    if not has_model(learner):
+        raise InvalidArgument('context must be left out where there is no model: pass model="auto" to have one')
+    return learner
 
 
 def engine_for(learner: Learner, lock: threading.RLock, failed: Callable[[int, Exception], None]) -> Engine:

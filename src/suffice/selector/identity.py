@@ -26,7 +26,7 @@ class Identity:
         """The id of a decision; raises if another selector issued it, or if it has none."""
         if not isinstance(decision, Decision):
             return _number(decision)
-        if isinstance(decision.id, str) or decision.selector != self._key_of(decision.id):
+        if type(decision.id) is not int or decision.selector != self._key_of(decision.id):
             raise ForeignDecision(
                 f"decision {decision.id} was asked of another selector, or of another copy of this one"
             )

@@ -287,6 +287,7 @@ class PlainEngine:
     def restore_entries(self, waiting: list[tuple[int, Entry]], expired: list[tuple[int, Entry]]) -> None:
         """Replace the outstanding and the expired decisions."""
         self._waiting, self._expired = dict(waiting), dict(expired)
+        self._seen_at = max((entry.asked_at for _, entry in waiting), default=-math.inf)
         self.update_due()
 
     def set_time(self, now: float) -> None:

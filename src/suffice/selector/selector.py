@@ -26,7 +26,7 @@ from suffice.numbers import ONE_SUCCESS, flag, positive_int, success_units
 from suffice.promise.rules import Promise
 from suffice.selector.checks import allowed_arms, check_group, seconds
 from suffice.selector.controller import Controller
-from suffice.selector.engines import Engine, engine_for, has_model, move_state
+from suffice.selector.engines import Engine, engine_for, has_model, move_state, with_model
 from suffice.selector.groups import GroupView
 from suffice.selector.plain import PlainEngine
 from suffice.selector.records import Decision, OptionReport
@@ -135,8 +135,6 @@ class Selector(Controller):
         self._first_round.begin()
         self.close_fast_path()
 
-    # --- engines
-
     def _switch_engine(self, engine: Engine) -> None:
         """Continue on another engine, with the state of the one in use."""
         move_state(self._engine, engine)
@@ -210,8 +208,8 @@ class Selector(Controller):
         """The groups by name, in the order of their first decision, each with its debt, rate, cost and certificate."""
         return MappingProxyType({name: GroupView(self, name, row) for name, row in list(self._groups.items())})
 
-    def _row_of(self, group: str) -> int:
-        """The row of a group's account; a new one at the group's first decision."""
+    def _row_of(self, group: str, contexts: Iterable[object]) -> int:
+        """The row of a group's account; a new one at the group's first decision, unless its context is refused."""
         row = self._groups.get(group) if isinstance(group, str) else None
         if row is not None:
             return row
@@ -220,6 +218,9 @@ class Selector(Controller):
             raise InvalidArgument("group must be left out where the paper's first round is played")
         with self.lock, self._changing:
             if group not in self._groups:
+                for context in contexts:
+                    if context is not None:
+                        with_model(self._learner).check(context)
                 row = len(self._groups) + 1
                 if row == self._engine.rows():  # else an interrupt left a row behind that is empty
                     self._engine.add_row(self.new_account(), self.new_pricing(group))
@@ -245,9 +246,12 @@ class Selector(Controller):
             context: what is known beforehand: a mapping, or a row of NumPy, pandas or polars. It needs a `model`.
             group: the group that the decision belongs to. Each has a debt and a promise of its own.
         """
-        row = 0 if group is None else self._row_of(group)
         now = 0.0 if self._expire_after is None else seconds(self._clock)
-        if available is None and audit is True:
+        allowed = None if available is None else self.allowed(available)
+        if audit is not True:
+            flag("audit", audit)
+        row = 0 if group is None else self._row_of(group, (context,))
+        if allowed is None and audit:
             if context is None:
                 identity, arm, price = self._ask_fast(self._address, row, now)
                 if identity == FIT_FIRST:
@@ -257,8 +261,6 @@ class Selector(Controller):
                 identity, arm, price = self._engine.ask_in_context(row, now, context)
             if identity >= 0:
                 return new(Decision, (identity, arm, self._options[arm], self._roles[arm], price, self._identity.key))
-        allowed = self.allowed(available)
-        flag("audit", audit)
         if not self.contextual and context is None:
             return self._ask_slow(row, allowed, audit, now)
         return self._ask_in_contexts(row, [context], allowed, audit, now)[0]
@@ -269,12 +271,15 @@ class Selector(Controller):
     ) -> list[Decision]:  # fmt: skip
         """`count` decisions at once, as if asked one after the other before any outcome came; with a context for each."""
         many = positive_int("count", count, 0)
-        row, allowed, now = 0 if group is None else self._row_of(group), self.allowed(available), self._now()
+        allowed, now = self.allowed(available), self._now()
+        several: list[object] = [None] * many
         flag("audit", audit)
-        if self.contextual or contexts is not None:
+        if contexts is not None:
             from suffice.context.schema import list_contexts
 
-            several: list[object] = list_contexts(contexts, many) if contexts is not None else [None] * many
+            several = list_contexts(contexts, many)
+        row = 0 if group is None else self._row_of(group, several)
+        if self.contextual or contexts is not None:
             return self._ask_in_contexts(row, several, allowed, audit, now)
         if allowed is None and audit:
             return [self.ask(group=group) for _ in range(many)]
@@ -283,9 +288,7 @@ class Selector(Controller):
     def _ask_in_contexts(
         self, row: int, contexts: list[object], allowed: Mask | None, audit: bool, now: float
     ) -> list[Decision]:
-        learner = self._learner
-        if not has_model(learner):
-            raise InvalidArgument('context must be left out where there is no model: pass model="auto" to have one')
+        learner = with_model(self._learner)
         with self.lock, self._changing:
             self._expire_overdue(now)
             for context in contexts if len(contexts) > 1 else ():
@@ -299,14 +302,12 @@ class Selector(Controller):
     def _option(self, arm: int, price: float) -> object:
         return self._menu.option(arm)
 
-    # --- tell
-
     def tell(self, decision: Decision | int, success: float, cost: float | None = None) -> None:
         """Count the outcome of a decision: a bool, or any number from 0 to 1. The cost only where the menu does not know it.
 
         An outcome for a decision that has expired amends it. Telling twice changes nothing and raises `AlreadyTold`.
         """
-        if type(decision) is Decision and decision.selector == self._identity.key:
+        if type(decision) is Decision and decision.selector == self._identity.key and type(decision.id) is int:
             # The fast path, for our own decision; a cost that must be checked takes the slow path.
             units = ONE_SUCCESS if success is True else 0 if success is False else success_units(success)
             if cost is None or (type(cost) is float and cost == cost):
