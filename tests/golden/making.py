@@ -101,7 +101,6 @@ STREAMS: Final[dict[str, Callable[..., Any]]] = {
     "points": streams.UnitPoints,
     "tilted": streams.SyntheticContext,
     "rides": streams.Rides,
-    "rides grid": streams.RidesGrid,
     "apis": streams.PredictionApis,
     "confident": streams.ConfidentApis,
     "trap": streams.Trap,
@@ -112,12 +111,8 @@ def stream(spec: Spec) -> Any:
     """The stream of a configuration; `then`, `mixed with`, `attacked` and `told` make one of others."""
     spec = dict(spec)
     kind = spec.pop("kind")
-    if kind == "drift":
-        return streams.Drift(stream(spec["first"]), stream(spec["second"]), spec["length"])
     if kind == "phases":
         return streams.Phases(*((stream(part), length) for part, length in spec["parts"]))
-    if kind == "mix":
-        return streams.Mix(*((stream(part), share) for part, share in spec["parts"]))
     if kind == "attack":
         return streams.Attack(stream(spec["of"]), plan=spec["plan"])
     if kind == "told":

@@ -3,7 +3,6 @@
 import pickle
 import subprocess
 import sys
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -18,16 +17,13 @@ from suffice.lab.streams import (
     Attack,
     Beta,
     ConfidentApis,
-    Drift,
     HiddenCosts,
     LabelRanks,
     Log,
-    Mix,
     Phases,
     PredictionApis,
     RequiredThreshold,
     Rides,
-    RidesGrid,
     Stream,
     SyntheticContext,
     Trap,
@@ -70,17 +66,15 @@ STREAMS: dict[str, Stream] = {
     "log without a skip": LOG,
     "phases of tables": Phases((PredictionApis("YELP"), 30), (PredictionApis("DIGIT"), 30)),
     "phases of kinds": Phases((Trap(first=5, last=10), 20), (SKIP, 20), (BARE, 20)),
-    "mix of tables": Mix(
-        (PredictionApis("YELP"), 1), (PredictionApis("DIGIT"), 3), (Rides(requests=50), Fraction(1, 2))
-    ),
-    "mix of kinds": Mix((SKIP, 1), (BARE, 2)),
-    "drift of kinds": Drift(Trap(), BARE, 50),
+    "phases of kinds with tables": Phases((PredictionApis("YELP"), 20), (Rides(requests=50), 20)),
     "told ranks without a skip": HiddenCosts(FEW_RANKS),
     "told apis": HiddenCosts(PredictionApis("DIGIT"), spread=1),
     "told bare": HiddenCosts(BARE),
     "told attack": HiddenCosts(Attack(LabelRanks.cifar100(), plan="greedy")),
     "told phases": HiddenCosts(Phases((EASY, 30), (HARD, 30))),
-    "mix of told": Mix((HiddenCosts(PredictionApis("YELP")), 1), (HiddenCosts(PredictionApis("DIGIT"), spread=1), 1)),
+    "phases of told": Phases(
+        (HiddenCosts(PredictionApis("YELP")), 30), (HiddenCosts(PredictionApis("DIGIT"), spread=1), 30)
+    ),
     "attack on a bare stream": Attack(BARE, plan="fail"),
     "confidence, shuffled": ConfidentApis("WAIMAI", shuffled=True),
     "synthetic contexts with gaps": SyntheticContext(2, options=2, missing=0.3),
@@ -114,8 +108,21 @@ class TestEveryName:
 
 
 def test_every_stream_is_found() -> None:
-    names = ["apis", "attack", "beta", "confidence", "drift", "log", "mix", "needs", "phases", "ranks", "rides"]
-    assert list(available()) == [*names, "rides-grid", "tilted", "told", "trap"]
+    names = [
+        "apis",
+        "attack",
+        "beta",
+        "confidence",
+        "log",
+        "needs",
+        "phases",
+        "ranks",
+        "rides",
+        "tilted",
+        "told",
+        "trap",
+    ]
+    assert list(available()) == names
 
 
 def test_the_default_streams_need_no_scipy() -> None:
@@ -247,15 +254,15 @@ def test_the_fewest_drivers_are_probed() -> None:
 
 
 def test_more_permissive_options_succeed_more_and_cost_more() -> None:
-    for stream in (Rides(requests=300), RidesGrid(requests=300)):
-        successes, costs = stream.table()
-        for inner in range(stream.menu.n_arms):
-            for outer in range(stream.menu.n_arms):
-                if stream.menu.nested(inner, outer):
-                    assert (successes[:, inner] <= successes[:, outer]).all()
-                    assert (costs[:, inner] <= costs[:, outer]).all()
-        assert stream.menu.costs is None
-        assert np.ptp(costs[:, 3]) > 0
+    stream = Rides(requests=300)
+    successes, costs = stream.table()
+    for inner in range(stream.menu.n_arms):
+        for outer in range(stream.menu.n_arms):
+            if stream.menu.nested(inner, outer):
+                assert (successes[:, inner] <= successes[:, outer]).all()
+                assert (costs[:, inner] <= costs[:, outer]).all()
+    assert stream.menu.costs is None
+    assert np.ptp(costs[:, 3]) > 0
 
 
 # --- settings
@@ -273,8 +280,6 @@ def test_more_permissive_options_succeed_more_and_cost_more() -> None:
         (lambda: PredictionApis(person=0.5), "person must be at least 1"),
         (lambda: PredictionApis(unit="eur"), 'unit must be "person" or "usd", got \'eur\''),
         (lambda: Rides(high=1, step=1), "step must be below high, got 1 and 1"),
-        (lambda: RidesGrid(distances=[2, 1]), "distances must be finite numbers that rise, got [2, 1]"),
-        (lambda: RidesGrid([1], [1]), "distances and ratings must make at least two pairs"),
     ],
 )
 def test_settings_are_checked(make: Any, message: str) -> None:

@@ -10,9 +10,9 @@ from suffice.lab.streams.log import Log
 from suffice.lab.streams.needs import RequiredThreshold
 from suffice.lab.streams.points import UnitPoints
 from suffice.lab.streams.ranks import CIFAR100, LabelRanks
-from suffice.lab.streams.rides import Rides, RidesGrid
+from suffice.lab.streams.rides import Rides
 from suffice.lab.streams.shapes import Beta, Shape
-from suffice.lab.streams.shifts import Drift, Mix, Phase, Phases
+from suffice.lab.streams.shifts import Phase, Phases
 from suffice.lab.streams.tilted import SyntheticContext
 from suffice.lab.streams.trap import Trap
 
@@ -23,17 +23,14 @@ __all__ = [
     "Beta",
     "Cases",
     "ConfidentApis",
-    "Drift",
     "HiddenCosts",
     "LabelRanks",
     "Log",
-    "Mix",
     "Phase",
     "Phases",
     "PredictionApis",
     "RequiredThreshold",
     "Rides",
-    "RidesGrid",
     "Shape",
     "Stream",
     "SyntheticContext",
