@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import suffice
 from suffice.lab import streams
+from tests.support.attack import Attack
 
 from .own import Cautious, Greedy, Sighted, Turns, guess, has_letters_of
 from .records import Spec
@@ -114,7 +115,7 @@ def stream(spec: Spec) -> Any:
     if kind == "phases":
         return streams.Phases(*((stream(part), length) for part, length in spec["parts"]))
     if kind == "attack":
-        return streams.Attack(stream(spec["of"]), plan=spec["plan"])
+        return Attack(stream(spec["of"]), plan=spec["plan"])
     if kind == "told":
         return streams.HiddenCosts(stream(spec["of"]), spread=spec["spread"])
     if "menu" in spec:

@@ -8,7 +8,6 @@ import pytest
 
 from suffice import Menu, optimum
 from suffice.lab.streams import (
-    Attack,
     HiddenCosts,
     LabelRanks,
     Phases,
@@ -18,6 +17,7 @@ from suffice.lab.streams import (
     Trap,
 )
 from tests.lab.test_streams import BARE, SKIP
+from tests.support.attack import Attack
 from tests.support.refusals import refused
 
 
@@ -65,7 +65,7 @@ def test_streams_that_do_not_go_together() -> None:
         lambda: HiddenCosts(Rides(requests=20)), "stream must have menu, draw and outcome, and a menu that knows costs"
     )
     refused(lambda: HiddenCosts(ranks, spread=1.1), "spread must lie between 0 and 1, got 1.1")
-    refused(lambda: HiddenCosts.from_settings(of="told"), "of must be one of apis, attack, beta")
+    refused(lambda: HiddenCosts.from_settings(of="told"), "of must be one of apis, beta")
 
 
 def told(stream: Any, spread: float = 0.5, draws: int = 4000) -> Any:
@@ -112,5 +112,5 @@ def test_an_attack_decides_by_the_price() -> None:
         assert not any(hasattr(stream, form) for form in ("windows", "table", "truth"))
     assert Attack(PredictionApis("YELP", unit="usd")).level == pytest.approx(20.253)
     refused(lambda: Attack(ranks, plan="kind"), "plan must be one of hover, greedy, fail, got 'kind'")
-    refused(lambda: Attack.from_settings(level="high"), "level must be a number")  # type: ignore[arg-type]
+    refused(lambda: Attack(ranks, level="high"), "level must be a number")  # type: ignore[arg-type]
     refused(lambda: Attack(3), "stream must have menu, draw and outcome, got 3")  # type: ignore[arg-type]

@@ -58,6 +58,13 @@ class Ranked(LabelRanks):
         return {"place": self.place, "even": int(latent) % 2 == 0}
 
 
+class More(SyntheticContext):
+    """Synthetic contexts with one more field."""
+
+    def context(self, latent: int) -> dict[str, float | str | None]:
+        return super().context(latent) | {"noise": 0.5}
+
+
 class Rows:
     """A stream with nothing but what the protocol asks, whose context is a row of numbers."""
 
@@ -193,7 +200,7 @@ def test_combined_streams_have_contexts_only_with_the_same_fields() -> None:
     for one, other in (
         (ConfidentApis(), PredictionApis()),
         (Ranked("a"), LabelRanks.cifar100([5, 10])),
-        (SyntheticContext(), SyntheticContext(noise=2)),
+        (SyntheticContext(), More()),
         (SyntheticContext(options=1), rows),
     ):
         stream = Phases((one, 5), (other, 5))

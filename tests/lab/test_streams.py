@@ -14,7 +14,6 @@ from suffice import Menu
 from suffice.lab.streams import (
     CIFAR100,
     TASKS,
-    Attack,
     Beta,
     ConfidentApis,
     HiddenCosts,
@@ -34,6 +33,7 @@ from suffice.lab.streams import (
 from suffice.lab.streams.discover import maker
 from suffice.lab.streams.rides import FEWEST, MOST, Pool
 from suffice.testing.streams import StreamContract
+from tests.support.attack import Attack
 from tests.support.refusals import refused
 
 
@@ -75,6 +75,7 @@ STREAMS: dict[str, Stream] = {
     "phases of told": Phases(
         (HiddenCosts(PredictionApis("YELP")), 30), (HiddenCosts(PredictionApis("DIGIT"), spread=1), 30)
     ),
+    "attack": Attack(LabelRanks.cifar100()),
     "attack on a bare stream": Attack(BARE, plan="fail"),
     "confidence, shuffled": ConfidentApis("WAIMAI", shuffled=True),
     "synthetic contexts with gaps": SyntheticContext(2, options=2, missing=0.3),
@@ -110,7 +111,6 @@ class TestEveryName:
 def test_every_stream_is_found() -> None:
     names = [
         "apis",
-        "attack",
         "beta",
         "confidence",
         "log",

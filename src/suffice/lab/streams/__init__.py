@@ -1,7 +1,6 @@
 """Streams: where outcomes come from."""
 
 from suffice.lab.streams.apis import TASKS, PredictionApis
-from suffice.lab.streams.attack import Attack
 from suffice.lab.streams.base import Cases, Stream, Table, Windows
 from suffice.lab.streams.confidence import ConfidentApis
 from suffice.lab.streams.discover import available, from_file
@@ -19,7 +18,6 @@ from suffice.lab.streams.trap import Trap
 __all__ = [
     "CIFAR100",
     "TASKS",
-    "Attack",
     "Beta",
     "Cases",
     "ConfidentApis",
