@@ -112,10 +112,10 @@ def _scaled(kind: str, menu: Menu, target: float, horizon: int, scale: float) ->
 def _maker(kind: type[Rival], stream: Stream, target: float, horizon: int) -> Make:
     takes = inspect.signature(kind).parameters
 
-    def make(_: int) -> Rival:
+    def make(seed: int) -> Rival:
         if kind.contextual:
             _need_context(stream)
-        given: dict[str, Any] = {"menu": stream.menu, "target": target, "horizon": horizon}
+        given: dict[str, Any] = {"menu": stream.menu, "target": target, "horizon": horizon, "seed": seed}
         return kind(**{name: value for name, value in given.items() if name in takes})
 
     return make
