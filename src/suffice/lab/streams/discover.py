@@ -35,7 +35,7 @@ def maker(kind: Kind) -> Callable[..., Stream]:
 def classes_of(package: str) -> list[Kind]:
     """The classes with a name in all modules of a package."""
     modules = pkgutil.iter_modules(importlib.import_module(package).__path__, f"{package}.")
-    return [kind for module in modules for kind in classes_in(importlib.import_module(module.name))]
+    return [kind for module in modules for kind in _stream_classes(importlib.import_module(module.name))]
 
 
 def by_name(what: str, kinds: Iterable[Kind], where: str = "") -> dict[str, Kind]:
@@ -70,7 +70,7 @@ def from_file(path: str | os.PathLike[str]) -> dict[str, Kind]:
     """
     if not isinstance(path, str | os.PathLike) or Path(path).suffix != ".py" or not Path(path).is_file():
         raise InvalidArgument(f"path must name a Python file, got {quoted(path)}")
-    kinds = classes_in(run_file(Path(path)))
+    kinds = _stream_classes(_run(Path(path)))
     for kind in kinds:
         missing = [method for method in NEEDED if not callable(getattr(kind, method, None))]
         if missing:
@@ -82,7 +82,7 @@ def from_file(path: str | os.PathLike[str]) -> dict[str, Kind]:
     return by_name("stream", kinds, f" in {quoted(str(path))}")
 
 
-def classes_in(module: ModuleType) -> list[Kind]:
+def _stream_classes(module: ModuleType) -> list[Kind]:
     """The classes with a name that are defined in a module, not imported by it."""
     kinds = [
         thing for thing in vars(module).values() if isinstance(thing, type) and thing.__module__ == module.__name__
@@ -93,8 +93,7 @@ def classes_in(module: ModuleType) -> list[Kind]:
     ]
 
 
-def run_file(path: Path) -> ModuleType:
-    """The module in a user's file."""
+def _run(path: Path) -> ModuleType:
     name = f"suffice_file_{path.stem}"
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
