@@ -64,7 +64,7 @@ def test_every_public_name_of_a_package_is_there(package: Any) -> None:
 
 
 def test_what_is_listed_exists_and_says_what_it_is() -> None:
-    assert len(LISTED) > 100
+    assert len(LISTED) > 90
     for name in sorted(LISTED):
         listed = thing(name)
         if inspect.isclass(listed) or inspect.isfunction(listed):

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import suffice
 from suffice.lab import streams
+from tests.support.attack import Attack
 
 from .own import Cautious, Greedy, Sighted, Turns, guess, has_letters_of
 from .records import Spec
@@ -101,7 +102,6 @@ STREAMS: Final[dict[str, Callable[..., Any]]] = {
     "points": streams.UnitPoints,
     "tilted": streams.SyntheticContext,
     "rides": streams.Rides,
-    "rides grid": streams.RidesGrid,
     "apis": streams.PredictionApis,
     "confident": streams.ConfidentApis,
     "trap": streams.Trap,
@@ -112,14 +112,10 @@ def stream(spec: Spec) -> Any:
     """The stream of a configuration; `then`, `mixed with`, `attacked` and `told` make one of others."""
     spec = dict(spec)
     kind = spec.pop("kind")
-    if kind == "drift":
-        return streams.Drift(stream(spec["first"]), stream(spec["second"]), spec["length"])
     if kind == "phases":
         return streams.Phases(*((stream(part), length) for part, length in spec["parts"]))
-    if kind == "mix":
-        return streams.Mix(*((stream(part), share) for part, share in spec["parts"]))
     if kind == "attack":
-        return streams.Attack(stream(spec["of"]), plan=spec["plan"])
+        return Attack(stream(spec["of"]), plan=spec["plan"])
     if kind == "told":
         return streams.HiddenCosts(stream(spec["of"]), spread=spec["spread"])
     if "menu" in spec:

@@ -1,4 +1,4 @@
-"""Streams made of other streams: phases, mixes, drifts, hidden costs and attacks."""
+"""Streams made of other streams: phases, hidden costs and attacks."""
 
 import math
 from typing import Any
@@ -8,11 +8,8 @@ import pytest
 
 from suffice import Menu, optimum
 from suffice.lab.streams import (
-    Attack,
-    Drift,
     HiddenCosts,
     LabelRanks,
-    Mix,
     Phases,
     PredictionApis,
     RequiredThreshold,
@@ -20,6 +17,7 @@ from suffice.lab.streams import (
     Trap,
 )
 from tests.lab.test_streams import BARE, SKIP
+from tests.support.attack import Attack
 from tests.support.refusals import refused
 
 
@@ -51,7 +49,7 @@ def test_costs_that_differ_are_told() -> None:
     assert [combined.option(arm) for arm in range(17)] == [one.menu.option(arm) for arm in range(17)]
     renamed = Phases((PredictionApis("IMDB"), 1), (PredictionApis("SHOP"), 1)).menu  # other names, the same prices
     assert renamed.costs is not None
-    assert Mix((LabelRanks.cifar100([5, 9]), 1), (LabelRanks.cifar100([5, 7]), 1)).menu.order == "chain"
+    assert Phases((LabelRanks.cifar100([5, 9]), 1), (LabelRanks.cifar100([5, 7]), 1)).menu.order == "chain"
 
 
 def test_streams_that_do_not_go_together() -> None:
@@ -60,26 +58,14 @@ def test_streams_that_do_not_go_together() -> None:
     refused(lambda: Phases((ranks, 1), (Trap(), 1)), "phases must share one menu, or have menus with as many arms")
     refused(lambda: Phases(ranks), "phases must be pairs (stream, length)")  # type: ignore[arg-type]
     refused(lambda: Phases((ranks, 0)), "length must be at least 1")
-    refused(lambda: Mix((ranks, 0)), "weight must be above 0")
-    refused(lambda: Mix((3, 1)), "parts must be streams, with menu, draw and outcome, got 3")  # type: ignore[arg-type]
-    refused(lambda: Drift(ranks, ranks, 0), "length must be at least 1")
+    refused(lambda: Phases((3, 1)), "phases must be streams, with menu, draw and outcome, got 3")  # type: ignore[arg-type]
     without = LabelRanks(Menu.top_k([1, 2, 3, 4, 5], classes=100, skip=False))
-    refused(lambda: Mix((ranks, 1), (without, 1)), "parts must share one menu")
+    refused(lambda: Phases((ranks, 1), (without, 1)), "phases must share one menu")
     refused(
         lambda: HiddenCosts(Rides(requests=20)), "stream must have menu, draw and outcome, and a menu that knows costs"
     )
     refused(lambda: HiddenCosts(ranks, spread=1.1), "spread must lie between 0 and 1, got 1.1")
-    refused(lambda: HiddenCosts.from_settings(of="told"), "of must be one of apis, attack, beta")
-
-
-def test_a_drift_does_not_depend_on_where_blocks_begin() -> None:
-    stream = Drift(LabelRanks.cifar100(most=1), LabelRanks.cifar100(least=80), 10_000)
-    rng = np.random.default_rng(0)
-    second = np.concatenate([stream.draw(rng, 1000, start) for start in range(0, 12_000, 1000)]) > 1
-    assert not second[0]
-    assert second[10_000:].all()
-    for start in range(0, 10_000, 2000):
-        assert second[start : start + 2000].mean() == pytest.approx((start + 1000) / 10_000, abs=0.05)
+    refused(lambda: HiddenCosts.from_settings(of="told"), "of must be one of apis, beta")
 
 
 def told(stream: Any, spread: float = 0.5, draws: int = 4000) -> Any:
@@ -126,5 +112,5 @@ def test_an_attack_decides_by_the_price() -> None:
         assert not any(hasattr(stream, form) for form in ("windows", "table", "truth"))
     assert Attack(PredictionApis("YELP", unit="usd")).level == pytest.approx(20.253)
     refused(lambda: Attack(ranks, plan="kind"), "plan must be one of hover, greedy, fail, got 'kind'")
-    refused(lambda: Attack.from_settings(level="high"), "level must be a number")  # type: ignore[arg-type]
+    refused(lambda: Attack(ranks, level="high"), "level must be a number")  # type: ignore[arg-type]
     refused(lambda: Attack(3), "stream must have menu, draw and outcome, got 3")  # type: ignore[arg-type]

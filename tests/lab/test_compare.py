@@ -1,7 +1,6 @@
 """`suffice compare`: statistics by hand, boards, runs in worlds that all methods share, and all that it writes."""
 
 import csv
-import json
 import os
 import subprocess
 import sys
@@ -19,9 +18,9 @@ from suffice.lab.board import Board, Setting, make_board
 from suffice.lab.compare import Plan, compare, plan
 from suffice.lab.compare_methods import chosen
 from suffice.lab.method_specs import methods, rivals
-from suffice.lab.result_files import comparison_numbers, methods_csv, write_comparison
+from suffice.lab.result_files import methods_csv, write_comparison
 from suffice.lab.run_results import Outcome
-from suffice.lab.streams import ConfidentApis, LabelRanks
+from suffice.lab.streams import LabelRanks
 from tests.support.command import say_in_process
 from tests.support.paths import DOCS
 
@@ -36,7 +35,7 @@ def say(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp
 
 
 def small(*streams: str, **changes: Any) -> Plan:
-    return plan(streams or ["mix"], **{"horizon": 200, "seeds": 2, "rivals": "always_safe", **changes})
+    return plan(streams or ["ranks"], **{"horizon": 200, "seeds": 2, "rivals": "always_safe", **changes})
 
 
 def ran(price: float, **changes: Any) -> Outcome:
@@ -97,22 +96,22 @@ def test_the_intervals_of_ratios_cover() -> None:
 
 
 @pytest.fixture(scope="module")
-def mix() -> Setting:
-    return plan(["mix"], horizon=1000, seeds=2, window=100).streams[0]
+def ranks() -> Setting:
+    return plan(["ranks"], horizon=1000, seeds=2, window=100).streams[0]
 
 
 def board_of(setting: Setting, runs: dict[str, list[Outcome]]) -> Board:
     return make_board(setting, dict.fromkeys(runs, "success"), runs, {}, {})
 
 
-def test_a_board(mix: Setting) -> None:
+def test_a_board(ranks: Setting) -> None:
     runs = {
         "suffice": [ran(10), ran(14)],
         "paper-1": [ran(30), ran(34)],
         "paper-5": [ran(23.5), ran(24.5)],
         "bold": [ran(1, rate=0.7, debt=100.0), ran(2, rate=0.71, debt=90.0, largest_debt=120.0, worst_window=0.1)],
     }
-    board = make_board(mix, dict.fromkeys(runs, "success"), runs, {"sps": "why not"}, {})
+    board = make_board(ranks, dict.fromkeys(runs, "success"), runs, {"sps": "why not"}, {})
     rows = {row.method: row for row in board.rows}
     assert board.yardstick == "paper-5"
     ours, first = rows["suffice"].ratio, rows["paper-1"].ratio
@@ -127,9 +126,9 @@ def test_a_board(mix: Setting) -> None:
     assert board.skipped == {"sps": "why not"}
 
 
-def test_without_a_sure_yardstick_there_are_no_ratios(mix: Setting) -> None:
-    wide = board_of(mix, {"suffice": [ran(1), ran(2)], "paper-1": [ran(1), ran(40)]})
-    alone = board_of(mix, {"suffice": [ran(1), ran(2)]})
+def test_without_a_sure_yardstick_there_are_no_ratios(ranks: Setting) -> None:
+    wide = board_of(ranks, {"suffice": [ran(1), ran(2)], "paper-1": [ran(1), ran(40)]})
+    alone = board_of(ranks, {"suffice": [ran(1), ran(2)]})
     for board in (wide, alone):
         assert (board.yardstick, board.rows[0].ratio) == (None, None)
     shifting = plan(["trap"], horizon=1000, seeds=1, window=100).streams[0]
@@ -139,14 +138,14 @@ def test_without_a_sure_yardstick_there_are_no_ratios(mix: Setting) -> None:
     assert (board.yardstick, board.rows[0].regret) == (None, None)
 
 
-def test_a_regret_below_0_has_no_ratio(mix: Setting) -> None:
+def test_a_regret_below_0_has_no_ratio(ranks: Setting) -> None:
     """A method that uses the context may be below the context-free optimum."""
     runs = {
         "paper-1": [ran(30), ran(34)],
         "linucb": [ran(-40, cost=0.05), ran(-44, cost=0.07)],
         "suffice": [ran(10), ran(14)],
     }
-    board = board_of(mix, runs)
+    board = board_of(ranks, runs)
     assert [row.method for row in board.rows] == ["linucb", "suffice", "paper-1"]
     first, best = board.rows[0], board.best
     assert first.ratio is None
@@ -176,11 +175,9 @@ def test_methods_are_chosen() -> None:
 
 
 def test_the_randomness_of_a_method_differs_between_worlds() -> None:
-    make = methods(ConfidentApis(), 0.8, 100, ["squarecb"])["squarecb"]
-    plays = []
-    for seed in (1, 1, 2):
-        method: Any = make(seed)
-        plays.append([method.ask(context={"confidence": 0.5}).arm for _ in range(30)])
+    stream = LabelRanks.cifar100()
+    make = methods(stream, 0.8, 300, ["suffice"])["suffice"]
+    plays = [simulate(make(seed), stream, 300, seed=0).arms.tolist() for seed in (1, 1, 2)]
     assert plays[0] == plays[1] != plays[2]
 
 
@@ -210,8 +207,8 @@ def test_a_row_agrees_with_simulate() -> None:
 
 def test_jobs_change_nothing() -> None:
     seen: list[tuple[str, int, int]] = []
-    first = compare(small("mix", "needs"), jobs=1, progress=lambda *what: seen.append(what))
-    second = compare(small("mix", "needs"), jobs=2)
+    first = compare(small("ranks", "needs"), jobs=1, progress=lambda *what: seen.append(what))
+    second = compare(small("ranks", "needs"), jobs=2)
     assert [board.outcomes for board in first] == [board.outcomes for board in second]
     assert seen == [("runs", done, 20) for done in range(21)]
 
@@ -234,7 +231,7 @@ import suffice
 
 class Words:
     name = "words"
-    menu = suffice.Menu.top_k([1], classes=2)
+    menu = suffice.Menu({"first": 0.5}, safe="both", skip="none")
 
     def draw(self, rng, count):
         return ["first"] * count
@@ -249,10 +246,10 @@ class Words:
 
 def test_methods_that_cannot_run_are_listed_and_the_others_run(tmp_path: Path) -> None:
     (tmp_path / "words.py").write_text(LABELLED)
-    wanted = small(str(tmp_path / "words.py"), rivals="threshold,linucb,always_safe")
+    wanted = small(str(tmp_path / "words.py"), rivals="scalar_aci,linucb,always_safe")
     (board,) = compare(wanted, jobs=1)
     assert {row.method for row in board.rows} == {"suffice", "paper-1", "paper-5", "paper-20", "always_safe"}
-    assert "outcomes for any threshold" in board.skipped["threshold"]  # at once
+    assert "must be a chain" in board.skipped["scalar_aci"]  # at once
     assert "context must" in board.skipped["linucb"]  # when it was run
 
 
@@ -294,8 +291,8 @@ class Seen:
 
 def test_contexts_bring_in_the_model(tmp_path: Path) -> None:
     (tmp_path / "seen.py").write_text(SEEN)
-    assert "suffice:model=auto" not in small("mix").methods
-    assert small(str(tmp_path / "seen.py"), "mix").methods[:2] == ("suffice", "suffice:model=auto")
+    assert "suffice:model=auto" not in small("ranks").methods
+    assert small(str(tmp_path / "seen.py"), "ranks").methods[:2] == ("suffice", "suffice:model=auto")
     assert small(str(tmp_path / "seen.py"), rivals="suffice:model=auto").methods.count("suffice:model=auto") == 1
 
 
@@ -303,7 +300,7 @@ def test_contexts_pay_and_have_an_optimum_of_their_own(
     tmp_path: Path, say: Say, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "seen.py").write_text(SEEN)
-    words = "seen.py mix --target 0.9 --horizon 1500 --seeds 2 --rivals linucb --jobs 1"
+    words = "seen.py ranks --target 0.9 --horizon 1500 --seeds 2 --rivals linucb --jobs 1"
     code, out, _ = say("compare", *words.split())
     assert code == 0
     assert max(map(len, out.splitlines())) <= 80
@@ -320,23 +317,20 @@ def test_contexts_pay_and_have_an_optimum_of_their_own(
     alike = 0.2 * 0.1 / 0.284 + 1.0 - 0.1 / 0.284
     contextual = 0.7 * 0.2 + 0.3 - (0.1 - 0.7 * 0.02)
     assert (float(rival["optimum"]), float(rival["contextual_optimum"])) == pytest.approx((alike, contextual))
-    assert rows["mix", "suffice"]["contextual_optimum"] == ""
+    assert rows["ranks", "suffice"]["contextual_optimum"] == ""
     assert float(rival["of_optimum"]) == pytest.approx(float(rival["cost"]) / alike)
     assert (rival["feedback"], model["feedback"]) == ("context, success + cost",) * 2
     assert plain["feedback"] == "success + cost"
     assert float(rival["cost"]) < float(plain["cost"])
     assert float(model["cost"]) < float(plain["cost"])
     assert float(model["largest_debt"]) <= 1.0
-    figure = Path("comparison/seen.py.svg").read_text()
-    assert "optimum with the context" in figure
-    assert "optimum with the context" not in Path("comparison/mix.svg").read_text()
 
 
 # --- the command, and what it writes
 
 
 def test_the_command(say: Say) -> None:
-    words = "compare mix needs:a=3,b=4 trap --rivals always_safe,linucb,projected --seeds 3 --horizon 400 --jobs 1"
+    words = "compare ranks needs:a=3,b=4 trap --rivals always_safe,linucb,projected --seeds 3 --horizon 400 --jobs 1"
     code, out, err = say(*words.split())
     assert (code, err) == (0, "")
     assert max(map(len, out.splitlines())) <= 80
@@ -347,15 +341,9 @@ def test_the_command(say: Say) -> None:
     shifting = out[out.index("trap: ") :]
     assert "ratio" not in shifting.split("Debt:")[0]
     folder = Path("comparison")
-    figures = [f"{name}{end}" for name in ("mix", "needs-a=3-b=4", "trap") for end in (".svg", "-dark.svg", ".png")]
-    assert {path.name for path in folder.iterdir()} == {"methods.csv", *figures}
-    light, dark = ((folder / f"mix{end}.svg").read_text() for end in ("", "-dark"))
-    assert "#ffffff" in light
-    assert "#16181c" in dark
-    for part in ("feedback: none", "largest debt", "mean cost over 400 steps"):
-        assert part in light
+    assert [path.name for path in folder.iterdir()] == ["methods.csv"]
     rows = table((folder / "methods.csv").read_text())
-    ours = next(row for row in rows if (row["stream"], row["method"]) == ("mix", "suffice"))
+    ours = next(row for row in rows if (row["stream"], row["method"]) == ("ranks", "suffice"))
     assert (ours["feedback"], ours["seeds"], ours["horizon"]) == ("success + cost", "3", "400")
     assert float(ours["largest_debt"]) >= float(ours["mean_largest_debt"])
     assert float(ours["ratio_low"]) <= float(ours["ratio"]) <= float(ours["ratio_high"])
@@ -370,9 +358,10 @@ def test_one_seed_shows_the_certificate(say: Say, tmp_path: Path) -> None:
     for part in ("suffice's certificate", "Kept: ", "paper-20 cannot run here: menu must have a skip option",
                  "Best fixed mix over the whole log", "To add one: --set skip=skip", "The log has 3 rows"):  # fmt: skip
         assert part in " ".join(out.split()), part
-    board = json.loads(say(*words, "--json")[1])["streams"]["log.csv"]
-    assert (board["horizon"], board["seeds"]) == (3, [0])
-    assert board["certificates"]["suffice"]["status"] == "kept"
+    assert "3 steps" in " ".join(say(*words)[1].split())  # as many as the log has rows
+    (board,) = compare(plan(["log.csv"], target=0.9, seeds=1, rivals="always_safe"), jobs=1)
+    assert (board.setting.horizon, board.setting.seeds) == (3, (0,))
+    assert board.certificates["suffice"].status == "kept"
     assert "certificate" not in say(*words[:5], "2", *words[6:])[1]
 
 
@@ -395,7 +384,6 @@ def test_the_same_runs_give_the_same_files(tmp_path: Path) -> None:
         write_comparison(boards, tmp_path / folder)
     for path in (tmp_path / "one").iterdir():
         assert path.read_bytes() == (tmp_path / "two" / path.name).read_bytes(), path.name
-    assert comparison_numbers(boards)["streams"]["mix"]["horizon"] == 200
 
 
 def test_the_lines_of_the_docs_work_as_they_stand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,10 +9,10 @@ import pytest
 
 from suffice import InvalidArgument, Menu, optimum, simulate
 from suffice.best_mix import contextual_optimum
-from suffice.lab.rivals import LinUCB, Rival, SquareCB
+from suffice.lab.rivals import LinUCB, Rival
 from suffice.lab.rivals.regression import Regression
 
-KINDS = [SquareCB, LinUCB]
+KINDS = [LinUCB]
 MENU = Menu({"cheap": 0.1, "dear": 0.4}, safe="all", skip="none")
 TARGET = 0.8
 
@@ -123,37 +123,24 @@ def test_a_context_must_be_given(kind: type[Rival]) -> None:
 # --- the formulas
 
 
-def settled(kind: type[Rival], **settings: Any) -> tuple[Any, Any]:
-    rival = simulate(make(kind, **settings), Sizes(), 500).method
-    return rival, rival._losses.vector({"size": 0.3})
-
-
-def shares_of_draws(rival: Any, count: int) -> Any:
-    return np.bincount([rival.ask(context={"size": 0.3}).arm for _ in range(count)], minlength=4) / count
-
-
-def test_squarecb() -> None:
-    rival, vector = settled(SquareCB, scale=3.0)
-    success, cost = rival._losses.regression.means(vector)
-    losses = (cost - rival.price * success) / (1.0 + rival.price)
-    best = int(losses.argmin())
-    shares = [1.0 / (4 + 3.0 * math.sqrt(500) * (losses[arm] - losses[best])) for arm in range(4)]
-    shares[best] = 1.0 - sum(share for arm, share in enumerate(shares) if arm != best)
-    assert rival.probabilities(vector) == pytest.approx(shares)
-    assert shares_of_draws(rival, 2000) == pytest.approx(shares, abs=0.05)
-    with pytest.raises(InvalidArgument, match="scale must be above 0, got 0"):
-        make(SquareCB, scale=0)
+def test_the_price_chases_the_target() -> None:
+    rival = LinUCB(Menu({"a": 0.1}, safe="all"), 0.75, horizon=25)
+    prices = []
+    for success in (0.0, 0.0, 1.0):
+        rival.tell(rival.ask(context={"size": 0.5}), success)
+        prices.append(rival.price)
+    assert prices == pytest.approx([0.15, 0.3, 0.25])
 
 
 def test_linucb() -> None:
     rival, rng = make(LinUCB, width=1.5), np.random.default_rng(3)
     outcomes: dict[int, list[tuple[Any, float]]] = {1: [], 2: []}
-    features = rival._losses.regression.features
+    features = rival._regression.features
     for task in ("code", "chat"):  # from then on no vector changes
-        rival._losses.vector({"task": task})
+        rival._regression.vector({"task": task})
     vectors = {task: features.vector(features.row({"task": task})) for task in ("code", "chat")}
     for _ in range(300):
-        rival._losses.price = 0.9
+        rival._price = 0.9
         task = str(rng.choice(["chat", "code"]))
         x, losses = vectors[task], []
         for arm, cost in ((1, 0.1), (2, 0.4)):

@@ -13,9 +13,7 @@ from suffice import InvalidArgument, Menu, Selector, simulate
 from suffice.lab.streams import (
     TASKS,
     ConfidentApis,
-    Drift,
     LabelRanks,
-    Mix,
     Phases,
     PredictionApis,
     SyntheticContext,
@@ -58,6 +56,13 @@ class Ranked(LabelRanks):
 
     def context(self, latent: Any) -> dict[str, Any]:
         return {"place": self.place, "even": int(latent) % 2 == 0}
+
+
+class More(SyntheticContext):
+    """Synthetic contexts with one more field."""
+
+    def context(self, latent: int) -> dict[str, float | str | None]:
+        return super().context(latent) | {"noise": 0.5}
 
 
 class Rows:
@@ -175,10 +180,8 @@ def test_a_contextual_method_is_not_compiled_where_there_are_contexts() -> None:
 
 
 @pytest.mark.parametrize("join", [
-    lambda one, other: Mix((one, 1), (other, 1)),
-    lambda one, other: Drift(one, other, 100),
     lambda one, other: Phases((one, 50), (other, 50)),
-    lambda one, other: Phases((Mix((one, 1), (other, 1)), 50), (Drift(one, other, 50), 50)),
+    lambda one, other: Phases((Phases((one, 20), (other, 20)), 50), (Phases((other, 20), (one, 20)), 50)),
 ])  # fmt: skip
 def test_a_context_is_that_of_the_stream_of_the_step(join: Any) -> None:
     easy = Ranked("easy", most=5)
@@ -197,7 +200,7 @@ def test_combined_streams_have_contexts_only_with_the_same_fields() -> None:
     for one, other in (
         (ConfidentApis(), PredictionApis()),
         (Ranked("a"), LabelRanks.cifar100([5, 10])),
-        (SyntheticContext(), SyntheticContext(noise=2)),
+        (SyntheticContext(), More()),
         (SyntheticContext(options=1), rows),
     ):
         stream = Phases((one, 5), (other, 5))
@@ -206,9 +209,9 @@ def test_combined_streams_have_contexts_only_with_the_same_fields() -> None:
     assert Phases((Ranked("a"), 5), (LabelRanks.cifar100([5, 10]), 5)).windows() is not None  # still compiled
     both: Any = Phases((rows, 3), (rows, 3))
     assert both.context(both.draw(np.random.default_rng(0), 1)[0]).shape == (2,)
-    free: Any = Mix((ConfidentApis(), 1), (Phases((ConfidentApis(), 3)), 1))
+    free: Any = Phases((ConfidentApis(), 1), (Phases((ConfidentApis(), 3)), 1))
     assert hasattr(free, "context_cost")
-    assert not hasattr(Mix((SyntheticContext(), 1)), "context_cost")
+    assert not hasattr(Phases((SyntheticContext(), 1)), "context_cost")
 
 
 # --- confidence

@@ -9,6 +9,7 @@ import pytest
 
 from suffice import SufficeWarning
 from suffice.lab.streams import Log
+from tests.lab.test_streams import ROWS
 from tests.support.refusals import refused
 
 GOOD = "success:small,cost:small,success:large,cost:large\n1,0.1,1,2\n0,0.3,1,2\n0.5,0,1,2\n"
@@ -170,7 +171,7 @@ def test_a_safe_option_that_fails_is_counted(tmp_path: Path) -> None:
 
 
 def test_arrays_are_checked() -> None:
-    menu = Log.from_settings().menu
+    menu = Log.of(ROWS).menu
     refused(lambda: Log(menu, [[1, 1]], [[1, 1]]), "successes must have at least one row and 3 columns, one per arm")
     refused(lambda: Log(menu, np.ones((2, 3)), np.ones((1, 3))), "costs must have the shape (2, 3), got (1, 3)")
     refused(

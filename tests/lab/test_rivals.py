@@ -13,23 +13,23 @@ from scipy.optimize import brentq
 from suffice import InvalidArgument, Menu, simulate
 from suffice.lab import rivals
 from suffice.lab.rivals import (
-    ConformalPI,
     ConservativePath,
     DecayingACI,
     Rival,
     ScalarACI,
     available,
 )
-from suffice.lab.rivals.base import PRIMARY, own_rng
-from suffice.lab.streams import Attack, LabelRanks, PredictionApis, RequiredThreshold, Stream, Trap, UnitPoints
+from suffice.lab.rivals.base import PRIMARY
+from suffice.lab.streams import LabelRanks, PredictionApis, RequiredThreshold, Stream, Trap, UnitPoints
 from suffice.testing.rivals import RivalContract
+from tests.support.attack import Attack
 from tests.support.paths import DOCS
 
 RIVALS = available()
 RANKS = LabelRanks.cifar100()
 NEEDS = RequiredThreshold(step=0.1)
 POINTS = UnitPoints(Menu.intervals(step=0.125))
-THRESHOLDS = (ScalarACI, DecayingACI, ConformalPI)
+THRESHOLDS = (ScalarACI, DecayingACI)
 KINDS = [pytest.param(kind, id=name) for name, kind in RIVALS.items()]
 
 
@@ -102,10 +102,7 @@ def test_settings_are_checked() -> None:
     for wrong in (
         lambda: ScalarACI(menu, 0.9, step=0),
         lambda: DecayingACI(menu, 0.9, decay=0.6),
-        lambda: ConformalPI(menu, 0.9, gain=-1),
-        lambda: ConformalPI(menu, 0.9, saturation=0),
         lambda: ConservativePath(menu, 0.9, 0),
-        lambda: own_rng(-1),
     ):
         with pytest.raises(InvalidArgument, match="must"):
             wrong()
@@ -167,24 +164,6 @@ def test_decaying_aci() -> None:
         assert arm == arm_at(NEEDS.menu, threshold)
         threshold += 0.5 / step**0.6 * (0.8 - success)
     assert trace.method.threshold == pytest.approx(threshold)
-
-
-@pytest.mark.parametrize("stream", [NEEDS, FixedOutcome(0.0), FixedOutcome(1.0), Attack(NEEDS, plan="fail")])
-def test_conformal_pi(stream: Any) -> None:
-    trace = simulate(ConformalPI(NEEDS.menu, 0.8, step=0.05, gain=0.5, saturation=0.7), stream, 500)
-    level, errors, saturated = 1.0, 0.0, False
-    for step, (arm, success) in enumerate(zip(trace.arms, trace.successes, strict=True)):
-        angle = errors * math.log(step + 1) / (0.7 * (step + 1))
-        saturated |= abs(angle) >= math.pi / 2
-        state = math.copysign(99.0, angle) if abs(angle) >= math.pi / 2 else level + 0.5 * math.tan(angle)
-        if min(abs(state - option) for option in (0.0, *NEEDS.menu.options, 1.0)) > 1e-9:
-            assert arm == arm_at(NEEDS.menu, state)
-        level += 0.05 * (0.8 - success)
-        errors += (1 - success) - 0.2
-    assert saturated == isinstance(stream, FixedOutcome)
-    if not saturated:
-        times = np.arange(1, 501)
-        assert (np.abs(trace.debts) <= 1.0 + math.pi / 2 * 0.7 * (times + 1) / np.log(times + 1)).all()
 
 
 def test_the_bounds_of_conservative_exploration() -> None:

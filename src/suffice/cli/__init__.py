@@ -22,7 +22,7 @@ SERVICE: Final = Group("The service", sort_key=3)
 # Every command, in the order of the help, and the first sentence of its help: its file is read only when it is called.
 COMMANDS: Final = (
     ("demo", START, "See it work: in the terminal, or with --live in a browser."),
-    ("compare", METHODS, "Compare methods over many worlds; write tables and figures."),
+    ("compare", METHODS, "Compare methods over many worlds; write a table."),
     ("replay", METHODS, "Ask a log of past decisions what would have held a target."),
     ("reproduce", METHODS, "Reproduce the paper: which of its claims hold?"),
     ("list", METHODS, "List the streams, rivals and experiments."),

@@ -8,7 +8,6 @@ from rich.text import Text
 
 from suffice.cli.boards import explained, show_board
 from suffice.cli.commands import (
-    AsJson,
     Flag,
     Folder,
     Horizon,
@@ -19,15 +18,14 @@ from suffice.cli.commands import (
     command,
     require,
 )
-from suffice.cli.terminal import console, folder, interruptible, link, progress, write_json
+from suffice.cli.terminal import console, folder, interruptible, link, progress
 from suffice.lab.compare_methods import DEFAULT
 
 STREAMS: Final = """One or several: names (see `suffice list streams`), .csv logs with columns success:OPTION and
 cost:OPTION, or .py files with streams of your own (FILE.py:NAME if it holds several). Settings may stand behind a colon:
 needs:a=2,b=5."""
-RIVALS: Final = """Which rivals, with commas: any of `suffice list rivals`, projected-5 for another step, 5/√T, threshold; or
-all, same (those that are shown no more than success and cost) or none. Suffice with other parts (bounds, chooser, prices,
-memory, guard, max_surplus, model) belongs here, too: suffice:chooser=optimist, suffice:bounds=kl:prices=straight."""
+RIVALS: Final = """Which rivals, with commas: any of `suffice list rivals`, projected-5 for another step, 5/√T; or all, same
+(those that are shown no more than success and cost) or none."""
 
 
 def compare(
@@ -45,18 +43,17 @@ def compare(
     window: Annotated[Whole, Parameter(help="Length of the windows for the worst success rate.")] = 500,
     jobs: Jobs = -1,
     out: Folder = Path("comparison"),
-    as_json: AsJson = False,
 ) -> None:  # fmt: skip
-    """Compare methods over many worlds; write tables and figures.
+    """Compare methods over many worlds; write a table.
 
     The worlds are the same for all methods. The table shows what each cost and how many successes it owed: at the end, at its
     worst, and in the worst window.
     """
     require("compare", "lab")
     from suffice.lab import compare as lab
-    from suffice.lab.result_files import comparison_numbers, write_comparison
+    from suffice.lab.result_files import write_comparison
 
-    where = console(as_json)
+    where = console()
     plan = lab.plan(
         streams, target=target, horizon=horizon, seeds=seeds, seed=seed, rivals=rivals,
         paper=not no_paper, settings=settings, window=window,
@@ -65,14 +62,11 @@ def compare(
     with interruptible(), progress(where) as report:
         boards = lab.compare(plan, jobs=jobs, progress=report)
     write_comparison(boards, place)
-    if as_json:
-        write_json(comparison_numbers(boards))
-        return
     for board in boards:
         show_board(where, board)
     where.print()
     where.print(explained(boards))
-    where.print(Text("Wrote methods.csv and the figures (SVG, PNG) to ", style="dim").append_text(link(place)))
+    where.print(Text("Wrote methods.csv to ", style="dim").append_text(link(place)))
 
 
 app: App = command(
@@ -80,5 +74,5 @@ app: App = command(
     "suffice compare beta --seeds 1 --target 0.9",
     "suffice compare beta ranks --rivals same",
     "suffice compare apis --target 0.95 --seeds 50 --out apis",
-    "suffice compare decisions.csv --rivals none --out figures",
+    "suffice compare decisions.csv --rivals none --out decisions",
 )

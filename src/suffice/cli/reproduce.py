@@ -2,7 +2,6 @@
 
 import sys
 from collections import Counter
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,9 +10,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from suffice.cli.commands import AsJson, Flag, Folder, Jobs, MaybeWhole, command, require
+from suffice.cli.commands import Flag, Folder, Jobs, MaybeWhole, command, require
 from suffice.cli.tables import number
-from suffice.cli.terminal import console, folder, interruptible, link, progress, write_json
+from suffice.cli.terminal import console, folder, interruptible, link, progress
 from suffice.errors import InvalidArgument
 from suffice.lab.report import span
 from suffice.lab.verdict import NOT_REPRODUCED, REPRODUCED, Verdict
@@ -35,39 +34,35 @@ def reproduce(
     jobs: Jobs = -1,
     strict: Annotated[Flag, Parameter(
         help="Exit with 1 if any claim is not reproduced. Else verdicts are findings, and the exit code is 0.")] = False,
-    as_json: AsJson = False,
 ) -> None:  # fmt: skip
     """Reproduce the paper: which of its claims hold?
 
-    Runs its figures, corollaries and theorems, writes figures, numbers and a report, and gives a verdict on each claim.
+    Runs its figures, corollaries and theorems, writes figures, numbers and verdicts, and gives a verdict on each claim.
     """
     if quick and deep:
         raise InvalidArgument("quick and deep must not be given together")
     require("reproduce", "lab")
     from suffice.lab import reproduce as lab
 
-    where = console(as_json)
+    where = console()
     level = "quick" if quick else "deep" if deep else "default"
     lab.chosen(only)  # an unknown name is an error before anything is written
     place = folder(out)
     with interruptible(), progress(where) as report:
         results = lab.reproduce(place, level=level, only=only, seeds=seeds, jobs=jobs, progress=report)
-    page = place / "report.html"
-    if as_json:
-        verdicts = {result.experiment.name: [asdict(verdict) for verdict in result.verdicts] for result in results}
-        write_json({"level": level, "report": str(page), "experiments": verdicts})
-    else:
-        _show(where, results, page)
+    _show(where, results, place)
     if strict and any(verdict.status == NOT_REPRODUCED for result in results for verdict in result.verdicts):
         sys.exit(1)
 
 
-def _show(where: Console, results: list["Result"], page: Path) -> None:
+def _show(where: Console, results: list["Result"], place: Path) -> None:
     for result in results:
         where.print(Text(f"\n{result.experiment.title}\n", style="bold"))
+        where.print(Text(f"{result.experiment.about}\n", style="dim"))
         where.print(_table(result.verdicts))
     where.print(_counts([verdict for result in results for verdict in result.verdicts]))
-    where.print(Text("The report: ").append_text(link(page)), soft_wrap=True)  # a broken path cannot be copied
+    wrote = Text("Wrote verdicts.csv, the numbers and the figures (SVG, PNG) to ", style="dim")
+    where.print(wrote.append_text(link(place)), soft_wrap=True)  # a broken path cannot be copied
 
 
 def _table(verdicts: list[Verdict]) -> Table:
@@ -106,6 +101,6 @@ def _counts(verdicts: list[Verdict]) -> Text:
 app: App = command(
     reproduce,
     "suffice reproduce --quick",
-    "suffice reproduce --only trap labels --out report",
+    "suffice reproduce --only trap labels --out claims",
     "suffice reproduce --deep --strict",
 )

@@ -1,6 +1,6 @@
 """The lab: streams, rival methods, comparisons, and the experiments that reproduce the paper.
 
-Streams and rivals need NumPy alone and are imported on first use; sweeps, reports and figures need the extra `lab`.
+Streams and rivals need NumPy alone and are imported on first use; sweeps and figures need the extra `lab`.
 """
 
 import importlib

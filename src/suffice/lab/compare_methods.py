@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from suffice.errors import InvalidArgument, quoted
-from suffice.lab.method_specs import parts_of, rivals, scale_of
+from suffice.lab.method_specs import LOOKING, rivals, scale_of
 from suffice.lab.rivals.base import NONE, SUCCESS, SUCCESS_AND_COST
 from suffice.lab.run_stream import meant
 
@@ -34,10 +34,7 @@ def _named(name: str) -> list[str]:
         return groups[name]
     if plain in known:
         return [plain]
-    if name.split(":")[0] == SUFFICE:
-        parts_of(name)  # checks them
-        return [name]
-    if name == "threshold" or scale_of(name) is not None:
+    if name in (SUFFICE, LOOKING) or scale_of(name) is not None:
         return [name]
     raise InvalidArgument(
         f"rivals must be all, same, none, or some of {', '.join(known)}, with commas, got {quoted(name)}"

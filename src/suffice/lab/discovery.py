@@ -10,7 +10,7 @@ from suffice.lab.streams.discover import classes_of
 
 
 def available() -> dict[str, type[Experiment]]:
-    """All experiments of the package, by name, in the order of the report."""
+    """All experiments of the package, by name, in the order of their places."""
     return _experiments(classes_of("suffice.lab.experiments"))
 
 

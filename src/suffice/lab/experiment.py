@@ -21,9 +21,9 @@ class Experiment(ABC):
 
     name: ClassVar[str]
     title: ClassVar[str]
-    about: ClassVar[str]  # a sentence or two for the report
+    about: ClassVar[str]  # a sentence or two, printed above the verdicts
     levels: ClassVar[Mapping[str, Settings]]  # settings for "quick", "default" and "deep"
-    place: ClassVar[int] = 100  # in the report: lower ones first
+    place: ClassVar[int] = 100  # among the experiments: lower ones first
 
     @abstractmethod
     def tasks(self, settings: Settings) -> list[Task]:
@@ -42,9 +42,8 @@ class Experiment(ABC):
     def verdicts(self, numbers: Numbers) -> list[Verdict]:
         """One per claim, from the numbers alone."""
 
-    @abstractmethod
     def draw(self, numbers: Numbers, canvas: "Canvas") -> None:
-        """The figures, from the numbers alone."""
+        """The figures, from the numbers alone; none if left out."""
 
 
 class Canvas(ABC):

@@ -1,4 +1,4 @@
-"""Methods by name: suffice, the paper, the threshold, and every rival, each with the feedback that it is given."""
+"""Methods by name: suffice, the paper, and every rival, each with the feedback that it is given."""
 
 import inspect
 from collections.abc import Callable, Iterable
@@ -7,18 +7,14 @@ from typing import Any, Final
 from suffice.errors import InvalidArgument, quoted
 from suffice.lab import rivals as package
 from suffice.lab.rivals import Projected, Rival
-from suffice.lab.rivals.base import CONTEXT, SUCCESS, SUCCESS_AND_COST
-from suffice.learning.settings import Learning
+from suffice.lab.rivals.base import CONTEXT, SUCCESS_AND_COST
 from suffice.menu.menu import Menu
 from suffice.numbers import positive, positive_int, rate
 from suffice.selector.paper import paper
 from suffice.selector.selector import Selector
-from suffice.selector.threshold import ThresholdSelector
 from suffice.simulator import Method, Stream
 
 Make = Callable[[int], Method]  # from the seed of the method's own randomness
-LEARNING: Final = ("bounds", "chooser", "prices", "memory", "guard")
-PARTS: Final = (*LEARNING, "max_surplus", "model")
 LOOKING: Final = "suffice:model=auto"  # suffice with a model of the context
 SCALED: Final = ("paper", "projected")  # the methods with a step a/sqrt(horizon); paper-5 is the paper with a = 5
 
@@ -39,10 +35,8 @@ def shows(stream: object) -> bool:
 
 
 def methods(stream: Any, target: float, horizon: int, names: Iterable[str]) -> dict[str, Make]:
-    """How to make each of the methods named: "suffice", "paper", "threshold" or a rival.
-
-    "suffice:chooser=optimist:prices=straight" is suffice with other parts than the default's, "suffice:model=auto" has a
-    model of the context.
+    """How to make each of the methods named: "suffice", "suffice:model=auto", which has a model of the context, "paper", or
+    a rival.
 
     "paper-5" and "projected-5" have the paper's step a/sqrt(horizon) with a = 5; without a number a is 1.
 
@@ -55,8 +49,8 @@ def methods(stream: Any, target: float, horizon: int, names: Iterable[str]) -> d
     positive_int("horizon", horizon)
     known: dict[str, Make] = {
         "suffice": lambda seed: Selector(menu, target, seed=seed),
+        LOOKING: _looking(stream, target),
         "paper": _scaled("paper", menu, target, horizon, 1.0),
-        "threshold": lambda _: _threshold(stream, target),
         **{name: _maker(kind, stream, target, horizon) for name, kind in rivals().items()},
         "projected": _scaled("projected", menu, target, horizon, 1.0),
     }
@@ -65,8 +59,6 @@ def methods(stream: Any, target: float, horizon: int, names: Iterable[str]) -> d
         named_scale = scale_of(name)
         if named_scale is not None:
             known[name] = _scaled(name.partition("-")[0], menu, target, horizon, named_scale)
-        elif name.split(":")[0] == "suffice":
-            known[name] = _variant(name, stream, target)
         elif name not in known:
             raise InvalidArgument(f"methods must be some of {', '.join(known)}, got {quoted(name)}")
     if not wanted:
@@ -74,40 +66,10 @@ def methods(stream: Any, target: float, horizon: int, names: Iterable[str]) -> d
     return {name: known[name] for name in wanted}
 
 
-def parts_of(name: str) -> dict[str, Any]:
-    """The parts of a selector in the name of a method.
-
-    >>> parts_of("suffice:bounds=kl:guard=0.3")
-    {'bounds': 'kl', 'guard': 0.3}
-    """
-    parts: dict[str, Any] = {}
-    for text in name.split(":")[1:]:
-        part, equals, value = text.partition("=")
-        if part not in PARTS or not equals:
-            raise InvalidArgument(f"suffice: must be followed by {', '.join(PARTS)} as part=value, got {quoted(text)}")
-        if part in ("guard", "max_surplus", "model") and value == "none":
-            parts[part] = None
-        else:
-            parts[part] = _number(part, value) if part in ("guard", "max_surplus") else value
-    return parts
-
-
-def _number(part: str, text: str) -> float:
-    try:
-        return float(positive(part, float(text)))
-    except ValueError:
-        raise InvalidArgument(f"{part} must be a number above 0, got {quoted(text)}") from None
-
-
-def _variant(name: str, stream: Any, target: float) -> Make:
-    parts = parts_of(name)
-    parts["learning"] = Learning(**{part: parts.pop(part) for part in LEARNING if part in parts})
-    Selector(stream.menu, target, **parts)  # so that what is wrong is said before anything runs
-
+def _looking(stream: Any, target: float) -> Make:
     def make(seed: int) -> Selector:
-        if parts.get("model") is not None:
-            _need_context(stream)
-        return Selector(stream.menu, target, seed=seed, **parts)
+        _need_context(stream)
+        return Selector(stream.menu, target, seed=seed, model="auto")
 
     return make
 
@@ -136,8 +98,7 @@ def scale_of(name: str) -> float | None:
 
 def feedback_of(method: Method) -> str:
     """What a method is shown of each step."""
-    contextual = getattr(method, "contextual", False)
-    default = SUCCESS if isinstance(method, ThresholdSelector) else CONTEXT if contextual else SUCCESS_AND_COST
+    default = CONTEXT if getattr(method, "contextual", False) else SUCCESS_AND_COST
     return str(getattr(method, "feedback", default))
 
 
@@ -146,12 +107,6 @@ def _scaled(kind: str, menu: Menu, target: float, horizon: int, scale: float) ->
     if kind == "paper":
         return lambda _: paper(menu, target, horizon, step)
     return lambda _: Projected(menu, target, horizon, step)
-
-
-def _threshold(stream: Any, target: float) -> ThresholdSelector:
-    if not hasattr(stream, "threshold_outcome"):
-        raise InvalidArgument("stream must have outcomes for any threshold between its low and high, as `needs` does")
-    return ThresholdSelector(stream.low, stream.high, target)
 
 
 def _maker(kind: type[Rival], stream: Stream, target: float, horizon: int) -> Make:

@@ -1,41 +1,15 @@
-"""The report: one HTML file that needs no other, the numbers as JSON and CSV, the verdicts as CSV."""
+"""What `suffice reproduce` writes beside its figures: the numbers as JSON and CSV, the verdicts as CSV."""
 
-import base64
 import csv
-import html
 import io
 import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Final
 
 from suffice.lab.experiment import Experiment, Numbers, Settings
-from suffice.lab.verdict import OURS, REPRODUCED, Verdict
-
-STYLE: Final = """
-:root { color-scheme: light dark; --ink: #222; --page: #fff; --line: #ddd; --dim: #666; --good: #007a55; --bad: #b3360b;
-  --wait: #8a5a00; }
-@media (prefers-color-scheme: dark) { :root { --ink: #e6e6e6; --page: #16181c; --line: #3a3d42; --dim: #a0a4aa;
-  --good: #4fd1a5; --bad: #ff8f66; --wait: #f0c05a; } }
-body { font: 16px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--page); max-width: 70rem;
-  margin: 2rem auto; padding: 0 1rem; }
-table { border-collapse: collapse; width: 100%; font-size: .85rem; margin: 1rem 0; }
-th, td { text-align: left; padding: .35rem .6rem; border-bottom: 1px solid var(--line); vertical-align: top; }
-td.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
-.reproduced { color: var(--good); font-weight: 600; } .failed { color: var(--bad); font-weight: 600; }
-.waiting { color: var(--wait); font-weight: 600; } .dim { color: var(--dim); }
-.verdicts { table-layout: fixed; min-width: 50rem; } .verdicts th:nth-child(1) { width: 32%; }
-.verdicts th:nth-child(2) { width: 25%; } .verdicts th:nth-child(3) { text-align: right; width: 16%; } a { color: inherit; }
-img { max-width: 100%; height: auto; } .wide { overflow-x: auto; }
-h2 { margin-top: 3rem; border-top: 1px solid var(--line); padding-top: 1.5rem; }
-h3 { margin-bottom: 0; }
-"""
-HEAD: Final = f"""<!doctype html><html lang="en"><head><meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>suffice: the paper, reproduced</title><style>{STYLE}</style></head><body>
-<h1>The paper, reproduced</h1>"""
+from suffice.lab.verdict import Verdict
 
 
 class Result:
@@ -44,7 +18,6 @@ class Result:
     def __init__(self, experiment: Experiment, settings: Settings, numbers: Numbers) -> None:
         self.experiment, self.settings, self.numbers = experiment, settings, numbers
         self.verdicts = experiment.verdicts(numbers)
-        self.figures: list[str] = []
 
 
 def write_numbers(results: list[Result], folder: Path, about: Mapping[str, str]) -> None:
@@ -98,78 +71,6 @@ def _finite(value: object) -> object:
     if isinstance(value, list | tuple):
         return [_finite(item) for item in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def write_page(results: list[Result], folder: Path, about: Mapping[str, str], made: str) -> Path:
-    """Write report.html: verdicts first, then each experiment with its figures and numbers. It needs no other file."""
-    verdicts = [verdict for result in results for verdict in result.verdicts]
-    of_paper = _share([verdict for verdict in verdicts if verdict.source != OURS])
-    of_suffice = _share([verdict for verdict in verdicts if verdict.source == OURS])
-    parts = [
-        HEAD,
-        "<p><em>Efficient Online Conformal Selection with Limited Feedback</em> (Gollapudi, Kollias, Munagala and Sinop, "
-        f"2026), claim by claim. {of_paper} of its claims are reproduced at level “{html.escape(about['level'])}”, and "
-        f"{of_suffice} of what suffice promises itself. Intervals are 95%, over seeds; “no interval” stands where no chance "
-        "is involved, or where the number is the worst of all runs. Every method is shown whether the option played worked, "
-        "and its cost; nothing else.</p>",
-        f'<p class="dim">{html.escape(made)}</p>',
-        *(_verdicts(result) for result in results),
-        *(_section(result, folder) for result in results),
-        "</body></html>",
-    ]
-    path = folder / "report.html"
-    path.write_text("\n".join(parts) + "\n")
-    return path
-
-
-def _share(verdicts: list[Verdict]) -> str:
-    return f"{sum(verdict.status == REPRODUCED for verdict in verdicts)} of {len(verdicts)}"
-
-
-def _verdicts(result: Result) -> str:
-    name, title = result.experiment.name, html.escape(result.experiment.title)
-    rows = "".join(
-        f"<tr><td><strong>{html.escape(v.claim)}</strong><br>{html.escape(v.says)}<br>"
-        f"<span class=dim>{html.escape(v.source)}</span></td>"
-        f"<td>{html.escape(v.measured)}</td><td class=number>{number(v.value)}<br>"
-        f"<span class=dim>{span(v)}</span></td><td>{html.escape(v.wanted)}</td>"
-        f'<td class="{_kind(v)}">{html.escape(v.status)}</td></tr>'
-        for v in result.verdicts
-    )
-    return (
-        f'<h3><a href="#{name}">{title}</a></h3>'
-        f"<div class=wide><table class=verdicts><tr><th>the claim</th><th>what was measured</th><th>number</th>"
-        f"<th>wanted</th><th>verdict</th></tr>{rows}</table></div>"
-    )
-
-
-def _kind(verdict: Verdict) -> str:
-    if verdict.status == REPRODUCED:
-        return "reproduced"
-    return "waiting" if verdict.status.startswith("not reached") else "failed"
-
-
-def _section(result: Result, folder: Path) -> str:
-    experiment = result.experiment
-    figures = "".join(_figure(name, folder, experiment.title) for name in result.figures)
-    settings = html.escape(json.dumps(result.settings))
-    return (
-        f'<h2 id="{experiment.name}">{html.escape(experiment.title)}</h2><p>{html.escape(experiment.about)}</p>{figures}'
-        f"<p class=dim>numbers: {experiment.name}.csv; settings: {settings}</p>"
-    )
-
-
-def _figure(name: str, folder: Path, title: str) -> str:
-    """A figure inside the page, light or dark as the reader's screen is."""
-
-    def inlined(ending: str) -> str:
-        content = (folder / f"{name}{ending}.svg").read_bytes()
-        return f"data:image/svg+xml;base64,{base64.b64encode(content).decode()}"
-
-    return (
-        f'<picture><source media="(prefers-color-scheme: dark)" srcset="{inlined("-dark")}">'
-        f'<img src="{inlined("")}" alt="{html.escape(title)}: {html.escape(name)}"></picture>'
-    )
 
 
 def number(value: float) -> str:

@@ -1,9 +1,7 @@
-"""Run the experiments and write the results: figures, numbers, verdicts and a page."""
+"""Run the experiments and write the results: figures, numbers and verdicts."""
 
 import importlib.metadata
-import platform
 from collections.abc import Callable, Iterable
-from datetime import UTC, datetime
 from pathlib import Path
 
 from suffice.errors import InvalidArgument, SufficeError, quoted
@@ -57,7 +55,7 @@ def reproduce(
         try:
             numbers = run_experiment(experiment, settings, _do(experiment.name, jobs, progress))
             result = report.Result(experiment, settings, numbers)
-            result.figures = drawing.draw(experiment, numbers, folder)
+            drawing.draw(experiment, numbers, folder)
         except (InvalidArgument, KeyboardInterrupt):
             raise
         except Exception as error:  # one failure must not cost the hours of the other experiments
@@ -65,7 +63,6 @@ def reproduce(
             continue
         results.append(result)
         report.write_numbers(results, folder, about)  # after each experiment: what is done is not lost
-        report.write_page(results, folder, about, _made())
     if failures:
         raise ExperimentFailed("; ".join(failures) + (f"; all others are in {folder}" if results else ""))
     return results
@@ -107,10 +104,3 @@ def _do(name: str, jobs: int, progress: Progress | None) -> Do:
         return [result for _, result in sorted(zip(order, results, strict=True), key=lambda pair: pair[0])]
 
     return do
-
-
-def _made() -> str:
-    packages = ", ".join(
-        f"{name} {importlib.metadata.version(name)}" for name in ("suffice", "numpy", "matplotlib", "joblib")
-    )
-    return f"Made {datetime.now(UTC):%Y-%m-%d %H:%M} UTC with Python {platform.python_version()}, {packages}."

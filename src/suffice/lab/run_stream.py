@@ -156,8 +156,8 @@ def _check_names(kind: type[Any], given: Iterable[str]) -> None:
 def settings(kind: type[Any], texts: Iterable[str]) -> dict[str, Any]:
     """Settings from `key=value`; `ks=5,10` are several numbers.
 
-    >>> settings(available()["needs"], ["step=0.1", "flat=true"])
-    {'step': 0.1, 'flat': True}
+    >>> settings(available()["confidence"], ["at=500", "shuffled=true"])
+    {'at': 500, 'shuffled': True}
     """
     given: dict[str, Any] = {}
     known = parameters(kind)

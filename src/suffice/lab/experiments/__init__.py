@@ -1,1 +1,1 @@
-"""The experiments, one per file; see `suffice.lab.experiment`. The numbers at the front are the order of the report."""
+"""The experiments, one per file; see `suffice.lab.experiment`. Their places are the order in which they run."""

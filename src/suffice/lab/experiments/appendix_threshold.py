@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from suffice.lab import run_results, statistics
-from suffice.lab.experiment import Canvas, Experiment, Numbers, Settings, Task
+from suffice.lab.experiment import Experiment, Numbers, Settings, Task
 from suffice.lab.streams import RequiredThreshold
 from suffice.lab.verdict import Estimate, Verdict, judge
 from suffice.selector.threshold import ThresholdSelector
@@ -103,21 +103,6 @@ class Threshold(Experiment):
             judge("flat rewards, per step", f"{SOURCE}, the margin is needed", "a constant regret per step",
                   f"regret per step at T = {last:,}", per_step, at_least=0.02),
         ]  # fmt: skip
-
-    def draw(self, numbers: Numbers, canvas: Canvas) -> None:
-        panel = canvas.panels("threshold", 1, width=5.0, height=3.4)
-        for world, label, colour in (("beta", "rising rewards", "paper"), ("flat", "flat rewards", "projected")):
-            rows = [row for row in numbers["rows"] if row["world"] == world]
-            x, y = [row["horizon"] for row in rows], np.array([row["regret"] for row in rows])
-            ends = np.array([[row["regret_low"], row["regret_high"]] for row in rows]).T
-            slope = numbers["exponents"][world][0]
-            panel.errorbar(x, y, np.abs(ends - y), color=canvas.colour(colour), marker="o", markersize=3, capsize=2,
-                           label=f"{label}: {slope:.2f}")  # fmt: skip
-            if world == "beta":
-                guide = y[0] * (np.array(x) / x[0]) ** 0.75
-                panel.plot(x, guide, linestyle=":", color=canvas.colour("target"), label="T^0.75")
-        panel.set(xscale="log", yscale="log", xlabel="horizon T", ylabel="positive regret")
-        panel.legend(fontsize=8)
 
 
 def world_of(name: str, target: float) -> tuple[RequiredThreshold, float]:

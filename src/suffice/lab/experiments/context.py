@@ -22,13 +22,13 @@ SHIFTS: Final = ("contexts", "outcomes", "both")
 EARLY: Final = 10_000
 MOST_SHUFFLED: Final = 1.05  # of C*, with contexts that are independent of outcomes
 MOST_EARLY: Final = 1.05  # of the plain selector's cost, in the first steps
-RIVALS: Final = ("squarecb", "linucb")
+RIVALS: Final = ("linucb",)
 TASKS_OF_RIVALS: Final = ("COMMAND", "YELP")
 FIRST_MARK: Final = 100  # step of the curve over time
 
 
 class Context(Experiment):
-    """Five tasks of four APIs with a confidence; the same with shuffled confidences; shifts; contextual rivals."""
+    """Five tasks of four APIs with a confidence; the same with shuffled confidences; shifts; a contextual rival."""
 
     name: ClassVar[str] = "context"
     place: ClassVar[int] = 10
@@ -39,7 +39,7 @@ class Context(Experiment):
         "Costs are those of the second half of each run, as shares of C*, the least cost of any mix that ignores contexts; "
         "with contexts the cost may be lower, though not for long below the per-context optimum. Shuffled: the same "
         "confidences, independent of outcomes. Shifts come at half time: the frequencies of the confidences are reversed "
-        "(contexts), the outcomes at each confidence (outcomes), or both. The rivals chase the target by a price that moves "
+        "(contexts), the outcomes at each confidence (outcomes), or both. The rival chases the target by a price that moves "
         "with outcomes."
     )
     levels: ClassVar = {

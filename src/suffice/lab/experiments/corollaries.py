@@ -9,7 +9,7 @@ import numpy as np
 from suffice.best_mix import Optimum, optimum
 from suffice.kernels.rows import Floats
 from suffice.lab import run_results, statistics
-from suffice.lab.experiment import Canvas, Experiment, Numbers, Settings, Task
+from suffice.lab.experiment import Experiment, Numbers, Settings, Task
 from suffice.lab.paper_methods import make
 from suffice.lab.streams import RequiredThreshold, UnitPoints
 from suffice.lab.streams.shapes import Beta
@@ -99,25 +99,6 @@ class Corollaries(Experiment):
                 verdicts.append(judge(f"never behind, {setting}", OURS, "debt is at most φ at every step",
                                    "largest debt of any run", Estimate.exact(worst), at_most=numbers["target"]))  # fmt: skip
         return verdicts
-
-    def draw(self, numbers: Numbers, canvas: Canvas) -> None:
-        for setting, panel in zip(CLAIMS, canvas.panels("corollaries", 2), strict=True):
-            for method in ("paper", "suffice"):
-                rows = [row for row in numbers["rows"] if (row["setting"], row["method"]) == (setting, method)]
-                x, y = [row["horizon"] for row in rows], np.array([max(row["regret"], 1e-9) for row in rows])
-                ends = np.array([[row["regret_low"], row["regret_high"]] for row in rows]).T
-                panel.errorbar(x, y, np.abs(ends - y), color=canvas.colour(method), marker="o", markersize=3, capsize=2,
-                               label=method)  # fmt: skip
-                slope = numbers["exponents"][f"{setting}/{method}"][-1][0]
-                panel.annotate(f"{slope:.2f}", (x[-1], y[-1]), xytext=(4, 0), textcoords="offset points",
-                               color=canvas.colour(method))  # fmt: skip
-            span = np.array(numbers["horizons"], dtype=float)
-            panel.plot(span, y[-1] * (span / span[-1]) ** CLAIMS[setting], linestyle=":", color=canvas.colour("target"),
-                       label=f"T^{CLAIMS[setting]:.2f}")  # fmt: skip
-            panel.set(
-                xscale="log", yscale="log", xlabel="horizon T", ylabel="final regret, continuous C*", title=setting
-            )
-            panel.legend(fontsize=8)
 
 
 def grid(setting: str, horizon: int) -> UnitPoints | RequiredThreshold:

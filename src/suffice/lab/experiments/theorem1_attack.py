@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from suffice.kernels.rows import Floats
-from suffice.lab.experiment import Canvas, Experiment, Numbers, Settings, Task
+from suffice.lab.experiment import Experiment, Numbers, Settings, Task
 from suffice.lab.paper_methods import make
 from suffice.lab.verdict import OURS, Estimate, Verdict, judge
 from suffice.menu.menu import Menu
@@ -121,15 +121,3 @@ class Attack(Experiment):
             judge("suffice, never behind", OURS, "debt is at most φ at every step", "largest debt",
                   exact(behind), at_most=numbers["target"]),
         ]  # fmt: skip
-
-    def draw(self, numbers: Numbers, canvas: Canvas) -> None:
-        panel = canvas.panels("attack", 1, width=6.0, height=3.2)
-        labels = list(dict.fromkeys((row["method"], row["scale"]) for row in numbers["rows"]))
-        for place, (method, scale) in enumerate(labels):
-            values = [row["by_bound"] for row in numbers["rows"] if (row["method"], row["scale"]) == (method, scale)]
-            panel.scatter(values, [place] * len(values), color=canvas.colour(method), s=22)
-        panel.axvline(1.0, linestyle=":", color=canvas.colour("target"))
-        plain = ("suffice", "always_safe")  # without a scale
-        names = [method if method in plain else f"{method}, a = {scale}" for method, scale in labels]
-        panel.set_yticks(range(len(labels)), names)
-        panel.set(xscale="log", xlabel="worst window over its bound, one dot per tactic")

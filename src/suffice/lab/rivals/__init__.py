@@ -2,25 +2,21 @@
 
 from suffice.lab.rivals.always_safe import AlwaysSafe
 from suffice.lab.rivals.base import Rival
-from suffice.lab.rivals.conformal_pi import ConformalPI
 from suffice.lab.rivals.conservative_path import ConservativePath
 from suffice.lab.rivals.decaying_aci import DecayingACI
 from suffice.lab.rivals.linucb import LinUCB
 from suffice.lab.rivals.projected import Projected
 from suffice.lab.rivals.scalar_aci import ScalarACI
-from suffice.lab.rivals.squarecb import SquareCB
 from suffice.lab.streams.discover import by_name, classes_of
 
 __all__ = [
     "AlwaysSafe",
-    "ConformalPI",
     "ConservativePath",
     "DecayingACI",
     "LinUCB",
     "Projected",
     "Rival",
     "ScalarACI",
-    "SquareCB",
     "available",
 ]
 

@@ -5,10 +5,7 @@ from abc import ABC, abstractmethod
 from fractions import Fraction
 from typing import Any, ClassVar, Final, NamedTuple
 
-import numpy as np
-
 from suffice.errors import AlreadyTold, InvalidArgument, UnknownDecision, quoted
-from suffice.kernels.rows import Floats
 from suffice.menu.menu import Menu
 from suffice.numbers import ONE_SUCCESS, as_fraction, as_number, cost_told, positive_int, success_units
 from suffice.promise.rules import Promise
@@ -27,8 +24,6 @@ FEEDBACK: Final = (NONE, SUCCESS, SUCCESS_AND_COST, CONTEXT)
 # How far the source was read.
 PRIMARY: Final = "the source itself, or its code"
 COMMON: Final = "common knowledge of the method, not checked against the text"
-
-SALT: Final = 0x52495641  # separates a method's own randomness from that of a stream with the same seed
 
 
 class Outstanding(NamedTuple):
@@ -138,26 +133,6 @@ class Rival(ABC):
     @property
     def pending(self) -> int:
         return len(self._outstanding)
-
-
-def own_rng(seed: int) -> np.random.Generator:
-    """A method's own randomness: not that of a stream, though both may be given the same seed.
-
-    >>> own_rng(0).random() == np.random.default_rng(0).random()
-    False
-    """
-    return np.random.default_rng([SALT, positive_int("seed", seed, 0)])
-
-
-def draw_arm(rng: np.random.Generator, weights: Floats) -> int:
-    """An arm in proportion to its weight; never one whose weight is 0.
-
-    >>> draw_arm(np.random.default_rng(0), np.array([0.0, 1.0, 0.0]))
-    1
-    """
-    sums = np.cumsum(weights)
-    arm = int(np.searchsorted(sums, rng.random() * sums[-1], side="right"))
-    return min(arm, int(np.flatnonzero(weights)[-1]))
 
 
 def above_zero(name: str, value: float) -> float:

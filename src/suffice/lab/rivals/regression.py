@@ -1,6 +1,6 @@
 """Ridge regression per arm on the features of a context, for contextual rivals.
 
-All of them use the library's features, so that a comparison is about their rules and not about their features.
+It uses the library's features, so that a comparison is about rules and not about features.
 """
 
 import numpy as np

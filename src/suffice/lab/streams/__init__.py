@@ -1,7 +1,6 @@
 """Streams: where outcomes come from."""
 
 from suffice.lab.streams.apis import TASKS, PredictionApis
-from suffice.lab.streams.attack import Attack
 from suffice.lab.streams.base import Cases, Stream, Table, Windows
 from suffice.lab.streams.confidence import ConfidentApis
 from suffice.lab.streams.discover import available, from_file
@@ -10,30 +9,26 @@ from suffice.lab.streams.log import Log
 from suffice.lab.streams.needs import RequiredThreshold
 from suffice.lab.streams.points import UnitPoints
 from suffice.lab.streams.ranks import CIFAR100, LabelRanks
-from suffice.lab.streams.rides import Rides, RidesGrid
+from suffice.lab.streams.rides import Rides
 from suffice.lab.streams.shapes import Beta, Shape
-from suffice.lab.streams.shifts import Drift, Mix, Phase, Phases
+from suffice.lab.streams.shifts import Phase, Phases
 from suffice.lab.streams.tilted import SyntheticContext
 from suffice.lab.streams.trap import Trap
 
 __all__ = [
     "CIFAR100",
     "TASKS",
-    "Attack",
     "Beta",
     "Cases",
     "ConfidentApis",
-    "Drift",
     "HiddenCosts",
     "LabelRanks",
     "Log",
-    "Mix",
     "Phase",
     "Phases",
     "PredictionApis",
     "RequiredThreshold",
     "Rides",
-    "RidesGrid",
     "Shape",
     "Stream",
     "SyntheticContext",

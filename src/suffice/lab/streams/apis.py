@@ -8,7 +8,8 @@ import numpy as np
 from suffice.errors import InvalidArgument, quoted
 from suffice.lab.streams.base import ByTable, Floats, Table, table_of
 from suffice.menu.menu import Menu
-from suffice.numbers import as_fraction
+
+PERSON: Final = 3  # what a person costs, in prices of all four APIs together
 
 
 class Task(NamedTuple):
@@ -51,9 +52,10 @@ TASKS: Final[dict[str, Task]] = {
 class PredictionApis(ByTable):
     """Which of four APIs to call. A call succeeds if at least one of them is right; a person always is.
 
+    A person costs three times as much as all four APIs together.
+
     Args:
         task: one of `TASKS`.
-        person: the cost of a person, in prices of all four APIs together; at least 1.
         unit: "person": a person costs 1, so that all tasks have menus of the same scale; or "usd": costs are US dollars
             per 10,000 decisions.
 
@@ -68,17 +70,14 @@ class PredictionApis(ByTable):
     name = "apis"
     description = "call some of four prediction APIs, or ask a person (FrugalML's twelve tasks)"
 
-    def __init__(self, task: str = "YELP", *, person: float = 3.0, unit: str = "person") -> None:
+    def __init__(self, task: str = "YELP", *, unit: str = "person") -> None:
         if not isinstance(task, str) or task.upper() not in TASKS:
             raise InvalidArgument(f"task must be one of {', '.join(TASKS)}, got {quoted(task)}")
         if unit not in ("person", "usd"):
             raise InvalidArgument(f'unit must be "person" or "usd", got {quoted(unit)}')
-        times = as_fraction("person", person)
-        if times < 1:
-            raise InvalidArgument(f"person must be at least 1, the price of all APIs together, got {quoted(person)}")
         self.task = TASKS[task.upper()]
         prices = {api: Fraction(price) for api, price in zip(self.task.apis, self.task.prices, strict=True)}
-        top = times * sum(prices.values())
+        top = PERSON * sum(prices.values())
         scale = top if unit == "person" else Fraction(1)
         self.menu = Menu.subsets(
             {api: price / scale for api, price in prices.items()},

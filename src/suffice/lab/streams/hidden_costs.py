@@ -97,7 +97,7 @@ class HiddenCosts:
     @classmethod
     def from_settings(cls, *, of: str = "beta", spread: float = 0.5) -> "HiddenCosts":
         """Another stream by its name, with its default settings."""
-        streams = {name: kind for name, kind in available().items() if kind is not cls}
+        streams = {name: kind for name, kind in available().items() if name not in (cls.name, "log")}
         if of not in streams:
             raise InvalidArgument(f"of must be one of {', '.join(streams)}, got {quoted(of)}")
         return cls(maker(streams[of])(), spread=spread)

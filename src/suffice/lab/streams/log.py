@@ -4,7 +4,6 @@ import os
 import warnings
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,16 +16,6 @@ from suffice.menu.menu import Menu
 from suffice.menu.options import LEFT_OUT
 
 ORDERS = ("recorded", "shuffled")
-
-# The log without a file: eight questions to two models and a person.
-EXAMPLE: Final[dict[str, ArrayLike]] = {
-    "success:small model": [1, 0, 1, 0, 1, 0, 1, 0],
-    "success:large model": [1, 1, 1, 0, 1, 1, 1, 0],
-    "success:person": [1, 1, 1, 1, 1, 1, 1, 1],
-    "cost:small model": [0.02, 0.03, 0.01, 0.02, 0.02, 0.04, 0.02, 0.03],
-    "cost:large model": [0.2, 0.3, 0.1, 0.2, 0.2, 0.4, 0.2, 0.3],
-    "cost:person": [1, 1, 1, 1, 1, 1, 1, 1],
-}
 
 
 class Log(ByTable):
@@ -107,14 +96,14 @@ class Log(ByTable):
     def from_settings(
         cls,
         *,
-        path: str | os.PathLike[str] | None = None,
+        path: str | os.PathLike[str],
         safe: str | None = None,
         skip: str | None = None,
         safe_cost: float | None = None,
         safe_success: float | Fraction = 1.0,
         order: str = "recorded",
     ) -> "Log":
-        """A log from a .csv file, with the settings of `of`; an example of eight rows if there is no file.
+        """A log from a .csv file, with the settings of `of`.
 
         >>> import pathlib, tempfile
         >>> path = pathlib.Path(tempfile.mkdtemp()) / "log.csv"
@@ -122,8 +111,9 @@ class Log(ByTable):
         >>> Log.from_settings(path=path).truth()[1].tolist()
         [0.2, 2.0]
         """
-        columns = EXAMPLE if path is None else read_columns(path)
-        return cls.of(columns, safe=safe, skip=skip, safe_cost=safe_cost, safe_success=safe_success, order=order)
+        return cls.of(
+            read_columns(path), safe=safe, skip=skip, safe_cost=safe_cost, safe_success=safe_success, order=order
+        )
 
     def draw(self, rng: np.random.Generator, count: int, start: int = 0) -> Ints:
         """One row per step."""

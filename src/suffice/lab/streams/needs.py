@@ -7,7 +7,7 @@ import numpy as np
 from suffice.lab.streams.base import ByWindows, Floats, Windows, clipped
 from suffice.lab.streams.shapes import Beta, Gap, Shape
 from suffice.menu.menu import Menu
-from suffice.numbers import as_fraction, flag
+from suffice.numbers import as_fraction
 
 
 class RequiredThreshold(ByWindows):
@@ -42,11 +42,9 @@ class RequiredThreshold(ByWindows):
         self._windows = Windows(bottoms, tops, np.append(0.0, costs))
 
     @classmethod
-    def from_settings(
-        cls, *, a: float = 2.0, b: float = 5.0, step: float = 0.05, flat: bool = False
-    ) -> "RequiredThreshold":
-        """Beta(a, b) needs; with `flat` the paper's counterexample, which ignores a and b."""
-        return cls.flat(step=step) if flag("flat", flat) else cls(step=step, distribution=Beta(a, b))
+    def from_settings(cls, *, a: float = 2.0, b: float = 5.0, step: float = 0.05) -> "RequiredThreshold":
+        """Beta(a, b) needs."""
+        return cls(step=step, distribution=Beta(a, b))
 
     @classmethod
     def flat(

@@ -13,8 +13,7 @@ from suffice.numbers import between, positive_int
 LEVELS: Final = 16  # values of the number that matters
 KINDS: Final = ("a", "b", "c")  # values of the category that matters
 PULLS: Final = np.array([-0.5, 0.0, 0.5])  # the effect of each category
-NOISES: Final = 64  # values of each number that does not matter
-MOST: Final = 32  # options, and numbers that do not matter
+MOST: Final = 32  # options
 
 
 class SyntheticContext(ByTable):
@@ -27,14 +26,13 @@ class SyntheticContext(ByTable):
     Args:
         tilt: how much the context matters; at 0 not at all.
         options: how many there are between the skip and the safe option.
-        noise: how many more numbers the context holds that are independent of success.
         missing: the share of levels, and of kinds, that are missing: nan and None.
 
     >>> import suffice
     >>> from suffice.best_mix import contextual_optimum
-    >>> stream = SyntheticContext(tilt=3, noise=2)
+    >>> stream = SyntheticContext(tilt=3)
     >>> stream.context(stream.draw(np.random.default_rng(0), 1)[0])
-    {'level': 0.84375, 'kind': 'b', 'noise 1': 0.0390625, 'noise 2': 0.2421875}
+    {'level': 0.84375, 'kind': 'b'}
     >>> round(suffice.optimum(*stream.truth(), target=0.8).cost, 4)
     0.5864
     >>> round(contextual_optimum(*stream.cases(), target=0.8).cost, 4)
@@ -44,13 +42,11 @@ class SyntheticContext(ByTable):
     name = "tilted"
     description = "contexts, a number and a category, that matter as much as `tilt` says, with a known truth"
 
-    def __init__(self, tilt: float = 3.0, *, options: int = 3, noise: int = 0, missing: float = 0.0) -> None:
+    def __init__(self, tilt: float = 3.0, *, options: int = 3, missing: float = 0.0) -> None:
         self.tilt, self.missing = between("tilt", tilt, 0.0, 100.0), between("missing", missing, 0.0, 1.0)
-        count, self.noise = positive_int("options", options), positive_int("noise", noise, 0)
-        if max(count, self.noise) > MOST:
-            raise InvalidArgument(
-                f"options and noise must be at most {MOST}, got {quoted(options)} and {quoted(noise)}"
-            )
+        count = positive_int("options", options)
+        if count > MOST:
+            raise InvalidArgument(f"options must be at most {MOST}, got {quoted(options)}")
         places = np.arange(1, count + 1) / (count + 1)
         self.menu = Menu(
             [f"option {place}" for place in range(1, count + 1)],
@@ -62,11 +58,8 @@ class SyntheticContext(ByTable):
         levels = (np.arange(LEVELS) + 0.5) / LEVELS
         tilts = self.tilt * (2.0 * levels[:, None] - 1.0 + PULLS)
         self._success = 1.0 / (1.0 + np.exp(-(3.0 * places - 0.5 + tilts[:, :, None])))  # by level, kind and option
-        # Each field of a latent: level, kind, which of the two is missing, how many options fail, which noise.
-        self._shape = (LEVELS, len(KINDS), 2, 2, count + 1, NOISES if self.noise else 1)
-        # Fields of noise are independent: each has the same numbers in an order of its own.
-        orders = [np.random.default_rng(field).permutation(NOISES) for field in range(self.noise)]
-        self._noises = [((order + 0.5) / NOISES).tolist() for order in orders]
+        # Each field of a latent: level, kind, which of the two is missing, how many options fail.
+        self._shape = (LEVELS, len(KINDS), 2, 2, count + 1)
         self._table = self._whole_table()
 
     def _whole_table(self) -> Table:
@@ -79,17 +72,15 @@ class SyntheticContext(ByTable):
         level, kind = rng.integers(LEVELS, size=count), rng.integers(len(KINDS), size=count)
         gaps = (rng.random((2, count)) < self.missing).astype(np.int64)
         failing = (self._success[level, kind] <= rng.random(count)[:, None]).sum(axis=1)
-        noise = rng.integers(self._shape[-1], size=count)
-        return np.ravel_multi_index((level, kind, *gaps, failing, noise), self._shape)
+        return np.ravel_multi_index((level, kind, *gaps, failing), self._shape)
 
     def context(self, latent: int) -> dict[str, float | str | None]:
-        """The level and the kind, where they are not missing, and the noise."""
-        level, kind, no_level, no_kind, _, noise = (int(part) for part in np.unravel_index(latent, self._shape))
-        known: dict[str, float | str | None] = {
+        """The level and the kind, where they are not missing."""
+        level, kind, no_level, no_kind, _ = (int(part) for part in np.unravel_index(latent, self._shape))
+        return {
             "level": math.nan if no_level else (level + 0.5) / LEVELS,
             "kind": None if no_kind else KINDS[kind],
         }
-        return known | {f"noise {field}": numbers[noise] for field, numbers in enumerate(self._noises, 1)}
 
     def truth(self) -> tuple[Floats, Floats]:
         """The exact success probability and cost of every arm, over all contexts."""

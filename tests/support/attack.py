@@ -1,4 +1,4 @@
-"""Attacks: an adversary that knows the price and decides whether the interior arms succeed."""
+"""A stream for tests: an adversary that knows the price and decides whether the interior arms succeed."""
 
 from collections.abc import Sequence
 
@@ -6,7 +6,6 @@ import numpy as np
 
 from suffice.errors import InvalidArgument, quoted
 from suffice.lab.streams.base import Stream, drawn
-from suffice.lab.streams.ranks import LabelRanks
 from suffice.numbers import as_fraction
 
 PLANS = ("hover", "greedy", "fail")
@@ -25,18 +24,7 @@ class Attack:
     - "fail": they always fail.
 
     Outcomes depend on the price, so there are no windows, no table and no truth, and no contexts.
-
-    >>> import suffice
-    >>> stream = Attack(LabelRanks.cifar100(), level=2.0, plan="hover")
-    >>> stream.outcome(1, 3, price=1.9), stream.outcome(100, 3, price=2.0)
-    ((0.0, 0.2), (1.0, 0.2))
-    >>> trace = suffice.simulate(suffice.Selector(stream.menu, target=0.9), stream, horizon=500)
-    >>> bool(trace.largest_debt <= 0.9)
-    True
     """
-
-    name = "attack"
-    description = "an adversary that knows the price decides whether the interior arms succeed"
 
     def __init__(self, stream: Stream, *, level: float | None = None, plan: str = "hover") -> None:
         if not all(hasattr(stream, part) for part in ("menu", "draw", "outcome")):
@@ -45,11 +33,6 @@ class Attack:
             raise InvalidArgument(f"plan must be one of {', '.join(PLANS)}, got {quoted(plan)}")
         self.stream, self.menu, self.plan = stream, stream.menu, plan
         self.level = self.menu.safe_cost if level is None else float(as_fraction("level", level))
-
-    @classmethod
-    def from_settings(cls, *, level: float | None = None, plan: str = "hover") -> "Attack":
-        """An attack on the labels of CIFAR-100; the level is the cost of the safe option if left out."""
-        return cls(LabelRanks.cifar100(), level=level, plan=plan)
 
     def draw(self, rng: np.random.Generator, count: int, start: int = 0) -> Sequence[object]:
         """The stream's latents: costs may depend on them."""
