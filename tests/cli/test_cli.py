@@ -28,7 +28,7 @@ def test_demo() -> None:
     done = run("demo", "--easy", "3000", "--hard", "1500")
     assert done.returncode == 0, done.stderr
     assert "\x1b[" not in done.stdout  # no colours in a pipe
-    for name in ("suffice", "the paper", "projected price", "always safe", "optimum, clairvoyant"):
+    for name in ("suffice", "the paper", "projected price", "always safe", "least possible"):
         assert re.search(rf"^{name}†? +[\d.]+% ", done.stdout, re.MULTILINE), name
     assert "Kept: " in done.stdout
     assert "Traceback" not in done.stderr

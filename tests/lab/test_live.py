@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from typing import Any
 
@@ -106,7 +107,8 @@ def test_ctrl_c_does_not_reach_the_service_while_it_starts(monkeypatch: pytest.M
     """Ctrl-C reaches all processes of a terminal; one that is still importing would print a traceback."""
 
     def start(_: Any) -> None:
-        os.kill(os.getpid(), signal.SIGINT)
+        # To this thread: one that is sent to the process would be taken by any thread that does not block it.
+        signal.pthread_kill(threading.get_ident(), signal.SIGINT)
         assert signal.SIGINT in signal.sigpending()  # it is blocked, and not lost
         raise SufficeError("enough")
 

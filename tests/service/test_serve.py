@@ -6,6 +6,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -247,7 +248,8 @@ def test_ctrl_c_does_not_reach_processes_while_they_start(monkeypatch: pytest.Mo
     """A terminal sends it to all processes; the parent handles it and stops its children."""
 
     def start(_: Any) -> None:
-        os.kill(os.getpid(), signal.SIGINT)
+        # To this thread: one that is sent to the process would be taken by any thread that does not block it.
+        signal.pthread_kill(threading.get_ident(), signal.SIGINT)
         assert signal.SIGINT in signal.sigpending()
 
     code = (

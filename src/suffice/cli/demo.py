@@ -81,14 +81,14 @@ def _story(target: float, easy: int, hard: int) -> Text:
 
 
 def _cells(result: Demo, target: float) -> tuple[list[str], list[list[Text]]]:
-    """The table of methods with the cost of each phase, and the optimum that knows the phases."""
+    """The table of methods with the cost of each phase, and the least possible cost, knowing both beforehand."""
     board = result.board
     headings, lines = board_cells(board)
     for line, row in zip(lines, board.rows, strict=True):
         line += _by_phase(result.costs[row.method])
-    words = ["optimum, clairvoyant", percent(target), "0.0", "", "", f"{result.optimum.both:.3f}"]
+    words = ["least possible", percent(target), "0.0", "", "", f"{result.optimum.both:.3f}"]
     lines.append([*(Text(word, style="dim") for word in words), *_by_phase(result.optimum)])
-    return [*headings, "of which\neasy", "\nhard"], lines
+    return [*headings, "on easy\nimages", "on hard\nimages"], lines
 
 
 def _by_phase(costs: PhaseCosts) -> list[Text]:
@@ -96,12 +96,13 @@ def _by_phase(costs: PhaseCosts) -> list[Text]:
 
 
 def _conclusion(result: Demo) -> str:
-    share = result.costs["suffice"].both / result.costs["always safe"].both
+    target, share = result.board.setting.target, result.costs["suffice"].both / result.costs["always safe"].both
     return (
-        "Debt: successes owed. A cost below the optimum is bought with debt. The paper and its projected baseline have the "
-        f"step 20/√T. suffice spent {percent(share)} of what always playing the safe option costs.\n"
+        "Debt: successes owed; below 0 is ahead. A cost below the least possible is bought with debt. †: fails far more often "
+        f"than allowed. The paper and the projected price have the step 20/√T. suffice held {percent(target)} "
+        f"and spent {percent(share)} of what always playing the safe option costs.\n"
         "Next: `suffice demo --live` (`make live` in a checkout) to watch it on a page, the ten lines in README.md, or "
-        "`suffice compare` on your own stream."
+        "`suffice compare` on your own stream (pip install 'suffice[lab]')."
     )
 
 
