@@ -7,15 +7,7 @@ import numpy as np
 import pytest
 
 from suffice import Menu, optimum
-from suffice.lab.streams import (
-    HiddenCosts,
-    LabelRanks,
-    Phases,
-    PredictionApis,
-    RequiredThreshold,
-    Rides,
-    Trap,
-)
+from suffice.lab.streams import HiddenCosts, LabelRanks, Phases, PredictionApis, RequiredThreshold, Rides, Trap
 from tests.lab.test_streams import BARE, SKIP
 from tests.support.attack import Attack
 from tests.support.refusals import refused
