@@ -1,9 +1,12 @@
 """Golden traces: a fifth of them in the engine at hand, and tests of the comparison itself. All of them: `make golden`."""
 
 import dataclasses
+import subprocess
+import sys
 
 import pytest
 
+from tests.golden import __main__ as command_line
 from tests.golden.checking import compare
 from tests.golden.configurations import ALL, run
 from tests.golden.reading import NAMES, number
@@ -89,3 +92,13 @@ def test_numbers_that_json_does_not_know_are_kept() -> None:
     assert all(difference(same, Trace("", 60, other, ())) for other in others)
     endless = [trace for trace in read().values() if any("inf" in part for m in trace.moments for part in m.parts)]
     assert len(endless) > 10
+
+
+@pytest.mark.parametrize(("codes", "whole"), [((0, 0), True), ((1, 0), False), ((0, -11), False), ((-11, 0), False)])
+def test_an_engine_that_crashes_fails_the_comparison(
+    codes: tuple[int, int], whole: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left = list(codes)
+    monkeypatch.setattr(sys, "argv", ["tests.golden"])
+    monkeypatch.setattr(subprocess, "run", lambda command, **_: subprocess.CompletedProcess(command, left.pop(0)))
+    assert (command_line.main() == 0) is whole

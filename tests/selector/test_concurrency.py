@@ -4,6 +4,7 @@ import copy
 import os
 import pickle
 import random
+import threading
 from fractions import Fraction
 
 import pytest
@@ -117,3 +118,31 @@ def test_a_fork_starts_whole_and_unlocked() -> None:
                 except BaseException:
                     os._exit(2)
             assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize(("count", "first", "after"), [("rate", "outcomes", 1.0), ("debt", "owed", -3.0)])
+def test_counts_are_read_at_one_instant(
+    count: str, first: str, after: float, compiled: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A tell in another thread waits until all counts of a reading are read."""
+    selector = Selector(MENU, 0.7)
+    if compiled and not selector.compile():
+        pytest.skip("needs the extra fast")
+    for _ in range(10):
+        selector.tell(selector.ask(), True)
+    teller = threading.Thread(target=selector.tell, args=(selector.ask(), True))
+    sum_of = selector.engine.sum_of
+
+    def slow_sum_of(name: str) -> int:
+        found = sum_of(name)
+        if name == first and teller.ident is None:
+            teller.start()
+            teller.join(0.2)  # it ends where nothing makes it wait
+        return found
+
+    monkeypatch.setattr(selector.engine, "sum_of", slow_sum_of)
+    read = getattr(selector, count)
+    teller.join()
+    assert read == pytest.approx(after)
+    assert selector.outcomes == 11

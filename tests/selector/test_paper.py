@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import suffice
+from suffice import InvalidArgument, Menu, Selector
 from suffice.lab.rivals import Projected
 from suffice.lab.streams import Trap
 from tests.support.naive import NaivePaper, NaiveProjected
@@ -90,3 +91,12 @@ def test_paper_needs_a_skip_and_a_horizon() -> None:
         suffice.paper(suffice.Menu(["a"], safe="all"), 0.8, 100)
     with pytest.raises(suffice.InvalidArgument, match="horizon must be given"):
         suffice.paper(suffice.Menu(["a"], safe="all", skip=0), 0.8, None)  # type: ignore[arg-type]
+
+
+def test_the_first_round_begins_before_the_first_decision() -> None:
+    """Its plays are not counted, so a later one would hide failures."""
+    selector = Selector(Menu(["a"], safe="b", costs=[0.1]), 0.9)
+    selector.tell(selector.ask(), True)
+    with pytest.raises(InvalidArgument, match="before the first decision"):
+        selector.begin_first_round()
+    assert (selector.outcomes, selector.pending) == (1, 0)

@@ -111,5 +111,4 @@ app: App = command(
     "suffice demo",
     "suffice demo --target 0.95 --hard 20_000",
     "suffice demo --live",
-    "suffice demo --live --port 8470 --pace 100",
 )

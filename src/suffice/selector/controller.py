@@ -285,14 +285,14 @@ class Controller(ABC):
     @property
     def debt(self) -> float:
         """Successes owed, target·outcomes − successes; negative when ahead. Of all groups together."""
-        with self.lock:
+        with self.lock, self._reading:
             carried = self._engine.sum_of("forgiven_carried") * CARRIED
             return (self._engine.sum_of("owed") - self._engine.sum_of("successes") - carried) / ONE_SUCCESS
 
     @property
     def outcomes(self) -> int:
         """Outcomes counted, those of expired decisions and of all groups included."""
-        with self.lock:
+        with self.lock, self._reading:
             return self._engine.sum_of("outcomes")
 
     @property
@@ -309,28 +309,28 @@ class Controller(ABC):
     @property
     def rate(self) -> float | None:
         """The share of outcomes that succeeded; None before the first."""
-        with self.lock:
+        with self.lock, self._reading:
             outcomes, units = self.outcomes, self._units()
         return units / ONE_SUCCESS / outcomes if outcomes else None
 
     def _units(self) -> int:
         """Successes, in billionths."""
-        with self.lock:
+        with self.lock, self._reading:
             carried = self._engine.sum_of("carried") + self._engine.sum_of("forgiven_carried")
             return self._engine.sum_of("successes") + carried * CARRIED
 
     @property
     def cost(self) -> float:
         """The cost of all decisions settled so far, as far as it is known or was told."""
-        with self.lock:
+        with self.lock, self._reading:
             spent = sum(self._engine.pricing(row).spent for row in range(self._engine.rows()))
         return max(0.0, spent)  # amendments subtract what they add again, up to rounding
 
     @property
     def mean_cost(self) -> float | None:
         """The cost per outcome; None before the first."""
-        outcomes = self.outcomes
-        return self.cost / outcomes if outcomes else None
+        with self.lock, self._reading:
+            return self.cost / self.outcomes if self.outcomes else None
 
     def _expire_unless_nested(self) -> None:
         """Give up what is overdue, unless this call interrupts a change of this same controller."""

@@ -1,5 +1,6 @@
 """The first round of the printed algorithm: each interior option once, before the promise begins."""
 
+from suffice.errors import InvalidArgument
 from suffice.kernels.rows import Mask
 
 
@@ -10,8 +11,10 @@ class FirstRound:
         self._end = n_arms - 1
         self.next = n_arms  # beyond the last: there is no first round
 
-    def begin(self) -> None:
-        """Have each interior option played once."""
+    def begin(self, asked: int) -> None:
+        """Have each interior option played once: before anything was asked, because these plays are not counted."""
+        if asked:
+            raise InvalidArgument("the first round must begin before the first decision")
         self.next = 1
 
     @property

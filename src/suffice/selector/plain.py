@@ -301,8 +301,9 @@ class PlainEngine:
 
     def overdue(self, now: float) -> list[int]:
         """The ids of the decisions that are overdue, oldest first."""
+        self._complete_done_change()
         overdue = []
-        for identity, entry in self.entries():
+        for identity, entry in self._waiting.items():  # in the order of their times, so most calls look at one
             if now - self.expire_after <= entry.asked_at:
                 break
             overdue.append(identity)

@@ -132,7 +132,7 @@ class Selector(Controller):
 
     def begin_first_round(self) -> None:
         """Have each interior option played once before the promise begins."""
-        self._first_round.begin()
+        self._first_round.begin(self._engine.next_id)
         self.close_fast_path()
 
     def _switch_engine(self, engine: Engine) -> None:

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from suffice.errors import StateError, quoted
+from suffice.learning.arm_blocks import MOST_COUNTED
 from suffice.learning.base import Learner
 from suffice.learning.prices import clipped_price
 from suffice.learning.records import Pricing
@@ -16,7 +17,6 @@ from suffice.selector.engines import Engine
 from suffice.selector.entries import Entry
 from suffice.selector.verbs import role_of
 
-MOST_COUNTED: Final = 10**15
 # Counts that are not summed when accounts are merged; the other fields that are not summed are the rules of the promise.
 NOT_SUMMED: Final = ("shortfall", "worst_shortfall", "forgiven_carried")
 COUNTED: Final = frozenset(name for name, how in merge_of.items() if how != "own" or name in NOT_SUMMED)

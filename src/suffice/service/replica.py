@@ -123,8 +123,7 @@ class Replica:
 
     def spent(self, row: DecisionRow) -> float:
         """What settling a decision adds to the cost: expiry has already added a known cost."""
-        known = self.menu.known_cost(row.arm) or 0.0
-        return (known if row.cost is None else row.cost) - (known if row.state == AMENDED else 0.0)
+        return self.selector.costs.booked(row.arm, row.cost, late=row.state == AMENDED)
 
     # --- learning
 
