@@ -269,7 +269,7 @@ class Selector(Controller):
         self, count: int, *, available: Iterable[object] | None = None, audit: bool = True,
         contexts: Iterable[object] | None = None, group: str | None = None,
     ) -> list[Decision]:  # fmt: skip
-        """`count` decisions at once, as if asked one after the other before any outcome came; with a context for each."""
+        """`count` decisions, asked one after the other, with a context for each. Other threads may tell in between."""
         many = positive_int("count", count, 0)
         allowed, now = self.allowed(available), self._now()
         several: list[object] = [None] * many

@@ -133,7 +133,7 @@ class ThresholdSelector(Controller):
         return self.ask_many(1, available=available, audit=audit)[0]
 
     def ask_many(self, count: int, *, available: None = None, audit: bool = True) -> list[Decision]:
-        """`count` decisions at once, as if asked one after the other before any outcome came."""
+        """`count` decisions, asked one after the other. Other threads may tell in between."""
         count = positive_int("count", count, 0)
         self.allowed(available)
         flag("audit", audit)

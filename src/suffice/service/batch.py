@@ -1,7 +1,7 @@
 """One batch: asks and tells of many requests, decided and settled on what the store has read, in one transaction.
 
-Nothing changes outside the batch until the store has written it. Each request has its own result or error: a bad request does
-not affect the others.
+Nothing is answered or learned until the store has written the batch; only the counts that prices look at are noted before, and
+the next batch notes them again. Each request has its own result or error: a bad request does not affect the others.
 """
 
 import asyncio
