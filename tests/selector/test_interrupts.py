@@ -25,7 +25,9 @@ LARGE = Menu({i: i / 100 for i in range(80)}, safe="all", skip="none")
 
 
 # Each way through the code: without a compiler, by one call of compiled code, and compiled but step by step.
-WAYS = ["plain", "short", "long"]
+# The last two are left out where compiling is switched off for all tests: `warm` compiles nothing there, so they would be
+# struck while they compile.
+WAYS = ["plain", pytest.param("short", marks=pytest.mark.compiled), pytest.param("long", marks=pytest.mark.compiled)]
 
 
 def fresh(way: str, monkeypatch: pytest.MonkeyPatch) -> Selector:
