@@ -71,7 +71,7 @@ def menu_of(n: int) -> Any:
 
 def chain_of(n: int) -> Any:
     """A chain of n arms in all."""
-    return suffice.Menu.top_k(range(1, n - 1), classes=n - 1)
+    return suffice.Menu.top_k(range(1, n - 1), classes=n - 1, skip=True)
 
 
 def loop(selector: Any, n: int, **asking: Any) -> Steps:
@@ -179,7 +179,7 @@ class Coverage:
     """Intervals with ends on a grid of so many cells: success if the interval covers a Beta(2, 5) draw."""
 
     def __init__(self, cells: int) -> None:
-        self.menu = suffice.Menu.intervals(step=1 / cells)
+        self.menu = suffice.Menu.intervals(step=1 / cells, skip=True)
         ends = [self.menu.option(arm) or (2.0, 2.0) for arm in range(getattr(self.menu, field("n_arms", self.menu)))]
         self.low, self.high = np.array([low for low, _ in ends]), np.array([high for _, high in ends])
 

@@ -80,7 +80,7 @@ def creation(plan: Plan) -> list[Row]:
         costs, menus, selectors = World(n).costs, [], []
         for _ in range(repeats):
             start = now()
-            menu = suffice.Menu(range(1, n - 1), safe=n - 1, skip=0, costs=costs)
+            menu = suffice.Menu(range(1, n - 1), safe=n - 1, skip=0, costs=costs, safe_cost=1.0)
             middle = now()
             suffice.Selector(menu, TARGET)
             menus.append(middle - start)
@@ -100,7 +100,7 @@ class Coverage:
     """Intervals with ends on a grid of so many cells: success if the interval covers a Beta(2, 5) draw."""
 
     def __init__(self, cells: int = 20) -> None:
-        self.menu = suffice.Menu.intervals(step=1 / cells)
+        self.menu = suffice.Menu.intervals(step=1 / cells, skip=True)
         ends = [self.menu.option(arm) or (2.0, 2.0) for arm in range(self.menu.n_arms)]
         self.low, self.high = np.array([low for low, _ in ends]), np.array([high for _, high in ends])
 
@@ -213,7 +213,9 @@ def _fleet(plan: Plan) -> list[Row]:
 
 
 def _small_menu() -> suffice.Menu:
-    return suffice.Menu(range(1, FLEET_ARMS - 1), safe=FLEET_ARMS - 1, skip=0, costs=World(FLEET_ARMS, SEED).costs)
+    return suffice.Menu(
+        range(1, FLEET_ARMS - 1), safe=FLEET_ARMS - 1, skip=0, costs=World(FLEET_ARMS, SEED).costs, safe_cost=1.0
+    )
 
 
 def _loop(how: str, switched_off: str) -> Row:

@@ -41,4 +41,4 @@ class World:
 @functools.lru_cache(maxsize=1)  # the selectors of one size share their menu, as they would in use
 def menu_of(n: int) -> suffice.Menu:
     """A menu of n arms in all with the world's costs, known."""
-    return suffice.Menu(range(1, n - 1), safe=n - 1, skip=0, costs=World(n).costs)
+    return suffice.Menu(range(1, n - 1), safe=n - 1, skip=0, costs=World(n).costs, safe_cost=1.0)

@@ -41,7 +41,9 @@ def main() -> None:
     rng, watch, now = random.Random(given.seed), Watch(), 0.0
     words: list[tuple[float, suffice.Decision, bool]] = []  # on their way: when they come, and what they say
 
-    menu = suffice.Menu(PINGS, safe="own car", order="chain")  # everybody gets a car: there is no skip option
+    menu = suffice.Menu(
+        PINGS, safe="own car", order="chain", safe_cost=1.0
+    )  # everybody gets a car: there is no skip option
     clock, memory = (lambda: now), given.memory
     selector = suffice.Selector(
         menu, TARGET, max_pending=60, expire_after=600.0, clock=clock, learning=suffice.Learning(memory=memory)

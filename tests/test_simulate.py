@@ -141,7 +141,7 @@ class Kinds:
     """Three kinds of steps, with costs that are told and successes in parts."""
 
     def __init__(self) -> None:
-        self.menu = Menu(["a", "b"], safe="all", skip="none")
+        self.menu = Menu(["a", "b"], safe="all", skip="none", safe_cost=1.0)
         self.successes = np.array([[0.0, 0.3, 1.0, 1.0], [0.0, 0.123456789012, 0.7, 1.0], [0.0, 1.0, 0.0, 1.0]])
         self.costs = np.array([[0.0, 0.1, 0.4, 1.0], [0.0, 0.2, 0.3, 1.0], [0.0, 0.05, 0.6, 1.0]])
 
@@ -161,7 +161,7 @@ class Thirds:
     low, high, linear = 1.0, 4.0, True
 
     def __init__(self) -> None:
-        self.menu = Menu.thresholds(1, 4, step=0.5)
+        self.menu = Menu.thresholds(1, 4, step=0.5, skip=True, safe_cost=1.0)
 
     def draw(self, rng: np.random.Generator, count: int, start: int = 0) -> Any:
         return rng.uniform(1.0, 4.0, count)

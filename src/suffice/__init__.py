@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from suffice.errors import InvalidArgument as InvalidArgument
     from suffice.errors import InvalidContext as InvalidContext
     from suffice.errors import ReentrantCall as ReentrantCall
+    from suffice.errors import SafeUnavailable as SafeUnavailable
     from suffice.errors import ServiceProblem as ServiceProblem
     from suffice.errors import ServiceUnreachable as ServiceUnreachable
     from suffice.errors import StateError as StateError
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from suffice.menu.menu import Menu as Menu
     from suffice.precompile import warmup as warmup
     from suffice.promise.certificate import Certificate as Certificate
+    from suffice.promise.rules import Rule as Rule
     from suffice.selector.paper import paper as paper
     from suffice.selector.records import Decision as Decision
     from suffice.selector.records import OptionReport as OptionReport
@@ -61,6 +63,7 @@ _HOMES: Final = {
         "StateTooNew",
         "ReentrantCall",
         "AccessDenied",
+        "SafeUnavailable",
         "ServiceProblem",
         "StateError",
         "SufficeError",
@@ -73,6 +76,7 @@ _HOMES: Final = {
     "menu.menu": ("Menu",),
     "precompile": ("warmup",),
     "promise.certificate": ("Certificate",),
+    "promise.rules": ("Rule",),
     "selector.paper": ("paper",),
     "selector.records": ("Decision", "OptionReport"),
     "selector.selector": ("Selector",),

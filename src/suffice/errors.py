@@ -10,6 +10,7 @@
     │   └── ForeignDecision                   another selector issued it
     ├── AlreadyTold                           the decision is settled; a second outcome changes nothing
     ├── ReentrantCall                         a signal handler that interrupts a selector calls it; nothing was changed
+    ├── SafeUnavailable                       the promise needs the safe option, and `available` leaves it out
     ├── StateError                            a saved state cannot be read
     │   └── StateTooNew                       a later version of suffice wrote it
     └── ServiceProblem                        the decision service answered with an error
@@ -52,6 +53,10 @@ class AlreadyTold(SufficeError):
 
 class ReentrantCall(SufficeError):
     """A signal handler or a finalizer that interrupts a selector tries to change it; nothing was changed."""
+
+
+class SafeUnavailable(SufficeError):
+    """The promise needs the safe option now, and `available` leaves it out; no decision was made."""
 
 
 class StateError(SufficeError):

@@ -31,10 +31,10 @@ def test_lists_take_a_thousand_per_request(harness: Harness) -> None:
 def test_options_come_back_as_the_menu_has_them(harness: Harness) -> None:
     client = harness.client()
     for name, menu in {
-        "intervals": Menu.intervals(step=0.25),
-        "subsets": Menu.subsets({"small": 0.1, "large": 0.4}),
-        "grid": Menu.grid(distance=[1, 5], rating=[4, 0]),
-        "top": Menu.top_k([5, 10], classes=100),
+        "intervals": Menu.intervals(step=0.25, skip=True),
+        "subsets": Menu.subsets({"small": 0.1, "large": 0.4}, skip=True),
+        "grid": Menu.grid(distance=[1, 5], rating=[4, 0], skip=True, safe_cost=1.0),
+        "top": Menu.top_k([5, 10], classes=100, skip=True),
     }.items():
         for selector in (client.selector(name, menu, target=0.8), client.selector(name)):
             decision = selector.ask()
@@ -63,7 +63,9 @@ def test_a_name_and_a_menu_need_no_request(harness: Harness) -> None:
     """So it can be had with a key that may only ask and tell; were it another menu, the first decision would show it."""
     harness.selector()
     before = len(harness.service.requests)
-    selector, wrong = (harness.client().selector("routing", menu) for menu in (MENU, Menu(["a"], safe="b")))
+    selector, wrong = (
+        harness.client().selector("routing", menu) for menu in (MENU, Menu(["a"], safe="b", safe_cost=1.0))
+    )
     assert len(harness.service.requests) == before
     assert selector.ask().option == "all"
     with pytest.raises(suffice.InvalidArgument, match="menu must be the selector's own: of that, arm 3 is 'all'"):
@@ -86,7 +88,7 @@ def test_a_key_without_the_scope_read_is_enough(harness: Harness) -> None:
 
 
 def test_available_audit_and_group(harness: Harness) -> None:
-    selector = harness.client().selector("spans", Menu.intervals(step=0.25), target=0.5)
+    selector = harness.client().selector("spans", Menu.intervals(step=0.25, skip=True), target=0.5)
     selector.ask(available=[(0.0, 0.5), (np.float64(0.5), 1.0)])
     assert b'"available":[[0.0,0.5],[0.5,1.0]]' in harness.service.requests[-1].content
     with pytest.raises(suffice.InvalidArgument, match="option must be one of the menu's"):
@@ -154,7 +156,7 @@ def test_arguments_that_json_cannot_carry_are_refused(harness: Harness) -> None:
             "routing", MENU, target=0.9, learning=suffice.Learning(bounds=suffice.learning.bounds.HalfLog())
         )
     with pytest.raises(suffice.InvalidArgument, match="a function cannot"):
-        client.selector("routing", Menu([1, 2], safe=3, order=lambda a, b: a > b), target=0.9)
+        client.selector("routing", Menu([1, 2], safe=3, order=lambda a, b: a > b, safe_cost=1.0), target=0.9)
     with pytest.raises(suffice.InvalidArgument, match="target must be given where horizon is"):
         client.selector("routing", MENU, horizon=100)
     with pytest.raises(suffice.InvalidArgument, match="menu must be given where max_surplus is"):

@@ -10,18 +10,20 @@ from suffice import Client, Menu, Selector
 from suffice.service.http.decision_ids import to_id
 from tests.support.sites import Site, serving
 
-MENU = Menu({"a": 0.1, "b": 0.4}, safe="all", skip="none")
+MENU = Menu({"a": 0.1, "b": 0.4}, safe="all", skip="none", safe_cost=1.0)
 
 
 @pytest.mark.parametrize(
     "menu",
     [
         MENU,
-        Menu.top_k([5, 10, 20], classes=50),
-        Menu.intervals(step=0.25),
-        Menu.subsets({"small": 0.1, "large": 0.4}),
-        Menu.grid(distance=[1, 5, 50], rating=[4.5, 0], costs=lambda point: point["distance"] / 100),
-        Menu.thresholds(0, 1, step=0.25, safe_success=0.99),
+        Menu.top_k([5, 10, 20], classes=50, skip=True),
+        Menu.intervals(step=0.25, skip=True),
+        Menu.subsets({"small": 0.1, "large": 0.4}, skip=True),
+        Menu.grid(
+            distance=[1, 5, 50], rating=[4.5, 0], costs=lambda point: point["distance"] / 100, skip=True, safe_cost=1.0
+        ),
+        Menu.thresholds(0, 1, step=0.25, safe_success=0.99, skip=True, safe_cost=1.0),
     ],
     ids=lambda menu: menu.kind,
 )

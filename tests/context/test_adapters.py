@@ -18,8 +18,8 @@ from suffice.context.models.calibration import logistic
 from suffice.errors import InvalidContext
 from tests.support.context_models import HalfModel
 
-MENU = Menu({"small": 0.1, "large": 0.4}, safe="a person", skip="skip")
-WITHOUT_SKIP = Menu({"small": 0.1, "large": 0.4}, safe="a person")
+MENU = Menu({"small": 0.1, "large": 0.4}, safe="a person", skip="skip", safe_cost=1.0)
+WITHOUT_SKIP = Menu({"small": 0.1, "large": 0.4}, safe="a person", safe_cost=1.0)
 bayes: Any = naive_bayes  # not typed
 
 

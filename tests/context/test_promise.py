@@ -22,7 +22,7 @@ from tests.support.context_models import (
 )
 from tests.support.looking import trust_of
 
-MENUS = (SMALL, Menu({"a": 0.1, "b": 0.4}, safe="all"), UNKNOWN_COSTS)
+MENUS = (SMALL, Menu({"a": 0.1, "b": 0.4}, safe="all", safe_cost=1.0), UNKNOWN_COSTS)
 TARGET = Fraction(4, 5)
 
 Predict = Callable[[Menu, Any, np.random.Generator], Any]

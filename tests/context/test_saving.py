@@ -141,7 +141,7 @@ def test_selectors_do_not_share_a_logistic_model() -> None:
     model = LogisticModel({"x": "number"})
     first = Selector(SMALL, 0.9, model=model)
     first.tell(first.ask(context={"x": 0.5}), True)
-    for menu in (SMALL, Menu({"other": 0.3}, safe="all")):
+    for menu in (SMALL, Menu({"other": 0.3}, safe="all", safe_cost=1.0)):
         second = Selector(menu, 0.9, model=model)
         assert model_of(second) is not model_of(first)
         assert len(model_of(second).predict({"x": 0.9})[0]) == menu.n_arms

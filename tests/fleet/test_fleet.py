@@ -13,9 +13,9 @@ from suffice.fleet.state import COUNTS, TALLY
 from suffice.numbers import ONE_SUCCESS
 from tests.support.interrupt import InterruptAt
 
-KNOWN = Menu({"a": 0.1, "b": 0.3, "c": 0.6}, safe="all", skip="none")
+KNOWN = Menu({"a": 0.1, "b": 0.3, "c": 0.6}, safe="all", skip="none", safe_cost=1.0)
 TOLD = Menu(["a", "b", "c"], safe="all", safe_cost=2.0)
-LARGE = Menu.top_k(range(1, 90), classes=90)
+LARGE = Menu.top_k(range(1, 90), classes=90, skip=True)
 PLACE = {name: place for place, name in enumerate(COUNTS)}  # where each count is in a file
 
 
@@ -74,7 +74,7 @@ def test_each_keeps_its_own_promise() -> None:
 
 
 def test_memory() -> None:
-    fleet = Fleet(Menu({i: i / 10 for i in range(1, 7)}, safe="all", skip="none"), 0.9, 1000)
+    fleet = Fleet(Menu({i: i / 10 for i in range(1, 7)}, safe="all", skip="none", safe_cost=1.0), 0.9, 1000)
     assert fleet.menu.n_arms == 8
     assert len(pickle.dumps(fleet)) / (1000 * 8) <= 200
 

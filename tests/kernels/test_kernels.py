@@ -24,10 +24,10 @@ needs_compiler = pytest.mark.compiled
 
 
 MENUS = {
-    "small, known": Menu({i: (i + 1) / 12 for i in range(10)}, safe="all", skip="none"),
+    "small, known": Menu({i: (i + 1) / 12 for i in range(10)}, safe="all", skip="none", safe_cost=1.0),
     "small, told": Menu(range(10), safe="all", safe_cost=3.0),
-    "large, known": Menu.intervals(step=0.05),
-    "large, told": Menu(range(150), safe="all", skip="none"),
+    "large, known": Menu.intervals(step=0.05, skip=True),
+    "large, told": Menu(range(150), safe="all", skip="none", safe_cost=1.0),
     "large, no skip": Menu.top_k(range(1, 120), classes=120, skip=False),
 }
 

@@ -13,7 +13,7 @@ from suffice.lab.rivals import LinUCB, Rival
 from suffice.lab.rivals.regression import Regression
 
 KINDS = [LinUCB]
-MENU = Menu({"cheap": 0.1, "dear": 0.4}, safe="all", skip="none")
+MENU = Menu({"cheap": 0.1, "dear": 0.4}, safe="all", skip="none", safe_cost=1.0)
 TARGET = 0.8
 
 
@@ -124,7 +124,7 @@ def test_a_context_must_be_given(kind: type[Rival]) -> None:
 
 
 def test_the_price_chases_the_target() -> None:
-    rival = LinUCB(Menu({"a": 0.1}, safe="all"), 0.75, horizon=25)
+    rival = LinUCB(Menu({"a": 0.1}, safe="all", safe_cost=1.0), 0.75, horizon=25)
     prices = []
     for success in (0.0, 0.0, 1.0):
         rival.tell(rival.ask(context={"size": 0.5}), success)

@@ -51,7 +51,7 @@ class Ranked(LabelRanks):
     """A stream with windows whose context says where it is from."""
 
     def __init__(self, place: str, **settings: Any) -> None:
-        super().__init__(Menu.top_k([5, 10], classes=100), **settings)
+        super().__init__(Menu.top_k([5, 10], classes=100, skip=True), **settings)
         self.place = place
 
     def context(self, latent: Any) -> dict[str, Any]:
@@ -68,7 +68,7 @@ class More(SyntheticContext):
 class Rows:
     """A stream with nothing but what the protocol asks, whose context is a row of numbers."""
 
-    menu = Menu({"half": 0.5}, safe="all", skip="none")
+    menu = Menu({"half": 0.5}, safe="all", skip="none", safe_cost=1.0)
 
     def draw(self, rng: np.random.Generator, count: int) -> Any:
         return rng.random(count)

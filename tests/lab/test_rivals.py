@@ -28,7 +28,7 @@ from tests.support.paths import DOCS
 RIVALS = available()
 RANKS = LabelRanks.cifar100()
 NEEDS = RequiredThreshold(step=0.1)
-POINTS = UnitPoints(Menu.intervals(step=0.125))
+POINTS = UnitPoints(Menu.intervals(step=0.125, skip=True))
 THRESHOLDS = (ScalarACI, DecayingACI)
 KINDS = [pytest.param(kind, id=name) for name, kind in RIVALS.items()]
 
@@ -93,8 +93,8 @@ def test_what_a_rival_cannot_play_is_refused() -> None:
     with pytest.raises(InvalidArgument, match="menu must be a chain of options"):
         ScalarACI(POINTS.menu, 0.9)
     with pytest.raises(InvalidArgument, match="costs do not fall"):
-        ScalarACI(Menu({"a": 0.4, "b": 0.1}, safe="all", order="chain"), 0.9)
-    assert ScalarACI(Menu({"a": 0.1, "b": 0.4}, safe="all", order="chain"), 0.9).ask().option == "all"
+        ScalarACI(Menu({"a": 0.4, "b": 0.1}, safe="all", order="chain", safe_cost=1.0), 0.9)
+    assert ScalarACI(Menu({"a": 0.1, "b": 0.4}, safe="all", order="chain", safe_cost=1.0), 0.9).ask().option == "all"
 
 
 def test_settings_are_checked() -> None:
@@ -109,7 +109,7 @@ def test_settings_are_checked() -> None:
 
 
 def test_costs_must_be_told_where_the_menu_does_not_know_them() -> None:
-    rival = ConservativePath(Menu(["a"], safe="all", skip="none"), 0.5, 100)
+    rival = ConservativePath(Menu(["a"], safe="all", skip="none", safe_cost=1.0), 0.5, 100)
     rival.tell(rival.ask(), True, 1.0)
     decision = rival.ask()
     assert decision.option == "a"

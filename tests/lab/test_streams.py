@@ -40,7 +40,7 @@ from tests.support.refusals import refused
 class Bare:
     """A user's stream with nothing but what the protocol asks, and a `draw` without a start."""
 
-    menu = Menu({"half": 0.5}, safe="all", skip="none")
+    menu = Menu({"half": 0.5}, safe="all", skip="none", safe_cost=1.0)
 
     def draw(self, rng: np.random.Generator, count: int) -> list[float]:
         return list(rng.random(count))
@@ -288,7 +288,10 @@ def test_more_permissive_options_succeed_more_and_cost_more() -> None:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: UnitPoints(Menu.top_k([1], classes=3)), "menu must be a menu of intervals, got <Menu of 3 arms"),
+        (
+            lambda: UnitPoints(Menu.top_k([1], classes=3, skip=True)),
+            "menu must be a menu of intervals, got <Menu of 3 arms",
+        ),
         (lambda: UnitPoints.from_settings(a=0), "a must be above 0"),
         (lambda: RequiredThreshold(1, 1), "low must be below high"),
         (lambda: RequiredThreshold.flat(bottom=0.8, top=0.4), "bottom and top must be increasing inside the range"),

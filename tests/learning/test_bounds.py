@@ -10,7 +10,7 @@ from suffice.lab.streams import UnitPoints
 from suffice.learning.bounds import Tally, resolve_bounds
 from suffice.promise.divergence import kl, kl_lower, kl_upper
 
-KNOWN = Menu({"a": 0.1, "b": 0.4}, safe="all", skip="none")
+KNOWN = Menu({"a": 0.1, "b": 0.4}, safe="all", skip="none", safe_cost=1.0)
 
 
 @pytest.mark.parametrize("bad", ["best", 3, None, Tally, object()])

@@ -15,22 +15,22 @@ from suffice.learning.containment import MOST_GRID
 
 
 def own_chain() -> Menu:
-    return Menu({"a": 0.1, "b": 0.4}, safe="all", skip="none", order="chain")
+    return Menu({"a": 0.1, "b": 0.4}, safe="all", skip="none", order="chain", safe_cost=1.0)
 
 
 MENUS: dict[str, tuple[Menu, str, str]] = {
-    "top_k": (Menu.top_k([5, 10, 20], classes=100), "thompson", "ordered"),
-    "thresholds": (Menu.thresholds(0, 1, step=0.1), "thompson", "ordered"),
-    "intervals": (Menu.intervals(step=0.25), "thompson", "interval-closure"),
-    "intervals, fails": (Menu.intervals(step=0.25, safe_success=0.95), "thompson", "interval-closure"),
-    "subsets": (Menu.subsets({"a": 1, "b": 2}, safe="person", safe_cost=9), "thompson", "ordered"),
-    "grid": (Menu.grid(distance=[1, 5], rating=[4, 0]), "optimist", "ordered"),
+    "top_k": (Menu.top_k([5, 10, 20], classes=100, skip=True), "thompson", "ordered"),
+    "thresholds": (Menu.thresholds(0, 1, step=0.1, skip=True, safe_cost=1.0), "thompson", "ordered"),
+    "intervals": (Menu.intervals(step=0.25, skip=True), "thompson", "interval-closure"),
+    "intervals, fails": (Menu.intervals(step=0.25, safe_success=0.95, skip=True), "thompson", "interval-closure"),
+    "subsets": (Menu.subsets({"a": 1, "b": 2}, safe="person", safe_cost=9, skip=True), "thompson", "ordered"),
+    "grid": (Menu.grid(distance=[1, 5], rating=[4, 0], skip=True, safe_cost=1.0), "optimist", "ordered"),
     "chain of one's own": (own_chain(), "thompson", "ordered"),
-    "no order": (Menu({"a": 0.1, "b": 0.4}, safe="all", skip="none"), "optimist", "half-log"),
-    "one option": (Menu({"a": 0.1}, safe="all", skip="none", order="chain"), "optimist", "half-log"),
-    "too many cells": (Menu.intervals(step=1 / 200), "optimist", "ordered"),
-    "largest grid": (Menu.intervals(step=Fraction(1, MOST_GRID)), "thompson", "interval-closure"),
-    "too large a grid": (Menu.intervals(step=Fraction(1, MOST_GRID + 1)), "thompson", "ordered"),
+    "no order": (Menu({"a": 0.1, "b": 0.4}, safe="all", skip="none", safe_cost=1.0), "optimist", "half-log"),
+    "one option": (Menu({"a": 0.1}, safe="all", skip="none", order="chain", safe_cost=1.0), "optimist", "half-log"),
+    "too many cells": (Menu.intervals(step=1 / 200, skip=True), "optimist", "ordered"),
+    "largest grid": (Menu.intervals(step=Fraction(1, MOST_GRID), skip=True), "thompson", "interval-closure"),
+    "too large a grid": (Menu.intervals(step=Fraction(1, MOST_GRID + 1), skip=True), "thompson", "ordered"),
 }
 
 

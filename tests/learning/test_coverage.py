@@ -121,7 +121,7 @@ def watch(
 
 
 CHAIN = Menu(["s", "m", "l", "xl"], safe="all", skip="none", order="chain", safe_cost=2.0)
-INTERVALS = Menu.intervals(step=0.25)
+INTERVALS = Menu.intervals(step=0.25, skip=True)
 
 
 def world(menu: Menu, streams: int, length: int, seed: int) -> tuple[Floats, Floats, Floats, Floats, Floats]:

@@ -34,7 +34,7 @@ def fresh(count: int, kind: int, known: bool, seed: int, *, compiled: bool, twin
     costs = np.sort(rng.random(count - 2))
     if twins:
         costs = np.round(costs, 1)
-    menu = Menu(range(count - 2), safe="all", skip="none", costs=costs.tolist() if known else None)
+    menu = Menu(range(count - 2), safe="all", skip="none", costs=costs.tolist() if known else None, safe_cost=1.0)
     return fresh_table(menu, kind, compiled=compiled, tree=True)
 
 
@@ -115,17 +115,19 @@ def twos(a: int, b: int) -> bool:
 
 
 SIZED = {
-    "chain of 8": Menu.top_k(range(1, 7), classes=10),
-    "chain of 65": Menu.top_k(range(1, 64), classes=100),
-    "chain of 211, told": Menu(range(209), safe="all", skip="none", order="chain"),
-    "chain of 1276": Menu.top_k(range(1, 1275), classes=2000),
-    "own of 8": Menu([1, 2, 3, 4, 5, 6], safe="all", skip="none", order=twos),
-    "subsets of 65": Menu.subsets({name: 1 + place for place, name in enumerate("abcdef")}, safe=0, safe_cost=99),
-    "grid of 211": Menu.grid(a=range(6), b=range(5), c=range(7), costs=lambda p: (p["a"] + p["b"] + p["c"]) / 16),
-    "intervals of 7": Menu.intervals(step=1 / 3),
-    "intervals of 67": Menu.intervals(step=1 / 11),
-    "intervals of 211": Menu.intervals(step=0.05),
-    "intervals of 1276": Menu.intervals(step=0.02),
+    "chain of 8": Menu.top_k(range(1, 7), classes=10, skip=True),
+    "chain of 65": Menu.top_k(range(1, 64), classes=100, skip=True),
+    "chain of 211, told": Menu(range(209), safe="all", skip="none", order="chain", safe_cost=1.0),
+    "chain of 1276": Menu.top_k(range(1, 1275), classes=2000, skip=True),
+    "own of 8": Menu([1, 2, 3, 4, 5, 6], safe="all", skip="none", order=twos, safe_cost=1.0),
+    "subsets of 65": Menu.subsets({name: 1 + place for place, name in enumerate("abcdef")}, safe=0, safe_cost=99, skip=True),
+    "grid of 211": Menu.grid(
+        a=range(6), b=range(5), c=range(7), costs=lambda p: (p["a"] + p["b"] + p["c"]) / 16, skip=True, safe_cost=1.0
+    ),
+    "intervals of 7": Menu.intervals(step=1 / 3, skip=True),
+    "intervals of 67": Menu.intervals(step=1 / 11, skip=True),
+    "intervals of 211": Menu.intervals(step=0.05, skip=True),
+    "intervals of 1276": Menu.intervals(step=0.02, skip=True),
 }  # fmt: skip
 
 

@@ -86,11 +86,11 @@ def naive_charge(selector: Selector, arm: int, success: float, cost: float | Non
 
 
 GAPS: dict[str, Menu] = {
-    "chain": Menu.top_k([5, 10, 20, 50], classes=100),
-    "intervals": Menu.intervals(step=0.2),
-    "told": Menu.thresholds(0, 1, step=0.125),
+    "chain": Menu.top_k([5, 10, 20, 50], classes=100, skip=True),
+    "intervals": Menu.intervals(step=0.2, skip=True),
+    "told": Menu.thresholds(0, 1, step=0.125, skip=True, safe_cost=1.0),
     "no skip": Menu.top_k([5, 10, 20, 50], classes=100, skip=False),
-    "large": Menu.top_k(range(1, 90), classes=100),
+    "large": Menu.top_k(range(1, 90), classes=100, skip=True),
 }
 
 

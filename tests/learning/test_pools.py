@@ -26,15 +26,15 @@ def multiple(a: int, b: int) -> bool:
 
 
 MENUS = {
-    "chain": Menu.top_k([1, 2, 5, 9], classes=12),
+    "chain": Menu.top_k([1, 2, 5, 9], classes=12, skip=True),
     "chain, no skip": Menu.thresholds(0, 1, step=0.125, skip=False, safe_cost=3.0),
-    "grid": Menu.grid(near=[1, 2, 5], rated=[4.5, 4, 0], safe_cost=2.0),
-    "subsets": Menu.subsets({"a": 1, "b": 2, "c": 4}),
-    "own": Menu([12, 2, 3, 4, 6, 5], safe="all", skip="none", order=multiple),
-    "no order": Menu({"a": 0.1, "b": 0.3}, safe="all"),
-    "intervals": Menu.intervals(step=0.25),
+    "grid": Menu.grid(near=[1, 2, 5], rated=[4.5, 4, 0], safe_cost=2.0, skip=True),
+    "subsets": Menu.subsets({"a": 1, "b": 2, "c": 4}, skip=True),
+    "own": Menu([12, 2, 3, 4, 6, 5], safe="all", skip="none", order=multiple, safe_cost=1.0),
+    "no order": Menu({"a": 0.1, "b": 0.3}, safe="all", safe_cost=1.0),
+    "intervals": Menu.intervals(step=0.25, skip=True),
     "intervals, no skip": Menu.intervals(step=1 / 3, skip=False),
-    "intervals, imperfect": Menu.intervals(step=0.2, safe_success=Fraction(9, 10)),
+    "intervals, imperfect": Menu.intervals(step=0.2, safe_success=Fraction(9, 10), skip=True),
 }
 INTERVALS = {name: menu for name, menu in MENUS.items() if name.startswith("intervals")}
 

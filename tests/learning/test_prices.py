@@ -17,8 +17,8 @@ from suffice.learning.choosers import Optimist
 from suffice.learning.prices import price_at
 from suffice.learning.records import Pricing
 
-MENU = Menu({"a": 0.1, "b": 0.4}, safe="all", skip="none")
-LARGE = Menu({i: (i + 1) / 100 for i in range(80)}, safe="all", skip="none")
+MENU = Menu({"a": 0.1, "b": 0.4}, safe="all", skip="none", safe_cost=1.0)
+LARGE = Menu({i: (i + 1) / 100 for i in range(80)}, safe="all", skip="none", safe_cost=1.0)
 
 
 class Naive:

@@ -11,19 +11,23 @@ import pytest
 from suffice import InvalidArgument, Menu
 
 MENUS = {
-    "top_k": Menu.top_k([5, 10, 20, 50], classes=100),
+    "top_k": Menu.top_k([5, 10, 20, 50], classes=100, skip=True),
     "top_k without a skip": Menu.top_k([5, 10], classes=100, skip=False),
-    "thresholds": Menu.thresholds(0, 2, step=0.25),
-    "thresholds with costs": Menu.thresholds(-1, 1, horizon=1000, costs=lambda x: (x + 1) / 2),
-    "grid": Menu.grid(distance=[1, 5, 50], rating=[4.5, 4.0, 0], costs=lambda o: o["distance"] / 50),
-    "intervals": Menu.intervals(step=0.05),
-    "intervals by horizon": Menu.intervals(horizon=10_000),
-    "subsets": Menu.subsets({"a": 0.1, "b": 0.2, "c": Fraction(1, 3)}, safe="a person", safe_cost=5),
+    "thresholds": Menu.thresholds(0, 2, step=0.25, skip=True, safe_cost=1.0),
+    "thresholds with costs": Menu.thresholds(
+        -1, 1, horizon=1000, costs=lambda x: (x + 1) / 2, skip=True, safe_cost=1.0
+    ),
+    "grid": Menu.grid(
+        distance=[1, 5, 50], rating=[4.5, 4.0, 0], costs=lambda o: o["distance"] / 50, skip=True, safe_cost=1.0
+    ),
+    "intervals": Menu.intervals(step=0.05, skip=True),
+    "intervals by horizon": Menu.intervals(horizon=10_000, skip=True),
+    "subsets": Menu.subsets({"a": 0.1, "b": 0.2, "c": Fraction(1, 3)}, safe="a person", safe_cost=5, skip=True),
     "subsets of sensors": Menu.subsets({"a": 1, "b": 2}, safe_success=0.99, skip=False),
-    "fine thresholds": Menu.thresholds(Fraction(1, 3), Fraction(5, 7), step=Fraction(1, 21)),  # type: ignore[arg-type]
-    "grid of tuples": Menu.grid(a=[(1, 2), (3, 4)], b=np.arange(3)),  # type: ignore[arg-type]
-    "subsets of tuples": Menu.subsets({("a", 1): 1, ("b", 2): 2}, at_most=np.int64(1)),  # type: ignore[dict-item,arg-type]
-    "own": Menu({"x": 0.1, ("y", 2): 0.2}, safe={"all": [1, 2]}, skip=None, order="chain"),
+    "fine thresholds": Menu.thresholds(Fraction(1, 3), Fraction(5, 7), step=Fraction(1, 21), skip=True, safe_cost=1.0),  # type: ignore[arg-type]
+    "grid of tuples": Menu.grid(a=[(1, 2), (3, 4)], b=np.arange(3), skip=True, safe_cost=1.0),  # type: ignore[arg-type]
+    "subsets of tuples": Menu.subsets({("a", 1): 1, ("b", 2): 2}, at_most=np.int64(1), skip=True),  # type: ignore[dict-item,arg-type]
+    "own": Menu({"x": 0.1, ("y", 2): 0.2}, safe={"all": [1, 2]}, skip=None, order="chain", safe_cost=1.0),
     "own, told": Menu([1, 2.5, "three"], safe="all", safe_cost=7),
 }
 
@@ -78,7 +82,7 @@ class TestEveryMenu:
 
 
 def test_top_k() -> None:
-    menu = Menu.top_k([0, 50, 5, 100], classes=100)
+    menu = Menu.top_k([0, 50, 5, 100], classes=100, skip=True)
     assert (menu.skip, menu.options, menu.safe) == (0, (5, 50), 100)
     assert menu.known_cost(1) == 0.05
     assert menu.nested(1, 2)
@@ -86,14 +90,14 @@ def test_top_k() -> None:
 
 
 def test_thresholds() -> None:
-    assert Menu.thresholds(0, 1, horizon=1000).options == tuple(i / 10 for i in range(1, 10))
-    assert Menu.thresholds(0, 1, step=0.3).options == (0.3, 0.6, 0.9)
-    assert len(Menu.thresholds(10, 30, horizon=1_000_000).options) == 99
-    assert Menu.thresholds(0, 1, step=1 / 3).options == pytest.approx((1 / 3, 2 / 3))
+    assert Menu.thresholds(0, 1, horizon=1000, skip=True, safe_cost=1.0).options == tuple(i / 10 for i in range(1, 10))
+    assert Menu.thresholds(0, 1, step=0.3, skip=True, safe_cost=1.0).options == (0.3, 0.6, 0.9)
+    assert len(Menu.thresholds(10, 30, horizon=1_000_000, skip=True, safe_cost=1.0).options) == 99
+    assert Menu.thresholds(0, 1, step=1 / 3, skip=True, safe_cost=1.0).options == pytest.approx((1 / 3, 2 / 3))
 
 
 def test_grid() -> None:
-    menu = Menu.grid(distance=[1, 5, 50], rating=[4.5, 4.0, 0])
+    menu = Menu.grid(distance=[1, 5, 50], rating=[4.5, 4.0, 0], skip=True, safe_cost=1.0)
     assert menu.n_arms == 10
     assert menu.safe == {"distance": 50, "rating": 0}
     near, far = menu.arm({"distance": 1, "rating": 4.0}), menu.arm({"rating": 4.0, "distance": 5})
@@ -104,29 +108,29 @@ def test_grid() -> None:
 
 
 def test_intervals() -> None:
-    menu = Menu.intervals(step=0.25)
+    menu = Menu.intervals(step=0.25, skip=True)
     assert menu.n_arms == 11
     assert menu.option(1) == (0.0, 0.25)
     assert menu.safe == (0.0, 1.0)
     assert menu.skip is None
     assert menu.known_cost(menu.arm((0.25, 0.75))) == 0.5
     assert menu.nested(menu.arm((0.25, 0.5)), menu.arm((0.0, 0.5)))
-    assert Menu.intervals(horizon=10_000).n_arms == 10 * 11 // 2 + 1
-    assert Menu.intervals(horizon=10_001).n_arms == 11 * 12 // 2 + 1
+    assert Menu.intervals(horizon=10_000, skip=True).n_arms == 10 * 11 // 2 + 1
+    assert Menu.intervals(horizon=10_001, skip=True).n_arms == 11 * 12 // 2 + 1
 
 
 def test_subsets() -> None:
-    menu = Menu.subsets({"a": 0.1, "b": 0.2, "c": 0.4}, safe="a person", safe_cost=0.5)
+    menu = Menu.subsets({"a": 0.1, "b": 0.2, "c": 0.4}, safe="a person", safe_cost=0.5, skip=True)
     assert menu.options == (("a",), ("b",), ("c",), ("a", "b"), ("a", "c"))  # dearer than the person: left out
     assert menu.known_cost(menu.arm(("a", "b"))) == 0.3  # as written, not 0.30000000000000004
     assert menu.nested(menu.arm(("a",)), menu.arm(("a", "c")))
-    assert Menu.subsets({"a": 1, "b": 2}).safe == ("a", "b")
-    assert Menu.subsets({"a": 1, "b": 2}).safe_cost == 3
-    assert Menu.subsets(dict.fromkeys("abcd", 1), at_most=2, safe=0, safe_cost=9).n_arms == 12
+    assert Menu.subsets({"a": 1, "b": 2}, skip=True).safe == ("a", "b")
+    assert Menu.subsets({"a": 1, "b": 2}, skip=True).safe_cost == 3
+    assert Menu.subsets(dict.fromkeys("abcd", 1), at_most=2, safe=0, safe_cost=9, skip=True).n_arms == 12
 
 
 def test_own_containment_function() -> None:
-    menu = Menu(["a", "ab", "c"], safe="abc", order=lambda a, b: set(b) <= set(a))
+    menu = Menu(["a", "ab", "c"], safe="abc", order=lambda a, b: set(b) <= set(a), safe_cost=1.0)
     assert menu.nested(0, 1)
     assert not menu.nested(0, 2)
     with pytest.raises(InvalidArgument, match="a function cannot"):
@@ -205,10 +209,10 @@ def test_bad_menus(kind: str, args: list[Any], kwargs: dict[str, Any], said: str
 )  # fmt: skip
 def test_costs_that_are_no_numbers(costs: Any) -> None:
     with pytest.raises(InvalidArgument, match="costs must hold a number for the cost of each option, got "):
-        Menu(["a", "b"], safe="all", costs=costs)
+        Menu(["a", "b"], safe="all", costs=costs, safe_cost=1.0)
     if isinstance(costs, list):
         with pytest.raises(InvalidArgument, match="options must hold a number for the cost of each option, got "):
-            Menu(dict(zip("ab", costs, strict=True)), safe="all")
+            Menu(dict(zip("ab", costs, strict=True)), safe="all", safe_cost=1.0)
 
 
 def test_arms_out_of_range() -> None:
@@ -221,12 +225,12 @@ def test_arms_out_of_range() -> None:
 def test_skip_is_an_option_not_a_switch() -> None:
     for bad in (True, False):
         with pytest.raises(InvalidArgument, match="skip must be an option of yours"):
-            Menu(["a"], safe="all", skip=bad)
+            Menu(["a"], safe="all", skip=bad, safe_cost=1.0)
 
 
 def test_what_is_handed_out_is_not_the_menu() -> None:
     """A caller that changes a dict it was handed does not change what the safe option is."""
-    menu = Menu.grid(distance=[1, 5, 50], rating=[4.5, 0])
+    menu = Menu.grid(distance=[1, 5, 50], rating=[4.5, 0], skip=True, safe_cost=1.0)
     menu.option(menu.n_arms - 1)["distance"] = 1
     menu.recipe()["options"].clear()
     assert menu.option(menu.n_arms - 1) == {"distance": 50, "rating": 0}

@@ -41,19 +41,21 @@ def menus(**settings: Any) -> dict[str, Menu]:
     end = {"safe_success": settings["safe_success"]} if "safe_success" in settings else {}
     skip: dict[str, Any] = {} if settings.get("skip") is False else {"skip": "skip"}
     return {
-        "top_k": Menu.top_k([1, 3, 4, 10], classes=12, **settings),
-        "thresholds": Menu.thresholds(-1, 1, step=0.25, **settings),
-        "chain": Menu(["s", "m", "l"], safe="all", order="chain", **skip, **end),
-        "grid": Menu.grid(near=[1, 2, 5], rated=[4.5, 4, 0], open=["now", "soon"], **settings),
-        "line": Menu.grid(near=[3, 1, 2, 5], **settings),
-        "intervals": Menu.intervals(step=0.2, **settings),
-        "halves": Menu.intervals(step=0.5, **settings),
-        "third": Menu.intervals(step=1 / 3, **settings),
-        "subsets": Menu.subsets(PRICES, **PERSON, **settings),
-        "all items": Menu.subsets(PRICES, **settings),
-        "at most two": Menu.subsets(PRICES, at_most=2, **PERSON, **settings),
-        "cheap ones": Menu.subsets(PRICES, safe="a person", safe_cost=4.0, **settings),
-        "own": Menu([12, 2, 3, 4, 6, 5], safe="all", order=divides, **skip, **end),
+        "top_k": Menu.top_k([1, 3, 4, 10], classes=12, **settings, skip=True),
+        "thresholds": Menu.thresholds(-1, 1, step=0.25, **settings, skip=True, safe_cost=1.0),
+        "chain": Menu(["s", "m", "l"], safe="all", order="chain", **skip, **end, safe_cost=1.0),
+        "grid": Menu.grid(
+            near=[1, 2, 5], rated=[4.5, 4, 0], open=["now", "soon"], **settings, skip=True, safe_cost=1.0
+        ),
+        "line": Menu.grid(near=[3, 1, 2, 5], **settings, skip=True, safe_cost=1.0),
+        "intervals": Menu.intervals(step=0.2, **settings, skip=True),
+        "halves": Menu.intervals(step=0.5, **settings, skip=True),
+        "third": Menu.intervals(step=1 / 3, **settings, skip=True),
+        "subsets": Menu.subsets(PRICES, **PERSON, **settings, skip=True),
+        "all items": Menu.subsets(PRICES, **settings, skip=True),
+        "at most two": Menu.subsets(PRICES, at_most=2, **PERSON, **settings, skip=True),
+        "cheap ones": Menu.subsets(PRICES, safe="a person", safe_cost=4.0, **settings, skip=True),
+        "own": Menu([12, 2, 3, 4, 6, 5], safe="all", order=divides, **skip, **end, safe_cost=1.0),
     }
 
 
@@ -64,10 +66,10 @@ ENDS: dict[str, dict[str, Any]] = {
 }
 EVERY = {f"{kind}, {end}": menu for end, given in ENDS.items() for kind, menu in menus(**given).items()}
 WITHOUT = {
-    "no order": Menu({"a": 0.1, "b": 0.2}, safe="all"),
-    "one option": Menu.top_k([5], classes=10),
-    "one interval": Menu.intervals(step=1),
-    "nobody inside": Menu([2, 3, 5], safe="all", order=never),
+    "no order": Menu({"a": 0.1, "b": 0.2}, safe="all", safe_cost=1.0),
+    "one option": Menu.top_k([5], classes=10, skip=True),
+    "one interval": Menu.intervals(step=1, skip=True),
+    "nobody inside": Menu([2, 3, 5], safe="all", order=never, safe_cost=1.0),
 }
 
 
@@ -123,15 +125,17 @@ def test_no_order(menu: Menu) -> None:
 def test_orders_that_would_take_too_long() -> None:
     """Each limit at its edge: asked, compared, listed."""
     options = list(range(1, MOST_ASKED + 1))
-    asked = order_of(Menu(options, safe="all", order=divides))
+    asked = order_of(Menu(options, safe="all", order=divides, safe_cost=1.0))
     assert asked is not None
     assert asked.pairs == sum(MOST_ASKED // a for a in options)
-    assert order_of(Menu([*options, 1000], safe="all", order=divides)) is None
-    assert order_of(Menu.grid(a=range(64), b=range(64))) is None  # 4,095 options, four million pairs
-    few = order_of(Menu.subsets({str(i): 1 for i in range(90)}, at_most=2, **PERSON))
+    assert order_of(Menu([*options, 1000], safe="all", order=divides, safe_cost=1.0)) is None
+    assert (
+        order_of(Menu.grid(a=range(64), b=range(64), skip=True, safe_cost=1.0)) is None
+    )  # 4,095 options, four million pairs
+    few = order_of(Menu.subsets({str(i): 1 for i in range(90)}, at_most=2, **PERSON, skip=True))
     assert few is not None
     assert few.pairs == 90 + 3 * (90 * 89 // 2)
-    many = Menu.subsets({str(i): 1 for i in range(91)}, at_most=2, **PERSON)
+    many = Menu.subsets({str(i): 1 for i in range(91)}, at_most=2, **PERSON, skip=True)
     assert len(many.options) > MOST_COMPARED
     assert order_of(many) is None
     assert Selector(many, 0.8).learning.bounds == "half-log"
@@ -139,7 +143,7 @@ def test_orders_that_would_take_too_long() -> None:
 
 @pytest.mark.parametrize("items", [62, 63, 64, 65, 80])
 def test_more_items_than_a_number_has_bits(items: int) -> None:
-    menu = Menu.subsets({f"{i:02}": 1 for i in range(items)}, at_most=2, **PERSON)
+    menu = Menu.subsets({f"{i:02}": 1 for i in range(items)}, at_most=2, **PERSON, skip=True)
     order = order_of(menu)
     assert order is not None
     found = around(menu, order)
@@ -153,7 +157,7 @@ def test_more_items_than_a_number_has_bits(items: int) -> None:
 def test_any_order_of_ones_own(sets: list[set[int]]) -> None:
     """Any family of sets, in any order of the options."""
     options = [tuple(sorted(one)) for one in sets]
-    menu = Menu(options, safe="all", order=lambda a, b: set(a) >= set(b))
+    menu = Menu(options, safe="all", order=lambda a, b: set(a) >= set(b), safe_cost=1.0)
     order = order_of(menu)
     listed = {arm: [other for other in range(len(options)) if menu.nested(arm, other)] for arm in range(len(options))}
     if order is None:
@@ -185,7 +189,7 @@ def random_masses(rng: np.random.Generator, count: int) -> NDArray[np.float64]:
 def test_the_cells_of_intervals(grid: int, end: dict[str, Any]) -> None:
     """Atoms on grid points and between them; an interval holds those that lie in it, its ends included."""
     rng = np.random.default_rng(grid)
-    menu = Menu.intervals(step=Fraction(1, grid), **end)
+    menu = Menu.intervals(step=Fraction(1, grid), **end, skip=True)
     cells = cells_of(menu)
     assert cells is not None
     fails = int("safe_success" in end)
@@ -238,15 +242,15 @@ def test_what_contains_more_holds_more_cells(menu: Menu) -> None:
 
 
 def test_cells_that_would_be_too_many() -> None:
-    assert cells_of(Menu.top_k(range(1, MOST_CELLS), classes=1000)) is not None
-    assert cells_of(Menu.top_k(range(1, MOST_CELLS + 1), classes=1000)) is None
-    assert cells_of(Menu.intervals(step=Fraction(1, 127))) is not None
-    assert cells_of(Menu.intervals(step=Fraction(1, 128))) is None
+    assert cells_of(Menu.top_k(range(1, MOST_CELLS), classes=1000, skip=True)) is not None
+    assert cells_of(Menu.top_k(range(1, MOST_CELLS + 1), classes=1000, skip=True)) is None
+    assert cells_of(Menu.intervals(step=Fraction(1, 127), skip=True)) is not None
+    assert cells_of(Menu.intervals(step=Fraction(1, 128), skip=True)) is None
     eight = dict.fromkeys("abcdefgh", 1)
-    found = cells_of(Menu.subsets(eight))
+    found = cells_of(Menu.subsets(eight, skip=True))
     assert found is not None
     assert found.count == 256
-    assert cells_of(Menu.subsets({**eight, "i": 1})) is None
+    assert cells_of(Menu.subsets({**eight, "i": 1}, skip=True)) is None
 
 
 @pytest.mark.parametrize("kind", ["grid", "line", "own"])

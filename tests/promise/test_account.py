@@ -159,7 +159,7 @@ def test_carrying_over_changes_no_decision(begins: int, ahead: int, units: int) 
 @pytest.mark.parametrize("careful", [False, True])
 def test_surplus_that_is_forgiven_without_end_fits_64_bits(careful: bool, carried: int) -> None:
     """Without a skip, and far below what succeeds: rows of arrays say the same as whole numbers of any length."""
-    menu = Menu({"small": 0.1}, safe="all")
+    menu = Menu({"small": 0.1}, safe="all", safe_cost=1.0)
     with mock.patch.dict(os.environ, {OFF: "1"}):
         plain = Selector(menu, 0.2, max_surplus=5.0, learning=Learning(bounds="half-log", chooser="optimist"))
     fast = Selector(menu, 0.2, max_surplus=5.0, learning=Learning(bounds="half-log", chooser="optimist"))

@@ -36,7 +36,7 @@ def run(selector: Selector, steps: int, safe_rate: float, seed: int, other_rate:
 @pytest.mark.parametrize("rate", [0.99, 0.95, 0.6, 0.0])
 def test_the_debt_stays_within_the_shortfall_of_the_safe_option(seed: int, rate: float) -> None:
     """Theory 5: debt <= target + (failures − (1−target)·plays of the safe option since the debt was last negative)."""
-    menu = Menu({"a": 0.1}, safe="all", skip="none")
+    menu = Menu({"a": 0.1}, safe="all", skip="none", safe_cost=1.0)
     selector = Selector(menu, 0.9)
     rng = np.random.default_rng(seed)
     shortfall = Fraction(0)
@@ -57,7 +57,7 @@ def test_the_debt_stays_within_the_shortfall_of_the_safe_option(seed: int, rate:
 
 
 def test_a_failing_safe_option_is_named_with_evidence_and_advice() -> None:
-    menu = Menu({"a": 0.1}, safe="all", skip="none")
+    menu = Menu({"a": 0.1}, safe="all", skip="none", safe_cost=1.0)
     seen = run(Selector(menu, 0.9), 2000, safe_rate=0.94, seed=1, other_rate=0.5)
     assert not seen[0].breach
     assert seen[0].holds
@@ -76,7 +76,7 @@ def test_a_failing_safe_option_is_named_with_evidence_and_advice() -> None:
 
 
 def test_an_infeasible_target_is_said_to_be_infeasible() -> None:
-    menu = Menu({"a": 0.1}, safe="all", skip="none")
+    menu = Menu({"a": 0.1}, safe="all", skip="none", safe_cost=1.0)
     seen = run(Selector(menu, 0.9), 1500, safe_rate=0.8, seed=2, other_rate=0.5)
     last = seen[-1]
     assert not last.feasible
@@ -88,7 +88,7 @@ def test_an_infeasible_target_is_said_to_be_infeasible() -> None:
 
 def test_a_declared_imperfect_safe_option_keeps_its_bound() -> None:
     """With safe_success declared the debt bound holds at all times together on at least 99% of the streams."""
-    menu = Menu({"a": 0.1}, safe="all", skip="none", safe_success=0.97)
+    menu = Menu({"a": 0.1}, safe="all", skip="none", safe_success=0.97, safe_cost=1.0)
     wrong = 0
     largest = 0.0
     for seed in range(100):
@@ -101,7 +101,7 @@ def test_a_declared_imperfect_safe_option_keeps_its_bound() -> None:
 
 
 def test_a_declared_rate_that_is_wrong_is_a_breach() -> None:
-    menu = Menu({"a": 0.1}, safe="all", skip="none", safe_success=0.97)
+    menu = Menu({"a": 0.1}, safe="all", skip="none", safe_success=0.97, safe_cost=1.0)
     kept = run(Selector(menu, 0.9), 3000, safe_rate=0.97, seed=3)[-1]
     assert not kept.breach
     assert "within what safe_success declares" in str(kept)
@@ -126,7 +126,7 @@ def test_the_failure_rate_interval_may_be_watched_continuously() -> None:
 
 
 def test_a_graded_safe_option_above_the_target_is_no_breach() -> None:
-    selector = Selector(Menu(["a"], safe="all", skip="none"), 0.9)
+    selector = Selector(Menu(["a"], safe="all", skip="none", safe_cost=1.0), 0.9)
     for _ in range(200):
         decision = selector.ask()
         selector.tell(decision, {"all": 0.95, "none": 0.0}.get(decision.option, 0.2), 0.1)
@@ -136,7 +136,7 @@ def test_a_graded_safe_option_above_the_target_is_no_breach() -> None:
 
 
 def test_a_success_of_the_skip_is_reported() -> None:
-    selector = Selector(Menu(["a"], safe="all", skip="none"), 0.2, max_surplus=1)
+    selector = Selector(Menu(["a"], safe="all", skip="none", safe_cost=1.0), 0.2, max_surplus=1)
     for _ in range(50):
         selector.tell(selector.ask(), True, 0.1)
     certificate = selector.certificate()
@@ -148,7 +148,7 @@ def test_a_success_of_the_skip_is_reported() -> None:
 
 
 def test_lost_plays_of_the_safe_option_are_no_breach() -> None:
-    selector = Selector(Menu(["a"], safe="all", skip="none"), 0.9)
+    selector = Selector(Menu(["a"], safe="all", skip="none", safe_cost=1.0), 0.9)
     decisions = selector.ask_many(5)
     assert {decision.option for decision in decisions} == {"all"}
     for decision in decisions:
@@ -185,7 +185,7 @@ def test_a_bug_is_told_apart_from_a_breach() -> None:
 
 def test_unaudited_decisions_get_an_interval() -> None:
     rng = np.random.default_rng(0)
-    menu = Menu({"a": 0.1}, safe="all", skip="none")
+    menu = Menu({"a": 0.1}, safe="all", skip="none", safe_cost=1.0)
     covered = 0
     for _ in range(60):
         selector = Selector(menu, 0.8)
@@ -207,7 +207,7 @@ def test_unaudited_decisions_get_an_interval() -> None:
 
 
 def test_a_fresh_certificate_reads_well() -> None:
-    certificate = Selector(Menu(["a"], safe="all"), 0.9).certificate()
+    certificate = Selector(Menu(["a"], safe="all", safe_cost=1.0), 0.9).certificate()
     assert str(certificate).startswith("Nothing told yet (target 90%).")
     assert certificate.rate is None
     assert certificate.everyone() is None
@@ -217,7 +217,7 @@ def test_a_fresh_certificate_reads_well() -> None:
 
 
 def test_bookkeeping_is_said() -> None:
-    selector = Selector(Menu({"a": 0.1}, safe="all"), 0.5, max_surplus=2)
+    selector = Selector(Menu({"a": 0.1}, safe="all", safe_cost=1.0), 0.5, max_surplus=2)
     for _ in range(30):
         selector.tell(selector.ask(), True)
     late = selector.ask()
@@ -236,7 +236,7 @@ def test_percent(share: float, text: str) -> None:
 
 def test_after_a_breach_the_windows_tell_the_truth() -> None:
     """The safe option fails 300 times in a row: no line of the certificate may claim what was not so."""
-    selector = Selector(Menu([], safe="all", skip="none"), 0.9, max_surplus=5)
+    selector = Selector(Menu([], safe="all", skip="none", safe_cost=1.0), 0.9, max_surplus=5)
     successes = []
     for step in range(3000):
         decision = selector.ask()
@@ -252,7 +252,7 @@ def test_after_a_breach_the_windows_tell_the_truth() -> None:
 
 
 def test_a_debt_beyond_the_declared_failures_is_a_breach() -> None:
-    menu = Menu([], safe="all", skip="none", safe_success=0.95)
+    menu = Menu([], safe="all", skip="none", safe_success=0.95, safe_cost=1.0)
     selector = Selector(menu, 0.9, max_surplus=1)
     for step in range(3000):
         decision = selector.ask()

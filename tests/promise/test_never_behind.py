@@ -103,7 +103,7 @@ class Attack(RuleBasedStateMachine):
         phi = promised(goal)
         costs = np.linspace(0.01, 0.9, options) if known else None
         boundary: dict[str, Any] = {"skip": "none"} if has_skip else {}
-        self.menu = Menu([f"o{i}" for i in range(options)], safe="all", costs=costs, **boundary)
+        self.menu = Menu([f"o{i}" for i in range(options)], safe="all", costs=costs, **boundary, safe_cost=1.0)
         cap = float(1 / (1 - phi))
         arguments: dict[str, Any] = {"start": start if isinstance(start, str) else start * cap}
         max_surplus: float | None = None
@@ -331,7 +331,7 @@ def test_never_behind_on_long_runs(
 ) -> None:
     monkeypatch.setenv("SUFFICE_NO_COMPILE", uncompiled)
     boundary: dict[str, Any] = {"skip": "none"} if has_skip else {}
-    menu = Menu({"a": 0.1, "b": 0.2, "c": 0.6}, safe="all", **boundary)
+    menu = Menu({"a": 0.1, "b": 0.2, "c": 0.6}, safe="all", **boundary, safe_cost=1.0)
     selector = Selector(menu, target, max_surplus=max_surplus)
     phi = promised(target)
     book = Book(phi, max_surplus, Fraction(1), has_skip)
@@ -371,7 +371,7 @@ def test_the_threshold_is_never_behind(adversary: str, target: float, start: Any
 
 def test_lies_are_told() -> None:
     """The attack is real: the lying bounds do reach the chooser."""
-    menu = Menu({"a": 0.1, "b": 0.2}, safe="all", skip="none")
+    menu = Menu({"a": 0.1, "b": 0.2}, safe="all", skip="none", safe_cost=1.0)
     liar = Liar(0)
     selector = Selector(menu, 0.5, learning=Learning(bounds=liar))
     for _ in range(20):

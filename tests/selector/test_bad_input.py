@@ -17,8 +17,8 @@ from suffice.lab.rivals import AlwaysSafe, Projected
 from suffice.lab.streams import LabelRanks
 from tests.support.refusals import refused as refused_within
 
-KNOWN = Menu({"a": 0.1, "b": 0.4}, safe="all", skip="none")
-TOLD = Menu(["a", "b"], safe="all", skip="none")
+KNOWN = Menu({"a": 0.1, "b": 0.4}, safe="all", skip="none", safe_cost=1.0)
+TOLD = Menu(["a", "b"], safe="all", skip="none", safe_cost=1.0)
 NOT_NUMBERS: list[Any] = ["0.9", None, [], {}, object(), b"1", 1j, np.array([0.5])]
 NOT_FINITE = [math.nan, math.inf, -math.inf, Decimal("NaN"), np.float64("nan"), np.float32("inf")]
 refused = partial(refused_within, shorter_than=250)
@@ -86,7 +86,7 @@ def test_other_arguments_of_a_selector() -> None:
     refused(lambda: Selector(KNOWN, 0.9, learning=Learning(chooser=object())), "chooser must be one of")  # type: ignore[arg-type]
     refused(lambda: Selector(KNOWN, 0.9, learning=Learning(memory="short")), 'memory must be "auto", "full", "reset"')
     refused(lambda: Selector(KNOWN, 0.9, clock=3), "clock must be a function")  # type: ignore[arg-type]
-    weak = Menu(["a"], safe="all", safe_success=0.8)
+    weak = Menu(["a"], safe="all", safe_success=0.8, safe_cost=1.0)
     refused(lambda: Selector(weak, 0.9), "safe_success must be above the target 0.9")
     refused(lambda: ThresholdSelector(1, 1, 0.9), "low must be below high")
     refused(lambda: ThresholdSelector(0, 1, 0.9, start=2), "start must lie between low 0 and high 1, got 2")
@@ -197,7 +197,7 @@ def test_astronomical_numbers_get_a_sentence_too(bad: Any) -> None:
     refused(lambda: Selector(KNOWN, bad), "target must be ")
     refused(lambda: ThresholdSelector(bad, 1, 0.9), "low must be ")
     refused(lambda: Menu(["a"], safe="all", safe_cost=bad), "safe_cost must be ")
-    refused(lambda: Menu({"a": bad}, safe="all"), "options must ")
+    refused(lambda: Menu({"a": bad}, safe="all", safe_cost=1.0), "options must ")
     selector = Selector(TOLD, 0.9)
     decision = selector.ask()
     before = selector.state()
@@ -205,7 +205,7 @@ def test_astronomical_numbers_get_a_sentence_too(bad: Any) -> None:
     refused(lambda: selector.tell(decision, True, bad), "cost must be ")
     if isinstance(bad, int):
         refused(lambda: Selector(KNOWN, 0.9, bad), "horizon must be ")
-        refused(lambda: Menu.thresholds(0, 1, horizon=bad), "horizon must be ")
+        refused(lambda: Menu.thresholds(0, 1, horizon=bad, skip=True, safe_cost=1.0), "horizon must be ")
         with pytest.raises(suffice.UnknownDecision, match="was never asked of this selector"):
             selector.tell(bad, True)
     refused(lambda: selector.tell(np.array([1, 2]), True), "decision must be a Decision or its id")  # type: ignore[arg-type]
@@ -228,7 +228,7 @@ def test_a_clock_that_tells_no_time(bad: Any) -> None:
 @pytest.mark.parametrize("compiled", [False, True])
 @pytest.mark.parametrize("identity", ["0", " 0 ", 0.0, 0.9, True])
 def test_a_decision_with_a_forged_id_is_refused(identity: Any, compiled: bool) -> None:
-    selector = Selector(Menu(["a"], safe="S", skip="K", costs=[0.1]), 0.9)
+    selector = Selector(Menu(["a"], safe="S", skip="K", costs=[0.1], safe_cost=1.0), 0.9)
     if compiled and not selector.compile():
         pytest.skip("needs the extra fast")
     decision = selector.ask()

@@ -54,7 +54,7 @@ def calls_of(step: Callable[[], Any]) -> tuple[list[str], Any]:
 
 def counted_run() -> tuple[int, int]:
     """The most calls of an ask, and of a tell, between the limits and at them, at times when nothing is due."""
-    menu = suffice.Menu({"small": 0.1, "middle": 0.2, "large": 0.4}, safe="a person", skip="skip")
+    menu = suffice.Menu({"small": 0.1, "middle": 0.2, "large": 0.4}, safe="a person", skip="skip", safe_cost=1.0)
     selector = suffice.Selector(menu, 0.9, learning=suffice.Learning(bounds="half-log", chooser="optimist"))
     asks, tells = [], []
     for step in range(400):

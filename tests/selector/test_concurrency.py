@@ -13,8 +13,8 @@ import suffice
 from suffice import Decision, Menu, Selector, ThresholdSelector
 from tests.support.threads import meanwhile, together
 
-MENU = Menu({"a": 0.1, "b": 0.4}, safe="all", skip="none")
-LARGE = Menu({i: i / 100 for i in range(80)}, safe="all", skip="none")
+MENU = Menu({"a": 0.1, "b": 0.4}, safe="all", skip="none", safe_cost=1.0)
+LARGE = Menu({i: i / 100 for i in range(80)}, safe="all", skip="none", safe_cost=1.0)
 
 
 def play(selector: Selector) -> None:

@@ -28,13 +28,13 @@ from tests.support.looking import Clock
 pytestmark = pytest.mark.compiled
 
 MENUS = {
-    "known": Menu({"a": 0.1, "b": 0.4, "c": 0.6}, safe="all", skip="none"),
-    "no skip": Menu({"a": 0.1, "b": 0.4}, safe="all"),
-    "told": Menu(["a", "b"], safe="all", skip="none"),
-    "chain": Menu.top_k([1, 2, 5, 10, 20, 50], classes=100),
-    "intervals": Menu.intervals(0.25),
-    "large": Menu({i: i / 100 for i in range(80)}, safe="all", skip="none"),
-    "may fail": Menu({"a": 0.2}, safe="all", skip="none", safe_success=0.95),
+    "known": Menu({"a": 0.1, "b": 0.4, "c": 0.6}, safe="all", skip="none", safe_cost=1.0),
+    "no skip": Menu({"a": 0.1, "b": 0.4}, safe="all", safe_cost=1.0),
+    "told": Menu(["a", "b"], safe="all", skip="none", safe_cost=1.0),
+    "chain": Menu.top_k([1, 2, 5, 10, 20, 50], classes=100, skip=True),
+    "intervals": Menu.intervals(0.25, skip=True),
+    "large": Menu({i: i / 100 for i in range(80)}, safe="all", skip="none", safe_cost=1.0),
+    "may fail": Menu({"a": 0.2}, safe="all", skip="none", safe_success=0.95, safe_cost=1.0),
 }
 WAYS = ["plain", "compiled"]
 

@@ -27,9 +27,9 @@ from tests.support.looking import Clock, trust_of, unfair
 
 pytestmark = pytest.mark.usefixtures("warm")
 
-WITH = Menu({"a": 0.1, "b": 0.4}, safe="all", skip="none")
-WITHOUT = Menu({"a": 0.1, "b": 0.4}, safe="all")
-TOLD = Menu(["a", "b"], safe="all", skip="none")
+WITH = Menu({"a": 0.1, "b": 0.4}, safe="all", skip="none", safe_cost=1.0)
+WITHOUT = Menu({"a": 0.1, "b": 0.4}, safe="all", safe_cost=1.0)
+TOLD = Menu(["a", "b"], safe="all", skip="none", safe_cost=1.0)
 TARGET = Fraction(7, 10)
 KINDS = {1: SAFE, 0: OTHER, -1: SKIP}
 NAMES = [None, "Berlin", "Łódź", "東京"]
@@ -234,7 +234,7 @@ def zipf(groups: int, steps: int, seed: int) -> list[str]:
 @pytest.mark.parametrize("model", [None, "auto"])
 def test_a_thousand_groups_each_keep_their_promise(model: str | None) -> None:
     """Debt at most the target after every outcome of every group, of 1,000 with a few outcomes to hundreds."""
-    menu = Menu({"a": 0.1, "b": 0.3, "c": 0.5}, safe="all", skip="none")
+    menu = Menu({"a": 0.1, "b": 0.3, "c": 0.5}, safe="all", skip="none", safe_cost=1.0)
     selector, rng = Selector(menu, 0.8, model=model), random.Random(0)
     told: Counter[str] = Counter()
     successes: Counter[str] = Counter()
@@ -268,7 +268,7 @@ def test_a_thousand_groups_each_keep_their_promise(model: str | None) -> None:
 
 def test_groups_learn_from_each_other() -> None:
     """A new group knows what the options do, and what a success is worth; alone it would have to find out."""
-    menu = Menu({f"option {one}": 0.1 + one / 100 for one in range(30)}, safe="all", skip="none")
+    menu = Menu({f"option {one}": 0.1 + one / 100 for one in range(30)}, safe="all", skip="none", safe_cost=1.0)
 
     def cost(selector: Selector, group: str | None, steps: int) -> float:
         rng, before = random.Random(1), selector.cost
@@ -356,7 +356,7 @@ def test_one_broken_group_is_named() -> None:
 
 
 def test_a_success_of_the_skip_is_no_failure_of_the_safe_option() -> None:
-    menu = Menu({"a": 0.2}, safe="all", skip="none", safe_success=0.9)
+    menu = Menu({"a": 0.2}, safe="all", skip="none", safe_success=0.9, safe_cost=1.0)
     selector = Selector(menu, 0.7)
     for place in range(100):
         decision = selector.ask(group="good")

@@ -20,8 +20,8 @@ from tests.support.interrupt import CallAt
 
 pytestmark = pytest.mark.usefixtures("warm")  # no handler must strike while something is compiled
 
-MENU = Menu({"a": 0.1, "b": 0.4}, safe="all", skip="none")
-LARGE = Menu({i: i / 100 for i in range(80)}, safe="all", skip="none")
+MENU = Menu({"a": 0.1, "b": 0.4}, safe="all", skip="none", safe_cost=1.0)
+LARGE = Menu({i: i / 100 for i in range(80)}, safe="all", skip="none", safe_cost=1.0)
 
 
 # Each way through the code: without a compiler, by one call of compiled code, and compiled but step by step.

@@ -74,7 +74,7 @@ def test_same_arm_in_the_three_arm_trap(projected: bool) -> None:
 
 
 def test_the_certificate_begins_after_the_first_round() -> None:
-    menu = suffice.Menu(["a", "b", "c"], safe="all", skip="none")
+    menu = suffice.Menu(["a", "b", "c"], safe="all", skip="none", safe_cost=1.0)
     selector = suffice.paper(menu, 0.8, 100)
     opening = [selector.ask() for _ in range(3)]
     assert [decision.option for decision in opening] == ["a", "b", "c"]
@@ -88,14 +88,14 @@ def test_the_certificate_begins_after_the_first_round() -> None:
 
 def test_paper_needs_a_skip_and_a_horizon() -> None:
     with pytest.raises(suffice.InvalidArgument, match="menu must have a skip option"):
-        suffice.paper(suffice.Menu(["a"], safe="all"), 0.8, 100)
+        suffice.paper(suffice.Menu(["a"], safe="all", safe_cost=1.0), 0.8, 100)
     with pytest.raises(suffice.InvalidArgument, match="horizon must be given"):
-        suffice.paper(suffice.Menu(["a"], safe="all", skip=0), 0.8, None)  # type: ignore[arg-type]
+        suffice.paper(suffice.Menu(["a"], safe="all", skip=0, safe_cost=1.0), 0.8, None)  # type: ignore[arg-type]
 
 
 def test_the_first_round_begins_before_the_first_decision() -> None:
     """Its plays are not counted, so a later one would hide failures."""
-    selector = Selector(Menu(["a"], safe="b", costs=[0.1]), 0.9)
+    selector = Selector(Menu(["a"], safe="b", costs=[0.1], safe_cost=1.0), 0.9)
     selector.tell(selector.ask(), True)
     with pytest.raises(InvalidArgument, match="before the first decision"):
         selector.begin_first_round()

@@ -20,12 +20,12 @@ from suffice.numbers import ONE_SUCCESS
 from tests.support.paths import DATA
 
 MENUS = {
-    "top_k": Menu.top_k([5, 10], classes=100),
-    "thresholds": Menu.thresholds(0, 1, step=0.25),
-    "grid": Menu.grid(distance=[1, 5], rating=[4, 0]),
-    "intervals": Menu.intervals(step=0.25),
-    "subsets": Menu.subsets({"a": 0.1, "b": 0.2}, safe="person", safe_cost=1.0),
-    "own": Menu(["x", ("y", 1)], safe={"all": True}, skip=None),
+    "top_k": Menu.top_k([5, 10], classes=100, skip=True),
+    "thresholds": Menu.thresholds(0, 1, step=0.25, skip=True, safe_cost=1.0),
+    "grid": Menu.grid(distance=[1, 5], rating=[4, 0], skip=True, safe_cost=1.0),
+    "intervals": Menu.intervals(step=0.25, skip=True),
+    "subsets": Menu.subsets({"a": 0.1, "b": 0.2}, safe="person", safe_cost=1.0, skip=True),
+    "own": Menu(["x", ("y", 1)], safe={"all": True}, skip=None, safe_cost=1.0),
 }
 
 
@@ -57,7 +57,7 @@ def test_every_menu_comes_back(menu: Menu, tmp_path: Path) -> None:
     assert again.learning.bounds == "hoeffding"
     assert Selector.load(path, menu=menu).state() == selector.state()
     with pytest.raises(StateError, match="the menu that was passed is not the one that was saved"):
-        Selector.load(path, menu=Menu.top_k([5, 11], classes=100))
+        Selector.load(path, menu=Menu.top_k([5, 11], classes=100, skip=True))
     pending = selector.state()["outstanding"][0][0]
     again.tell(pending, True, 0.1)
     assert [p.name for p in tmp_path.iterdir()] == ["state.json"]
@@ -66,8 +66,8 @@ def test_every_menu_comes_back(menu: Menu, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "menu",
     [
-        Menu(["a", "b"], safe="all", order=lambda a, b: a >= b),
-        Menu([object(), "b"], safe="all", skip=None),
+        Menu(["a", "b"], safe="all", order=lambda a, b: a >= b, safe_cost=1.0),
+        Menu([object(), "b"], safe="all", skip=None, safe_cost=1.0),
     ],
     ids=["own order", "own options"],
 )
@@ -79,7 +79,7 @@ def test_what_cannot_be_written_down_is_passed_again(menu: Menu, tmp_path: Path)
         Selector.load(path)
     assert Selector.load(path, menu=menu).state() == selector.state()
     with pytest.raises(StateError, match="the menu that was passed is not the one that was saved"):
-        Selector.load(path, menu=Menu(["a"], safe="all"))
+        Selector.load(path, menu=Menu(["a"], safe="all", safe_cost=1.0))
 
 
 def test_custom_parts_are_not_replaced_by_ours(tmp_path: Path) -> None:
@@ -357,7 +357,7 @@ def test_killed_while_saving(tmp_path: Path) -> None:
 def test_overdue_decisions_expire_after_a_load_though_the_clock_went_back(compiled: bool) -> None:
     """A monotonic clock begins anew when the machine restarts."""
     now = [1000.0]
-    selector = Selector(Menu.top_k([1, 2], classes=5), 0.9, expire_after=5, clock=lambda: now[0])
+    selector = Selector(Menu.top_k([1, 2], classes=5, skip=True), 0.9, expire_after=5, clock=lambda: now[0])
     if compiled and not selector.compile():
         pytest.skip("needs the extra fast")
     selector.ask()
@@ -374,7 +374,7 @@ def test_overdue_decisions_expire_after_a_load_though_the_clock_went_back(compil
 
 @pytest.mark.compiled
 def test_a_compiled_selector_is_pickled_where_compiling_was_switched_off(monkeypatch: pytest.MonkeyPatch) -> None:
-    selector = Selector(Menu.top_k([1, 2], classes=5), 0.9)
+    selector = Selector(Menu.top_k([1, 2], classes=5, skip=True), 0.9)
     assert selector.compile()
     decision = selector.ask()
     monkeypatch.setenv("SUFFICE_NO_COMPILE", "1")

@@ -11,7 +11,7 @@ import suffice
 from suffice import Learning, Menu, Selector, SufficeWarning, ThresholdSelector
 from suffice.selector import compiled, controller, plain
 
-MENU = Menu({"a": 0.1, "b": 0.4}, safe="all", skip="none")
+MENU = Menu({"a": 0.1, "b": 0.4}, safe="all", skip="none", safe_cost=1.0)
 TOLD = Menu(["a", "b"], safe="all", skip="none", safe_cost=2.0)
 
 

@@ -26,7 +26,7 @@ from tests.support.threads import meanwhile
 
 pytestmark = pytest.mark.compiled
 
-MENU = Menu({i: i / 100 for i in range(80)}, safe="all", skip="none")
+MENU = Menu({i: i / 100 for i in range(80)}, safe="all", skip="none", safe_cost=1.0)
 
 
 def engine_of(selector: Selector) -> CompiledEngine:
@@ -77,7 +77,7 @@ def test_what_the_fast_path_declines_takes_the_slow_path() -> None:
     assert (selector.outcomes, selector.pending) == (0, 1)
     selector.tell(decision._replace(arm=3), True)  # what was asked is what counts, not what the record says
     assert selector.options()[-1].plays == 1
-    told = Selector(Menu(range(80), safe="all"), 0.8)
+    told = Selector(Menu(range(80), safe="all", safe_cost=1.0), 0.8)
     told.tell(told.ask(), True)
     with pytest.raises(suffice.InvalidArgument, match="cost must be told"):
         told.tell(told.ask(), True)

@@ -88,7 +88,7 @@ def test_bins_are_sums(
 @pytest.mark.parametrize("plan", [{}, {"max_surplus": 5}, {"start": "cheap"}])
 def test_the_bounds_of_a_history_are_those_of_the_promise(plan: dict[str, Any]) -> None:
     """The bounds of each time equal those of the certificate at that time, and no debt was above them."""
-    selector = Selector(Menu({"a": 0.1, "b": 0.3}, safe="all", skip="none"), 0.8, **plan)
+    selector = Selector(Menu({"a": 0.1, "b": 0.3}, safe="all", skip="none", safe_cost=1.0), 0.8, **plan)
     bounds, debts = [], []
     for step in range(300):
         decision = selector.ask()
@@ -102,7 +102,7 @@ def test_the_bounds_of_a_history_are_those_of_the_promise(plan: dict[str, Any]) 
 
 
 def test_groups_have_the_current_bounds() -> None:
-    selector = Selector(Menu({"a": 0.1}, safe="all"), 0.8)
+    selector = Selector(Menu({"a": 0.1}, safe="all", safe_cost=1.0), 0.8)
     for group in ("x", "y"):
         selector.tell(selector.ask(group=group), True)
     certificate = selector.certificate()

@@ -22,7 +22,7 @@ from suffice.service.records import Limits
 FORMS: list[tuple[dict[str, Any], Menu]] = [
     (
         {"kind": "options", "options": {"small": 0.1, "large": 0.4}, "safe": "a person", "skip": "skip"},
-        Menu({"small": 0.1, "large": 0.4}, safe="a person", skip="skip"),
+        Menu({"small": 0.1, "large": 0.4}, safe="a person", skip="skip", safe_cost=1.0),
     ),
     (
         {"kind": "options", "options": [1, "b", [1, 2], {"k": 3}], "safe": None, "order": "chain", "safe_cost": 5},
@@ -30,22 +30,31 @@ FORMS: list[tuple[dict[str, Any], Menu]] = [
     ),
     (
         {"kind": "options", "options": ["a"], "safe": "b", "skip": None, "costs": [1], "safe_success": 0.99},
-        Menu(["a"], safe="b", skip=None, costs=[1], safe_success=0.99),
+        Menu(["a"], safe="b", skip=None, costs=[1], safe_success=0.99, safe_cost=1.0),
     ),
-    ({"kind": "top_k", "ks": [20, 5, 10, 5], "classes": 100}, Menu.top_k([5, 10, 20], 100)),
+    ({"kind": "top_k", "ks": [20, 5, 10, 5], "classes": 100}, Menu.top_k([5, 10, 20], 100, skip=True)),
     ({"kind": "top_k", "ks": [5], "classes": 1e2, "skip": False}, Menu.top_k([5], 100, skip=False)),
-    ({"kind": "thresholds", "low": -1, "high": 1, "step": 0.3}, Menu.thresholds(-1, 1, step=0.3)),
-    ({"kind": "thresholds", "low": 0, "high": 1, "horizon": 1000}, Menu.thresholds(0, 1, horizon=1000)),
+    (
+        {"kind": "thresholds", "low": -1, "high": 1, "step": 0.3},
+        Menu.thresholds(-1, 1, step=0.3, skip=True, safe_cost=1.0),
+    ),
+    (
+        {"kind": "thresholds", "low": 0, "high": 1, "horizon": 1000},
+        Menu.thresholds(0, 1, horizon=1000, skip=True, safe_cost=1.0),
+    ),
     (
         {"kind": "grid", "axes": {"distance": [1, 5, 50], "rating": [4.5, 0]}, "safe_cost": 3},
-        Menu.grid(distance=[1, 5, 50], rating=[4.5, 0], safe_cost=3),
+        Menu.grid(distance=[1, 5, 50], rating=[4.5, 0], safe_cost=3, skip=True),
     ),
-    ({"kind": "intervals", "step": 0.1}, Menu.intervals(step=0.1)),
+    ({"kind": "intervals", "step": 0.1}, Menu.intervals(step=0.1, skip=True)),
     ({"kind": "intervals", "horizon": 10_000, "skip": False}, Menu.intervals(horizon=10_000, skip=False)),
-    ({"kind": "subsets", "prices": {"a": 1, "b": 2.5}, "at_most": 1}, Menu.subsets({"a": 1, "b": 2.5}, at_most=1)),
+    (
+        {"kind": "subsets", "prices": {"a": 1, "b": 2.5}, "at_most": 1},
+        Menu.subsets({"a": 1, "b": 2.5}, at_most=1, skip=True),
+    ),
     (
         {"kind": "subsets", "prices": {"a": 1, "b": 2}, "safe": "a person", "safe_cost": 15},
-        Menu.subsets({"a": 1, "b": 2}, safe="a person", safe_cost=15),
+        Menu.subsets({"a": 1, "b": 2}, safe="a person", safe_cost=15, skip=True),
     ),
 ]
 
@@ -164,16 +173,16 @@ def test_arguments_reach_the_selector() -> None:
 
 
 def test_tuples_inside_of_lists_are_found() -> None:
-    menu = JsonMenu([[(1, 2), [3]], {"a": (1,)}], safe=(1, (2, 3)))
+    menu = JsonMenu([[(1, 2), [3]], {"a": (1,)}], safe=(1, (2, 3)), safe_cost=1.0)
     assert [arm_of(menu, option) for option in ([[1, 2], [3]], {"a": [1]}, [1, [2, 3]])] == [0, 1, 2]
-    assert arm_of(JsonMenu([5, True], safe="e"), 5.0) == 0
-    assert arm_of(JsonMenu([5, True], safe="e"), True) == 1
+    assert arm_of(JsonMenu([5, True], safe="e", safe_cost=1.0), 5.0) == 0
+    assert arm_of(JsonMenu([5, True], safe="e", safe_cost=1.0), True) == 1
     with pytest.raises(InvalidArgument):
-        arm_of(JsonMenu([5], safe="e"), True)
+        arm_of(JsonMenu([5], safe="e", safe_cost=1.0), True)
 
 
 def test_options_that_json_cannot_tell_apart_are_refused() -> None:
-    recipe = Menu([[1], (1,)], safe="e").recipe()
+    recipe = Menu([[1], (1,)], safe="e", safe_cost=1.0).recipe()
     assert "options must differ as JSON too" in refusal(
         json.dumps({"menu": {"kind": "recipe", "recipe": recipe}, "target": 0.5})
     )

@@ -15,13 +15,13 @@ from suffice.kernels.compiler import available
 from suffice.selector.records import Decision
 from tests.support.looking import learner_of, trust_of
 
-SMALL = Menu({"a": 0.1, "b": 0.4}, safe="all", skip="none")
-UNKNOWN_COSTS = Menu(["a", "b"], safe="all", skip="none")
+SMALL = Menu({"a": 0.1, "b": 0.4}, safe="all", skip="none", safe_cost=1.0)
+UNKNOWN_COSTS = Menu(["a", "b"], safe="all", skip="none", safe_cost=1.0)
 MENUS = {
-    "few": Menu({i: 0.05 + 0.4 * i / 8 for i in range(8)}, safe="all", skip="none"),
-    "chain": Menu.top_k([1, 2, 5, 10, 20], classes=40),
-    "unknown costs": Menu(range(4), safe="all"),
-    "many": Menu({i: 0.01 + i / 150 for i in range(80)}, safe="all"),
+    "few": Menu({i: 0.05 + 0.4 * i / 8 for i in range(8)}, safe="all", skip="none", safe_cost=1.0),
+    "chain": Menu.top_k([1, 2, 5, 10, 20], classes=40, skip=True),
+    "unknown costs": Menu(range(4), safe="all", safe_cost=1.0),
+    "many": Menu({i: 0.01 + i / 150 for i in range(80)}, safe="all", safe_cost=1.0),
 }
 ENGINES = ["plain", "compiled"] if available() else ["plain"]
 needs_compiler = pytest.mark.compiled

@@ -162,9 +162,9 @@ NAIVE: dict[str, type[Naive]] = {
 }
 
 MEMORIES = list(NAIVE)
-CHAIN = Menu.top_k([5, 10, 20, 50], classes=100)
-INTERVALS = Menu.intervals(step=0.25)
-SUBSETS = Menu.subsets({"a": 0.1, "b": 0.2, "c": 0.3}, safe="person", safe_cost=1.0)
-GRID = Menu.grid(distance=[1, 2, 5], rating=[4.5, 4.0, 0])
-LOOSE = Menu({"a": 0.1, "b": 0.4, "c": 0.2}, safe="all", skip="none")
+CHAIN = Menu.top_k([5, 10, 20, 50], classes=100, skip=True)
+INTERVALS = Menu.intervals(step=0.25, skip=True)
+SUBSETS = Menu.subsets({"a": 0.1, "b": 0.2, "c": 0.3}, safe="person", safe_cost=1.0, skip=True)
+GRID = Menu.grid(distance=[1, 2, 5], rating=[4.5, 4.0, 0], skip=True, safe_cost=1.0)
+LOOSE = Menu({"a": 0.1, "b": 0.4, "c": 0.2}, safe="all", skip="none", safe_cost=1.0)
 MENUS = {"chain": CHAIN, "intervals": INTERVALS, "subsets": SUBSETS, "grid": GRID, "loose": LOOSE}

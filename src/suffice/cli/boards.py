@@ -12,7 +12,7 @@ from suffice.lab.board import Board, Row
 from suffice.lab.report import brief
 from suffice.lab.streams import Log
 from suffice.lab.verdict import Estimate
-from suffice.promise.certificate import percent
+from suffice.promise.wording import percent
 
 SHORT: Final = "†"
 YARDSTICK: Final = "◆"

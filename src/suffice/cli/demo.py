@@ -15,7 +15,7 @@ from suffice.errors import InvalidArgument
 from suffice.lab.demo import Demo, PhaseCosts, run_demo
 from suffice.lab.live import FIRST, PACE
 from suffice.numbers import positive_int, rate
-from suffice.promise.certificate import percent
+from suffice.promise.wording import percent
 
 TABLE = Group("Without --live", sort_key=5)
 LIVE = Group("With --live", sort_key=6)

@@ -18,7 +18,7 @@ from suffice.cli.tables import plain_table, tenths
 from suffice.cli.terminal import console, interactive, interruptible
 from suffice.errors import InvalidArgument
 from suffice.numbers import positive, positive_int
-from suffice.promise.certificate import percent
+from suffice.promise.wording import percent
 
 if TYPE_CHECKING:
     from suffice.lab.live.server import LiveService, Observation

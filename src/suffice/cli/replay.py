@@ -17,7 +17,7 @@ from suffice.lab import replay_files
 from suffice.lab.replay_records import Replay
 from suffice.lab.verdict import Estimate
 from suffice.numbers import rate
-from suffice.promise.certificate import percent
+from suffice.promise.wording import percent
 
 MOST_ROWS: Final = 30
 

@@ -6,7 +6,7 @@ from rich.console import RenderableType
 from rich.table import Table
 
 from suffice.lab import report
-from suffice.promise.certificate import percent
+from suffice.promise.wording import percent
 
 
 def plain_table(*headings: str, left: int = 1) -> Table:

@@ -57,11 +57,10 @@ class AsyncClient:
         name: str,
         menu: Menu | None = None,
         target: float | Fraction | None = None,
-        horizon: int | None = None,
         **settings: Unpack[Settings],
     ) -> AsyncRemoteSelector:
         """The selector with this name, made or confirmed; as `Client.selector`."""
-        return await open_selector(self._transport, name, menu, target, horizon, dict(settings))
+        return await open_selector(self._transport, name, menu, target, dict(settings))
 
     async def list_selectors(self, archived: bool = False, contains: str = "") -> list[Overview]:
         """All selectors of the service; as `Client.list_selectors`."""

@@ -11,6 +11,7 @@ from suffice.errors import (
     AccessDenied,
     AlreadyTold,
     InvalidArgument,
+    SafeUnavailable,
     ServiceProblem,
     ServiceUnreachable,
     SufficeError,
@@ -43,7 +44,16 @@ class AlreadyToldProblem(ServiceProblem, AlreadyTold):
     """The service has another outcome of this decision."""
 
 
-ANSWERS: Final[dict[int, type[ServiceProblem]]] = {401: AccessDenied, 403: AccessDenied, 422: InvalidArgumentProblem}
+class SafeUnavailableProblem(ServiceProblem, SafeUnavailable):
+    """The promise needs the safe option now, and `available` leaves it out; no decision was made."""
+
+
+ANSWERS: Final[dict[int, type[ServiceProblem]]] = {
+    401: AccessDenied,
+    403: AccessDenied,
+    422: InvalidArgumentProblem,
+    424: SafeUnavailableProblem,
+}
 ITEMS: Final[dict[int, type[ServiceProblem]]] = {
     404: UnknownDecisionProblem,
     409: AlreadyToldProblem,

@@ -43,12 +43,12 @@ class AsyncRemoteSelector:
     """
 
     def __init__(
-        self, transport: Transport, name: str, menu: Menu | None, target: object, horizon: object,
+        self, transport: Transport, name: str, menu: Menu | None, target: object,
         settings: Mapping[str, object],
     ) -> None:  # fmt: skip
         self._transport, self._name, self._menu = transport, name, menu
         self._path = path_of(name)
-        plan = check_plan(menu, target, horizon, settings)
+        plan = check_plan(menu, target, settings)
         self._plan = None if plan is None else requests.encode(plan)
         self._confirmed = False  # whether the service has confirmed the plan
         self._key = f"{name} at {transport.address}"  # marks the decisions of this selector, the same in every process
@@ -124,13 +124,14 @@ class AsyncRemoteSelector:
         audit: bool = True,
         context: object = None,
         group: str | None = None,
+        insist: bool = False,
     ) -> RemoteDecision:
         """One decision; as `Selector.ask`. Its id is a string.
 
         Where the service cannot be reached and there is a fallback, it is the safe option, with the id FALLBACK_ID; its
         outcome is not sent.
         """
-        body = requests.ask_request(self._menu, available, audit, group)
+        body = requests.ask_request(self._menu, available, audit, group, insist)
         if context is not None:
             body["context"] = requests.context(context)
         return (await self._ask(body, None))[0]
@@ -143,6 +144,7 @@ class AsyncRemoteSelector:
         audit: bool = True,
         contexts: Iterable[object] | None = None,
         group: str | None = None,
+        insist: bool = False,
     ) -> list[RemoteDecision]:
         """So many decisions at once, a thousand per request; as `Selector.ask_many`.
 
@@ -150,7 +152,7 @@ class AsyncRemoteSelector:
         service cannot be reached any more and there is a fallback, the rest are the safe option.
         """
         many = positive_int("count", count, 0)
-        body = requests.ask_request(self._menu, available, audit, group)
+        body = requests.ask_request(self._menu, available, audit, group, insist)
         asks: Iterable[tuple[JsonObject, int]]
         asks = ((body, min(CHUNK, many - start)) for start in range(0, many, CHUNK))
         if contexts is not None:
@@ -299,24 +301,24 @@ class AsyncRemoteSelector:
 
 
 async def open_selector(
-    transport: Transport, name: str, menu: Menu | None, target: object, horizon: object, settings: Mapping[str, object]
+    transport: Transport, name: str, menu: Menu | None, target: object, settings: Mapping[str, object]
 ) -> AsyncRemoteSelector:
     """The selector with this name, made or confirmed."""
-    selector = AsyncRemoteSelector(transport, name, menu, target, horizon, settings)
+    selector = AsyncRemoteSelector(transport, name, menu, target, settings)
     await selector._open()
     return selector
 
 
-def check_plan(menu: Menu | None, target: object, horizon: object, settings: Mapping[str, object]) -> JsonObject | None:
+def check_plan(menu: Menu | None, target: object, settings: Mapping[str, object]) -> JsonObject | None:
     """The plan of a selector, checked; None for one that exists already."""
     if menu is not None and not isinstance(menu, Menu):
         raise InvalidArgument(f"menu must be a Menu, got {quoted(menu)}")
-    arguments = {"target": target, "horizon": horizon, **settings}
+    arguments = {"target": target, **settings}
     for word, value in arguments.items():
         for needed, required in (("menu", menu), ("target", target)):
             if value is not None and required is None:
                 raise InvalidArgument(f"{needed} must be given where {word} is")
-    return None if menu is None or target is None else requests.plan(menu, target, horizon, settings)
+    return None if menu is None or target is None else requests.plan(menu, target, settings)
 
 
 async def list_selectors(transport: Transport, archived: bool, contains: str) -> list[Overview]:

@@ -4,6 +4,7 @@ import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
+from fractions import Fraction
 from typing import Final, Self, TypedDict, TypeVar
 
 import numpy as np
@@ -40,11 +41,9 @@ class RemoteDecision(Decision):
 class Settings(TypedDict, total=False):
     """The keyword arguments of `Selector` that JSON can carry; the service has a default for each."""
 
+    max_debt: float | Fraction
+    in_flight: int
     max_surplus: float | None
-    step: float | None
-    cap: float | None
-    start: str | float
-    max_pending: int | None
     expire_after: float | None
     model: str | None
     learning: Learning
@@ -60,14 +59,12 @@ def encode(body: object) -> bytes:
     return json.dumps(body, separators=(",", ":"), allow_nan=False).encode()
 
 
-def plan(menu: Menu, target: object, horizon: object, settings: Mapping[str, object]) -> JsonObject:
+def plan(menu: Menu, target: object, settings: Mapping[str, object]) -> JsonObject:
     """The body that makes a selector."""
     for name in settings:
         if name not in NAMES:
             raise TypeError(f"selector() got an unexpected keyword argument {name!r}")
     said: JsonObject = {"menu": {"kind": "recipe", "recipe": menu.recipe()}, "target": number("target", target)}
-    if horizon is not None:
-        said["horizon"] = number("horizon", horizon)
     for name, value in settings.items():
         said[name] = _learning(as_learning(value)) if name == "learning" else _setting(name, value)
     return said
@@ -96,7 +93,7 @@ def number(name: str, value: object) -> int | float:
 # --- ask
 
 
-def ask_request(menu: Menu | None, available: object, audit: object, group: object) -> JsonObject:
+def ask_request(menu: Menu | None, available: object, audit: object, group: object, insist: object) -> JsonObject:
     """The part of the body that all decisions of one ask share."""
     body: JsonObject = {}
     if available is not None:
@@ -108,6 +105,8 @@ def ask_request(menu: Menu | None, available: object, audit: object, group: obje
         body["available"] = [as_json(option) for option in options]
     if not flag("audit", audit):
         body["audit"] = False
+    if flag("insist", insist):
+        body["insist"] = True
     if group is not None:
         if not isinstance(group, str) or not group:
             raise InvalidArgument(f"group must be a name, got {quoted(group)}")

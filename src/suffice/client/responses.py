@@ -32,9 +32,11 @@ class Overview:
     successes: float
     rate: float | None
     debt: float
+    owed_at_most: float
     debt_at_most: float
     holds: bool
-    breach: bool
+    assumption_violated: bool
+    asked: int
     pending: int
     cost: float
     mean_cost: float | None
@@ -63,7 +65,7 @@ class RemoteCertificate(Certificate):
     def status(self) -> str:
         """The status in one word; with groups, that of the worst one."""
         if self.groups:
-            return worst(self.groups.values())
+            return worst(part.judged(len(self.groups)) for part in self.groups.values())
         return super(RemoteCertificate, self).status
 
     @property

@@ -89,13 +89,12 @@ class Client:
         name: str,
         menu: Menu | None = None,
         target: float | Fraction | None = None,
-        horizon: int | None = None,
         **settings: Unpack[Settings],
     ) -> "RemoteSelector":
         """The selector with this name: made if it does not exist, confirmed if it does (409 if its plan differs).
 
         The arguments are those of `Selector`, except what JSON cannot carry: objects of your own, and the clock. Arguments
-        that are left out have the service's defaults, which are those of `Selector`, except `max_pending`, 1,000.
+        that are left out have the service's defaults, which are those of `Selector`.
 
         With a name alone, the selector must exist. Its options are as the menu has them if a Python client made it, and
         otherwise as JSON has them: lists for tuples. With a name and a menu it must exist as well, and no request is sent
@@ -103,7 +102,7 @@ class Client:
 
         With a fallback and a menu this succeeds while the service is down; the selector is then made at first contact.
         """
-        return RemoteSelector(run(open_selector(self._transport, name, menu, target, horizon, dict(settings))))
+        return RemoteSelector(run(open_selector(self._transport, name, menu, target, dict(settings))))
 
     def list_selectors(self, archived: bool = False, contains: str = "") -> list[Overview]:
         """All selectors of the service and their states; archived ones only with `archived`.

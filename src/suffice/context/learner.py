@@ -47,6 +47,7 @@ from suffice.learning.tables import CompiledTable
 from suffice.learning.thompson import expected
 from suffice.menu.menu import Menu
 from suffice.numbers import positive_int
+from suffice.promise.account import Account
 
 log = logging.getLogger("suffice")
 
@@ -179,16 +180,17 @@ class ContextLearner(Learner):
     # --- tell
 
     def learn(
-        self, main: Pricing, pricing: Pricing, lesson: Lesson, *, grouped: bool, note: Any = None, lost: bool = False
-    ) -> None:
+        self, main: Pricing, pricing: Pricing, account: Account, lesson: Lesson, *, grouped: bool, note: Any = None,
+        lost: bool = False,
+    ) -> None:  # fmt: skip
         arm, success, fresh = lesson.arm, lesson.success, lesson.fresh
         cost = None if math.isnan(lesson.cost) else lesson.cost
         if fresh and not lesson.unbiased:
-            self.watch.trust.gap += self.plain.charge(lesson, pricing.now)
+            self.watch.trust.gap += self.plain.charge(lesson)
         self._count(arm, success, cost, int(fresh))
         interior = arm in self._interior
         plain = float(self.plain.table.call(expected, arm)) if interior else 0.0
-        self.plain.learn(main, pricing, lesson, grouped=grouped)
+        self.plain.learn(main, pricing, account, lesson, grouped=grouped)
         if note is not None and fresh:
             self._compare_costs(note, arm, success, cost)
         if note is None or not interior or note.seen is None:

@@ -11,11 +11,11 @@ from suffice.learning.arm_table import REFRESH_DUE, cheapest, learn, refresh_own
 from suffice.learning.prices import clipped_price
 from suffice.learning.records import ArmRow, Pricing, Table, TableHead
 from suffice.learning.tables import NUMBER
-from suffice.numbers import ONE_SUCCESS
-from suffice.promise.account import Account, limit, reserve, settle
+from suffice.promise.account import SAFE, SKIP, Account, Reservation, amend, limit, reserve, settle, skip
 from suffice.selector.verbs import decide, is_open, lesson_of, price_of, role_of
 
 NOTHING_OUT: Final = -1
+SKIPPED: Final = -2  # a skip, which was settled when it was asked; it may still be told
 
 
 @dataclass(slots=True)
@@ -27,7 +27,7 @@ class FleetPlace:
     heads: int = 0
     arms: int = 0
     rooms: int = 0
-    out: int = 0  # the arm that each has out, or NOTHING_OUT
+    out: int = 0  # the arm that each has out, NOTHING_OUT or SKIPPED
     size: int = 0
     count: int = 0  # of arms
     room: int = 0
@@ -78,9 +78,14 @@ def ask_fleet(address: int, which: Ints, result: Ints) -> None:
         if is_open(at_limit, table.head):
             arm = cheapest(table, max(0.0, price))  # nothing is sampled
         arm = decide(at_limit, table.head, arm)
-        reserve(account, role_of(table.head, arm))
-        out[one] = arm
         result[at] = arm
+        if role_of(table.head, arm) == SKIP:
+            skip(account)
+            learn_own(table, pricing, account, arm, 0, 0.0)
+            out[one] = SKIPPED
+        else:
+            reserve(account, role_of(table.head, arm), 0)
+            out[one] = arm
 
 
 def tell_fleet(address: int, which: Ints, units: Ints, costs: Floats, expired: bool) -> None:
@@ -90,11 +95,28 @@ def tell_fleet(address: int, which: Ints, units: Ints, costs: Floats, expired: b
     for at in range(len(which)):
         one = which[at]
         table, account, pricing, arm = table_of(place, one), accounts[one], pricings[one], out[one]
-        settle(account, role_of(table.head, arm), account.target, units[at], expired)
-        lesson = lesson_of(account, arm, units[at], costs[at], True, True, True)
-        if learn(table, pricing, pricing, lesson, False) == REFRESH_DUE:
-            refresh_own(table, pricing.now)
+        if settle_out(account, table.head, arm, units[at], expired):
+            learn_own(table, pricing, account, arm, units[at], costs[at])
         out[one] = NOTHING_OUT
+
+
+def settle_out(account: Account, head: TableHead, arm: int, units: int, expired: bool) -> bool:
+    """Settle the decision that a selector has out, or amend its skip. Whether there is an outcome to learn from."""
+    if arm == SKIPPED:
+        if units > 0:
+            amend(account, Reservation(SKIP, account.target, 0, 0), units)
+        return False
+    role = role_of(head, arm)
+    # One decision is out: if it has no reserve, a limit forced it.
+    settle(account, Reservation(role, account.target, 0, 1 if account.reserved == 0 else 0), units, expired)
+    return not expired or role != SAFE
+
+
+def learn_own(table: Table, pricing: Pricing, account: Account, arm: int, units: int, cost: float) -> None:
+    """Learn from an outcome that is counted. Nothing is sampled, so the price that was paid does not matter."""
+    lesson = lesson_of(pricing, arm, units, cost, pricing.now, True, True, True)
+    if learn(table, pricing, pricing, account, lesson, False) == REFRESH_DUE:
+        refresh_own(table, pricing.now)
 
 
 def refresh_fleet(address: int) -> None:
@@ -103,6 +125,5 @@ def refresh_fleet(address: int) -> None:
     accounts, pricings, _ = columns_at(place)
     for one in range(place.size):
         account, pricing = accounts[one], pricings[one]
-        debt = (account.owed - account.successes + account.forgiven) / ONE_SUCCESS
-        pricing.now = clipped_price(pricing, debt, account.outcomes)
+        pricing.now = clipped_price(pricing, account)
         refresh_own(table_of(place, one), pricing.now)

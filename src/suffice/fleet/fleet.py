@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from suffice.errors import InvalidArgument, quoted
+from suffice.fleet.calls import NOTHING_OUT
 from suffice.fleet.rows import CompiledRows, FleetRows, PlainRows
 from suffice.fleet.state import restore_rows, saved_fleet, write_fleet
 from suffice.kernels.compiler import available
@@ -19,9 +20,9 @@ from suffice.learning.records import Pricing
 from suffice.learning.settings import DEFAULT, Learning, as_learning, resolve_prices
 from suffice.menu.menu import Menu
 from suffice.numbers import ONE_SUCCESS, positive_int
-from suffice.promise.account import Account, debt, tracked_debt
+from suffice.promise.account import Account, debt
 from suffice.promise.certificate import Certificate
-from suffice.promise.rules import Promise
+from suffice.promise.rules import MAX_DEBT, Promise, Rule, limit_arguments
 
 
 class Fleet:
@@ -31,7 +32,8 @@ class Fleet:
     many single `Selector`s would play. A fleet has no contexts; a selector with `context=` and `group=` has.
 
     Args:
-        menu, target, horizon, max_surplus, step, cap, start: as for `Selector`, the same for all.
+        menu, target, max_debt, max_surplus, rule: as for `Selector`, the same for all. There is no `in_flight`: each has at
+            most one decision out.
         size: the number of selectors.
         learning: a `Learning` with `bounds` of "auto", "half-log", "kl" or "hoeffding"; a fleet has no other settings of it.
 
@@ -40,7 +42,7 @@ class Fleet:
     >>> fleet = Fleet(menu, target=0.9, size=1000)
     >>> arms = fleet.ask([3, 1, 4])
     >>> [menu.option(arm) for arm in arms]
-    [100, 100, 100]
+    [5, 5, 5]
     >>> fleet.tell([4, 3], successes=[True, True])
     >>> fleet.outcomes.sum(), fleet.pending
     (np.int64(2), 1)
@@ -51,24 +53,22 @@ class Fleet:
         menu: Menu,
         target: float | Fraction,
         size: int,
-        horizon: int | None = None,
         *,
+        max_debt: float | Fraction = MAX_DEBT,
         max_surplus: float | None = None,
-        step: float | None = None,
-        cap: float | None = None,
-        start: str | float = "safe",
+        rule: Rule | None = None,
         learning: Learning | None = None,
     ) -> None:
         if not isinstance(menu, Menu):
             raise InvalidArgument(f"menu must be a Menu, got {quoted(menu)}")
         self._promise = Promise.make(
-            target, horizon, max_surplus=max_surplus, step=step, cap=cap, start=start, safe_cost=menu.safe_cost,
+            target, max_debt=max_debt, max_surplus=max_surplus, rule=rule, safe_cost=menu.safe_cost,
             safe_success=menu.safe_success, forgiving=not menu.has_skip,
         )  # fmt: skip
         bounds = _bounds(as_learning(learning))
         self._menu = menu
         self._bounds = bounds.name
-        self._horizon = None if horizon is None else positive_int("horizon", horizon)
+        self._horizon = None if rule is None else rule.horizon
         known = [menu.known_cost(arm) for arm in range(menu.n_arms)]
         self._known: Floats = np.array([np.nan if cost is None else cost for cost in known])
         made = new_table(menu, bounds.code, self._horizon or 0, self._promise.cap, None, FULL, 0, 0.0)
@@ -95,7 +95,7 @@ class Fleet:
         """Count the outcomes of the selectors listed. All are told, or none if one is bad."""
         listed = self._waiting(which)
         units = _units(successes, listed.size)
-        spent = self._known[self._rows.out[listed]]
+        spent = self._known[np.maximum(self._rows.out[listed], 0)]
         if costs is not None:
             given = _numbers("costs", costs, listed.size)
             if not (np.isfinite(given) & (given >= 0)).all():
@@ -108,9 +108,9 @@ class Fleet:
         self._rows.tell(listed[order], units[order], spent[order], expired=False)
 
     def expire(self, which: ArrayLike) -> None:
-        """Give up the decisions of the selectors listed: they count as failures."""
+        """Give up the decisions of the selectors listed: they count as failures, except safe plays, which do not count."""
         listed = self._waiting(which)
-        spent = self._known[self._rows.out[listed]]
+        spent = self._known[np.maximum(self._rows.out[listed], 0)]
         self._rows.tell(listed, np.zeros(listed.size, np.int64), spent, expired=True)
 
     def _listed(self, which: ArrayLike | None) -> Ints:
@@ -151,7 +151,8 @@ class Fleet:
         twice = listed[last[listed] != places]
         if twice.size:
             raise InvalidArgument(f"which must list each selector once, got {int(twice[0])} twice")
-        wrong = listed[(self._rows.out[listed] >= 0) != waiting]
+        out = self._rows.out[listed]
+        wrong = listed[out == NOTHING_OUT if waiting else out >= 0]
         return int(wrong[0]) if wrong.size else None
 
     # --- counts
@@ -178,9 +179,7 @@ class Fleet:
     def prices(self) -> Floats:
         """The price of a success, per selector."""
         pairs = zip(self._accounts(), from_rows(Pricing, self._rows.pricings), strict=True)
-        return np.array(
-            [price_at(pricing, tracked_debt(account) / ONE_SUCCESS, account.outcomes) for account, pricing in pairs]
-        )
+        return np.array([price_at(pricing, account) for account, pricing in pairs])
 
     def _accounts(self) -> list[Account]:
         return from_rows(Account, self._rows.accounts)
@@ -193,7 +192,7 @@ class Fleet:
     def certificate(self, one: int) -> Certificate:
         """The certificate of one selector."""
         index = int(self._listed([one])[0])
-        return Certificate.make(self._promise, self._rows.account(index), int(self._rows.out[index] >= 0))
+        return Certificate.make(self._promise, self._rows.account(index))
 
     def __repr__(self) -> str:
         return f"<Fleet of {len(self):,} selectors, {self._menu.n_arms} arms, target={self._promise.rate:g}>"
@@ -209,11 +208,9 @@ class Fleet:
         """The fleet that was saved."""
         with saved_fleet(path) as saved:
             promise = saved.promise
-            fleet = cls(
-                saved.menu, promise.rate, len(saved.out), saved.horizon,
-                max_surplus=promise.max_surplus if promise.step is None else None, cap=promise.cap, step=promise.step,
-                start=promise.start, learning=Learning(bounds=saved.bounds),
-            )  # fmt: skip
+            limits = limit_arguments(promise, saved.horizon)
+            limits.pop("in_flight", None)
+            fleet = cls(saved.menu, promise.rate, len(saved.out), **limits, learning=Learning(bounds=saved.bounds))
             fleet._promise = promise
             restore_rows(fleet._rows, saved)
         return fleet

@@ -5,17 +5,16 @@ from collections.abc import Callable
 import numpy as np
 
 from suffice.fleet import calls
-from suffice.fleet.calls import NOTHING_OUT, FleetPlace
+from suffice.fleet.calls import NOTHING_OUT, SKIPPED, FleetPlace
 from suffice.kernels.compiler import native
 from suffice.kernels.rows import Floats, Ints, Rows, address_of, copy_of, from_rows, to_rows
 from suffice.learning.arm_blocks import NewTable
-from suffice.learning.arm_table import REFRESH_DUE, cheapest, learn, rebuild, refresh_own
+from suffice.learning.arm_table import cheapest, rebuild, refresh_own
 from suffice.learning.prices import clipped_price
 from suffice.learning.records import ArmRow, Pricing, Table
 from suffice.learning.tables import CompiledTable, as_arrays
-from suffice.numbers import ONE_SUCCESS
-from suffice.promise.account import Account, limit, reserve, settle, tracked_debt
-from suffice.selector.verbs import decide, is_open, lesson_of, price_of, role_of
+from suffice.promise.account import SKIP, Account, limit, reserve, skip
+from suffice.selector.verbs import decide, is_open, price_of, role_of
 
 
 class CompiledRows:
@@ -83,7 +82,7 @@ class PlainRows:
 
     @property
     def out(self) -> Ints:
-        """The arm that each has out, or NOTHING_OUT."""
+        """The arm that each has out, NOTHING_OUT or SKIPPED."""
         return np.array([arm for _, arm in self._accounts], dtype=np.int64)
 
     def ask(self, which: Ints, result: Ints) -> None:
@@ -92,21 +91,24 @@ class PlainRows:
             account, pricing, table = copy_of(self._accounts[index][0]), self._pricings[index], self._tables[index]
             at_limit, price = limit(account), price_of(account, pricing, pricing, False)
             arm = cheapest(table, max(0.0, price)) if is_open(at_limit, table.head) else -1
-            arm = decide(at_limit, table.head, arm)
-            reserve(account, role_of(table.head, arm))
-            self._accounts[index] = account, arm
-            result[place] = arm
+            result[place] = arm = decide(at_limit, table.head, arm)
+            if role_of(table.head, arm) == SKIP:
+                skip(account)
+                self._accounts[index] = account, SKIPPED
+                calls.learn_own(table, pricing, account, arm, 0, 0.0)
+            else:
+                reserve(account, role_of(table.head, arm), 0)
+                self._accounts[index] = account, arm
 
     def tell(self, which: Ints, units: Ints, costs: Floats, *, expired: bool) -> None:
         """Settle the decision of each selector listed."""
         for index, success, cost in zip(which.tolist(), units.tolist(), costs.tolist(), strict=True):
             (before, arm), pricing, table = self._accounts[index], self._pricings[index], self._tables[index]
             account = copy_of(before)
-            settle(account, role_of(table.head, arm), account.target, success, expired)
+            learns = calls.settle_out(account, table.head, arm, success, expired)
             self._accounts[index] = account, NOTHING_OUT
-            lesson = lesson_of(account, arm, success, cost, True, True, True)
-            if learn(table, pricing, pricing, lesson, False) == REFRESH_DUE:
-                refresh_own(table, pricing.now)
+            if learns:
+                calls.learn_own(table, pricing, account, arm, success, cost)
 
     def account(self, index: int) -> Account:
         """A copy of the account of one selector."""
@@ -135,7 +137,7 @@ class PlainRows:
             table.head.steps, table.head.unplayed = int(steps[index]), int(unplayed[index])
             self._tables[index] = table = table._replace(arms=from_rows(ArmRow, arms[index]))
             account, pricing = self._accounts[index][0], self._pricings[index]
-            pricing.now = clipped_price(pricing, tracked_debt(account) / ONE_SUCCESS, account.outcomes)
+            pricing.now = clipped_price(pricing, account)
             refresh_own(table, pricing.now)
 
 

@@ -114,7 +114,6 @@ def _check_numbers(saved: SavedFleet) -> None:
     plays, successes, priced, costs = np.moveaxis(saved.tally, 2, 0)
     target, hints, out, menu = saved.promise.target, saved.hints, saved.out, saved.menu
     waits, last, outcomes = out >= 0, menu.n_arms - 1, counts["outcomes"]
-    skips = (out == 0) & menu.has_skip
     sound = [
         (hints >= 0.0) & (hints <= 1e300),  # also false where it is not a number
         *((column >= 0) & (column <= MOST_COUNTED * ONE_SUCCESS) for column in counts.values()),
@@ -126,9 +125,11 @@ def _check_numbers(saved: SavedFleet) -> None:
         ),
         (plays >= 0.0) & (plays == np.floor(plays)) & (successes >= 0.0) & (successes <= plays),
         (priced >= 0.0) & (priced <= plays) & (costs >= 0.0) & (costs <= priced * menu.safe_cost * (1 + 1e-9)),
-        (out >= -1) & (out <= last),
-        counts["outstanding"] == (waits & (out != last)),
-        counts["not_skips"] == (waits & ~skips),
+        (out >= -2) & (out <= last),
+        counts["pending"] == waits,
+        counts["outstanding"] == (counts["reserved"] > 0),
+        (counts["reserved"] == 0) | (waits & (counts["reserved"] == target)),
+        counts["expected"] == 0,
     ]
     if not all(np.all(test) for test in sound):
         raise StateError("the numbers of the fleet contradict each other")

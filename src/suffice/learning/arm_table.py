@@ -20,6 +20,8 @@ from suffice.learning.pooling import tighten
 from suffice.learning.prices import move_price
 from suffice.learning.records import FULL, NO_CELLS, OWN, RESET, WINDOW, Lesson, Pricing, Table, TableHead
 from suffice.learning.thompson import reset_fit, sample_own, thompson
+from suffice.numbers import ONE_SUCCESS
+from suffice.promise.account import Account
 
 EVERY_ARM: Final = cast("Sequence[bool]", np.zeros(0, dtype=np.bool_))  # where all arms may be played
 REFRESH: Final = 1.05  # the growth of the history after which bounds that use other arms' outcomes are refreshed
@@ -104,22 +106,39 @@ def guard_charge(table: Table, arm: int, success: float, cost: float, paid: floa
     return spent - paid * success - least if math.isfinite(least) else 0.0  # the paper's bounds of an unplayed arm
 
 
+def expected_debt(table: Table, arm: int, target: int) -> int:
+    """What a play of this arm is expected to add to the debt, in billionths."""
+    row = table.arms[arm]
+    if arm == table.head.arms - 1:
+        return target - int(row.upper * ONE_SUCCESS)
+    return target - likely_units(row.plays, row.successes, target)
+
+
+def likely_units(plays: float, successes: float, target: int) -> int:
+    """The success that is expected of an option with this record, in billionths.
+
+    The record is joined by two plays that fail half as often as the target allows: an option is on the menu because somebody
+    thinks that it may do.
+    """
+    prior = 0.5 * (1.0 + target / ONE_SUCCESS)
+    return int((successes + 2.0 * prior) / (plays + 2.0) * ONE_SUCCESS)
+
+
 # --- learning
 
 
-def learn(table: Table, main: Pricing, pricing: Pricing, lesson: Lesson, grouped: bool) -> int:
-    """Update prices, tally, line and tree with the outcome of a decision. The work that is due now, or DONE.
+def learn(table: Table, main: Pricing, pricing: Pricing, account: Account, lesson: Lesson, grouped: bool) -> int:
+    """Update prices, tally, line and tree with an outcome that the account has counted. The work that is due, or DONE.
 
     `pricing` belongs to the decision's account, `main` to the selector; they may be the same object.
     """
     if lesson.fresh and lesson.counted:
         table.head.steps += 1
-    paid, price = move_price(main, pricing, table.head.steps, lesson, grouped)
-    return learn_arm(table, lesson, paid, price)
+    return learn_arm(table, lesson, move_price(main, pricing, account, table.head.steps, lesson, grouped))
 
 
-def learn_arm(table: Table, lesson: Lesson, paid: float, price: float) -> int:
-    """Update an arm's tally and line with an outcome; `paid` is the price before it."""
+def learn_arm(table: Table, lesson: Lesson, price: float) -> int:
+    """Update an arm's tally and line with an outcome; `price` is the new price."""
     if not lesson.unbiased:  # a choice that depends on more than past outcomes is no fair sample: only time passes
         return REFRESH_DUE if table.head.steps + 1 > table.head.refresh_after else DONE
     head, arm, row = table.head, lesson.arm, table.arms[lesson.arm]
@@ -129,9 +148,9 @@ def learn_arm(table: Table, lesson: Lesson, paid: float, price: float) -> int:
             head.unplayed -= 1
             if head.kind == PAPER and head.unplayed == 0:
                 head.sort_after = 0.0  # all lines are finite now: the tree can be built
-        if head.form != NO_CELLS and not at_limit(head, arm, paid):
+        if head.form != NO_CELLS and not at_limit(head, arm, lesson.paid):
             head.seen += 1.0
-            head.gap += guard_charge(table, arm, success, cost, paid)
+            head.gap += guard_charge(table, arm, success, cost, lesson.paid)
     elif head.memory == WINDOW and interior and amend_window(table, arm, success, cost):
         success, cost = 0.0, math.nan
     row.plays += 1.0 if lesson.fresh else 0.0

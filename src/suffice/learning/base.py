@@ -4,11 +4,14 @@ from abc import ABC, abstractmethod
 from typing import Any, ClassVar, NamedTuple
 
 from suffice.kernels.rows import Floats, Mask
+from suffice.learning.arm_table import likely_units
 from suffice.learning.bounds import Bounds
 from suffice.learning.choosers import Chooser, Thompson
 from suffice.learning.memory import Memory
 from suffice.learning.records import Lesson, Pricing, TableHead
 from suffice.menu.menu import Menu
+from suffice.numbers import ONE_SUCCESS
+from suffice.promise.account import Account
 from suffice.state_files import State
 
 
@@ -60,9 +63,17 @@ class Learner(ABC):
 
     @abstractmethod
     def learn(
-        self, main: Pricing, pricing: Pricing, lesson: Lesson, *, grouped: bool, note: object = None, lost: bool = False
-    ) -> None:
-        """Take in an outcome; `lost` if the decision expired without one."""
+        self, main: Pricing, pricing: Pricing, account: Account, lesson: Lesson, *, grouped: bool, note: object = None,
+        lost: bool = False,
+    ) -> None:  # fmt: skip
+        """Take in an outcome that the account has counted; `lost` if the decision expired without one."""
+
+    def expected_debt(self, arm: int, target: int) -> int:
+        """What a play of this arm is expected to add to the debt, in billionths, by the record of all its plays."""
+        if arm == self.head.arms - 1:
+            return target - int(self.menu.safe_success * ONE_SUCCESS)
+        plays, successes, *_ = self.columns()
+        return target - likely_units(float(plays[arm]), float(successes[arm]), target)
 
     @abstractmethod
     def set_steps(self, steps: int) -> None:

@@ -29,7 +29,7 @@ class Chooser(Protocol):
     ...
     ...     def choose(self, price, bounds, allowed):
     ...         return 2
-    >>> menu = suffice.Menu({"small": 0.1, "large": 0.4}, safe="a person", skip="skip")
+    >>> menu = suffice.Menu({"small": 0.1, "large": 0.4, "a person": 1.0}, safe="a person", skip="skip")
     >>> selector = suffice.Selector(menu, target=0.8, learning=suffice.Learning(chooser=Second()))
     >>> selector.tell(selector.ask(), success=True)  # the safe option first: the safe start
     >>> selector.ask().option

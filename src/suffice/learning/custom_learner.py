@@ -24,6 +24,7 @@ from suffice.learning.records import Lesson, Pricing, TableHead
 from suffice.learning.table_learner import TableLearner, check_tally, finite
 from suffice.menu.menu import Menu
 from suffice.numbers import positive_int
+from suffice.promise.account import Account
 from suffice.state_files import State
 
 
@@ -97,18 +98,19 @@ class CustomLearner(Learner):
         return Optimist().choose(price, self.view, allowed)
 
     def learn(
-        self, main: Pricing, pricing: Pricing, lesson: Lesson, *, grouped: bool, note: object = None, lost: bool = False
-    ) -> None:
+        self, main: Pricing, pricing: Pricing, account: Account, lesson: Lesson, *, grouped: bool, note: object = None,
+        lost: bool = False,
+    ) -> None:  # fmt: skip
         head, fresh = self._head, lesson.fresh
         cost = None if math.isnan(lesson.cost) else lesson.cost
         if fresh and lesson.counted:
             head.steps += 1
-        paid, price = move_price(main, pricing, head.steps, lesson, grouped)
+        price = move_price(main, pricing, account, head.steps, lesson, grouped)
         if fresh and self._proposer is not None:
-            head.gap += self._charge(lesson, paid)
+            head.gap += self._charge(lesson)
         self.tally.add(lesson.arm, lesson.success, cost, plays=int(fresh))
         if self.inner is not None:
-            self.inner.follow(lesson, paid, price)
+            self.inner.follow(lesson, price)
         elif lesson.unbiased:
             self.evidence.add(lesson.arm, lesson.success, cost, plays=int(fresh))
             self.bounds.update(self.evidence, lesson.arm, head.steps)
@@ -119,10 +121,11 @@ class CustomLearner(Learner):
         if teach is not None:
             teach(lesson.arm, lesson.success, cost)
 
-    def _charge(self, lesson: Lesson, paid: float) -> float:
+    def _charge(self, lesson: Lesson) -> float:
         """What a play adds to the guard's gap; see `arm_table.guard_charge`."""
         if self.inner is not None:
-            return self.inner.charge(lesson, paid)
+            return self.inner.charge(lesson)
+        paid = lesson.paid
         least = float(np.min(self.view.lower - paid * self.view.upper))
         if at_limit(self._head, lesson.arm, paid) or not math.isfinite(least):
             return 0.0

@@ -1,21 +1,26 @@
-"""The price between the limits: linear in the debt, or a curve of the debt around a hint of the right price.
+"""The price between the limits: linear in the expected exposure, or a curve of it around a hint of the right price.
 
-The promise needs only its limits, which are tested on the debt itself. Between them any price is safe; theory 7 ("any
-price curve") and measurements decide which one costs least. With b the bend of the curve and x = 1 + debt/b:
+The promise needs only its limits, which are tested on the account itself. Between them any price is safe; theory 7 ("any
+price curve") and measurements decide which one costs least. The price looks at the expected exposure e: the debt, and what
+the outstanding decisions will add to it as far as is known. With u = e − (max_debt − target), b the bend of the curve and
+x = 1 + u/b:
 
-    x >= 1         cap                        (debt >= 0: the upper limit)
+    x >= 1         cap                        (the upper limit)
     0 <= x < 1     hint + (cap − hint)·x³
     −2 <= x < 0    hint·(1 − (−x/2)³)
     x < −2         0
 
-So around debt = −b the price is nearly constant, and farther away it changes faster and faster. The hint begins at the
-cap and is then the mean price of the last block; blocks grow by a quarter. A bad hint costs money and nothing else.
+So around u = −b the price is nearly constant, and farther away it changes faster and faster. The hint begins at the
+cap and is then the mean price of the last block; blocks grow by a quarter. A bad hint costs money and nothing else. Where a
+limit forces the safe option, the price is the cap.
 """
 
 import math
 from typing import Final
 
 from suffice.learning.records import Lesson, Pricing
+from suffice.numbers import ONE_SUCCESS
+from suffice.promise.account import SAFE, Account, limit
 from suffice.promise.rules import Promise
 
 BLOCK: Final = 1.25  # how much longer each block of the hint is than the one before
@@ -24,34 +29,39 @@ OWN_HINT_AT: Final = 1024  # by measurement: for a group with fewer outcomes the
 
 def new_pricing(promise: Promise, *, curved: bool, grouped: bool = False) -> Pricing:
     """The prices of an account without outcomes. Those of a group begin with the hint of all groups."""
+    ruled = promise.start is not None
     return Pricing(
-        cap=promise.cap, start=promise.start, step=promise.step or 0.0, max_surplus=promise.max_surplus or 0.0,
+        cap=promise.cap, start=promise.start or 0.0, step=_step(promise) if ruled else 0.0, ruled=int(ruled),
         curved=int(curved), hint=promise.cap, hint_at=float(OWN_HINT_AT) if grouped else 1.0, now=promise.cap,
     )  # fmt: skip
 
 
-def price_at(pricing: Pricing, debt: float, outcomes: int) -> float:
-    """The present price of one success, for an account with this debt. A linear price may be below 0 or above the cap.
-
-    It is computed once per outcome and cached, because an ask and the next outcome need the same price.
-    """
-    if debt != pricing.last_debt or outcomes != pricing.last_outcomes or pricing.hint != pricing.last_hint:
-        pricing.last_price = compute_price(pricing, debt, outcomes)
-        pricing.last_debt, pricing.last_outcomes, pricing.last_hint = debt, outcomes, pricing.hint
-    return pricing.last_price
+def _step(promise: Promise) -> float:
+    """The step of a linear price under a rule; 0 if it falls as the surplus that may be banked grows."""
+    if promise.step is not None:
+        return promise.step
+    return 0.0 if promise.max_surplus is None else promise.cap / promise.max_surplus
 
 
-def compute_price(pricing: Pricing, debt: float, outcomes: int) -> float:
-    """Like `price_at`, without the cache."""
-    root = math.sqrt(outcomes) if outcomes > 1 else 1.0
-    max_surplus = pricing.max_surplus if pricing.max_surplus > 0.0 else root  # the most successes that may be banked
+def expected_exposure(account: Account, pricing: Pricing) -> float:
+    """The debt, and what the outstanding decisions will add to it as far as is known. A `Rule` looks at the debt alone."""
+    tracked = account.owed - account.successes + account.forgiven
+    return (tracked + (0 if pricing.ruled > 0 else account.expected)) / ONE_SUCCESS
+
+
+def price_at(pricing: Pricing, account: Account) -> float:
+    """The present price of one success in an account. A linear price of a `Rule` may be below 0 or above the cap."""
+    if pricing.ruled == 0 and limit(account) == SAFE:
+        return pricing.cap
+    exposed, surplus = expected_exposure(account, pricing), account.max_surplus / ONE_SUCCESS
+    # The exposure from which on the safe option is played: one billionth is the smallest change of a debt.
+    top = (account.max_debt + 1 - account.target) / ONE_SUCCESS
     if pricing.curved == 0:
-        step = pricing.step if pricing.step > 0.0 else pricing.cap / max_surplus
-        return pricing.start + step * debt
-    bend, most = 0.1 * root + 10.0, max_surplus / 3.0
-    if most < bend:
-        bend = most  # never smaller than at earlier outcomes
-    x = 1.0 + debt / bend
+        if pricing.step > 0.0:
+            return pricing.start + pricing.step * exposed
+        return pricing.cap * (exposed + surplus) / (top + surplus)
+    root = math.sqrt(account.outcomes) if account.outcomes > 1 else 1.0
+    x = 1.0 + (exposed - top) / min(0.1 * root + 10.0, (surplus + top) / 3.0)
     if x >= 1.0:
         return pricing.cap
     if x >= 0.0:
@@ -61,9 +71,9 @@ def compute_price(pricing: Pricing, debt: float, outcomes: int) -> float:
     return 0.0
 
 
-def clipped_price(pricing: Pricing, debt: float, outcomes: int) -> float:
+def clipped_price(pricing: Pricing, account: Account) -> float:
     """Like `price_at`, clipped to [0, cap] (0 for NaN): the price for which the tree of lines is built."""
-    price = price_at(pricing, debt, outcomes)
+    price = price_at(pricing, account)
     if not price > 0.0:
         return 0.0
     return price if price < pricing.cap else pricing.cap
@@ -86,16 +96,16 @@ def borrow_hint(pricing: Pricing, main: Pricing) -> None:
         pricing.hint = main.hint
 
 
-def move_price(main: Pricing, pricing: Pricing, steps: int, lesson: Lesson, grouped: bool) -> tuple[float, float]:
-    """Update the hints and the price after an outcome. Returns the previous price, and the new one under the previous hint."""
+def move_price(main: Pricing, pricing: Pricing, account: Account, steps: int, lesson: Lesson, grouped: bool) -> float:
+    """Update the hints and the price after an outcome that the account has counted. Returns the new price."""
     if grouped:
         borrow_hint(pricing, main)
-    previous, price = pricing.now, clipped_price(pricing, lesson.debt, lesson.outcomes)
-    pricing.now = price
+    pricing.now = clipped_price(pricing, account)
     if lesson.fresh and pricing.curved > 0:
-        update_hint(main, steps, price)
+        before = pricing.hint
+        update_hint(main, steps, pricing.now)
         if grouped:
-            update_hint(pricing, lesson.outcomes, price)
-        if pricing.hint != pricing.last_hint:
-            pricing.now = clipped_price(pricing, lesson.debt, lesson.outcomes)
-    return previous, price
+            update_hint(pricing, account.outcomes, pricing.now)
+        if pricing.hint != before:
+            pricing.now = clipped_price(pricing, account)
+    return pricing.now

@@ -18,19 +18,15 @@ class Pricing:
     """How the price of a success follows the debt of one account, and the cost of its decisions."""
 
     cap: float = 0.0  # the price at which the safe option is played
-    start: float = 0.0  # of a linear price: its value at a debt of 0
-    step: float = 0.0  # of a linear price: its change per success owed; 0: cap/max_surplus
-    max_surplus: float = 0.0  # the most successes that may be banked; 0: the square root of the outcomes
+    ruled: int = 0  # whether a `Rule` sets it: then it looks at the debt alone
+    start: float = 0.0  # of a rule: its value at a debt of 0
+    step: float = 0.0  # of a rule: its change per success owed; 0: as max_surplus has it
     curved: int = 0  # whether it follows a curve around a hint of the right price
     hint: float = 0.0
     hint_sum: float = 0.0  # of the prices of the present block
     hint_count: float = 0.0
     hint_at: float = 0.0  # the outcome at which the block ends
-    now: float = 0.0  # the price before the next outcome
-    last_price: float = 0.0  # the cached price, and the arguments that it is valid for
-    last_debt: float = 0.0
-    last_outcomes: int = -1
-    last_hint: float = 0.0
+    now: float = 0.0  # the price after the latest outcome
     spent: float = 0.0
 
 
@@ -105,13 +101,12 @@ class Table(NamedTuple):
 
 
 class Lesson(NamedTuple):
-    """An outcome for learning, and the state of its account after it."""
+    """An outcome for learning."""
 
     arm: int
     success: float
     cost: float  # NaN if none was reported
-    debt: float  # that the limits are compared with, in successes
-    outcomes: int  # of the account
+    paid: float  # the price of a success when the decision was asked, in [0, cap]
     counted: bool  # False in a first round, which the account does not count
     fresh: bool  # False for a late outcome: its play was counted before
     unbiased: bool  # False where a context, or a chooser of the user's own, influenced the choice

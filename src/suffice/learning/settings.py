@@ -30,7 +30,7 @@ class Learning:
             none of it), "full", "window 2000" or "discount 2000" (or any other number of outcomes). "auto" is "reset", and
             "full" where bounds are named. The promise counts everything, whatever is set here.
         prices: how the price of a success follows the debt: "curve" (around a hint of the right price) or "straight" (as in
-            the paper). "auto" is the curve where the start is safe and no step is given, else "straight".
+            the paper). "auto" is the curve, unless a `Rule` has a step or a start of its own.
 
     >>> Learning(bounds="kl", memory="window 2000")
     Learning(bounds='kl', chooser='auto', guard=1.0, memory='window 2000', prices='auto')
@@ -67,7 +67,7 @@ def as_learning(learning: object) -> Learning:
 
 def resolve_prices(prices: str, promise: Promise) -> str:
     """What `prices` becomes under these rules: the curve needs a safe start and no step."""
-    may_curve = promise.step is None and promise.start == promise.cap
+    may_curve = promise.start is None or (promise.step is None and promise.start == promise.cap)
     if prices == "curve" and not may_curve:
-        raise InvalidArgument('prices must be "straight" where a step is given or the start is not "safe"')
+        raise InvalidArgument('prices must be "straight" where a rule has a step, or a start that is not "safe"')
     return ("curve" if may_curve else "straight") if prices == AUTO else prices

@@ -19,7 +19,16 @@ from suffice.learning.arm_blocks import (
     restore_past,
     rows_of,
 )
-from suffice.learning.arm_table import FIT_FIRST, SMALL, cheapest, guard_charge, learn_arm, propose, rebuild
+from suffice.learning.arm_table import (
+    FIT_FIRST,
+    SMALL,
+    cheapest,
+    expected_debt,
+    guard_charge,
+    learn_arm,
+    propose,
+    rebuild,
+)
 from suffice.learning.base import Columns, Learner, Proposal
 from suffice.learning.bound_formulas import ORDERED
 from suffice.learning.bounds import LineBounds
@@ -34,6 +43,7 @@ from suffice.learning.tables import CompiledTable, PlainTable, as_arrays
 from suffice.learning.thompson import fit, sample_own, thompson
 from suffice.menu.menu import Menu
 from suffice.numbers import positive_int
+from suffice.promise.account import Account
 from suffice.state_files import State
 
 SLOW: Final = 16  # where there is a compiler, more cells than these are sampled by compiled code
@@ -109,21 +119,25 @@ class TableLearner(Learner):
     # --- learning
 
     def learn(
-        self, main: Pricing, pricing: Pricing, lesson: Lesson, *, grouped: bool, note: object = None, lost: bool = False
-    ) -> None:
+        self, main: Pricing, pricing: Pricing, account: Account, lesson: Lesson, *, grouped: bool, note: object = None,
+        lost: bool = False,
+    ) -> None:  # fmt: skip
         steps = self.head.steps + int(lesson.fresh and lesson.counted)
-        self.follow(lesson, *move_price(main, pricing, steps, lesson, grouped))
+        self.follow(lesson, move_price(main, pricing, account, steps, lesson, grouped))
 
-    def follow(self, lesson: Lesson, paid: float, price: float) -> None:
+    def follow(self, lesson: Lesson, price: float) -> None:
         """Like `learn`, for a caller that has updated the prices."""
         self.head.steps += int(lesson.fresh and lesson.counted)
-        due = self.table.call(learn_arm, lesson, paid, price)
+        due = self.table.call(learn_arm, lesson, price)
         if due:
             self.table.catch_up(due, lesson.arm, price)
 
-    def charge(self, lesson: Lesson, paid: float) -> float:
+    def charge(self, lesson: Lesson) -> float:
         """What a play that another chooser proposed adds to the gap of the guard."""
-        return self.table.call(guard_charge, lesson.arm, lesson.success, lesson.cost, paid)
+        return self.table.call(guard_charge, lesson.arm, lesson.success, lesson.cost, lesson.paid)
+
+    def expected_debt(self, arm: int, target: int) -> int:
+        return self.table.call(expected_debt, arm, target)
 
     def set_steps(self, steps: int) -> None:
         self.head.steps = steps

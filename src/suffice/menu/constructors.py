@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Any, Final
 
 from suffice.errors import InvalidArgument, quoted
+from suffice.kernels.rows import Floats
 from suffice.menu.options import check_number, key
 from suffice.numbers import as_fraction, positive, positive_int
 
@@ -63,3 +64,33 @@ def _exact(prices: object) -> dict[str, Fraction]:
         if price < 0:
             raise InvalidArgument(f"prices[{name!r}] must be at least 0, got {quoted(prices[name])}")
     return exact
+
+
+def without_safe(
+    options: list[Any], costs: Sequence[float] | Floats | None, safe: object, safe_cost: float | None
+) -> tuple[list[Any], Sequence[float] | Floats | None, float]:
+    """The options and the costs without the safe option, which may be among them, and what it costs."""
+    own = key(safe, "safe")
+    # Tuples, of which there may be many thousands, are compared as they are.
+    places = [
+        place for place, option in enumerate(options)
+        if (option == safe if type(option) is type(safe) is tuple else key(option, "options") == own)
+    ]  # fmt: skip
+    if places:
+        if len(places) > 1:
+            raise InvalidArgument(f"options must differ, got {quoted(safe)} twice")
+        if costs is not None and len(costs) == len(options):
+            known = costs[places[0]]
+            if safe_cost is not None and known != safe_cost:
+                raise InvalidArgument(
+                    f"safe_cost must be left out, or be what the options say, {quoted(known)}, got {quoted(safe_cost)}"
+                )
+            safe_cost = known
+            costs = [cost for place, cost in enumerate(costs) if place != places[0]]
+        options = [option for place, option in enumerate(options) if place != places[0]]
+    if safe_cost is None:
+        raise InvalidArgument(
+            f"safe_cost must be given, what the safe option {quoted(safe)} costs: list it among the options with its cost, or "
+            "pass safe_cost="
+        )
+    return options, costs, safe_cost

@@ -12,9 +12,8 @@ import numpy as np
 
 from suffice.errors import InvalidArgument, quoted
 from suffice.kernels.rows import Floats, float_array
-from suffice.menu.constructors import grid_points, priced_subsets
+from suffice.menu.constructors import grid_points, priced_subsets, without_safe
 from suffice.menu.options import (
-    LEFT_OUT,
     PositionOrder,
     check_number,
     count_cells,
@@ -31,26 +30,28 @@ from suffice.state_files import State
 
 Order = Literal["chain"] | Callable[[Any, Any], bool]
 Share = float | Fraction
+SKIPPED = "skip"  # the skip option of a grid or of intervals
 
 
 class Menu:
     """The options to choose among, and what is known of them beforehand.
 
     Args:
-        options: the interior options, a sequence; or a mapping from each option to its known cost.
-        safe: the option that always succeeds; it costs `safe_cost`.
-        skip: the option that costs nothing and never succeeds. Left out: there is none, and while successes are ahead of
-            the target the selector plays the cheapest option.
-        costs: the known cost of each interior option, or None if costs come with the outcomes.
-        safe_cost: what the safe option costs; no option costs more.
+        options: a mapping from each option to its known cost, or a sequence of options. The safe one may be among them.
+        safe: the option that always succeeds.
+        skip: the option that costs nothing and never succeeds. None: there is none, and while successes are ahead of the
+            target the selector plays the cheapest option.
+        costs: the known cost of each option of a sequence, or None if costs come with the outcomes.
+        safe_cost: what the safe option costs, where `options` does not say; no option costs more. Where costs come with the
+            outcomes, what it usually costs.
         safe_success: how often the safe option succeeds, if not always.
         order: the containment order, if there is one: "chain" if each option succeeds whenever an earlier one does, or a
             function (a, b) that returns whether a succeeds whenever b does. Outcomes of one option then inform the
             bounds of others. Where a declared order does not hold, choosing costs more; the promise holds.
 
-    >>> menu = Menu({"small": 0.1, "large": 0.4}, safe="ask a person", skip="no answer")
+    >>> menu = Menu({"small": 0.1, "large": 0.4, "a person": 1.0}, safe="a person")
     >>> [menu.option(arm) for arm in range(menu.n_arms)]
-    ['no answer', 'small', 'large', 'ask a person']
+    ['small', 'large', 'a person']
     """
 
     __slots__ = (
@@ -74,9 +75,9 @@ class Menu:
         options: Sequence[Any] | Mapping[Any, float],
         *,
         safe: Any,
-        skip: Any = LEFT_OUT,
+        skip: Any = None,
         costs: Sequence[float] | Floats | None = None,
-        safe_cost: float = 1.0,
+        safe_cost: float | None = None,
         safe_success: Share = 1.0,
         order: Order | None = None,
     ) -> None:
@@ -87,12 +88,14 @@ class Menu:
             costs, options, source = list(options.values()), list(options), "options"
         if isinstance(options, str | bytes) or not isinstance(options, Iterable):
             raise InvalidArgument(f"options must be a sequence or a mapping of option to cost, got {quoted(options)}")
-        self.options: tuple[Any, ...] = tuple(options)
-        if isinstance(skip, bool):
-            raise InvalidArgument(f"skip must be an option of yours such as 'no answer', or be left out, got {skip!r}")
+        if isinstance(skip, bool) or isinstance(safe, bool) or safe is None:
+            name, given = ("skip", skip) if isinstance(skip, bool) else ("safe", safe)
+            raise InvalidArgument(f"{name} must be an option of yours such as 'a person', got {given!r}")
+        interior, costs, safe_cost = without_safe(list(options), costs, safe, safe_cost)
+        self.options: tuple[Any, ...] = tuple(interior)
         self.safe = safe
         self.skip = skip
-        self.has_skip: bool = skip is not LEFT_OUT
+        self.has_skip: bool = skip is not None
         self.n_arms: int = len(self.options) + 1 + self.has_skip
         self.safe_cost: float = positive_float("safe_cost", safe_cost)
         self.safe_success: float = float(rate("safe_success", safe_success, or_one=True))
@@ -122,10 +125,12 @@ class Menu:
         wrong = np.flatnonzero(~((known >= 0.0) & (known <= self.safe_cost)))
         if wrong.size:
             cost, option = float(known[wrong[0]]), self.options[wrong[0]]
-            hint = ": give safe_cost=, what the safe option costs" if cost > self.safe_cost else ""
+            hint = (
+                ": the safe option must be the dearest, or nothing would ever call for another" if cost >= 0.0 else ""
+            )
             raise InvalidArgument(
-                f"{source} must {'lie' if source == 'costs' else 'cost'} between 0 and safe_cost {self.safe_cost:g}, "
-                f"got {quoted(cost)} for option {quoted(option)}{hint}"
+                f"{source} must {'lie' if source == 'costs' else 'cost'} between 0 and {self.safe_cost:g}, what the safe "
+                f"option costs, got {quoted(cost)} for option {quoted(option)}{hint}"
             )
         known.flags.writeable = False
         return known
@@ -222,7 +227,7 @@ class Menu:
         menu = cls(
             options[int(skip) : -1],
             safe=options[-1],
-            skip=options[0] if skip else LEFT_OUT,
+            skip=options[0] if skip else None,
             costs=recipe["costs"],
             safe_cost=recipe["safe_cost"],
             safe_success=best,
@@ -237,12 +242,12 @@ class Menu:
         return self
 
     @classmethod
-    def top_k(cls, ks: Iterable[int], classes: int, *, skip: bool = True, safe_success: Share = 1.0) -> Self:
+    def top_k(cls, ks: Iterable[int], classes: int, *, skip: bool = False, safe_success: Share = 1.0) -> Self:
         """Show the k best of several classes. An option is k; it costs k/classes, known beforehand.
 
-        0 and `classes` are the boundary options and may be listed or not.
+        `classes` is the safe option, and with `skip=True` 0 is a skip; they may be listed or not.
 
-        >>> Menu.top_k([5, 10, 20, 50], classes=100).option(1)
+        >>> Menu.top_k([5, 10, 20, 50], classes=100).option(0)
         5
         """
         classes = positive_int("classes", classes, 2)
@@ -254,8 +259,9 @@ class Menu:
         menu = cls(
             inner,
             safe=classes,
-            skip=0 if flag("skip", skip) else LEFT_OUT,
+            skip=0 if flag("skip", skip) else None,
             costs=[k / classes for k in inner],
+            safe_cost=1.0,
             safe_success=safe_success,
             order="chain",
         )
@@ -270,16 +276,16 @@ class Menu:
         horizon: int | None = None,
         *,
         costs: Sequence[float] | Callable[[float], float] | None = None,
-        safe_cost: float = 1.0,
-        skip: bool = True,
+        safe_cost: float | None = None,
+        skip: bool = False,
         safe_success: Share = 1.0,
     ) -> Self:
-        """A threshold on a grid: `low` skips, `high` is safe, and a higher one succeeds whenever a lower does.
+        """A threshold on a grid: `high` is safe, and a higher one succeeds whenever a lower does; with `skip` `low` skips.
 
         Give the grid's step, or the horizon T for the paper's step, T^-1/3 of the range. Costs come with the outcomes, or
-        are known: a number per option, or a function of the threshold.
+        are known: a number per option, or a function of the threshold, which is then asked for the safe one too.
 
-        >>> Menu.thresholds(0, 1, step=0.25).options
+        >>> Menu.thresholds(0, 1, step=0.25, safe_cost=10).options
         (0.25, 0.5, 0.75)
         """
         bottom, top = as_fraction("low", low), as_fraction("high", high)
@@ -293,11 +299,12 @@ class Menu:
         width = (top - bottom) / cells if step is None else as_fraction("step", step)
         inner = [float(bottom + width * i) for i in range(1, cells)]
         if callable(costs):
+            safe_cost = costs(float(top)) if safe_cost is None else safe_cost
             costs = [costs(threshold) for threshold in inner]
         menu = cls(
             inner,
             safe=float(top),
-            skip=float(bottom) if flag("skip", skip) else LEFT_OUT,
+            skip=float(bottom) if flag("skip", skip) else None,
             costs=costs,
             safe_cost=safe_cost,
             safe_success=safe_success,
@@ -310,27 +317,29 @@ class Menu:
         cls,
         *,
         costs: Sequence[float] | Callable[[dict[str, Any]], float] | None = None,
-        safe_cost: float = 1.0,
-        skip: bool = True,
+        safe_cost: float | None = None,
+        skip: bool = False,
         safe_success: Share = 1.0,
         **axes: Sequence[Any],
     ) -> Self:
         """Several thresholds at once, each axis listed from least to most permissive. An option is a dict.
 
-        The safe option is the most permissive value on every axis; the skip is None.
+        The safe option is the most permissive value on every axis; a skip, if there is one, is "skip". Costs are as for
+        `thresholds`.
 
-        >>> menu = Menu.grid(distance=[1, 5, 50], rating=[4.5, 0])
+        >>> menu = Menu.grid(distance=[1, 5, 50], rating=[4.5, 0], safe_cost=10)
         >>> menu.n_arms, menu.option(1), menu.safe
-        (7, {'distance': 1, 'rating': 4.5}, {'distance': 50, 'rating': 0})
+        (6, {'distance': 1, 'rating': 0}, {'distance': 50, 'rating': 0})
         """
         points = grid_points(axes)
         safe = points.pop()
         if callable(costs):
+            safe_cost = costs(safe) if safe_cost is None else safe_cost
             costs = [costs(point) for point in points]
         menu = cls(
             points,
             safe=safe,
-            skip=None if flag("skip", skip) else LEFT_OUT,
+            skip=SKIPPED if flag("skip", skip) else None,
             costs=costs,
             safe_cost=safe_cost,
             safe_success=safe_success,
@@ -344,15 +353,15 @@ class Menu:
         step: float | Fraction | None = None,
         horizon: int | None = None,
         *,
-        skip: bool = True,
+        skip: bool = False,
         safe_success: Share = 1.0,
     ) -> Self:
         """Closed intervals on [0, 1] between points of a grid. An option is (low, high); it costs its length, known.
 
         Give the grid's step, which must divide 1, or the horizon T for the paper's step, T^-1/4, reduced so that it
-        divides 1.
+        divides 1. A skip, if there is one, is "skip".
 
-        >>> Menu.intervals(step=0.05).n_arms
+        >>> Menu.intervals(step=0.05, skip=True).n_arms
         211
         """
         cells = count_cells(Fraction(1), step, horizon, root=4, even=True)
@@ -362,8 +371,9 @@ class Menu:
         menu = cls(
             [(points[i], points[j]) for i, j in pairs],
             safe=(0.0, 1.0),
-            skip=None if flag("skip", skip) else LEFT_OUT,
+            skip=SKIPPED if flag("skip", skip) else None,
             costs=[(j - i) / cells for i, j in pairs],
+            safe_cost=1.0,
             safe_success=safe_success,
             order=covers,
         )
@@ -377,7 +387,7 @@ class Menu:
         safe: object = None,
         safe_cost: float | None = None,
         at_most: int | None = None,
-        skip: bool = True,
+        skip: bool = False,
         safe_success: Share = 1.0,
     ) -> Self:
         """Which of several priced items to use: models, APIs, sensors. An option is a tuple of names; it costs their sum.
@@ -392,7 +402,7 @@ class Menu:
         menu = cls(
             costs,
             safe=safe,
-            skip=() if flag("skip", skip) else LEFT_OUT,
+            skip=() if flag("skip", skip) else None,
             safe_cost=top,
             safe_success=safe_success,
             order=superset,

@@ -13,17 +13,6 @@ from suffice.numbers import positive, positive_int
 MOST_OPTIONS: Final = 5_000_000
 
 
-class _LeftOut:
-    def __reduce__(self) -> str:
-        return "LEFT_OUT"  # a copy is the same object
-
-    def __repr__(self) -> str:
-        return "<left out>"
-
-
-LEFT_OUT: Final = _LeftOut()
-
-
 class PositionOrder:
     """Containment on a grid: at least as permissive on every axis, each listed from least to most permissive."""
 

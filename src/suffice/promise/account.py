@@ -4,18 +4,21 @@ Standard library only. The functions run as they are on an `Account`, and `kerne
 of an array with fields of the same names. Successes and targets are counted in billionths of a success (ONE_SUCCESS is
 one), so that no decision depends on rounding; everything else here counts decisions.
 
-    debt    = owed − successes                     successes owed; negative when ahead
-    tracked = debt + forgiven                      the same, with the surplus that was written off
-    limits  : tracked + target > max_debt   → the safe option, and nothing else
-              tracked <= −max_surplus       → the skip option, if the menu has one
-              between them                  → any option
+    debt     = owed − successes                    successes owed; negative when ahead
+    exposure = debt + reserved                     what the debt would be if everything outstanding failed
+    tracked  = debt + forgiven                     the debt, with the surplus that was written off
+    limits   : tracked + target > max_debt, or tracked + reserved + target > max_exposure
+                                                   → the safe option, and nothing else
+               tracked <= −max_surplus             → the skip option, if the menu has one
+               between them                        → any option
 
-The upper limit is tested first: never behind comes before never ahead.
+The upper limits are tested first: never behind comes before never ahead. A decision that passes both reserves its target
+until it is settled; a safe play that a limit forced reserves nothing.
 """
 
 import math
 from dataclasses import dataclass, field, fields, replace
-from typing import Final
+from typing import Final, NamedTuple, Protocol
 
 from suffice.numbers import ONE_SUCCESS
 
@@ -47,14 +50,16 @@ class Account:
     OWN value of one server: limits, and the running shortfall of the safe option (a sum of those is an upper bound).
     """
 
-    # Limits, in billionths, except `max_outstanding`. New decisions have this target.
+    # Limits, in billionths, except `in_flight`. New decisions have this target.
     target: int = _counts(OWN)
-    max_debt: int = _counts(OWN)  # an option other than the safe one is played while tracked + target <= max_debt
+    max_debt: int = _counts(OWN)  # of what was reported
+    max_exposure: int = _counts(OWN)  # of what was reported and what is outstanding: max_debt + target·in_flight
     max_surplus: int = _counts(OWN)  # the most successes that may be banked; never lowered
-    # The safe option is played while this many decisions other than safe plays are outstanding.
-    max_outstanding: int = _counts(OWN)
-    debt_growth: int = _counts(OWN)  # how fast the limits grow with the square root of the outcomes; 0: constant
-    surplus_growth: int = _counts(OWN)
+    in_flight: int = _counts(OWN)  # with more decisions outstanding, a surplus that grows must cover them
+    surplus_growth: int = _counts(
+        OWN
+    )  # max_surplus grows with the square root of the outcomes, times this; 0: constant
+    surplus_most: int = _counts(OWN)  # and up to this
     forgives: int = _counts(OWN)  # 1 where the menu has no skip: surplus beyond max_surplus is written off
     allowance: int = _counts(OWN)  # times a logarithm: the debt that declared failures of the safe option may add
 
@@ -65,32 +70,68 @@ class Account:
     forgiven: int = _counts(MAX)
     forgiven_carried: int = _counts(OWN)  # how often `successes` and `forgiven` were lowered by it: see `fold`
 
+    # Outstanding decisions. Those that a limit forced to be safe plays are pending, and reserve nothing.
+    reserved: int = _counts()  # the sum of the targets, in billionths
+    expected: int = (
+        _counts()
+    )  # what all that is pending will add to the debt as far as is known; only prices look at it
+    outstanding: int = _counts()  # with a reserve
+    most_outstanding: int = _counts(MAX)  # at once, the newest decision included
+    pending: int = _counts()  # all of them
+    most_pending: int = _counts(MAX)
+
     # Counts.
-    outcomes: int = _counts()  # reported, or expired
+    outcomes: int = _counts()  # reported, or expired, or skipped
+    skipped: int = _counts()
     expired: int = _counts()  # counted as failures because no outcome arrived
-    amended: int = _counts()  # of those, the ones that a late success corrected
+    amended: int = _counts()  # a late success corrected the failure that was counted, or the safe play that was lost
     unaudited: int = _counts()  # asked with audit=False: never counted, never outstanding
-    forced: int = _counts()  # safe plays where a skip was due, because too many decisions were outstanding
+    forced: int = _counts()  # safe plays that a limit forced
+    forced_ahead: int = _counts()  # of those, the ones where a skip was due
     violations: int = _counts()  # outcomes after which the debt was above its bound
 
     # The safe option and the skip option.
     safe_plays: int = _counts()  # with a reported outcome
     safe_shortage: int = _counts()  # the sum of 1 − success over those plays, in billionths
     safe_failures: int = _counts()  # of those plays, the ones whose success was below their target
-    safe_lost: int = _counts()  # expired: counted as failures, without evidence that they failed
+    safe_lost: int = _counts()  # expired: neither a success nor a failure until an outcome arrives
     skip_successes: int = _counts()  # in billionths; more than zero violates an assumption
-    shortfall: int = _counts(OWN)  # of the safe option in its worst recent window, in billionths
+    shortfall: int = _counts(OWN)  # of forced safe plays in their worst recent window, in billionths
     worst_shortfall: int = _counts(OWN)  # the largest that shortfall ever was
 
-    # Outstanding decisions, and the most at once, the newest decision included.
-    outstanding: int = _counts()  # other than safe plays
-    most_outstanding: int = _counts(MAX)
-    not_skips: int = _counts()  # outstanding, other than skips
-    most_not_skips: int = _counts(MAX)
+    # What the theorem does not cover, in billionths; it is added to every bound.
+    uncovered: int = _counts()
+    insisted: int = _counts()  # decisions in place of a safe play that was forced and not available
+
+
+class Played(Protocol):
+    """What settling must know of a decision: the kind of option, and what it reserved."""
+
+    @property
+    def role(self) -> int: ...
+    @property
+    def target(self) -> int: ...
+    @property
+    def expects(self) -> int: ...
+    @property
+    def exempt(self) -> int: ...
+
+
+class Reservation(NamedTuple):
+    """A decision as far as its account is concerned."""
+
+    role: int  # SAFE, SKIP or FREE
+    target: int
+    expects: int  # target − the success that is expected of it, in billionths
+    exempt: int  # 1 for a safe play that a limit forced: it reserves nothing
 
 
 FIELDS: Final = tuple(column.name for column in fields(Account))
-RESERVED: Final = ("forced", "outstanding", "most_outstanding", "not_skips", "most_not_skips")  # what `reserve` changes
+# What `reserve` changes.
+RESERVED: Final = (
+    "max_surplus", "reserved", "expected", "outstanding", "most_outstanding", "pending", "most_pending", "forced",
+    "forced_ahead", "uncovered", "insisted",
+)  # fmt: skip
 merge_of: Final = {column.name: column.metadata["merge"] for column in fields(Account)}
 
 
@@ -102,6 +143,26 @@ def debt(account: Account) -> int:
     return account.owed - account.successes - account.forgiven_carried * CARRIED
 
 
+def exposure(account: Account) -> int:
+    """What the debt would be if everything outstanding failed."""
+    return debt(account) + account.reserved
+
+
+def asked(account: Account) -> int:
+    """Everything that was asked and is to be judged, outstanding or not."""
+    return account.outcomes + account.pending + account.safe_lost
+
+
+def owed_if_failed(account: Account, expires: bool) -> int:
+    """The debt if everything without an outcome failed: what is outstanding, and the safe plays that were lost.
+
+    Safe plays that a limit forced reserve nothing, because they succeed. Where decisions expire, they have the time until
+    then to be reported; else every one that is outstanding counts.
+    """
+    silent = account.safe_lost + (0 if expires else account.pending - account.outstanding)
+    return exposure(account) + account.target * silent
+
+
 def tracked_debt(account: Account) -> int:
     """The debt that the limits are compared with: surplus that was forgiven no longer counts."""
     return account.owed - account.successes + account.forgiven
@@ -110,8 +171,10 @@ def tracked_debt(account: Account) -> int:
 def limit(account: Account) -> int:
     """What must be played now: SAFE, SKIP, or anything (FREE)."""
     tracked = account.owed - account.successes + account.forgiven
-    if tracked + account.target > account.max_debt or account.outstanding >= account.max_outstanding:
-        return SAFE  # not a skip, even if one is due: skips without end would break the bound (theory 4)
+    if tracked + account.target > account.max_debt:
+        return SAFE
+    if tracked + account.reserved + account.target > account.max_exposure:
+        return SAFE  # not a skip, even if one is due: it would add to the debt
     if tracked <= -account.max_surplus:
         return SKIP
     return FREE
@@ -120,32 +183,62 @@ def limit(account: Account) -> int:
 # --- asked
 
 
-def reserve(account: Account, role: int) -> None:
-    """Count a decision as outstanding."""
-    full = account.outstanding >= account.max_outstanding
-    if role == SAFE and full and account.forgives == 0 and tracked_debt(account) <= -account.max_surplus:
-        account.forced += 1
-    if role != SAFE:
+def reserve(account: Account, role: int, expects: int) -> int:
+    """Count a decision as outstanding: any but a skip, which is settled at once. Whether it is exempt from the limits (1).
+
+    An option other than the safe one where a limit forces the safe one is what the caller insisted on: the theorem does
+    not cover it, so its target is added to every bound.
+    """
+    exempt = 0
+    if limit(account) == SAFE:
+        if role == SAFE:
+            exempt = 1
+            account.forced += 1
+            if account.forgives == 0 and tracked_debt(account) <= -account.max_surplus:
+                account.forced_ahead += 1
+        else:
+            account.uncovered += account.target
+            account.insisted += 1
+    if exempt == 0:
+        account.reserved += account.target
         account.outstanding += 1
         if account.outstanding > account.most_outstanding:
             account.most_outstanding = account.outstanding
-    if role != SKIP:
-        account.not_skips += 1
-        if account.not_skips > account.most_not_skips:
-            account.most_not_skips = account.not_skips
+    account.expected += expects
+    account.pending += 1
+    if account.pending > account.most_pending:
+        account.most_pending = account.pending
+        if account.pending > account.in_flight:
+            grow(account)
+    return exempt
+
+
+def skip(account: Account) -> None:
+    """Count a decision to do nothing, which fails for certain."""
+    account.outcomes += 1
+    account.skipped += 1
+    account.owed += account.target
+    _close(account)
 
 
 # --- settled
 
 
-def settle(account: Account, role: int, target: int, units: int, expired: bool) -> None:
-    """Count the outcome of a decision that was outstanding, or its expiry, which is a failure until it is amended."""
-    if role != SAFE:
+def settle(account: Account, played: Played, units: int, expired: bool) -> None:
+    """Count the outcome of a decision that was outstanding, or its expiry.
+
+    An expiry is a failure until it is amended. A safe play that expires is neither a failure nor a success.
+    """
+    if played.exempt == 0:
+        account.reserved -= played.target
         account.outstanding -= 1
-    if role != SKIP:
-        account.not_skips -= 1
+    account.expected -= played.expects
+    account.pending -= 1
+    if expired and played.role == SAFE:
+        account.safe_lost += 1
+        return
     account.outcomes += 1
-    account.owed += target
+    account.owed += played.target
     account.successes += units
     if account.owed >= CARRIED and account.successes >= CARRIED:
         account.owed -= CARRIED
@@ -153,24 +246,29 @@ def settle(account: Account, role: int, target: int, units: int, expired: bool) 
         account.carried += 1
     if expired:
         account.expired += 1
-    if role == SAFE and expired:
-        account.safe_lost += 1
-    elif role == SAFE:
-        _count_safe(account, target, units)
-    elif role == SKIP:
-        account.skip_successes += units
+    elif played.role == SAFE:
+        _count_safe(account, played.target, units)
+        if played.exempt > 0:
+            account.shortfall = max(0, account.shortfall + played.target - units)
+            account.worst_shortfall = max(account.worst_shortfall, account.shortfall)
     _close(account)
 
 
-def amend(account: Account, role: int, target: int, units: int) -> None:
-    """Count an outcome that arrived after its decision had expired. The debt can only fall."""
-    account.successes += units
+def amend(account: Account, played: Played, units: int) -> None:
+    """Count an outcome that arrived after its decision had expired, or a success of a skip.
+
+    The debt falls, unless a safe play that was lost turns out to have failed: what that adds is added to every bound.
+    """
     if units > 0:
         account.amended += 1
-    if role == SAFE:
+    account.successes += units
+    if played.role == SAFE:
         account.safe_lost -= 1
-        _count_safe(account, target, units)
-    elif role == SKIP:
+        account.outcomes += 1
+        account.owed += played.target
+        account.uncovered += max(0, played.target - units)
+        _count_safe(account, played.target, units)
+    elif played.role == SKIP:
         account.skip_successes += units
     _close(account)
 
@@ -184,74 +282,83 @@ def fold(account: Account) -> None:
 
 
 def _count_safe(account: Account, target: int, units: int) -> None:
-    """Count a safe play, and the shortfall: the worst sum of target − success over the most recent safe plays."""
+    """Count the outcome of a safe play."""
     account.safe_plays += 1
     account.safe_shortage += ONE_SUCCESS - units
     if units < target:
         account.safe_failures += 1
-    account.shortfall = max(0, account.shortfall + target - units)
-    account.worst_shortfall = max(account.worst_shortfall, account.shortfall)
 
 
 def _close(account: Account) -> None:
-    """Let limits grow, forgive what lies beyond them where nothing can be skipped, and note a debt above its bound."""
+    """Let the surplus grow, forgive what lies beyond it where nothing can be skipped, and note a debt above its bound."""
     owed = account.owed - account.successes
-    # Limits never fall: a surplus below the stored limit is below the current one, which need not be computed.
-    if account.debt_growth > 0 or owed + account.forgiven <= -account.max_surplus:
+    if account.max_surplus < account.surplus_most:
         grow(account)
-        if account.forgives > 0:
-            account.forgiven = max(account.forgiven, -owed - account.max_surplus)
+    if account.forgives > 0 and owed + account.forgiven < -account.max_surplus:
+        account.forgiven = -owed - account.max_surplus
     if owed > account.max_debt and account.forgiven_carried == 0 and owed > debt_bound(account):
         account.violations += 1
 
 
 def grow(account: Account) -> None:
-    """Raise the limits that grow with the outcomes. They are never lowered.
-
-    `_close` raises `max_surplus` only when the surplus reaches it; call this before reading it.
-    """
-    if account.debt_growth == 0 and account.surplus_growth == 0:
+    """Raise `max_surplus` to what the outcomes and the decisions outstanding at once call for. It is never lowered."""
+    if account.surplus_growth == 0:
         return
     root = math.sqrt(max(account.outcomes, 1)) * SNAP
-    surplus = math.floor(account.surplus_growth * root)
+    surplus = min(math.floor(account.surplus_growth * root), account.surplus_most)
+    if account.most_pending > account.in_flight:
+        surplus = max(surplus, surplus_needed(account))
     if surplus > account.max_surplus:
         account.max_surplus = surplus
-    if account.debt_growth > 0:
-        account.max_debt = max(account.max_debt, account.target - 1 + math.ceil(account.debt_growth * root))
+
+
+def surplus_needed(account: Account) -> int:
+    """The surplus that as many outstanding decisions as ever need, in billionths (theory 11).
+
+    Those beyond `in_flight` must be covered, and three standard deviations of the outcomes of all of them: with less, the
+    safe and the skip option alternate.
+    """
+    share = account.target / ONE_SUCCESS
+    most = min(float(account.most_pending), UNLIMITED / ONE_SUCCESS / 4.0)
+    beyond = share * (most - account.in_flight) + 3.0 * math.sqrt(most * share * (1.0 - share)) + 10.0
+    return max(0, math.floor(beyond * ONE_SUCCESS) - account.max_debt)
 
 
 # --- what is certain
 
 
 def base_bound(account: Account) -> int:
-    """max_debt + target·(D − 1) + X: D the most decisions other than safe plays ever outstanding at once, X lost safe plays.
+    """The bound on the debt, and on the exposure: max_debt + target·(D − 1) + X, and at most max_exposure + X.
 
-    Limits stand one billionth below the exact number, which the debt must not reach when a decision is asked.
+    D is the most decisions with a reserve that were ever outstanding at once; X is what the theorem does not cover.
     """
     late = account.target * max(account.most_outstanding - 1, 0)
-    return account.max_debt + 1 + late + ONE_SUCCESS * account.safe_lost
+    return min(account.max_debt + late, account.max_exposure) + account.uncovered
+
+
+def allowance(account: Account) -> int:
+    """The debt that failures of the safe option may add, where it is declared to fail sometimes.
+
+    With r > 0 the solution of E[exp(r·(target − success))] = 1 (Lundberg), the account holds 1/r. The shortfalls are a walk
+    of mean below zero, which from any one play ever exceeds x with probability at most exp(−r·x). Giving play m the
+    share 1/(m(m+1)) of the 1% makes x = ln(m(m+1)/1%)/r hold for all plays and all times at once.
+    """
+    if account.allowance == 0 or account.safe_plays == 0:
+        return 0
+    plays = float(account.safe_plays)
+    return math.ceil(account.allowance * math.log(plays * (plays + 1.0) / (1.0 - CONFIDENCE)))
 
 
 def debt_bound(account: Account) -> int:
-    """The bound on the debt while the safe and the skip option behave as the menu declares.
-
-    The allowance is 1/r, with r > 0 the solution of E[exp(r·(target − success))] = 1 for a safe option that is declared to
-    fail sometimes (Lundberg), and 0 otherwise. Its shortfalls are a walk of mean below zero, which from any one
-    play ever exceeds x with probability at most exp(−r·x). Giving play m the share 1/(m(m+1)) of the 1% makes
-    x = ln(m(m+1)/1%)/r hold for all plays and all times at once.
-    """
-    if account.allowance == 0 or account.safe_plays == 0:
-        return base_bound(account)
-    plays = float(account.safe_plays)
-    walk = math.log(plays * (plays + 1.0) / (1.0 - CONFIDENCE))
-    return base_bound(account) + math.ceil(account.allowance * walk)
+    """The bound on the debt while the safe and the skip option behave as the menu declares."""
+    return base_bound(account) + allowance(account)
 
 
 def debt_ceiling(account: Account) -> int:
     """The bound that holds in every world, however the safe option behaves. A debt above it is a bug in suffice.
 
-    When the last decision other than a safe play was asked, the debt was below the limit. Decisions outstanding then add
-    at most target·(D − 1), lost safe plays at most X, and safe plays since at most their worst recent shortfall.
+    When the last decision with a reserve was asked, the exposure was within `base_bound`. Since then only safe plays that
+    were forced can have raised it, by at most their worst recent shortfall.
     """
     return base_bound(account) + account.shortfall
 
@@ -267,15 +374,17 @@ def window_bound(account: Account, length: int) -> int:
     Forgiven surplus is written off for good, so windows stay bounded where there is no skip. The worst shortfall of a
     safe option that failed is included.
     """
-    largest = max(debt_bound(account), base_bound(account) + account.worst_shortfall)
-    return min(account.target * length, largest + _banked(account))
+    largest = base_bound(account) + max(allowance(account), account.worst_shortfall)
+    # Where surplus is forgiven, the tracked debt may begin at −max_surplus with decisions outstanding.
+    forgiven = max(0, account.target - account.max_surplus - account.max_debt) if account.forgives else 0
+    return min(account.target * length, largest + forgiven + _banked(account))
 
 
 def _banked(account: Account) -> int:
     bottom = account.max_surplus + ONE_SUCCESS * account.amended
     if account.forgives:
         return bottom
-    late = (ONE_SUCCESS - account.target) * (max(account.most_not_skips, 1) + account.forced)
+    late = (ONE_SUCCESS - account.target) * (max(account.most_pending, 1) + account.forced_ahead)
     return bottom + late + account.skip_successes
 
 
@@ -284,8 +393,6 @@ def at_outcomes(account: Account, outcomes: int) -> Account:
     earlier = replace(account, outcomes=outcomes)
     if account.surplus_growth > 0:
         earlier.max_surplus = 0
-    if account.debt_growth > 0:
-        earlier.max_debt = account.target - 1
     grow(earlier)
     return earlier
 

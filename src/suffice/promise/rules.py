@@ -3,47 +3,89 @@
 import functools
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Final
+from dataclasses import asdict, dataclass, replace
+from fractions import Fraction
+from typing import Any, Final
 
 from suffice.errors import InvalidArgument, quoted
 from suffice.numbers import ONE_SUCCESS, as_fraction, flag, positive_float, positive_int, rate
 from suffice.promise.account import SNAP, UNLIMITED, Account, grow
 
-MOST: Final = UNLIMITED / ONE_SUCCESS
+MAX_DEBT: Final = 5
+IN_FLIGHT: Final = 200
+MAX_SURPLUS: Final = 40  # the default: the square root of the outcomes, up to this
+MOST: Final = UNLIMITED // ONE_SUCCESS
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """The quantities of the paper in place of `max_debt`, `in_flight` and `max_surplus`: for research.
+
+    The price is start + step·debt; from the cap on the safe option is played, and from 0 down the skip. So the cap and
+    the start set how many successes may be owed. Nothing limits what is outstanding, and the price looks at the debt alone.
+
+    Args:
+        start: the price before any outcome: "safe" (the cap: never behind), "cheap" (0, as in the paper), or a number.
+        step: how far one outcome moves the price.
+        cap: the price at which the safe option is played. Default safe_cost/(safe_success − target).
+        horizon: how many outcomes there will be. Bounds use it too.
+        max_surplus: the most successes that may be banked, instead of a step (step = cap/max_surplus). Default: the square
+            root of the horizon, or of the number of outcomes.
+    """
+
+    start: str | float = "safe"
+    step: float | None = None
+    cap: float | None = None
+    horizon: int | None = None
+    max_surplus: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.max_surplus is not None and self.step is not None:
+            raise InvalidArgument("give max_surplus or step, not both: step = cap/max_surplus")
+        for name in ("step", "cap", "max_surplus"):
+            if getattr(self, name) is not None:
+                positive_float(name, getattr(self, name))
+        if self.horizon is not None:
+            positive_int("horizon", self.horizon)
+        if self.start != "safe" and self.step is None and self.horizon is None and self.max_surplus is None:
+            raise InvalidArgument(
+                f'step must be given, or the horizon, where the start is not "safe" but {quoted(self.start)}'
+            )
 
 
 @dataclass(frozen=True, slots=True)
 class Promise:
     """The rules of one promise. It holds no counts: `open` makes the account that does.
 
-    >>> from suffice.promise.account import FREE, SAFE, debt, limit, reserve, settle
-    >>> promise = Promise.make(0.7)
+    >>> from suffice.promise.account import FREE, SAFE, debt, limit, reserve, settle, Reservation
+    >>> promise = Promise.make(0.7, max_debt=0)
     >>> account = promise.open()
-    >>> limit(account) == SAFE  # debt 0: the safe start
+    >>> limit(account) == SAFE  # nothing may be owed, and one failure would owe 0.7
     True
-    >>> reserve(account, SAFE); settle(account, SAFE, account.target, ONE_SUCCESS, False)
-    >>> debt(account) / ONE_SUCCESS, limit(account) == FREE
-    (-0.3, True)
+    >>> exempt = reserve(account, SAFE, expects=-300_000_000)
+    >>> settle(account, Reservation(SAFE, account.target, -300_000_000, exempt), ONE_SUCCESS, False)
+    >>> debt(account) / ONE_SUCCESS
+    -0.3
     """
 
     target: int  # in billionths, rounded up
+    max_debt: int  # in billionths, rounded down
+    in_flight: int  # how many decisions may be outstanding beyond what the surplus covers
+    max_surplus: float | None  # the most successes that may be banked; None: as many as the outcomes call for
     cap: float  # the price at which the safe option is played
-    max_surplus: float | None  # the most successes that may be banked; None: the square root of the outcomes
-    step: float | None  # how far one success owed moves the price; None: cap/max_surplus
-    start: float  # the price before any outcome, from 0 (cheap) to cap (safe)
     safe_success: int  # in billionths
     forgiving: bool  # the menu has no skip
+    start: float | None = None  # of a `Rule`: the price before any outcome; None: there is no rule
+    step: float | None = None  # of a `Rule`: how far one success owed moves the price; None: cap/max_surplus
 
     @staticmethod
     def make(
         target: object,
-        horizon: object = None,
         *,
+        max_debt: object = MAX_DEBT,
+        in_flight: object = IN_FLIGHT,
         max_surplus: object = None,
-        step: object = None,
-        cap: object = None,
-        start: object = "safe",
+        rule: Rule | None = None,
         safe_cost: object = 1.0,
         safe_success: object = 1.0,
         forgiving: object = False,
@@ -57,33 +99,37 @@ class Promise:
                 f"safe_success must be above the target {quoted(target)}, got {best / ONE_SUCCESS}: "
                 "no way of choosing can succeed more often than the best option"
             )
-        if max_surplus is not None and step is not None:
-            raise InvalidArgument("give max_surplus or step, not both: step = cap/max_surplus")
-        if cap is not None:
-            ceiling = positive_float("cap", cap)
-        else:
-            ceiling = positive_float("safe_cost", safe_cost) * ONE_SUCCESS / (best - share)
-        price_step = None if step is None else positive_float("step", step)
-        if max_surplus is not None:
-            fixed: float | None = positive_float("max_surplus", max_surplus)
-        elif price_step is not None:
-            fixed = ceiling / price_step
-        else:
-            fixed = None if horizon is None else math.sqrt(positive_int("horizon", horizon))
+        ceiling = positive_float("safe_cost", safe_cost) * ONE_SUCCESS / (best - share)
+        forgives = flag("forgiving", forgiving)
+        if rule is not None:
+            if (max_debt, in_flight, max_surplus) != (MAX_DEBT, IN_FLIGHT, None):
+                raise InvalidArgument(
+                    "max_debt, in_flight and max_surplus must be left out beside a rule, which sets them"
+                )
+            return _ruled(rule, share, ceiling, best, forgives)
+        owed = 5 * ONE_SUCCESS if max_debt == MAX_DEBT and type(max_debt) is int else _debt_units(max_debt)
         return Promise(
             target=share,
+            max_debt=owed,
+            in_flight=min(positive_int("in_flight", in_flight, 0), MOST),
+            max_surplus=None if max_surplus is None else positive_float("max_surplus", max_surplus),
             cap=ceiling,
-            max_surplus=fixed,
-            step=price_step,
-            start=_start_price(start, ceiling),
             safe_success=best,
-            forgiving=flag("forgiving", forgiving),
+            forgiving=forgives,
         )
 
     @property
     def rate(self) -> float:
         """The target as a share."""
         return self.target / ONE_SUCCESS
+
+    @property
+    def rule(self) -> Rule | None:
+        """The rule that sets the limits, without its horizon; None if there is none."""
+        if self.start is None:
+            return None
+        start = "safe" if self.start == self.cap else self.start
+        return Rule(start, self.step, self.cap, None, self.max_surplus if self.step is None else None)
 
     def state(self) -> dict[str, object]:
         """The rules in JSON's terms."""
@@ -92,37 +138,73 @@ class Promise:
     @staticmethod
     def from_state(state: Mapping[str, object]) -> "Promise":
         """The rules that `state` returned, checked like the arguments of a user."""
-        return Promise.make(
-            positive_int("target", state["target"]) / ONE_SUCCESS,
-            max_surplus=state["max_surplus"] if state["step"] is None else None,
-            step=state["step"],
-            cap=state["cap"],
-            start=state["start"],
-            safe_success=positive_int("safe_success", state["safe_success"]) / ONE_SUCCESS,
-            forgiving=state["forgiving"],
+        cap, best = positive_float("cap", state["cap"]), positive_int("safe_success", state["safe_success"])
+        share, start = positive_int("target", state["target"]), state["start"]
+        owed, surplus = positive_int("max_debt", state["max_debt"], 0), state["max_surplus"]
+        if not 0 < share < best <= ONE_SUCCESS or owed > UNLIMITED:
+            raise InvalidArgument(f"target must be below safe_success, got {share} and {best} billionths")
+        return Promise(
+            target=share,
+            max_debt=owed,
+            in_flight=min(positive_int("in_flight", state["in_flight"], 0), MOST),
+            max_surplus=None if surplus is None else positive_float("max_surplus", surplus),
+            cap=cap,
+            safe_success=best,
+            forgiving=flag("forgiving", state["forgiving"]),
+            start=None if start is None else _start_price(start, cap),
+            step=None if state["step"] is None else positive_float("step", state["step"]),
         )
 
-    def open(self, max_outstanding: int | None = None) -> Account:
+    def open(self) -> Account:
         """An account with these rules and without outcomes."""
-        safe = self.start / self.cap
         account = Account(
             target=self.target,
-            max_debt=self.target - 1,
-            max_outstanding=UNLIMITED if max_outstanding is None else max_outstanding,
+            max_debt=self.max_debt,
+            max_exposure=min(self.max_debt + self.target * self.in_flight, UNLIMITED),
+            in_flight=self.in_flight,
             forgives=int(self.forgiving),
         )
-        if self.max_surplus is None:
-            account.debt_growth = round((1.0 - safe) * ONE_SUCCESS)
-            account.surplus_growth = round(safe * ONE_SUCCESS)
-            grow(account)
-        else:
-            width = min(self.max_surplus, MOST) * SNAP * ONE_SUCCESS
-            account.max_debt += math.ceil((1.0 - safe) * width)
+        if self.max_surplus is not None:
             # Rounded down: where surplus is forgiven the price stays above 0, and of equal costs the better option is played.
-            account.max_surplus = math.floor(safe * width)
+            share = 1.0 if self.start is None else self.start / self.cap
+            account.max_surplus = math.floor(share * min(self.max_surplus, MOST) * SNAP * ONE_SUCCESS)
+        else:
+            account.surplus_growth = ONE_SUCCESS
+            account.surplus_most = MAX_SURPLUS * ONE_SUCCESS if self.start is None else UNLIMITED
+            grow(account)
         if self.safe_success < ONE_SUCCESS:
             account.allowance = math.ceil(ONE_SUCCESS / lundberg(self.target, self.safe_success))
         return account
+
+
+def limit_arguments(promise: Promise, horizon: int | None) -> dict[str, Any]:
+    """The limits of a promise as a selector's constructor takes them."""
+    if promise.rule is not None:
+        return {"rule": replace(promise.rule, horizon=horizon)}
+    owed = Fraction(promise.max_debt, ONE_SUCCESS)
+    return {"max_debt": owed, "in_flight": promise.in_flight, "max_surplus": promise.max_surplus}
+
+
+def _ruled(rule: Rule, target: int, ceiling: float, best: int, forgiving: bool) -> Promise:
+    """The promise of a rule: its cap and its start set how many successes may be owed."""
+    cap = ceiling if rule.cap is None else float(rule.cap)
+    start = _start_price(rule.start, cap)
+    width = rule.max_surplus
+    if rule.step is not None:
+        width = cap / rule.step
+    elif width is None and rule.horizon is not None:
+        width = math.sqrt(rule.horizon)
+    behind = 0 if width is None else math.ceil((1.0 - start / cap) * min(width, MOST) * SNAP * ONE_SUCCESS)
+    # A debt of 0 is at the upper limit of a safe start: one billionth less is between the limits.
+    return Promise(target, min(target - 1 + behind, UNLIMITED), MOST, width, cap, best, forgiving, start, rule.step)
+
+
+def _debt_units(max_debt: object) -> int:
+    """The most successes that may be owed, in billionths, rounded down."""
+    number = as_fraction("max_debt", max_debt)
+    if not 0 <= number <= MOST // 2:
+        raise InvalidArgument(f"max_debt must lie between 0 and {MOST // 2}, got {quoted(max_debt)}")
+    return number.numerator * ONE_SUCCESS // number.denominator
 
 
 def _target_units(target: object) -> int:

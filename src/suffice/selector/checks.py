@@ -22,17 +22,18 @@ def check_group(group: object) -> None:
 
 
 def allowed_arms(menu: Menu, available: object) -> Mask | None:
-    """A mask of the arms that may be played if these options are available; None: all."""
+    """A mask of the arms that may be played if these options are available; None: all. Skipping always is."""
     if available is None:
         return None
     if isinstance(available, str | bytes) or not isinstance(available, Iterable):
         raise InvalidArgument(f"available must list options of the menu, got {quoted(available)}")
     allowed = np.zeros(menu.n_arms, dtype=np.bool_)
-    allowed[-1] = True
     if menu.has_skip:
         allowed[0] = True
     for option in available:
         allowed[menu.arm(option)] = True
+    if not allowed.any():
+        raise InvalidArgument("available must list at least one option of the menu, got none")
     return allowed
 
 

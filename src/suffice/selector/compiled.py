@@ -16,7 +16,7 @@ from suffice.learning.base import Learner
 from suffice.learning.records import Pricing
 from suffice.learning.tables import CompiledTable
 from suffice.learning.thompson import fit
-from suffice.promise.account import Account
+from suffice.promise.account import SKIP, Account
 from suffice.selector import compiled_calls as calls
 from suffice.selector.compiled_calls import DUE, ELSEWHERE, EMPTY, MOVING, TOLD, Header, Slot
 from suffice.selector.entries import REMEMBERED, Entry
@@ -181,8 +181,8 @@ class CompiledEngine:
 
     def _entry_of(self, slot: Slot, identity: int) -> Entry:
         return Entry(
-            slot.row, slot.arm, slot.role, slot.target, slot.asked_at, bool(slot.counted), bool(slot.unbiased),
-            self._note_of(slot, identity),
+            slot.row, slot.arm, slot.role, slot.target, slot.expects, slot.exempt, slot.price, slot.asked_at,
+            bool(slot.counted), bool(slot.unbiased), self._note_of(slot, identity),
         )  # fmt: skip
 
     def _note_of(self, slot: Slot, identity: int) -> object:
@@ -254,18 +254,17 @@ class CompiledEngine:
     # --- the slow path
 
     def issue(self, entry: Entry) -> int:
-        """Count a decision as outstanding and return its id."""
-        self._free_next_slot()
+        """Count a decision as outstanding, or as settled if it is a skip, and return its id."""
+        if entry.role != SKIP:
+            self._free_next_slot()
         given = (
-            entry.row,
-            entry.arm,
-            entry.role,
-            entry.asked_at,
-            entry.counted,
-            entry.unbiased,
+            entry.row, entry.arm, entry.role, entry.expects, entry.price, entry.asked_at, entry.counted, entry.unbiased,
             entry.note is not None,
-        )
+        )  # fmt: skip
         identity = int(self._call(calls.issue_at, *given))
+        if entry.role == SKIP:
+            self._remember(identity, entry._replace(note=None))
+            return identity
         if entry.note is not None:
             self._notes[identity] = entry.note  # not before: after an interrupt, another decision would get this id
         return identity
@@ -313,10 +312,9 @@ class CompiledEngine:
         self._clear_settled()
         if expired:
             self._close_slot(identity)
-            self._expired[identity] = entry  # while it has a slot, it counts as outstanding
-            if len(self._expired) > REMEMBERED:
-                self._drop(next(iter(self._expired)))
-        self._call(calls.settle_at, identity, entry.row, entry.role, entry.target, units, expired, entry.counted)
+            self._remember(identity, entry)  # while it has a slot, it counts as outstanding
+        given = (entry.row, entry.role, entry.target, entry.expects, entry.exempt, units, expired, entry.counted)
+        self._call(calls.settle_at, identity, *given)
         self._overflow.pop(identity, None)
         if not expired:
             self._notes.pop(identity, None)
@@ -326,6 +324,19 @@ class CompiledEngine:
         self._clear_settled()
         self._call(calls.amend_at, identity, entry.row, entry.role, entry.target, units, entry.counted)
         self._drop(identity)
+
+    def note_skip(self, identity: int, row: int, now: float, price: float, due: int) -> None:
+        """Remember a skip that the fast path settled, and do the work that it left due."""
+        target = int(self._array("accounts")["target"][row])
+        self._remember(identity, Entry(row, 0, SKIP, target, price=price, asked_at=now))
+        if due:
+            self.catch_up(TOLD + due)
+
+    def _remember(self, identity: int, entry: Entry) -> None:
+        """Keep an expired decision or a skip, so that a late success can amend it."""
+        self._expired[identity] = entry
+        if len(self._expired) > REMEMBERED:
+            self._drop(next(iter(self._expired)))
 
     def _drop(self, identity: int) -> None:
         self._expired.pop(identity, None)
@@ -342,9 +353,9 @@ class CompiledEngine:
         """Learn from an outcome that was just counted."""
         row, arm = entry.row, entry.arm
         main, pricing = self.pricing(0), self.pricing(row)
-        lesson = lesson_of(self.account(row), arm, units, cost, entry.counted, fresh, entry.unbiased)
         own = main if row == 0 else pricing
-        self.learner.learn(main, own, lesson, grouped=row > 0, note=entry.note, lost=lost)
+        lesson = lesson_of(own, arm, units, cost, entry.price, entry.counted, fresh, entry.unbiased)
+        self.learner.learn(main, own, self.account(row), lesson, grouped=row > 0, note=entry.note, lost=lost)
         self.put_pricing(0, main)
         if row:
             self.put_pricing(row, pricing)

@@ -13,10 +13,10 @@ from typing import Final, NamedTuple
 
 from suffice.kernels.compiler import inlined
 from suffice.kernels.rows import dtype_of, row_at, rows_at
-from suffice.learning.arm_table import DONE, FIT_FIRST, learn, propose
+from suffice.learning.arm_table import DONE, FIT_FIRST, expected_debt, learn, propose
 from suffice.learning.records import Pricing
 from suffice.learning.tables import NUMBER, table_at
-from suffice.promise.account import Account, amend, fold, limit, reserve, settle
+from suffice.promise.account import SKIP, Account, Reservation, amend, fold, limit, reserve, settle, skip
 from suffice.selector.verbs import decide, is_open, lesson_of, position_of, price_of, role_of
 
 
@@ -49,12 +49,14 @@ class Slot:
     arm: int = 0
     role: int = 0
     target: int = 0
+    expects: int = 0
+    exempt: int = 0
+    price: float = 0.0
     asked_at: float = 0.0
     counted: int = 0
     unbiased: int = 0
     noted: int = 0  # where the note of a context is: 0 for none, IN_SLOT or ELSEWHERE
     decided_by: int = 0  # UNCOMPARED, MODEL or CONTROL of `context.trust`
-    paid: float = 0.0  # the price of a success then
 
 
 HEADER, ACCOUNT, PRICING, SLOT = dtype_of(Header), dtype_of(Account), dtype_of(Pricing), dtype_of(Slot)
@@ -92,7 +94,8 @@ def slot_at(header: Header, identity: int) -> Slot:
 def try_ask(address: int, row: int, now: float) -> tuple[int, int, float]:
     """Decide, and record the decision as outstanding: its id, its arm and the price.
 
-    The id is EMPTY if the ask is unusual, and FIT_FIRST if the cells must be fitted before.
+    The id is EMPTY if the ask is unusual, and FIT_FIRST if the cells must be fitted before. A skip is settled at once; the
+    work that is due then is subtracted from its arm, which is 0.
     """
     header, account, pricing, main = parts_at(address, row)
     identity = header.next_id
@@ -107,19 +110,35 @@ def try_ask(address: int, row: int, now: float) -> tuple[int, int, float]:
         if arm == FIT_FIRST:
             return FIT_FIRST, 0, 0.0
     arm = decide(at_limit, table.head, arm)
-    record_at(header, account, row, arm, role_of(table.head, arm), now, True, True)
+    role = role_of(table.head, arm)
+    if role == SKIP:
+        return identity, -skip_at(address, row, now, price), price
+    record_at(header, account, row, arm, role, expected_debt(table, arm, account.target), price, now, True, True)
     return identity, arm, price
 
 
+def skip_at(address: int, row: int, now: float, price: float) -> int:
+    """Count a skip, and learn from it. The work that is due."""
+    header, account, pricing, main = parts_at(address, row)
+    skip(account)
+    fold(account)
+    header.next_id += 1
+    header.seen_at = max(header.seen_at, now)
+    lesson = lesson_of(pricing, 0, 0, 0.0, price, True, True, True)
+    return learn(table_at(header.table), main, pricing, account, lesson, row > 0)
+
+
 def record_at(
-    header: Header, account: Account, row: int, arm: int, role: int, now: float, counted: bool, unbiased: bool
-) -> None:
+    header: Header, account: Account, row: int, arm: int, role: int, expects: int, price: float, now: float, counted: bool,
+    unbiased: bool,
+) -> None:  # fmt: skip
     """Count a decision as outstanding, and put it into its slot, which is empty."""
-    if counted:
-        reserve(account, role)
     slot = slot_at(header, header.next_id)
-    slot.id, slot.row, slot.arm, slot.role = header.next_id, row, arm, role
-    slot.target, slot.asked_at, slot.counted, slot.unbiased, slot.noted = account.target, now, counted, unbiased, 0
+    slot.exempt = reserve(account, role, expects) if counted else 0
+    slot.id, slot.row, slot.arm, slot.role, slot.target, slot.expects = (
+        header.next_id, row, arm, role, account.target, expects
+    )  # fmt: skip
+    slot.price, slot.asked_at, slot.counted, slot.unbiased, slot.noted = price, now, counted, unbiased, 0
     header.next_id += 1
     header.seen_at = max(header.seen_at, now)
     header.due = min(header.due, now + header.expire_after)
@@ -147,9 +166,10 @@ def try_tell(address: int, identity: int, units: int, cost: float) -> int:
     _, account, pricing, main = parts_at(address, row)
     slot.id = EMPTY
     pricing.spent += spent
-    settle(account, slot.role, slot.target, units, False)
+    settle(account, slot, units, False)
     fold(account)
-    due = learn(table, main, pricing, lesson_of(account, arm, units, spent, True, True, slot.unbiased != 0), row > 0)
+    lesson = lesson_of(pricing, arm, units, spent, slot.price, True, True, slot.unbiased != 0)
+    due = learn(table, main, pricing, account, lesson, row > 0)
     return TOLD if due == DONE else TOLD + due + DUE * arm
 
 
@@ -157,22 +177,29 @@ def try_tell(address: int, identity: int, units: int, cost: float) -> int:
 
 
 def issue_at(
-    address: int, row: int, arm: int, role: int, now: float, counted: bool, unbiased: bool, noted: bool
-) -> int:
-    """Record a decision as outstanding; its id, or EMPTY if another one still waits in its slot."""
+    address: int, row: int, arm: int, role: int, expects: int, price: float, now: float, counted: bool, unbiased: bool,
+    noted: bool,
+) -> int:  # fmt: skip
+    """Record a decision as outstanding; its id, or EMPTY if another one still waits in its slot. A skip is only counted."""
     header, account, _, _ = parts_at(address, row)
     identity = header.next_id
+    if role == SKIP:
+        skip(account)
+        fold(account)
+        header.next_id += 1
+        return identity
     if slot_at(header, identity).id != EMPTY:
         return EMPTY
-    record_at(header, account, row, arm, role, now, counted, unbiased)
+    record_at(header, account, row, arm, role, expects, price, now, counted, unbiased)
     if noted:
         slot_at(header, identity).noted = ELSEWHERE
     return identity
 
 
 def settle_at(
-    address: int, identity: int, row: int, role: int, target: int, units: int, expired: bool, counted: bool
-) -> None:
+    address: int, identity: int, row: int, role: int, target: int, expects: int, exempt: int, units: int, expired: bool,
+    counted: bool,
+) -> None:  # fmt: skip
     """Count an outcome, or an expiry; the decision leaves its slot, if it is in one."""
     header, account, _, _ = parts_at(address, row)
     slot = slot_at(header, identity)
@@ -180,7 +207,7 @@ def settle_at(
         slot.id = EMPTY
     header.settled, header.lost = identity, int(expired)
     if counted:
-        settle(account, role, target, units, expired)
+        settle(account, Reservation(role, target, expects, exempt), units, expired)
         fold(account)
 
 
@@ -189,7 +216,7 @@ def amend_at(address: int, identity: int, row: int, role: int, target: int, unit
     header, account, _, _ = parts_at(address, row)
     header.settled, header.lost = identity, 0
     if counted:
-        amend(account, role, target, units)
+        amend(account, Reservation(role, target, 0, 0), units)
         fold(account)
 
 

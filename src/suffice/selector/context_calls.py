@@ -34,14 +34,23 @@ from suffice.context.trust import (
 )
 from suffice.kernels.compiler import inlined
 from suffice.kernels.rows import Floats, Ints, dtype_of, row_at, rows_at
-from suffice.learning.arm_table import DONE, FIT_FIRST, fit_is_due, guard_charge, is_interior, learn, propose
+from suffice.learning.arm_table import (
+    DONE,
+    FIT_FIRST,
+    expected_debt,
+    fit_is_due,
+    guard_charge,
+    is_interior,
+    learn,
+    likely_units,
+    propose,
+)
 from suffice.learning.guard import allowance
 from suffice.learning.records import Table
 from suffice.learning.rng import WORDS
 from suffice.learning.tables import NUMBER, table_at
 from suffice.learning.thompson import expected
-from suffice.numbers import ONE_SUCCESS
-from suffice.promise.account import fold, limit, settle
+from suffice.promise.account import SKIP, fold, limit, settle, skip
 from suffice.selector.compiled_calls import (
     DECLINED,
     DUE,
@@ -167,7 +176,8 @@ def ready_at(address: int, now: float) -> int:
 def ask_context_at(address: int, row: int, now: float, context: int, features: Floats) -> tuple[int, int, float]:
     """Decide in a context, and record the decision as outstanding: its id, its arm and the price. It must be READY.
 
-    The id is FIT_FIRST if the cells must be fitted before; then nothing has changed.
+    The id is FIT_FIRST if the cells must be fitted before; then nothing has changed. A skip is settled at once; the work
+    that is due then is subtracted from its arm, which is 0.
     """
     header, account, pricing, main = parts_at(address, row)
     table = table_at(header.table)
@@ -188,15 +198,48 @@ def ask_context_at(address: int, row: int, now: float, context: int, features: F
             if arm == FIT_FIRST:
                 return FIT_FIRST, 0, 0.0
     arm = decide(at_limit, table.head, arm)
-    identity = header.next_id
-    record_at(header, account, row, arm, role_of(table.head, arm), now, True, unbiased)
+    identity, role = header.next_id, role_of(table.head, arm)
+    if role == SKIP:
+        return identity, -skip_context_at(address, row, now, price, context, proposed, decided_by, unbiased), price
+    expects = likely_debt(row_at(context, CONTEXT), table, arm, account.target)
+    record_at(header, account, row, arm, role, expects, price, now, True, unbiased)
     if proposed:
         slot = slot_at(header, identity)
-        slot.noted, slot.decided_by, slot.paid = IN_SLOT, decided_by, paid
+        slot.noted, slot.decided_by = IN_SLOT, decided_by
         kept = features_at(header, identity)
         for field in range(header.fields):
             kept[field] = features[field]
     return identity, arm, price
+
+
+def likely_debt(place: ContextPlace, table: Table, arm: int, target: int) -> int:
+    """What a play of this arm is expected to add to the debt, in billionths, by the record of all its plays."""
+    if arm == table.head.arms - 1:
+        return expected_debt(table, arm, target)
+    tally = rows_at(place.tally, (4, table.head.arms), NUMBER)
+    return target - likely_units(tally[0, arm], tally[1, arm], target)
+
+
+def skip_context_at(
+    address: int, row: int, now: float, price: float, context: int, proposed: bool, decided_by: int, unbiased: bool
+) -> int:
+    """Count a skip, and learn from it. The work that is due."""
+    header, account, pricing, main = parts_at(address, row)
+    table, place = table_at(header.table), row_at(context, CONTEXT)
+    skip(account)
+    fold(account)
+    header.next_id += 1
+    header.seen_at = max(header.seen_at, now)
+    lesson, watch = lesson_of(pricing, 0, 0, 0.0, price, True, True, unbiased), watch_at(place)
+    if not unbiased:
+        watch.trust.gap += guard_charge(table, 0, 0.0, 0.0, lesson.paid)
+    tally = rows_at(place.tally, (4, table.head.arms), NUMBER)
+    tally[0, 0] += 1.0
+    tally[2, 0] += 1.0
+    due = learn(table, main, pricing, account, lesson, row > 0)
+    if proposed:
+        compare_costs(watch.trust, decided_by, 0.0)
+    return due
 
 
 def would_be_control(watch: Watch) -> bool:
@@ -247,21 +290,21 @@ def tell_context_at(address: int, identity: int, units: int, cost: float, contex
     _, account, pricing, main = parts_at(address, row)
     slot.id = EMPTY
     pricing.spent += spent
-    settle(account, slot.role, slot.target, units, False)
+    settle(account, slot, units, False)
     fold(account)
-    success, paid, unbiased = units / ONE_SUCCESS, pricing.now, slot.unbiased != 0
-    watch = watch_at(place)
-    if not unbiased:
-        watch.trust.gap += guard_charge(table, arm, success, spent, paid)
+    lesson = lesson_of(pricing, arm, units, spent, slot.price, True, True, slot.unbiased != 0)
+    success, watch = lesson.success, watch_at(place)
+    if not lesson.unbiased:
+        watch.trust.gap += guard_charge(table, arm, success, spent, lesson.paid)
     tally = rows_at(place.tally, (4, table.head.arms), NUMBER)
     tally[0, arm] += 1.0
     tally[1, arm] += success
     tally[2, arm] += 1.0
     tally[3, arm] += spent
     plain = expected(table, arm) if interior else 0.0
-    due = learn(table, main, pricing, lesson_of(account, arm, units, spent, True, True, unbiased), row > 0)
+    due = learn(table, main, pricing, account, lesson, row > 0)
     if noted:
-        compare_costs(watch.trust, slot.decided_by, spent - slot.paid * success)
+        compare_costs(watch.trust, slot.decided_by, spent - max(0.0, slot.price) * success)
         if interior:
             if arm_rows[arm] == 0:
                 arm_rows[arm] = int(used[0])

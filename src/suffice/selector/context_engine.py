@@ -112,7 +112,9 @@ class CompiledContextEngine(CompiledEngine):
             return super()._note_of(slot, identity)
         fields, mask = int(self._header["fields"][0]), int(self._header["mask"][0])
         first = (identity & mask) * fields
-        return DecisionRecord(self._array("features")[first : first + fields].copy(), None, slot.paid, slot.decided_by)
+        return DecisionRecord(
+            self._array("features")[first : first + fields].copy(), None, max(0.0, slot.price), slot.decided_by
+        )
 
     # --- copies
 

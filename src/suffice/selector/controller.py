@@ -13,14 +13,16 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ClassVar
 
-from suffice.errors import AlreadyTold, InvalidArgument, UnknownDecision, quoted
+import numpy as np
+
+from suffice.errors import AlreadyTold, InvalidArgument, SafeUnavailable, UnknownDecision, quoted
 from suffice.kernels.rows import Mask
 from suffice.learning.base import Learner, Proposal
 from suffice.learning.prices import new_pricing
 from suffice.learning.records import Pricing
 from suffice.menu.menu import Menu
-from suffice.numbers import ONE_SUCCESS, as_number, cost_told, positive, positive_int, success_units
-from suffice.promise.account import CARRIED, Account
+from suffice.numbers import ONE_SUCCESS, as_number, cost_told, positive, success_units
+from suffice.promise.account import CARRIED, SAFE, SKIP, Account
 from suffice.promise.rules import Promise
 from suffice.selector.checks import outcome_of, seconds
 from suffice.selector.costs import Costs
@@ -49,11 +51,9 @@ class Controller(ABC):
     _prices = "straight"  # how the price of a success follows the debt
 
     def __init__(
-        self, promise: Promise, menu: Menu | None, *, max_pending: int | None, expire_after: float | None,
-        clock: Callable[[], float],
-    ) -> None:  # fmt: skip
+        self, promise: Promise, menu: Menu | None, *, expire_after: float | None, clock: Callable[[], float]
+    ) -> None:
         self._promise = promise
-        self._max_pending = None if max_pending is None else positive_int("max_pending", max_pending)
         self._expire_after = None if expire_after is None else float(positive("expire_after", expire_after))
         if not callable(clock):
             raise InvalidArgument(f"clock must be a function that returns seconds, got {quoted(clock)}")
@@ -109,7 +109,7 @@ class Controller(ABC):
 
     def new_account(self) -> Account:
         """An account without outcomes."""
-        return self._promise.open(self._max_pending)
+        return self._promise.open()
 
     def new_pricing(self, group: str = "") -> Pricing:
         """The prices of an account without outcomes. Those of a group start with the hint of the whole."""
@@ -136,31 +136,61 @@ class Controller(ABC):
         """The time by the clock; 0 where no decision expires."""
         return 0.0 if self._expire_after is None else seconds(self._clock)
 
-    def _ask_slow(self, row: int, allowed: Mask | None, audit: bool, now: float) -> Decision:
+    def _ask_slow(self, row: int, allowed: Mask | None, audit: bool, now: float, insist: bool = False) -> Decision:
         with self.lock, self._changing:
             self._expire_overdue(now)
-            return self._decide(row, allowed, audit, now)
+            return self._decide(row, allowed, audit, now, insist)
 
-    def _decide(self, row: int, allowed: Mask | None, audit: bool, now: float, features: object = None) -> Decision:
+    def _decide(
+        self, row: int, allowed: Mask | None, audit: bool, now: float, insist: bool, features: object = None
+    ) -> Decision:
         if self._identity.copied:
             self._identity.renew(self._engine.next_id)
         engine = self._engine
         first_arm = self._first_round.take(allowed) if audit else None
-        arm, role, price, unbiased, note = self.choose(engine.position(row), allowed, features, first_arm)
+        choice = self.choose(engine.position(row), allowed, insist, features, first_arm)
+        arm, role, price = choice.arm, choice.role, choice.price
         if audit:
-            identity = engine.issue(Entry(row, arm, role, self._promise.target, now, first_arm is None, unbiased, note))
+            entry = Entry(
+                row, arm, role, self._promise.target, choice.expects, 0, price, now, first_arm is None, choice.unbiased,
+                choice.note,
+            )  # fmt: skip
+            identity = engine.issue(entry)
+            if role == SKIP:
+                self._learn(entry, 0, None, late=False, lost=False)
         else:
             engine.count_unaudited(row)
             identity = UNAUDITED
         return Decision(identity, arm, self._option(arm, price), role, price, self._identity.key)
 
-    def choose(self, position: Position, allowed: Mask | None, features: object, first: int | None = None) -> Choice:
+    def choose(
+        self, position: Position, allowed: Mask | None, insist: bool, features: object, first: int | None = None
+    ) -> Choice:
         """What to play, also for an account outside this controller. `first` is an arm of the first round."""
-        head, proposal = self._learner.head, Proposal(-1 if first is None else first)
-        if first is None and is_open(position.limit, head):
-            proposal = self.propose(position, allowed, features)
-        arm = proposal.arm if first is not None else decide(position.limit, head, proposal.arm)
-        return Choice(arm, role_of(head, arm), position.price, proposal.unbiased, proposal.note)
+        learner, proposal = self._learner, Proposal(-1 if first is None else first)
+        head, needs_safe = learner.head, position.limit == SAFE and allowed is not None and not allowed[-1]
+        if first is not None:
+            arm = first
+        elif needs_safe and allowed is not None:
+            arm = self._best_available(allowed, insist)
+        else:
+            if is_open(position.limit, head):
+                proposal = self.propose(position, allowed, features)
+            arm = decide(position.limit, head, proposal.arm)
+        expects = learner.expected_debt(arm, self._promise.target)
+        return Choice(arm, role_of(head, arm), position.price, expects, proposal.unbiased, proposal.note)
+
+    def _best_available(self, allowed: Mask, insist: bool) -> int:
+        """The arm to play where a limit forces the safe option, and it is not available."""
+        interior = [arm for arm in np.flatnonzero(allowed).tolist() if arm >= self._learner.head.has_skip]
+        if not insist or not interior:
+            raise SafeUnavailable(
+                "the safe option is not available, and the promise needs it now: "
+                + ("list it in available, or pass insist=True to play the best of what is available; that is counted, and "
+                   "added to every bound" if interior else "nothing else is available either, so no decision was made")
+            )  # fmt: skip
+        target = self._promise.target
+        return min(interior, key=lambda arm: self._learner.expected_debt(arm, target))
 
     def propose(self, position: Position, allowed: Mask | None, features: object) -> Proposal:
         """The learner's arm at this price, in this context if there is one.
@@ -176,7 +206,8 @@ class Controller(ABC):
         try:
             return Proposal(self._learner.optimistic(price, allowed), unbiased)
         except Exception:
-            return Proposal(self._learner.head.arms - 1, unbiased)
+            last = self._learner.head.arms - 1
+            return Proposal(last if allowed is None else int(np.flatnonzero(allowed)[-1]), unbiased)
 
     # --- tell
 
@@ -187,8 +218,12 @@ class Controller(ABC):
         """
         units = success_units(success)
         spent = None if cost is None else cost_told(cost)
+        if units == 0 and isinstance(decision, Decision) and decision.is_skip and self._identity.id_of(decision) >= 0:
+            return  # it was settled when it was asked
         with self.lock, self._changing:
             identity, entry, late = self._locate(decision)
+            if entry.role == SKIP and units == 0:
+                return
             self.costs.check(entry.arm, spent)
             self._settle(identity, entry, units, spent, late=late)
         if self.failures.warning:
@@ -203,6 +238,8 @@ class Controller(ABC):
             located: dict[int, tuple[Entry, bool, int, float | None]] = {}
             for decision, units, spent in checked:
                 identity, entry, late = self._locate(decision)
+                if entry.role == SKIP and units == 0:
+                    continue
                 if identity in located:
                     raise AlreadyTold(f"decision {identity} appears twice in the same call; nothing was counted")
                 self.costs.check(entry.arm, spent)
@@ -241,7 +278,9 @@ class Controller(ABC):
         try:
             self._spend(entry.row, self.costs.booked(entry.arm, cost, late=late))
             learned = self.costs.learned(entry.arm, cost, late=late)
-            self._engine.learn(entry, units, learned, fresh=not late, lost=lost)
+            if not lost or entry.role != SAFE:  # a lost safe play has no outcome yet
+                fresh = not late or entry.role == SAFE
+                self._engine.learn(entry, units, learned, fresh=fresh, lost=lost)
         except Exception as error:
             self.failures.learning_failed(entry.arm, error)
 
@@ -251,9 +290,14 @@ class Controller(ABC):
         self._engine.put_pricing(row, pricing)
 
     def expire(self, decision: Decision | int) -> None:
-        """Give up a decision: it counts as a failure, until a late outcome amends it."""
+        """Give up a decision: it counts as a failure, until a late outcome amends it.
+
+        A play of the safe option counts as neither a failure nor a success; the certificate says how many there are.
+        """
         with self.lock, self._changing:
             identity, entry, late = self._locate(decision)
+            if entry.role == SKIP:
+                return  # it was settled when it was asked
             if late:
                 raise AlreadyTold(f"decision {identity} has expired before; expiring it again changes nothing")
             self._expire(identity, entry)
@@ -352,7 +396,6 @@ class Controller(ABC):
                 "kind": type(self).__name__,
                 **self._own_state(),
                 "promise": self._promise.state(),
-                "max_pending": self._max_pending,
                 "expire_after": self._expire_after,
                 "keys": self._identity.state(),
                 **engine_state(self._engine, [None, *self._groups], self._learner),

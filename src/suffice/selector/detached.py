@@ -69,27 +69,33 @@ class Detached:
         for context in contexts or ():
             learner.check(context)
 
-    def decide(self, account: Account, group: str, allowed: Mask | None = None, context: object = None) -> Choice:
+    def decide(
+        self, account: Account, group: str, allowed: Mask | None = None, context: object = None, insist: bool = False
+    ) -> Choice:
         """Decide on an account, which is not changed."""
         learner = self.learner
         features = learner.read(context) if isinstance(learner, ContextLearner) else None
-        return self.selector.choose(self.position(account, group), allowed, features)
+        return self.selector.choose(self.position(account, group), allowed, insist, features)
 
     # --- learning
 
     def learn(
-        self, group: str, arm: int, units: int, cost: float | None, *, late: bool = False, lost: bool = False,
+        self, group: str, arm: int, units: int, cost: float | None, price: float, *, late: bool = False, lost: bool = False,
         unbiased: bool = True, note: object = None,
     ) -> None:  # fmt: skip
         """Learn from an outcome that is counted. Raises if that fails, which costs money and no more."""
         account, main_account = self._account(group), self._account("")
-        self._grouped += int(group != "" and not late)
+        safe = arm == self.learner.head.arms - 1
+        if lost and safe:
+            return  # it has no outcome yet
+        fresh = not late or safe
+        self._grouped += int(group != "" and fresh)
         # The counts include the lesson itself.
-        self.learner.set_steps(main_account.outcomes + self._grouped - int(not late))
+        self.learner.set_steps(main_account.outcomes + self._grouped - int(fresh))
         learned = self.selector.costs.learned(arm, cost, late=late)
-        lesson = lesson_of(account, arm, units, learned, True, not late, unbiased)
         main, pricing = self._pricings[""], self.pricing(group)
-        self.learner.learn(main, pricing, lesson, grouped=group != "", note=note, lost=lost)
+        lesson = lesson_of(pricing, arm, units, learned, price, True, fresh, unbiased)
+        self.learner.learn(main, pricing, account, lesson, grouped=group != "", note=note, lost=lost)
 
     # --- saving
 
@@ -101,7 +107,7 @@ class Detached:
     def restore(self, state: dict[str, Any]) -> None:
         """Replace all that was learned by what `state` wrote down."""
         for group, saved in state["accounts"].items():
-            self._accounts[group] = account = account_from(self.promise, saved, None)
+            self._accounts[group] = account = account_from(self.promise, saved)
             self._pricings[group] = pricing_from(self.selector.new_pricing(group), saved, account)
         self._grouped = sum(account.outcomes for group, account in self._accounts.items() if group)
         self.learner.restore(state["learner"], self._pricings[""].now)

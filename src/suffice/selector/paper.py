@@ -6,6 +6,7 @@ from suffice.errors import InvalidArgument, quoted
 from suffice.learning.settings import Learning
 from suffice.menu.menu import Menu
 from suffice.numbers import positive_int
+from suffice.promise.rules import Rule
 from suffice.selector.selector import Selector
 
 
@@ -15,7 +16,7 @@ def paper(menu: Menu, target: float | Fraction, horizon: int, step: float | None
     The first round plays each interior option once; the promise, and so the certificate, begins after it. Then the price
     starts at 0 and moves by `step`, 1/sqrt(horizon) unless given; widths are sqrt(2 ln(nT)/plays), nothing is clipped.
 
-    >>> selector = paper(Menu.top_k([5, 10], classes=100), target=0.8, horizon=1000)
+    >>> selector = paper(Menu.top_k([5, 10], classes=100, skip=True), target=0.8, horizon=1000)
     >>> [selector.ask().option for _ in range(3)]  # the first round, then skips: the price is 0
     [5, 10, 0]
     """
@@ -27,6 +28,6 @@ def paper(menu: Menu, target: float | Fraction, horizon: int, step: float | None
         raise InvalidArgument("horizon must be given: the paper's algorithm knows how many steps there will be")
     moves = step if step is not None else 1.0 / float(positive_int("horizon", horizon)) ** 0.5
     learning = Learning(bounds="paper", chooser="optimist")
-    selector = Selector(menu, target, horizon, step=moves, start="cheap", learning=learning)
+    selector = Selector(menu, target, rule=Rule("cheap", step=moves, horizon=horizon), learning=learning)
     selector.begin_first_round()
     return selector

@@ -13,17 +13,17 @@ from operator import attrgetter
 from typing import Final, NamedTuple
 
 from suffice.kernels.rows import copy_of, values_of
-from suffice.learning.arm_table import FIT_FIRST, catch_up, learn, propose
+from suffice.learning.arm_table import FIT_FIRST, catch_up, expected_debt, learn, propose
 from suffice.learning.base import Learner
 from suffice.learning.records import Pricing
 from suffice.learning.table_learner import TableLearner
 from suffice.learning.tables import PlainTable
 from suffice.learning.thompson import fit
-from suffice.promise.account import FIELDS, RESERVED, Account, amend, limit, reserve, settle
+from suffice.promise.account import FIELDS, RESERVED, SAFE, SKIP, Account, amend, limit, reserve, settle, skip
 from suffice.selector.entries import REMEMBERED, Entry
 from suffice.selector.verbs import Position, decide, is_open, lesson_of, position_of, price_of, role_of
 
-ISSUED, SETTLED, EXPIRED, AMENDED = range(4)
+ISSUED, SETTLED, EXPIRED, AMENDED, SKIPPED = range(5)
 _values: Final = values_of(Account)
 _reserved: Final = attrgetter(*RESERVED)
 _tuple: Final = tuple.__new__  # Entry(...) would go through a Python function
@@ -89,13 +89,17 @@ class PlainEngine:
                         arm = propose(table, max(0.0, price))
                 arm = decide(at_limit, head, arm)
                 role = role_of(head, arm)
-                identity = self._next_id
-                entry = _tuple(Entry, (row, arm, role, account.target, now, True, True, None))
+                if role == SKIP:
+                    return self._skip_fast(table, row, now, price), arm, price
+                identity, target = self._next_id, account.target
+                expects = expected_debt(table, arm, target)
                 if self.expire_after < math.inf:
                     self._seen_at, self._due = now, min(self._due, now + self.expire_after)
+                exempt = int(at_limit == role == SAFE)
+                entry = _tuple(Entry, (row, arm, role, target, expects, exempt, price, now, True, True, None))
                 self._done = False
                 self._change = _tuple(Change, (ISSUED, row, _reserved(account), identity, entry))
-                reserve(account, role)
+                reserve(account, role, expects)
                 self._done = True
                 self._waiting[identity] = entry
                 self._next_id = identity + 1
@@ -118,28 +122,44 @@ class PlainEngine:
                 entry = self._waiting.get(identity)
                 if entry is None or not entry.counted:
                     return 0
-                row, arm, role, target, _, _, unbiased, _ = entry
+                row, arm = entry.row, entry.arm
                 spent = table.arms[arm].known_cost if cost != cost else cost
                 if not 0.0 <= spent <= table.head.safe_cost:  # or not known
                     return 0
                 account, pricing = self._accounts[row], self._pricings[row]
                 self._done = False
                 self._change = _tuple(Change, (SETTLED, row, _values(account), identity, entry))
-                settle(account, role, target, units, False)
+                settle(account, entry, units, False)
                 self._done = True
                 self._waiting.pop(identity, None)  # a handler that read the state may have done so
                 self._change = None
                 pricing.spent += spent
-                try:
-                    lesson = lesson_of(account, arm, units, spent, True, True, unbiased)
-                    due = learn(table, self._pricings[0], pricing, lesson, row > 0)
-                    if due:
-                        catch_up(table, due, arm, pricing.now)
-                except Exception as error:
-                    self._failed(arm, error)
+                self._learn_fast(table, entry, units, spent)
                 return 1
             finally:
                 self._busy = False
+
+    def _skip_fast(self, table: PlainTable, row: int, now: float, price: float) -> int:
+        """Settle a skip, which is sure to fail, and learn from it. Its id."""
+        identity = self._next_id
+        entry = Entry(row, 0, SKIP, self._accounts[row].target, price=price, asked_at=now)
+        self._do(SKIPPED, identity, entry, skip)
+        self._learn_fast(table, entry, 0, 0.0)
+        return identity
+
+    def _learn_fast(self, table: PlainTable, entry: Entry, units: int, spent: float) -> None:
+        """Learn from an outcome that is counted."""
+        row, arm, account, pricing = entry.row, entry.arm, self._accounts[entry.row], self._pricings[entry.row]
+        try:
+            lesson = lesson_of(pricing, arm, units, spent, entry.price, True, True, entry.unbiased)
+            due = learn(table, self._pricings[0], pricing, account, lesson, row > 0)
+            if due:
+                catch_up(table, due, arm, pricing.now)
+        except Exception as error:
+            self._failed(arm, error)
+
+    def note_skip(self, identity: int, row: int, now: float, price: float, due: int) -> None:
+        """Do nothing: an ask remembers a skip itself."""
 
     def ask_in_context(self, row: int, now: float, context: object) -> tuple[int, int, float]:
         """Decline: asks with a context take the slow path."""
@@ -159,7 +179,7 @@ class PlainEngine:
         """Open the fast path."""
         self._closed = self._busy = False
 
-    def _do(self, kind: int, identity: int, entry: Entry, step: Callable[[Account], None]) -> None:
+    def _do(self, kind: int, identity: int, entry: Entry, step: Callable[[Account], object]) -> None:
         """Change the account of an entry by a step, and then the entries, as a whole."""
         self._recover()
         account = self._accounts[entry.row]
@@ -178,7 +198,9 @@ class PlainEngine:
             self._next_id = identity + 1
         else:
             self._waiting.pop(identity, None)
-            if kind == EXPIRED:
+            if kind == SKIPPED:
+                self._next_id = max(self._next_id, identity + 1)
+            if kind in (EXPIRED, SKIPPED):
                 self._expired[identity] = entry
                 if len(self._expired) > REMEMBERED:
                     del self._expired[next(iter(self._expired))]
@@ -317,11 +339,18 @@ class PlainEngine:
     # --- the slow path
 
     def issue(self, entry: Entry) -> int:
-        """Count a decision as outstanding and return its id."""
+        """Count a decision as outstanding, or as settled if it is a skip, and return its id."""
         self._recover()
         identity = self._next_id
+        if entry.role == SKIP:
+            self._do(SKIPPED, identity, entry, skip)
+            return identity
         self._due = min(self._due, entry.asked_at + self.expire_after)
-        self._do(ISSUED, identity, entry, lambda account: reserve(account, entry.role) if entry.counted else None)
+        if entry.counted:
+            entry = entry._replace(exempt=int(entry.role == limit(self._accounts[entry.row]) == SAFE))
+            self._do(ISSUED, identity, entry, lambda account: reserve(account, entry.role, entry.expects))
+        else:
+            self._do(ISSUED, identity, entry, lambda account: None)
         return identity
 
     def count_unaudited(self, row: int) -> None:
@@ -334,7 +363,7 @@ class PlainEngine:
 
         def step(account: Account) -> None:
             if entry.counted:
-                settle(account, entry.role, entry.target, units, expired)
+                settle(account, entry, units, expired)
 
         self._do(EXPIRED if expired else SETTLED, identity, entry, step)
 
@@ -343,15 +372,15 @@ class PlainEngine:
 
         def step(account: Account) -> None:
             if entry.counted:
-                amend(account, entry.role, entry.target, units)
+                amend(account, entry, units)
 
         self._do(AMENDED, identity, entry, step)
 
     def learn(self, entry: Entry, units: int, cost: float, *, fresh: bool, lost: bool) -> None:
         """Learn from an outcome that was just counted."""
-        row = entry.row
-        lesson = lesson_of(self._accounts[row], entry.arm, units, cost, entry.counted, fresh, entry.unbiased)
-        self.learner.learn(self._pricings[0], self._pricings[row], lesson, grouped=row > 0, note=entry.note, lost=lost)
+        row, pricing, account = entry.row, self._pricings[entry.row], self._accounts[entry.row]
+        lesson = lesson_of(pricing, entry.arm, units, cost, entry.price, entry.counted, fresh, entry.unbiased)
+        self.learner.learn(self._pricings[0], pricing, account, lesson, grouped=row > 0, note=entry.note, lost=lost)
 
 
 def _as_before(account: Account, before: tuple[int, ...]) -> Account:

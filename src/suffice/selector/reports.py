@@ -1,6 +1,7 @@
 """Reports on a selector: a row for each option, the certificates of its accounts."""
 
-from collections.abc import Iterable
+import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -37,12 +38,12 @@ def option_reports(menu: Menu, columns: Columns, most: int | None) -> list[Optio
     ]
 
 
-def certificates_of(promise: Promise, engine: Engine, rows: Iterable[int]) -> "list[Certificate]":
+def certificates_of(promise: Promise, engine: Engine, rows: Sequence[int]) -> "list[Certificate]":
     """The certificates of these accounts."""
     from suffice.promise.certificate import Certificate  # not needed for a first ask
 
-    pending = pending_by_row(engine)
-    return [Certificate.make(promise, engine.account(row), pending.get(row, 0)) for row in rows]
+    expires = engine.expire_after < math.inf
+    return [Certificate.make(promise, engine.account(row), expires=expires) for row in rows]
 
 
 def pending_by_row(engine: Engine) -> dict[int, int]:

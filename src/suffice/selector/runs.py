@@ -13,12 +13,12 @@ from suffice.learning.prices import price_at
 from suffice.learning.records import Lesson
 from suffice.learning.tables import table_at
 from suffice.numbers import ONE_SUCCESS
-from suffice.promise.account import FREE, SAFE, SKIP, fold, limit, reserve, settle
+from suffice.promise.account import FREE, SAFE, SKIP, Account, Reservation, amend, fold, limit, reserve, settle, skip
 from suffice.selector.compiled_calls import DUE, TOLD, parts_at
 from suffice.selector.verbs import decide, is_open, lesson_of, price_of, role_of
 
 LOW_ARM, MIDDLE_ARM, HIGH_ARM = 0, 1, 2  # of a threshold
-NO_DEBT: Final = 0.0
+NO_PRICE: Final = 0.0  # paid: the guard is not asked
 
 
 def judged(latent: float, arm: int, low: Floats, high: Floats, units: Floats) -> int:
@@ -31,6 +31,17 @@ def judged(latent: float, arm: int, low: Floats, high: Floats, units: Floats) ->
 def charge_of(latent: float, arm: int, costs: Floats, charges: Floats) -> float:
     """The cost of an arm in a step."""
     return float(charges[int(latent), arm]) if len(charges) > 0 else float(costs[arm])
+
+
+def step_account(account: Account, role: int, units: int) -> None:
+    """Ask, and tell the outcome at once."""
+    if role == SKIP:
+        skip(account)
+        if units > 0:
+            amend(account, Reservation(SKIP, account.target, 0, 0), units)
+    else:
+        settle(account, Reservation(role, account.target, 0, reserve(account, role, 0)), units, False)
+    fold(account)
 
 
 def play(
@@ -58,15 +69,14 @@ def play(
                 if arm == FIT_FIRST:
                     return step, opening, FIT_FIRST
             arm = decide(at_limit, table.head, arm)
-            reserve(account, role_of(table.head, arm))
         header.next_id += 1
         success = judged(latents[step], arm, low, high, units)
         cost = charge_of(latents[step], arm, costs, charges)
         pricing.spent += cost
         if not opens:
-            settle(account, role_of(table.head, arm), account.target, success, False)
-            fold(account)
-        due = learn(table, main, pricing, lesson_of(account, arm, success, cost, not opens, True, True), False)
+            step_account(account, role_of(table.head, arm), success)
+        lesson = lesson_of(pricing, arm, success, cost, price, not opens, True, True)
+        due = learn(table, main, pricing, account, lesson, False)
         played[step] = arm
         succeeded[step] = success / ONE_SUCCESS
         spent[step] = cost
@@ -100,9 +110,7 @@ def play_projected(
         if not opens:
             price = min(max(price + step_size * (target - success / ONE_SUCCESS), 0.0), cap)
             table.head.steps += 1
-        due = learn_arm(
-            table, Lesson(arm, success / ONE_SUCCESS, cost, NO_DEBT, 0, not opens, True, True), price, price
-        )
+        due = learn_arm(table, Lesson(arm, success / ONE_SUCCESS, cost, NO_PRICE, not opens, True, True), price)
         played[step] = arm
         succeeded[step] = success / ONE_SUCCESS
         spent[step] = cost
@@ -119,7 +127,7 @@ def play_threshold(
     """A run of the scalar controller where a step succeeds at thresholds from its latent on, and cost is linear."""
     account, pricing = accounts[0], pricings[0]
     for step in range(len(latents)):
-        price = price_at(pricing, (account.owed - account.successes + account.forgiven) / ONE_SUCCESS, account.outcomes)
+        price = price_at(pricing, account)
         prices[step] = price
         now = limit(account)
         if now == SAFE:
@@ -128,10 +136,8 @@ def play_threshold(
             arm, role, value = LOW_ARM, SKIP if has_skip else FREE, bottom
         else:
             arm, role, value = MIDDLE_ARM, FREE, min(max(bottom + price, inside_low), inside_high)
-        reserve(account, role)
         success = 1 if latents[step] <= value else 0
-        settle(account, role, account.target, ONE_SUCCESS * success, False)
-        fold(account)
+        step_account(account, role, ONE_SUCCESS * success)
         played[step] = arm
         succeeded[step] = success
         spent[step] = (value - bottom) / pricing.cap

@@ -11,7 +11,7 @@ from suffice.learning.choosers import NAMED as NAMED_CHOOSERS
 from suffice.learning.choosers import Thompson
 from suffice.learning.settings import Learning, as_learning
 from suffice.menu.menu import Menu
-from suffice.promise.rules import Promise
+from suffice.promise.rules import Promise, limit_arguments
 
 
 def selector_arguments(
@@ -22,12 +22,7 @@ def selector_arguments(
     return {
         "menu": same_menu(menu, state["menu"]),
         "target": promise.rate,
-        "horizon": state["horizon"],
-        "max_surplus": promise.max_surplus if promise.step is None else None,
-        "cap": promise.cap,
-        "step": promise.step,
-        "start": promise.start,
-        "max_pending": state["max_pending"],
+        **limit_arguments(promise, state["horizon"]),
         "expire_after": state["expire_after"],
         "model": same_part("model", model, state["model"]),
         "learning": same_learning(learning, state["learning"]),

@@ -23,7 +23,7 @@ from suffice.learning.custom_learner import make_learner
 from suffice.learning.settings import Learning, as_learning, resolve_prices
 from suffice.menu.menu import Menu
 from suffice.numbers import ONE_SUCCESS, flag, positive_int, success_units
-from suffice.promise.rules import Promise
+from suffice.promise.rules import IN_FLIGHT, MAX_DEBT, Promise, Rule
 from suffice.selector.checks import allowed_arms, check_group, seconds
 from suffice.selector.controller import Controller
 from suffice.selector.engines import Engine, engine_for, has_model, move_state, with_model
@@ -50,43 +50,40 @@ class Selector(Controller):
     Args:
         menu: what may be chosen.
         target: the success rate to hold, strictly between 0 and 1; a float counts as the decimal it is written as.
-        horizon: how many outcomes there will be, if that is known. Without it the step decays.
-        max_surplus: the most successes that may be banked; in no window do failures exceed the allowed ones by more than
-            max_surplus + 1. Default: the root of the number of outcomes, or of the horizon.
-        step: how far one outcome moves the price, instead of max_surplus (step = cap/max_surplus).
-        cap: the price at which the safe option is played. Default safe_cost/(safe_success − target).
-        start: "safe" (never behind), "cheap" (the paper's), or the price to start from.
+        max_debt: the most successes that may be owed among the outcomes that were reported. 0: never behind at all.
+        in_flight: how many decisions may be outstanding, beyond what the surplus covers, before the safe option is played.
+            0: `max_debt` holds whatever is outstanding.
+        max_surplus: the most successes that may be banked for bad times. Default: the root of the number of outcomes, at
+            most 40, and more where more than `in_flight` decisions are outstanding.
+        rule: the paper's quantities in place of these three, for research.
         model: predicts from the context of a decision which options will succeed: "auto", a model of your own, a
             scikit-learn or River classifier, or a function (docs/context.md). It is followed once outcomes show that it is
             worth it, and behind the guard. None: contexts are refused.
         learning: how options are estimated and chosen, a `Learning`; its defaults suit every menu.
         seed: of the chooser's own randomness.
-        max_pending: with this many decisions outstanding, the safe option not counted, the safe option is played.
         expire_after: seconds after which a decision without an outcome counts as a failure.
         clock: a function that returns the time in seconds.
 
-    >>> menu = Menu.top_k([5, 10, 20, 50], classes=100)
+    >>> menu = Menu({"small": 0.02, "large": 0.20, "a person": 1.00}, safe="a person")
     >>> selector = Selector(menu, target=0.9)
     >>> decision = selector.ask()
     >>> decision
-    Decision(id=0, arm=5, option=100)
+    Decision(id=0, arm=0, option='small')
     >>> selector.tell(decision, success=True)
     >>> print(selector.certificate())
-    Kept: 100% of 1 succeeded (target 90%).
-    Never behind by more than 0.9, never ahead by more than 1.1; now 0.1 ahead.
+    Kept: 100% of 1 outcome succeeded (target 90%).
+    Never behind by more than 5; now 0.1 ahead.
     """
 
     def __init__(
         self,
         menu: Menu,
         target: float | Fraction,
-        horizon: int | None = None,
         *,
+        max_debt: float | Fraction = MAX_DEBT,
+        in_flight: int = IN_FLIGHT,
         max_surplus: float | None = None,
-        step: float | None = None,
-        cap: float | None = None,
-        start: str | float = "safe",
-        max_pending: int | None = None,
+        rule: Rule | None = None,
         expire_after: float | None = None,
         model: object = None,
         learning: Learning | None = None,
@@ -96,12 +93,12 @@ class Selector(Controller):
         if not isinstance(menu, Menu):
             raise InvalidArgument(f"menu must be a Menu, got {quoted(menu)}")
         promise = Promise.make(
-            target, horizon, max_surplus=max_surplus, step=step, cap=cap, start=start, safe_cost=menu.safe_cost,
+            target, max_debt=max_debt, in_flight=in_flight, max_surplus=max_surplus, rule=rule, safe_cost=menu.safe_cost,
             safe_success=menu.safe_success, forgiving=not menu.has_skip,
         )  # fmt: skip
-        super().__init__(promise, menu, max_pending=max_pending, expire_after=expire_after, clock=clock)
+        super().__init__(promise, menu, expire_after=expire_after, clock=clock)
         self._menu = menu
-        self._horizon = None if horizon is None else positive_int("horizon", horizon)
+        self._horizon = None if rule is None or rule.horizon is None else positive_int("horizon", rule.horizon)
         self._seed = positive_int("seed", seed, 0) & 0xFFFFFFFF
         settings = as_learning(learning)
         self._guard = math.inf if settings.guard is None else float(settings.guard)
@@ -236,15 +233,19 @@ class Selector(Controller):
         audit: bool = True,
         context: object = None,
         group: str | None = None,
+        insist: bool = False,
     ) -> Decision:
         """What to do now.
 
         Args:
-            available: the interior options that can be played this once; the boundary options always can.
+            available: the options that can be played this once, the safe one included; a skip always can. Where the promise
+                needs the safe option and it is not available, `SafeUnavailable` is raised.
             audit: False for a decision whose outcome will not be told: it is never pending and never counted. Draw at
                 random, before asking, which decisions are audited.
             context: what is known beforehand: a mapping, or a row of NumPy, pandas or polars. It needs a `model`.
             group: the group that the decision belongs to. Each has a debt and a promise of its own.
+            insist: where the promise needs the safe option and it is not available, play the best that is. Every such
+                decision is added to the bounds.
         """
         now = 0.0 if self._expire_after is None else seconds(self._clock)
         allowed = None if available is None else self.allowed(available)
@@ -260,14 +261,17 @@ class Selector(Controller):
             else:
                 identity, arm, price = self._engine.ask_in_context(row, now, context)
             if identity >= 0:
+                if arm <= 0 and self._roles[0] < 0:
+                    self._engine.note_skip(identity, row, now, price, -arm)
+                    arm = 0
                 return new(Decision, (identity, arm, self._options[arm], self._roles[arm], price, self._identity.key))
         if not self.contextual and context is None:
-            return self._ask_slow(row, allowed, audit, now)
-        return self._ask_in_contexts(row, [context], allowed, audit, now)[0]
+            return self._ask_slow(row, allowed, audit, now, insist)
+        return self._ask_in_contexts(row, [context], allowed, audit, now, insist)[0]
 
     def ask_many(
         self, count: int, *, available: Iterable[object] | None = None, audit: bool = True,
-        contexts: Iterable[object] | None = None, group: str | None = None,
+        contexts: Iterable[object] | None = None, group: str | None = None, insist: bool = False,
     ) -> list[Decision]:  # fmt: skip
         """`count` decisions, asked one after the other, with a context for each. Other threads may tell in between."""
         many = positive_int("count", count, 0)
@@ -280,20 +284,20 @@ class Selector(Controller):
             several = list_contexts(contexts, many)
         row = 0 if group is None else self._row_of(group, several)
         if self.contextual or contexts is not None:
-            return self._ask_in_contexts(row, several, allowed, audit, now)
+            return self._ask_in_contexts(row, several, allowed, audit, now, insist)
         if allowed is None and audit:
             return [self.ask(group=group) for _ in range(many)]
-        return [self._ask_slow(row, allowed, audit, now) for _ in range(many)]
+        return [self._ask_slow(row, allowed, audit, now, insist) for _ in range(many)]
 
     def _ask_in_contexts(
-        self, row: int, contexts: list[object], allowed: Mask | None, audit: bool, now: float
+        self, row: int, contexts: list[object], allowed: Mask | None, audit: bool, now: float, insist: bool
     ) -> list[Decision]:
         learner = with_model(self._learner)
         with self.lock, self._changing:
             self._expire_overdue(now)
             for context in contexts if len(contexts) > 1 else ():
                 learner.check(context)  # all, or none if one is bad
-            return [self._decide(row, allowed, audit, now, learner.read(context)) for context in contexts]
+            return [self._decide(row, allowed, audit, now, insist, learner.read(context)) for context in contexts]
 
     def allowed(self, available: object) -> Mask | None:
         """A mask of the arms that may be played if these options are available; None: all."""

@@ -10,7 +10,7 @@ from suffice.learning.base import Learner
 from suffice.learning.prices import clipped_price
 from suffice.learning.records import Pricing
 from suffice.numbers import ONE_SUCCESS, cost_told, flag, positive_int
-from suffice.promise.account import SAFE, SKIP, Account, grow, merge_of, totals, tracked_debt
+from suffice.promise.account import SAFE, SKIP, Account, grow, merge_of, totals
 from suffice.promise.rules import Promise
 from suffice.selector.checks import LONGEST_NAME
 from suffice.selector.engines import Engine
@@ -21,11 +21,24 @@ from suffice.selector.verbs import role_of
 NOT_SUMMED: Final = ("shortfall", "worst_shortfall", "forgiven_carried")
 COUNTED: Final = frozenset(name for name, how in merge_of.items() if how != "own" or name in NOT_SUMMED)
 IN_UNITS: Final = frozenset(  # counted in billionths of a success
-    {"owed", "successes", "forgiven", "safe_shortage", "skip_successes", "shortfall", "worst_shortfall"}
+    {
+        "owed",
+        "successes",
+        "forgiven",
+        "reserved",
+        "expected",
+        "safe_shortage",
+        "skip_successes",
+        "shortfall",
+        "worst_shortfall",
+        "uncovered",
+    }
 )
 HINTS: Final = ("hint", "hint_sum", "hint_count", "hint_at")
 
-Row = list[Any]  # a decision: id, row of its account, arm, time, counted, unbiased, note of the model
+Row = list[
+    Any
+]  # a decision: id, row of its account, arm, expects, exempt, price, time, counted, unbiased, model's note
 
 
 # --- accounts
@@ -38,13 +51,14 @@ def account_state(account: Account, pricing: Pricing) -> dict[str, object]:
     return {"counts": counts, "hints": [getattr(pricing, name) for name in HINTS], "spent": spent}
 
 
-def account_from(promise: Promise, state: dict[str, Any], max_pending: int | None) -> Account:
+def account_from(promise: Promise, state: dict[str, Any]) -> Account:
     """The account that `account_state` wrote down."""
-    account = promise.open(max_pending)
+    account = promise.open()
     for name, value in state["counts"].items():
         if name not in COUNTED or type(value) is not int:
             raise StateError(f"counts must be whole numbers, got {name} = {quoted(value)}")
-        if not 0 <= value <= MOST_COUNTED * (ONE_SUCCESS if name in IN_UNITS else 1):
+        most = MOST_COUNTED * (ONE_SUCCESS if name in IN_UNITS else 1)
+        if not (-most if name == "expected" else 0) <= value <= most:
             raise StateError(f"{name} must be a number of at least 0 and not astronomical, got {quoted(value)}")
         setattr(account, name, value)
     missing = COUNTED - set(state["counts"])
@@ -62,7 +76,7 @@ def pricing_from(fresh: Pricing, state: dict[str, Any], account: Account) -> Pri
     for name, value in zip(HINTS, hints, strict=True):
         setattr(fresh, name, value)
     fresh.spent = cost_told(state["spent"])
-    fresh.now = clipped_price(fresh, tracked_debt(account) / ONE_SUCCESS, account.outcomes)
+    fresh.now = clipped_price(fresh, account)
     return fresh
 
 
@@ -99,7 +113,7 @@ def restore_engine(
     """Replace the new accounts of an engine, and what its learner knows, by what was saved. Leaves the fast path closed."""
     engine.next_id = positive_int("next_id", state["next_id"], 0)
     for row, (pricing, saved) in enumerate(zip(fresh, state["accounts"], strict=True)):
-        account = account_from(promise, saved, state["max_pending"])
+        account = account_from(promise, saved)
         restored = pricing_from(pricing, saved, account)
         if row < engine.rows():
             engine.put_account(row, account)
@@ -126,15 +140,19 @@ def check_accounts(
     sound &= sum(account.outcomes for account in accounts) + len(waiting) <= next_id <= MOST_COUNTED
     for row, account in enumerate(accounts):
         owed, successes, _ = totals(account)
-        roles = [entry.role for _, entry in waiting if entry.row == row and entry.counted]
+        own = [entry for _, entry in waiting if entry.row == row and entry.counted]
+        reserving = [entry for entry in own if not entry.exempt]
         sound &= (
             owed == promise.target * account.outcomes
             and successes <= account.outcomes * ONE_SUCCESS
             and account.shortfall <= account.worst_shortfall <= owed
             and account.safe_shortage <= account.safe_plays * ONE_SUCCESS
             and account.expired <= account.outcomes
-            and account.outstanding == sum(role != SAFE for role in roles) <= account.most_outstanding
-            and account.not_skips == sum(role != SKIP for role in roles) <= account.most_not_skips
+            and account.outstanding == len(reserving) <= account.most_outstanding
+            and account.reserved == sum(entry.target for entry in reserving)
+            and account.pending == len(own) <= account.most_pending
+            and account.expected == sum(entry.expects for entry in own)
+            and not any(entry.role == SKIP for entry in own)
         )
     if not sound:
         raise StateError("the counts contradict each other")
@@ -145,21 +163,27 @@ def check_accounts(
 
 def _rows(entries: Iterable[tuple[int, Entry]], learner: Learner) -> list[Row]:
     return [
-        [identity, entry.row, entry.arm, entry.asked_at, entry.counted, entry.unbiased, learner.note_state(entry.note)]
+        [
+            identity, entry.row, entry.arm, entry.expects, entry.exempt, entry.price, entry.asked_at, entry.counted,
+            entry.unbiased, learner.note_state(entry.note),
+        ]
         for identity, entry in entries
-    ]
+    ]  # fmt: skip
 
 
 def _entry(row: Row, learner: Learner, target: int, accounts: int) -> Entry:
-    place, arm, asked_at, counted, unbiased, note = row
+    place, arm, expects, exempt, price, asked_at, counted, unbiased, note = row
     head = learner.head
     if type(arm) is not int or not 0 <= arm < head.arms:
         raise StateError(f"an arm must be a whole number from 0 to {head.arms - 1}, got {quoted(arm)}")
     if type(place) is not int or not 0 <= place < accounts:
         raise StateError(f"a decision must belong to one of {accounts} accounts, got {quoted(place)}")
-    if not math.isfinite(asked_at):
-        raise StateError(f"the time of an ask must be finite, got {quoted(asked_at)}")
+    if not math.isfinite(asked_at) or not math.isfinite(price):
+        raise StateError(f"the time and the price of an ask must be finite, got {quoted(asked_at)} and {quoted(price)}")
+    role = role_of(head, arm)
+    if type(expects) is not int or abs(expects) > ONE_SUCCESS or exempt not in (0, 1) or (exempt and role != SAFE):
+        raise StateError(f"a decision must hold what it is expected to add to the debt, got {quoted(row)}")
     return Entry(
-        place, arm, role_of(head, arm), target, float(asked_at), flag("counted", counted), flag("unbiased", unbiased),
-        learner.note_from(note),
+        place, arm, role, target, expects, int(exempt), float(price), float(asked_at), flag("counted", counted),
+        flag("unbiased", unbiased), learner.note_from(note),
     )  # fmt: skip

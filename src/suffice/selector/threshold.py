@@ -4,6 +4,7 @@ import math
 import os
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -13,10 +14,10 @@ from suffice.kernels.rows import Floats, Mask, from_rows, to_rows
 from suffice.learning.base import Columns, Learner, Proposal
 from suffice.learning.prices import clipped_price
 from suffice.learning.records import Lesson, Pricing, TableHead
-from suffice.numbers import as_fraction, flag, positive_int
+from suffice.numbers import ONE_SUCCESS, as_fraction, flag, positive_int
 from suffice.promise.account import SKIP, Account
 from suffice.promise.certificate import Certificate
-from suffice.promise.rules import Promise
+from suffice.promise.rules import IN_FLIGHT, MAX_DEBT, Promise, Rule
 from suffice.selector.controller import Controller
 from suffice.selector.records import Decision
 from suffice.selector.runs import play_threshold
@@ -44,9 +45,14 @@ class ThresholdLearner(Learner):
         return HIGH
 
     def learn(
-        self, main: Pricing, pricing: Pricing, lesson: Lesson, *, grouped: bool, note: object = None, lost: bool = False
-    ) -> None:
-        pricing.now = clipped_price(pricing, lesson.debt, lesson.outcomes)
+        self, main: Pricing, pricing: Pricing, account: Account, lesson: Lesson, *, grouped: bool, note: object = None,
+        lost: bool = False,
+    ) -> None:  # fmt: skip
+        pricing.now = clipped_price(pricing, account)
+
+    def expected_debt(self, arm: int, target: int) -> int:
+        """Of a threshold between the ends, nothing: it moves until it succeeds as often as the target says."""
+        return target - ONE_SUCCESS if arm == HIGH else 0
 
     def set_steps(self, steps: int) -> None:
         """Do nothing: nothing depends on the number of outcomes."""
@@ -64,26 +70,25 @@ class ThresholdLearner(Learner):
 class ThresholdSelector(Controller):
     """Holds a success rate by moving one threshold: no menu and no costs, only success or failure.
 
-    `high` always succeeds and is the expensive end; `low` never succeeds. The threshold is start + step·debt; the value of a
-    decision is clipped to [low, high], the state is not. With the safe start it never falls behind.
+    `high` always succeeds and is the expensive end; `low` never succeeds. The threshold rises with the debt, from low where
+    `max_surplus` successes are banked to high where `max_debt` are owed; the value of a decision is clipped to [low, high],
+    the state is not.
 
     Args:
         low, high: the ends of the range.
         target: the success rate to hold, strictly between 0 and 1.
-        horizon: how many outcomes there will be, if that is known. Without it the step decays.
-        max_surplus: the most successes that may be banked; step = (high − low)/max_surplus.
-        step: how far one outcome moves the threshold.
-        start: "safe" (at high), "cheap" (at low), or the threshold to start from: the paper's update, with `step`.
+        max_debt, in_flight, max_surplus, expire_after, clock: as for `Selector`.
+        rule: the paper's update in place of these limits: its step and its start are those of the threshold, its cap is the
+            range.
         low_fails: False if `low` may succeed too. Surplus is then forgiven instead of skipped back.
-        max_pending, expire_after, clock: as for `Selector`.
 
-    >>> selector = ThresholdSelector(low=1, high=20, target=0.9, max_surplus=50)
+    >>> selector = ThresholdSelector(low=0, high=20, target=0.9, max_surplus=50)
     >>> decision = selector.ask()
-    >>> decision.option
-    20.0
+    >>> round(decision.option, 2)
+    18.48
     >>> selector.tell(decision, success=True)
-    >>> round(selector.ask().option, 3)
-    19.962
+    >>> round(selector.ask().option, 2)
+    18.45
     """
 
     def __init__(
@@ -91,13 +96,12 @@ class ThresholdSelector(Controller):
         low: float,
         high: float,
         target: float | Fraction,
-        horizon: int | None = None,
         *,
+        max_debt: float | Fraction = MAX_DEBT,
+        in_flight: int = IN_FLIGHT,
         max_surplus: float | None = None,
-        step: float | None = None,
-        start: str | float = "safe",
+        rule: Rule | None = None,
         low_fails: bool = True,
-        max_pending: int | None = None,
         expire_after: float | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
@@ -107,17 +111,15 @@ class ThresholdSelector(Controller):
                 f"low must be below high, got {quoted(low)} and {quoted(high)}; "
                 "where smaller values are more permissive, negate the scale"
             )
-        if not isinstance(start, str):
-            place = as_fraction("start", start)
-            if not bottom <= place <= top:
-                raise InvalidArgument(f"start must lie between low {low!r} and high {high!r}, got {quoted(start)}")
-            start = float(place - bottom)
+        span = float(top - bottom)
+        if rule is not None:
+            rule = _from_low(rule, bottom, span)
         # The range takes the place of the cap, and the height above low that of the price (theory 9).
         promise = Promise.make(
-            target, horizon, max_surplus=max_surplus, step=step, cap=top - bottom, start=start,
+            target, max_debt=max_debt, in_flight=in_flight, max_surplus=max_surplus, rule=rule,
             forgiving=not flag("low_fails", low_fails),
         )  # fmt: skip
-        super().__init__(promise, None, max_pending=max_pending, expire_after=expire_after, clock=clock)
+        super().__init__(replace(promise, cap=span), None, expire_after=expire_after, clock=clock)
         self._low, self._high = float(bottom), float(top)
         self._learner = ThresholdLearner(low_fails)
         self._begin()
@@ -149,11 +151,11 @@ class ThresholdSelector(Controller):
         """The promise, whether it holds, and if not, why and what to do."""
         with self.lock, self._reading:
             self._expire_unless_nested()
-            return Certificate.make(self._promise, self._engine.account(0), self.pending)
+            return Certificate.make(self._promise, self._engine.account(0), expires=self._expire_after is not None)
 
     @property
     def threshold(self) -> float:
-        """The threshold before clipping: start + step·debt."""
+        """The threshold before clipping."""
         return self._low + self.price
 
     def can_run(self, stream: object) -> bool:
@@ -207,20 +209,22 @@ class ThresholdSelector(Controller):
         with reading(state, cls.__name__):
             promise = Promise.from_state(state["promise"])
             selector = cls(
-                state["low"],
-                state["high"],
-                promise.rate,
-                max_surplus=promise.max_surplus if promise.step is None else None,
-                step=promise.step,
-                start="safe" if promise.step is None else state["low"],
-                low_fails=not promise.forgiving,
-                max_pending=state["max_pending"],
-                expire_after=state["expire_after"],
-                clock=clock,
-            )
+                state["low"], state["high"], promise.rate, low_fails=not promise.forgiving,
+                expire_after=state["expire_after"], clock=clock,
+            )  # fmt: skip
             selector.restore(state)
         return selector
 
     def restore(self, state: dict[str, Any]) -> None:
-        self._promise = Promise.from_state(state["promise"])  # with the start that was saved
+        self._promise = Promise.from_state(state["promise"])  # with the limits that were saved
         super().restore(state)
+
+
+def _from_low(rule: Rule, bottom: Fraction, span: float) -> Rule:
+    """A rule for the height above `low`, from one for the threshold itself."""
+    start: str | float = rule.start
+    if not isinstance(start, str):
+        start = float(as_fraction("start", start) - bottom)
+        if not 0.0 <= start <= span:
+            raise InvalidArgument(f"start must lie between low and high, got {quoted(rule.start)}")
+    return replace(rule, start=start, cap=span)

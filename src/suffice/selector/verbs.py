@@ -25,6 +25,7 @@ class Choice(NamedTuple):
     arm: int
     role: int  # SAFE, SKIP or FREE
     price: float
+    expects: int  # what it is expected to add to the debt, in billionths
     unbiased: bool  # False where a context, or a chooser of the user's own, had a part in it
     note: Any  # what the model recorded of the context
 
@@ -38,7 +39,7 @@ def price_of(account: Account, pricing: Pricing, main: Pricing, grouped: bool) -
     """The price of one success in an account. A small group first takes over the hint of the whole."""
     if grouped:
         borrow_hint(pricing, main)
-    return price_at(pricing, (account.owed - account.successes + account.forgiven) / ONE_SUCCESS, account.outcomes)
+    return price_at(pricing, account)
 
 
 def is_open(at_limit: int, head: TableHead) -> bool:
@@ -63,8 +64,8 @@ def role_of(head: TableHead, arm: int) -> int:
 
 
 def lesson_of(
-    account: Account, arm: int, units: int, cost: float, counted: bool, fresh: bool, unbiased: bool
+    pricing: Pricing, arm: int, units: int, cost: float, price: float, counted: bool, fresh: bool, unbiased: bool
 ) -> Lesson:
-    """The lesson of an outcome that the account has just counted."""
-    debt = (account.owed - account.successes + account.forgiven) / ONE_SUCCESS
-    return Lesson(arm, units / ONE_SUCCESS, cost, debt, account.outcomes, counted, fresh, unbiased)
+    """The lesson of an outcome that the account has just counted; `price` is that at which it was asked."""
+    paid = min(max(0.0, price), pricing.cap)
+    return Lesson(arm, units / ONE_SUCCESS, cost, paid, counted, fresh, unbiased)

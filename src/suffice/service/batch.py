@@ -9,18 +9,19 @@ import contextlib
 import json
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
 from suffice.errors import SufficeError, UnknownDecision
 from suffice.kernels.rows import Mask, copy_of
 from suffice.numbers import ONE_SUCCESS
-from suffice.promise.account import SAFE, SKIP, Account, amend, settle
+from suffice.promise.account import SAFE, SKIP, Account, Reservation, amend, reserve, settle, skip
 from suffice.service.errors import Conflict, Gone, status_of
 from suffice.service.records import (
     AMENDED,
     EXPIRED,
     PENDING,
+    SKIPPED,
     TOLD,
     AskRequest,
     DecisionRow,
@@ -131,6 +132,7 @@ class Batch:
     asks_committed: bool = False
     behind: set[int] = field(default_factory=set)  # selectors of which the store has events that are not learned yet
     _settled: list[tuple[Replica, DecisionRow]] = field(default_factory=list)
+    _skipped: list[tuple[Replica, DecisionRow]] = field(default_factory=list)
     _replicas: set[Replica] = field(default_factory=set)
 
     def __post_init__(self) -> None:
@@ -160,6 +162,7 @@ class Batch:
         """Decide the asks."""
         transaction, known = Transaction(shard, counts), dict(replies)
         with self._locked():
+            self._skipped = []
             for request in self.requests:
                 if isinstance(request, QueuedAsk):
                     self._answer(request, transaction, known)
@@ -182,12 +185,15 @@ class Batch:
                 request.result = _repeated(earlier, request)
                 return
             account = copy_of(session.account)  # replaces it if nothing fails
-            request.result = self._decide(request, account, main.asked, changes.asked)
+            request.result = self._decide(request, account, main, changes.asked)
             if key is not None:
                 reply = Reply(replica.number, key, request.digest, _reply_text(request.result), self.now)
                 replies[(replica.number, key)] = reply
                 changes.replies.append(reply)
             session.account = account
+            skips = [row for row in changes.asked[before:] if row.state == SKIPPED]
+            main.events += len(skips)
+            self._skipped += [(replica, row) for row in skips]
             for each in {main, session} if request.wanted.audit else ():
                 each.asked += request.size
         except Exception as error:
@@ -195,18 +201,28 @@ class Batch:
             _fail(request, error)
 
     def _decide(
-        self, request: QueuedAsk, account: Account, identity: int, rows: list[DecisionRow]
+        self, request: QueuedAsk, account: Account, main: AccountSession, rows: list[DecisionRow]
     ) -> list[IssuedDecision]:
         replica, wanted = request.replica, request.wanted
         after, result = replica.plan.expire_after, []
         due = None if after is None else self.now + after
+        identity, event = main.asked, main.events
         for context in wanted.contexts or [None] * request.size:
             choice, record = replica.decide(account, wanted, request.allowed, context)
             arm, role, price = choice.arm, choice.role, choice.price
             if wanted.audit:
-                rows.append(
-                    DecisionRow(replica.number, identity, wanted.group or "", arm, price, self.now, due, record)
+                row = DecisionRow(
+                    replica.number, identity, wanted.group or "", arm, price, choice.expects, 0, self.now, due, record
                 )
+                if role == SKIP:  # it is sure to fail, so it is settled now
+                    skip(account)
+                    event += 1
+                    row = replace(
+                        row, due=None, expects=0, state=SKIPPED, units=0, told_at=self.now, shard=main.number, seq=event
+                    )
+                else:
+                    row.exempt = reserve(account, role, choice.expects)
+                rows.append(row)
             decision = identity if wanted.audit else None
             result.append(IssuedDecision(decision, arm, replica.option(arm), price, role == SAFE, role == SKIP))
             identity += 1
@@ -253,24 +269,28 @@ class Batch:
             raise transaction.missing(replica, outcome.decision)
         if row.state in (TOLD, AMENDED) or (expire and row.state != PENDING):
             return _already_told(row, outcome, expire)
+        if row.state == SKIPPED and outcome.units == 0:
+            return TellResult(row.id, 200, "unchanged")
         if not expire:
             replica.selector.costs.check(row.arm, outcome.cost)
         main = transaction.session(replica, "")
         session = transaction.session(replica, row.group) if row.group else main
-        late = row.state == EXPIRED
+        late = row.state in (EXPIRED, SKIPPED)
         settled = DecisionRow(
-            row.selector, row.id, row.group, row.arm, row.price, row.asked_at, row.due, row.record,
+            row.selector, row.id, row.group, row.arm, row.price, row.expects, row.exempt, row.asked_at, row.due, row.record,
             state=EXPIRED if expire else AMENDED if late else TOLD, units=outcome.units, cost=outcome.cost, told_at=self.now,
             shard=main.number, seq=main.events + 1, expired_shard=row.shard if late else None,
             expired_seq=row.seq if late else None, expired_at=row.told_at if late else None,
         )  # fmt: skip
         spent = replica.spent(settled)
-        role, account = replica.menu.kind_of(row.arm), session.account
+        account = session.account
+        played = Reservation(replica.menu.kind_of(row.arm), account.target, row.expects, row.exempt)
         if late:  # nothing below raises: what is counted here is written
-            amend(account, role, account.target, outcome.units)
+            amend(account, played, outcome.units)
         else:
-            settle(account, role, account.target, outcome.units, expire)
+            settle(account, played, outcome.units, expire)
         main.events += 1
+        main.tells += int(not expire)
         session.cost += spent
         rows[(row.selector, row.id)] = settled
         transaction.changes.settled.append(settled)
@@ -290,7 +310,7 @@ class Batch:
                 request.done.set_result(request.result)  # type: ignore[arg-type]
                 if isinstance(request, QueuedAsk) and request.wanted.group and request.wanted.audit:
                     request.replica.groups.add(request.wanted.group)
-        for place, (replica, row) in enumerate(self._settled, 1):
+        for place, (replica, row) in enumerate([*self._skipped, *self._settled], 1):
             with replica.lock:
                 if row.shard is not None and row.seq == replica.seen.get(row.shard, 0) + 1:
                     replica.learn(row)

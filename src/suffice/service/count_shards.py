@@ -55,12 +55,13 @@ def merge_shards(shards: Shards, empty: Account | None = None) -> Shard:
         asked=sum(shard.asked for shard in shards.values()),
         cost=sum(shard.cost for shard in shards.values()),
         events=sum(shard.events for shard in shards.values()),
+        tells=sum(shard.tells for shard in shards.values()),
     )
 
 
 def write(shard: Shard) -> str:
     """A shard as JSON; counts of 0 are left out."""
-    values: dict[str, float] = {"asked": shard.asked, "cost": shard.cost, "events": shard.events}
+    values: dict[str, float] = {"asked": shard.asked, "cost": shard.cost, "events": shard.events, "tells": shard.tells}
     for name in COUNTS:
         value = getattr(shard.counts, name)
         if value:
@@ -71,5 +72,5 @@ def write(shard: Shard) -> str:
 def read(text: str) -> Shard:
     """A shard from the JSON of `write`."""
     values = json.loads(text)
-    asked, cost, events = values.pop("asked"), values.pop("cost"), values.pop("events")
-    return Shard(counts=Account(**values), asked=asked, cost=cost, events=events)
+    asked, cost, events, tells = (values.pop(name) for name in ("asked", "cost", "events", "tells"))
+    return Shard(counts=Account(**values), asked=asked, cost=cost, events=events, tells=tells)

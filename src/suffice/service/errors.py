@@ -1,6 +1,6 @@
 """The errors of the service, each with its HTTP status, and the HTTP status of the library's errors."""
 
-from suffice.errors import AlreadyTold, Infeasible, InvalidArgument, SufficeError, UnknownDecision
+from suffice.errors import AlreadyTold, Infeasible, InvalidArgument, SafeUnavailable, SufficeError, UnknownDecision
 
 
 class ServiceError(SufficeError):
@@ -71,4 +71,6 @@ def status_of(error: SufficeError) -> int:
         return 422
     if isinstance(error, UnknownDecision):
         return 404
+    if isinstance(error, SafeUnavailable):
+        return 424  # of all statuses that suffice answers, this means nothing else
     return 409 if isinstance(error, AlreadyTold) else 500

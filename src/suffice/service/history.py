@@ -19,9 +19,7 @@ FINEST: Final = 0.25  # seconds: the initial width of a bucket
 MOST_ARMS: Final = 64  # arms counted singly in a bucket; the rest are counted as OTHERS
 OTHERS: Final = -1
 
-BucketState = tuple[
-    int, int, int, float, float | None, list[tuple[int, int]], int
-]  # its place, and the fields of a bucket
+BucketState = tuple[int, int, int, float, float | None, list[tuple[int, int]]]  # its place, and the fields of a bucket
 
 
 class HistoryState(TypedDict):
@@ -40,7 +38,6 @@ class Bucket:
     cost: float = 0.0
     price: float | None = None
     arms: dict[int, int] = field(default_factory=dict)
-    lost: int = 0  # plays of the safe option that expired, minus those that were amended
 
     def play(self, arm: int, count: int = 1) -> None:
         """Count plays of an arm."""
@@ -53,7 +50,6 @@ class Bucket:
         self.outcomes += later.outcomes
         self.units += later.units
         self.cost += later.cost
-        self.lost += later.lost
         self.price = self.price if later.price is None else later.price
         for arm, count in later.arms.items():
             self.play(arm, count)
@@ -66,9 +62,7 @@ class History:
         self.width = FINEST
         self.buckets: dict[int, Bucket] = {}
 
-    def add(
-        self, at: float, *, outcomes: int, units: int, cost: float, price: float, arm: int | None, lost: int = 0
-    ) -> None:
+    def add(self, at: float, *, outcomes: int, units: int, cost: float, price: float, arm: int | None) -> None:
         """Add an outcome; one that amends an earlier one has `outcomes` 0 and `arm` None."""
         place = math.floor(at / self.width)
         bucket = self.buckets.get(place)
@@ -80,7 +74,6 @@ class History:
         bucket.outcomes += outcomes
         bucket.units += units
         bucket.cost += cost
-        bucket.lost += lost
         if arm is not None:
             bucket.price = price
             bucket.play(arm)
@@ -116,8 +109,6 @@ class History:
             total.merge(bucket)
         counts = itertools.accumulate((bucket.outcomes for bucket in merged.values()), initial=total.outcomes)
         limits = bounds(list(counts)[1:])
-        # `bounds` allows for what is lost now; a period allows for what was lost then (theory 4: X).
-        lost_now = sum(bucket.lost for bucket in self.buckets.values())
         result = []
         for (place, bucket), (behind, ahead) in zip(merged.items(), limits, strict=True):
             total.merge(bucket)
@@ -128,7 +119,7 @@ class History:
                     successes=bucket.units / ONE_SUCCESS, cost=bucket.cost,
                     debt=target * total.outcomes - total.units / ONE_SUCCESS, price=bucket.price,
                     arms=dict(bucket.arms), total=total.outcomes, total_successes=total.units / ONE_SUCCESS,
-                    total_cost=total.cost, debt_at_most=behind + total.lost - lost_now, ahead_at_most=ahead,
+                    total_cost=total.cost, debt_at_most=behind, ahead_at_most=ahead,
                 )
             )  # fmt: skip
         return result
@@ -140,7 +131,7 @@ class History:
         return {
             "width": self.width,
             "buckets": [
-                (place, each.outcomes, each.units, each.cost, each.price, list(each.arms.items()), each.lost)
+                (place, each.outcomes, each.units, each.cost, each.price, list(each.arms.items()))
                 for place, each in self.buckets.items()
             ],
         }
@@ -150,9 +141,9 @@ class History:
         """The history of a saved state."""
         history = History()
         history.width = float(state["width"])
-        for place, outcomes, units, cost, price, arms, lost in state["buckets"]:
+        for place, outcomes, units, cost, price, arms in state["buckets"]:
             counts = {int(arm): int(count) for arm, count in arms}
-            history.buckets[int(place)] = Bucket(outcomes, units, cost, price, counts, lost)
+            history.buckets[int(place)] = Bucket(outcomes, units, cost, price, counts)
         return history
 
 

@@ -8,7 +8,7 @@ from suffice.promise.certificate import Certificate
 from suffice.promise.group_certificate import GroupCertificate, combine
 from suffice.promise.rules import Promise
 from suffice.service.count_shards import merge_shards
-from suffice.service.records import Overview, SelectorRow, Shard
+from suffice.service.records import Overview, SelectorRow
 from suffice.service.replica import PlanSummary, Replica
 from suffice.service.stores.base import AccountKey, Counts, Shards
 
@@ -23,12 +23,12 @@ class GroupCertificates:
     def __init__(self) -> None:
         self._known: dict[AccountKey, tuple[Shards, Certificate]] = {}
 
-    def get(self, promise: Promise, account: AccountKey, shards: Shards) -> Certificate:
+    def get(self, promise: Promise, expires: bool, account: AccountKey, shards: Shards) -> Certificate:
         """The certificate of a group. Safe to call from several threads."""
         known = self._known.get(account)
         if known is not None and known[0] == shards:
             return known[1]
-        certificate = _certificate(promise, merge_shards(shards, promise.open()), 0)
+        certificate = Certificate.make(promise, merge_shards(shards, promise.open()).counts, expires=expires)
         if len(self._known) >= GROUPS:
             self._known.clear()
         self._known[account] = (shards, certificate)
@@ -36,24 +36,21 @@ class GroupCertificates:
 
 
 def certified(
-    promise: Promise, number: int, counts: Counts, groups: GroupCertificates, group: str | None = None
+    summary: PlanSummary, number: int, counts: Counts, groups: GroupCertificates, group: str | None = None
 ) -> Certificate:
     """The certificate of a selector with all its groups, or of one group."""
+    promise, expires = summary.promise, summary.expires
     if group is not None:
         if not group or (number, group) not in counts:
             raise InvalidArgument(f"group must be one that has been asked for, got {quoted(group)}")
-        return groups.get(promise, (number, group), counts[(number, group)])
+        return groups.get(promise, expires, (number, group), counts[(number, group)])
     of_groups = {account: shards for account, shards in counts.items() if account[0] == number and account[1]}
-    # The selector's own shard counts the asks of its groups too.
-    asked_in_groups = sum(shard.asked for shards in of_groups.values() for shard in shards.values())
-    own = _certificate(promise, merge_shards(counts.get((number, ""), {}), promise.open()), asked_in_groups)
+    own = Certificate.make(promise, merge_shards(counts.get((number, ""), {}), promise.open()).counts, expires=expires)
     if not of_groups:
         return own
-    return combine(own, {account[1]: groups.get(promise, account, shards) for account, shards in of_groups.items()})
-
-
-def _certificate(promise: Promise, shard: Shard, asked_in_groups: int) -> Certificate:
-    return Certificate.make(promise, shard.counts, shard.asked - asked_in_groups - shard.counts.outcomes)
+    return combine(
+        own, {account[1]: groups.get(promise, expires, account, shards) for account, shards in of_groups.items()}
+    )
 
 
 class _Cached(NamedTuple):
@@ -85,7 +82,7 @@ class OverviewCache:
 
     def build(self, row: SelectorRow, summary: PlanSummary, replica: Replica | None, counts: Counts) -> Overview:
         """The overview of a selector; without its price if no replica is loaded, or if each group has a price."""
-        certificate = certified(summary.promise, row.number, counts, self.groups)
+        certificate = certified(summary, row.number, counts, self.groups)
         shards = [shard for account in counts.values() for shard in account.values()]
         main = merge_shards(counts.get((row.number, ""), {}), summary.promise.open())
         only_groups = isinstance(certificate, GroupCertificate) and "" not in certificate.groups
@@ -102,7 +99,7 @@ class OverviewCache:
             cost=max(0.0, sum(shard.cost for shard in shards)),
             price=price,
             asks=main.asked + sum(shard.counts.unaudited for shard in shards),
-            tells=main.events - sum(shard.counts.expired for shard in shards),
+            tells=main.tells,
             bounds=summary.bounds,
             chooser=summary.chooser,
             model=summary.model,

@@ -13,7 +13,9 @@ TOLD: Final = 1
 EXPIRED: Final = 2  # counts as a failure until a late outcome amends it
 AMENDED: Final = 3
 
-STATES: Final = ("pending", "told", "expired", "amended")
+SKIPPED: Final = 4  # settled as a failure when it was asked, until a success amends it
+
+STATES: Final = ("pending", "told", "expired", "amended", "skipped")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +39,7 @@ class AskRequest:
     audit: bool = True
     contexts: list[Any] | None = None  # one for each decision
     group: str | None = None
+    insist: bool = False
 
 
 class IssuedDecision(NamedTuple):
@@ -132,6 +135,8 @@ class DecisionRow:
     group: str
     arm: int
     price: float
+    expects: int  # what it is expected to add to the debt, in billionths
+    exempt: int  # 1 for a safe play that a limit forced: it reserves nothing
     asked_at: float
     due: float | None = None
     record: str | None = None  # JSON, if the decision has a context
@@ -157,7 +162,10 @@ class Shard:
     counts: Account = field(default_factory=Account)  # without limits, which belong to the promise
     asked: int = 0  # audited decisions; the selector's own shard includes those of its groups
     cost: float = 0.0
-    events: int = 0  # outcomes and expiries of all groups that this shard settled; only in the selector's own shard
+    events: int = (
+        0  # outcomes, expiries and skips of all groups that this shard settled; only in the selector's own shard
+    )
+    tells: int = 0  # of those, the outcomes that were told
 
 
 @dataclass(frozen=True, slots=True)

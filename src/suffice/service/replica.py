@@ -13,7 +13,7 @@ from typing import Final, NamedTuple, TypedDict
 from suffice.context.learner import ContextLearner, DecisionRecord
 from suffice.errors import SufficeError
 from suffice.kernels.rows import Mask, copy_of
-from suffice.promise.account import SAFE, Account, reserve
+from suffice.promise.account import SAFE, Account
 from suffice.promise.rules import Promise
 from suffice.selector.detached import Detached
 from suffice.selector.selector import Selector
@@ -47,13 +47,15 @@ class PlanSummary(NamedTuple):
     chooser: str
     model: str | None
     safe_cost: float
+    expires: bool
 
     @staticmethod
     def of(plan: Plan, selector: Selector | None = None) -> "PlanSummary":
         """The summary of a plan; `selector` may be one that was made from it."""
         made = selector or plan.selector()
         bounds, chooser = str(made.learning.bounds), str(made.learning.chooser)  # a plan has names only
-        return PlanSummary(made.promise, bounds, chooser, plan.model, made.menu.safe_cost)
+        expires = plan.expire_after is not None
+        return PlanSummary(made.promise, bounds, chooser, plan.model, made.menu.safe_cost, expires)
 
 
 class Replica:
@@ -97,8 +99,8 @@ class Replica:
     def decide(
         self, account: Account, wanted: AskRequest, allowed: Mask | None, context: object
     ) -> tuple[Choice, str | None]:
-        """A choice, counted as outstanding on the account, and the record to store with the decision."""
-        choice = self.detached.decide(account, wanted.group or "", allowed, context)
+        """A choice, and the record to store with the decision."""
+        choice = self.detached.decide(account, wanted.group or "", allowed, context, wanted.insist)
         if not wanted.audit:
             account.unaudited += 1
             return choice, None
@@ -114,7 +116,6 @@ class Replica:
                     "from_model": not choice.unbiased,
                 }
             text = json.dumps(record)
-        reserve(account, choice.role)
         return choice, text
 
     def price(self, group: str, account: Account) -> float:
@@ -143,9 +144,11 @@ class Replica:
 
     def _learn(self, row: DecisionRow, from_log: bool) -> None:
         late, units = row.state == AMENDED, row.units or 0
+        safe = self.menu.kind_of(row.arm) == SAFE
+        counted = row.state != EXPIRED if safe else not late  # a lost safe play has no outcome until it is told
         self.history.add(
-            row.told_at or row.asked_at, outcomes=int(not late), units=units, cost=self.spent(row), price=row.price,
-            arm=None if late else row.arm, lost=self._safe_lost(row),
+            row.told_at or row.asked_at, outcomes=int(counted), units=units, cost=self.spent(row), price=row.price,
+            arm=row.arm if counted else None,
         )  # fmt: skip
         note, unbiased = None, True
         learner = self.detached.learner
@@ -153,14 +156,17 @@ class Replica:
             record: ContextRecord = json.loads(row.record)
             note, unbiased = self._note_of(learner, record, from_log), not record.get("from_model")
         self.detached.learn(
-            row.group, row.arm, units, row.cost, late=late, lost=row.state == EXPIRED, unbiased=unbiased, note=note
+            row.group,
+            row.arm,
+            units,
+            row.cost,
+            row.price,
+            late=late,
+            lost=row.state == EXPIRED,
+            unbiased=unbiased,
+            note=note,
         )
         self._log_warning()
-
-    def _safe_lost(self, row: DecisionRow) -> int:
-        """The change in the number of safe plays whose outcome is unknown."""
-        change = {EXPIRED: 1, AMENDED: -1}.get(row.state, 0)
-        return change if self.menu.kind_of(row.arm) == SAFE else 0
 
     def _note_of(self, learner: ContextLearner, record: ContextRecord, from_log: bool) -> DecisionRecord | None:
         try:
@@ -205,7 +211,18 @@ class Replica:
 class AccountSession:
     """An account of a replica, or of a group of it, inside a transaction: a copy of what all shards have counted."""
 
-    __slots__ = ("_asked_before", "_before", "account", "asked", "cost", "events", "number", "replica", "stored")
+    __slots__ = (
+        "_asked_before",
+        "_before",
+        "account",
+        "asked",
+        "cost",
+        "events",
+        "number",
+        "replica",
+        "stored",
+        "tells",
+    )
 
     def __init__(self, replica: Replica, number: int, shards: Shards) -> None:
         self.replica, self.number = replica, number
@@ -215,9 +232,9 @@ class AccountSession:
         self._asked_before = 0
         for shard in shards.values():
             self._asked_before += shard.asked
-        self.asked, self.cost, self.events = self._asked_before, stored.cost, stored.events
+        self.asked, self.cost, self.events, self.tells = self._asked_before, stored.cost, stored.events, stored.tells
 
     def shard(self) -> Shard:
         """The new counts of this process."""
         counts = shard_delta(self.stored.counts, self._before, self.account)
-        return Shard(counts, self.stored.asked + self.asked - self._asked_before, self.cost, self.events)
+        return Shard(counts, self.stored.asked + self.asked - self._asked_before, self.cost, self.events, self.tells)

@@ -279,11 +279,11 @@ class SelectorService:
         row = await self._replicas.row(name)
         if group is None:
             return (await self._overviews_of([row]))[0].certificate
-        promise = (await self._replicas.summary(row)).promise
+        summary = await self._replicas.summary(row)
         counts = await self.store.shards([row.number])
         if len(counts) > MANY_GROUPS:
-            return await asyncio.to_thread(certified, promise, row.number, counts, self._overviews.groups, group)
-        return certified(promise, row.number, counts, self._overviews.groups, group)
+            return await asyncio.to_thread(certified, summary, row.number, counts, self._overviews.groups, group)
+        return certified(summary, row.number, counts, self._overviews.groups, group)
 
     async def options(self, name: str, most: int | None = None) -> list[OptionReport]:
         """A row for each arm, or for the `most` played ones, as far as this process has learned."""

@@ -8,9 +8,10 @@ import pytest
 from suffice.learning.bounds import Bounds, Tally
 from suffice.learning.settings import Learning
 from suffice.menu.menu import Menu
+from suffice.promise.rules import Rule
 from suffice.selector.selector import Selector
 
-KNOWN = Menu({"a": 0.1, "b": 0.4}, safe="all", skip="none")
+KNOWN = Menu({"a": 0.1, "b": 0.4}, safe="all", skip="none", safe_cost=1.0)
 REPORTED = Menu(["a", "b"], safe="all", skip="none", safe_cost=2.0)
 SUCCESS = np.array([0.0, 0.3, 0.8, 1.0])  # of each arm
 COST = np.array([0.0, 0.5, 1.0, 2.0])  # the mean of each arm, where costs come with outcomes
@@ -97,7 +98,7 @@ class BoundsContract:
         wrong = 0
         for seed in range(40):
             rng = np.random.default_rng(seed)
-            selector = Selector(REPORTED, 0.7, horizon, learning=Learning(bounds=self.make_bounds()))
+            selector = Selector(REPORTED, 0.7, rule=Rule(horizon=horizon), learning=Learning(bounds=self.make_bounds()))
             holds = True
             for _ in range(400):
                 decision = selector.ask()

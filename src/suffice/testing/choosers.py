@@ -27,7 +27,7 @@ class Coins:
 
     chances = np.array([0.0, 0.35, 0.5, 0.62, 0.7, 0.86, 0.93, 1.0])
     costs = np.array([0.0, 0.06, 0.2, 0.15, 0.5, 0.3, 0.7, 1.0])
-    menu = Menu(range(1, 7), costs=costs[1:7].tolist(), safe="all", skip="none")
+    menu = Menu(range(1, 7), costs=costs[1:7].tolist(), safe="all", skip="none", safe_cost=1.0)
 
     def draw(self, rng: np.random.Generator, count: int, start: int = 0) -> Floats:
         """One number per step and arm."""

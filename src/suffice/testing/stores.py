@@ -18,7 +18,9 @@ from suffice.service.records import AMENDED, EXPIRED, TOLD, DecisionRow, Key, Re
 from suffice.service.stores.base import AccountKey, Changes, Counts, DecisionKey, Decisions, Replies, ReplyKey, Store
 
 # A decision with values that are easily damaged on their way through a database.
-ROW = DecisionRow(1, 0, "Łódź ✓", 3, math.pi, 1.5e9 + 1e-6, due=1.5e9 + 60.25, record='{"context": {"a": "\\u0000"}}')
+ROW = DecisionRow(
+    1, 0, "Łódź ✓", 3, math.pi, -50_000_000, 0, 1.5e9 + 1e-6, due=1.5e9 + 60.25, record='{"context": {"a": "\\u0000"}}'
+)
 
 
 @dataclass

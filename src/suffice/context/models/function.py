@@ -22,7 +22,7 @@ class FunctionModel(ProbabilityAdapter):
         calibrate: whether the probabilities are corrected from their outcomes.
 
     >>> import suffice
-    >>> menu = suffice.Menu({"small": 0.1, "large": 0.4}, safe="a person", skip="skip")
+    >>> menu = suffice.Menu({"small": 0.1, "large": 0.4, "a person": 1.0}, safe="a person", skip="skip")
     >>> model = FunctionModel(lambda context: {"small": 1 - context["hard"], "large": 0.9})
     >>> model.open(menu)
     >>> model.predict({"hard": 0.75})[0].round(3).tolist()

@@ -10,6 +10,7 @@ from suffice.lab import run_results, statistics
 from suffice.lab.experiment import Experiment, Numbers, Settings, Task
 from suffice.lab.streams import RequiredThreshold
 from suffice.lab.verdict import Estimate, Verdict, judge
+from suffice.promise.rules import Rule
 from suffice.selector.threshold import ThresholdSelector
 from suffice.simulator import blocks, simulate
 
@@ -46,7 +47,7 @@ class Threshold(Experiment):
     def work(task: Task) -> Numbers:
         stream, best = world_of(task["world"], task["target"])
         step = task["horizon"] ** -0.5
-        method = ThresholdSelector(0, 1, task["target"], step=step, start=task["start"])
+        method = ThresholdSelector(0, 1, task["target"], rule=Rule(task["start"], step=step))
         positive = cost = successes = 0.0
         largest, steps = -np.inf, 0
         for block in blocks(method, stream, task["horizon"], task["seed"]):
@@ -120,7 +121,7 @@ def world_of(name: str, target: float) -> tuple[RequiredThreshold, float]:
 def identity_error(target: float, horizon: int = 20_000) -> float:
     """How far the threshold strays from start + step·(target·N − S), worked out in fractions step by step."""
     step, phi = Fraction(1, 128), Fraction(str(target))
-    trace = simulate(ThresholdSelector(0, 1, target, step=float(step), start=0.25), RequiredThreshold(), horizon)
+    trace = simulate(ThresholdSelector(0, 1, target, rule=Rule(0.25, step=float(step))), RequiredThreshold(), horizon)
     place, worst = Fraction(1, 4), 0.0
     for price, success in zip(trace.prices.tolist(), trace.successes.tolist(), strict=True):
         worst = max(worst, abs(price - float(place)))

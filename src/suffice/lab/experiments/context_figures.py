@@ -7,7 +7,7 @@ import numpy as np
 
 from suffice.kernels.rows import Floats
 from suffice.lab.experiment import Canvas, Numbers
-from suffice.promise.certificate import percent
+from suffice.promise.wording import percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

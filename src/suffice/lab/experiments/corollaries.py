@@ -104,7 +104,7 @@ class Corollaries(Experiment):
 def grid(setting: str, horizon: int) -> UnitPoints | RequiredThreshold:
     """The stream with the grid that the corollary prescribes for this horizon."""
     if setting == "intervals":
-        return UnitPoints(Menu.intervals(step=1.0 / round(horizon**0.25)))
+        return UnitPoints(Menu.intervals(step=1.0 / round(horizon**0.25), skip=True))
     return RequiredThreshold(step=1.0 / round(horizon ** (1.0 / 3.0)))
 
 

@@ -25,7 +25,7 @@ class Adversary:
     """
 
     def __init__(self, tactic: str, target: float, horizon: int) -> None:
-        self.menu = Menu({f"option {k}": k / 8 for k in range(1, 7)}, safe="all", skip="none")
+        self.menu = Menu({f"option {k}": k / 8 for k in range(1, 7)}, safe="all", skip="none", safe_cost=1.0)
         self.tactic, self.horizon, self.cap = tactic, horizon, 1.0 / (1.0 - target)
         self.generous = True
 

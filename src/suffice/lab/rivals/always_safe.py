@@ -7,7 +7,7 @@ class AlwaysSafe(Rival):
     """Plays the safe option in every step.
 
     >>> from suffice import Menu
-    >>> AlwaysSafe(Menu({"small": 0.1}, safe="a person"), 0.9).ask().option
+    >>> AlwaysSafe(Menu({"small": 0.1, "a person": 1.0}, safe="a person"), 0.9).ask().option
     'a person'
     """
 

@@ -25,7 +25,7 @@ class ConservativePath(Rival):
         target: the success rate to hold.
         horizon: how many steps the bounds are to hold for.
 
-    >>> rival = ConservativePath(Menu({"small": 0.1}, safe="all", skip="none"), 0.5, horizon=100)
+    >>> rival = ConservativePath(Menu({"small": 0.1, "all": 1.0}, safe="all", skip="none"), 0.5, horizon=100)
     >>> debts = []
     >>> for _ in range(4):
     ...     decision = rival.ask()

@@ -18,7 +18,7 @@ class DecayingACI(Rival):
         step: how far the first outcome moves the threshold, in widths of the range.
         decay: ε, from 0 to ½.
 
-    >>> rival = DecayingACI(Menu.thresholds(0, 10, step=1), 0.75, step=0.2)
+    >>> rival = DecayingACI(Menu.thresholds(0, 10, step=1, safe_cost=1, skip=True), 0.75, step=0.2)
     >>> for _ in range(2):
     ...     rival.tell(rival.ask(), success=True, cost=1)
     >>> round(rival.threshold, 3)  # 10 − 0.5 − 0.5/2^0.6

@@ -24,7 +24,7 @@ class LinUCB(Rival):
         horizon: how many steps there will be.
         width: how many deviations are added, α in the source.
 
-    >>> rival = LinUCB(Menu({"small": 0.1}, safe="all"), 0.9, horizon=1000)
+    >>> rival = LinUCB(Menu({"small": 0.1, "all": 1.0}, safe="all"), 0.9, horizon=1000)
     >>> rival.ask(context={"confidence": 0.7}).option  # the price of a success is 0 at first
     'small'
     """

@@ -13,7 +13,7 @@ class OptionScale:
 
     Options that are growing numbers are their own places; others stand at 0, 1, 2, ...
 
-    >>> scale = OptionScale(Menu.thresholds(0, 10, step=5))
+    >>> scale = OptionScale(Menu.thresholds(0, 10, step=5, safe_cost=1, skip=True))
     >>> scale.arm_at(-3.0), scale.arm_at(5.0), scale.arm_at(5.1), scale.arm_at(99.0)
     (0, 1, 2, 2)
     """

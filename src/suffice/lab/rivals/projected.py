@@ -11,14 +11,14 @@ from suffice.learning.table_learner import TableLearner
 from suffice.menu.menu import Menu
 from suffice.numbers import positive_int, success_units
 from suffice.selector.compiled_calls import DUE, TOLD
-from suffice.selector.runs import NO_DEBT, play_projected
+from suffice.selector.runs import NO_PRICE, play_projected
 from suffice.selector.world import Block, World
 
 
 class Projected(Rival):
     """The paper's estimates, always the argmin, and price ← clip(price + step·(target − success), 0, cap).
 
-    >>> rival = Projected(Menu({"small": 0.1}, safe="all", skip="none"), 0.9, horizon=100)
+    >>> rival = Projected(Menu({"small": 0.1, "all": 1.0}, safe="all", skip="none"), 0.9, horizon=100)
     >>> for _ in range(2):  # the first plays every option once and does not move the price
     ...     rival.tell(rival.ask(), success=False)
     >>> round(rival.price, 3)
@@ -58,7 +58,7 @@ class Projected(Rival):
     def _learn(self, arm: int, success: float, cost: float, *, counted: bool) -> None:
         if counted:
             self._price = min(max(self._price + self._step * (self.target - success), 0.0), self._cap)
-        self._learner.follow(Lesson(arm, success, cost, NO_DEBT, 0, counted, True, True), self._price, self._price)
+        self._learner.follow(Lesson(arm, success, cost, NO_PRICE, counted, True, True), self._price)
 
     def can_run(self, stream: object) -> bool:
         """Whether `run` can play this stream."""

@@ -17,7 +17,7 @@ class Regression:
     Every weight has a prior of mean 0 and variance 1, so the expected success of an untried arm is 0; outcomes have variance
     1 around their mean. The boundary arms, and costs in the menu, are known and not learned.
 
-    >>> regression = Regression(Menu({"a": 0.1}, safe="all", skip="none"))
+    >>> regression = Regression(Menu({"a": 0.1, "all": 1.0}, safe="all", skip="none"))
     >>> for _ in range(200):
     ...     vector = regression.vector({"size": 0.5})
     ...     regression.add(1, {"size": 0.5}, success=1.0, cost=0.1)

@@ -17,7 +17,7 @@ class ScalarACI(Rival):
         target: the success rate to hold.
         step: how far one outcome moves the threshold, in widths of the range.
 
-    >>> rival = ScalarACI(Menu.thresholds(0, 10, step=1), 0.75, step=0.2)
+    >>> rival = ScalarACI(Menu.thresholds(0, 10, step=1, safe_cost=1, skip=True), 0.75, step=0.2)
     >>> rival.tell(rival.ask(), success=True, cost=1)
     >>> rival.threshold, rival.ask().option
     (9.5, 10.0)

@@ -83,6 +83,7 @@ class PredictionApis(ByTable):
             {api: price / scale for api, price in prices.items()},
             safe="a person",
             safe_cost=top / scale,  # type: ignore[arg-type]  # a Fraction is read exactly
+            skip=True,
         )
         self._table = self._patterns()
         self.frequency: Floats = np.array(self.task.counts) / sum(self.task.counts)

@@ -57,7 +57,7 @@ def from_file(path: str | os.PathLike[str]) -> dict[str, Kind]:
     ...
     ... class Coins:
     ...     name = "coins"
-    ...     menu = suffice.Menu({"half": 0.5}, safe="all")
+    ...     menu = suffice.Menu({"half": 0.5, "all": 1.0}, safe="all")
     ...
     ...     def draw(self, rng, count):
     ...         return rng.random(count)

@@ -13,7 +13,6 @@ from suffice.lab.streams.base import ByTable, Floats, Ints, Table
 from suffice.lab.streams.log_files import read_columns
 from suffice.lab.streams.log_schema import arrange, check
 from suffice.menu.menu import Menu
-from suffice.menu.options import LEFT_OUT
 
 ORDERS = ("recorded", "shuffled")
 
@@ -82,7 +81,7 @@ class Log(ByTable):
         menu = Menu(
             record.options,
             safe=record.safe,
-            skip=LEFT_OUT if skip is None else skip,
+            skip=skip,
             costs=record.known_costs(),
             safe_cost=record.safe_cost,
             safe_success=safe_success,

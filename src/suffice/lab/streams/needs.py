@@ -32,9 +32,9 @@ class RequiredThreshold(ByWindows):
     ) -> None:
         self.low, self.high = float(as_fraction("low", low)), float(as_fraction("high", high))
         self.shape: Shape = Beta() if distribution is None else distribution
-        bare = Menu.thresholds(low, high, step=step)  # its errors come first
+        bare = Menu.thresholds(low, high, step=step, skip=True, safe_cost=1.0)  # its errors come first
         costs = np.array([self._cost(threshold) for threshold in (*bare.options, self.high)])
-        self.menu = Menu.thresholds(low, high, step=step, costs=costs[:-1].tolist(), safe_cost=costs[-1])
+        self.menu = Menu.thresholds(low, high, step=step, costs=costs[:-1].tolist(), safe_cost=costs[-1], skip=True)
         # The low end fails even a request that needs nothing at all, and the high end fails none.
         tops = np.array([-np.inf, *self.menu.options, np.inf])
         bottoms = np.full(self.menu.n_arms, -np.inf)

@@ -25,7 +25,7 @@ class UnitPoints(ByWindows):
     description = "points from Beta(a, b); an interval succeeds where it holds the point (the paper's)"
 
     def __init__(self, menu: Menu | None = None, distribution: Shape | None = None) -> None:
-        self.menu = Menu.intervals(step=0.05) if menu is None else menu
+        self.menu = Menu.intervals(step=0.05, skip=True) if menu is None else menu
         if not isinstance(self.menu, Menu) or self.menu.kind != "intervals" or self.menu.costs is None:
             raise InvalidArgument(f"menu must be a menu of intervals, got {quoted(menu)}")
         self.shape: Shape = Beta() if distribution is None else distribution
@@ -39,7 +39,7 @@ class UnitPoints(ByWindows):
     @classmethod
     def from_settings(cls, *, a: float = 2.0, b: float = 5.0, step: float = 0.05) -> "UnitPoints":
         """Beta(a, b) points and intervals on a grid of this step."""
-        return cls(Menu.intervals(step=step), Beta(a, b))
+        return cls(Menu.intervals(step=step, skip=True), Beta(a, b))
 
     def draw(self, rng: np.random.Generator, count: int, start: int = 0) -> Floats:
         """One point per step."""

@@ -56,7 +56,7 @@ class LabelRanks(ByWindows):
     @staticmethod
     def cifar100(ks: Iterable[int] = KS, *, least: int = 1, most: int | None = None) -> "LabelRanks":
         """CIFAR-100 under a pretrained VGG16, with the paper's menu."""
-        return LabelRanks(Menu.top_k(ks, classes=100), least=least, most=most)
+        return LabelRanks(Menu.top_k(ks, classes=100, skip=True), least=least, most=most)
 
     @classmethod
     def from_settings(cls, *, ks: tuple[int, ...] = KS, least: int = 1, most: int | None = None) -> "LabelRanks":

@@ -66,7 +66,7 @@ class Rides(ByTable):
     description = "probe drivers until their scores sum to a threshold; costs vary (the paper's)"
 
     def __init__(self, high: float = 4.0, step: float = 0.25, *, requests: int = 2000, seed: int = 1) -> None:
-        self.menu = Menu.thresholds(0, high, step=step)
+        self.menu = Menu.thresholds(0, high, step=step, skip=True, safe_cost=1.0)
         if not self.menu.options:
             raise InvalidArgument(f"step must be below high, got {quoted(step)} and {quoted(high)}")
         pool = Pool.simulated(requests, seed)

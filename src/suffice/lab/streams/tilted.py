@@ -54,6 +54,7 @@ class SyntheticContext(ByTable):
             skip="skip",
             costs=places**2,
             order="chain",
+            safe_cost=1.0,
         )
         levels = (np.arange(LEVELS) + 0.5) / LEVELS
         tilts = self.tilt * (2.0 * levels[:, None] - 1.0 + PULLS)

@@ -22,7 +22,7 @@ class Trap(ByWindows):
         self.first, self.last = positive_int("first", first, 0), positive_int("last", last, 0)
         if self.first > self.last:
             raise InvalidArgument(f"first must be at most last, got {quoted(first)} and {quoted(last)}")
-        self.menu = Menu({"trap": cost}, safe="safe", skip="skip")
+        self.menu = Menu({"trap": cost}, safe="safe", skip="skip", safe_cost=1.0)
         self.cost = float(cost)
         # The latent is 1 where the trap works; the skip never does, the safe option always.
         low, high = np.array([2.0, 0.5, -1.0]), np.array([2.0, 1.5, 2.0])

@@ -22,20 +22,29 @@ GAUGES: Final[tuple[tuple[str, str, Callable[[Overview], float | None]], ...]] =
     ("suffice_target", "The success rate to hold.", lambda state: state.certificate.target),
     ("suffice_rate", "The share of outcomes that succeeded.", lambda state: state.certificate.rate),
     ("suffice_debt", "Successes owed; negative when ahead.", lambda state: state.certificate.debt),
-    ("suffice_debt_bound", "The promised bound of the debt.", lambda state: state.certificate.debt_at_most),
+    ("suffice_debt_bound", "The limit of the debt.", lambda state: state.certificate.debt_at_most),
     ("suffice_pending", "Decisions whose outcome has not been told.", lambda state: state.certificate.pending),
     ("suffice_price", "The price now paid for one success.", lambda state: state.price),
     ("suffice_cost", "The cost of all outcomes; a late outcome may lower it.", lambda state: state.cost),
     (
-        "suffice_max_pending",
-        "At so many pending decisions the safe option is played.",
-        lambda state: cast("float | None", state.plan["max_pending"]),
+        "suffice_owed_at_most",
+        "The debt if everything without an outcome failed.",
+        lambda state: state.certificate.owed_at_most,
     ),
-    ("suffice_promise_kept", "1 if the promise holds.", lambda state: float(state.certificate.holds)),
     (
-        "suffice_breach",
-        "1 if the safe option was seen to fail, or the skip option to succeed, against what the menu says.",
-        lambda state: float(state.certificate.breach),
+        "suffice_in_flight",
+        "So many decisions may be outstanding, beyond what the surplus covers.",
+        lambda state: cast("float", state.plan["in_flight"]),
+    ),
+    (
+        "suffice_promise_kept",
+        "1 if the promise is shown to hold: its status is kept or within.",
+        lambda state: float(state.certificate.holds),
+    ),
+    (
+        "suffice_assumption_violated",
+        "1 while the safe option fails more often than declared, or once the skip option succeeded.",
+        lambda state: float(state.certificate.assumption_violated),
     ),
     (
         "suffice_feasible",
@@ -52,9 +61,9 @@ COUNTERS: Final[tuple[tuple[str, str, Callable[[Overview], float]], ...]] = (
         lambda state: state.certificate.expired,
     ),
     (
-        "suffice_breaches",
-        "Outcomes after which the debt was above its bound.",
-        lambda state: state.certificate.breaches,
+        "suffice_violations",
+        "Outcomes after which the debt was above the limit.",
+        lambda state: state.certificate.violations,
     ),
 )
 

@@ -37,6 +37,7 @@ WHY: Final = {
     415: "The body is not JSON, or is not declared as JSON.",
     421: "This server does not answer for this host.",
     422: "Something in the request breaks a rule.",
+    424: "The promise needs the safe option now, and `available` leaves it out; no decision was made.",
     429: "A limit of this server is reached.",
     503: "Too much is waiting, the store cannot be reached, or the server is not ready. Try again soon.",
 }

@@ -186,7 +186,7 @@ RAW_ROUTES: Final = (
         description="One decision, or `count` of them. They are on disk when they are answered. Play the option, then tell "
         "whether it succeeded.",
         responses=responses(
-            "The decision; with `count`, a list of them.", None, 404, 409, 410, 422, 429, *WITH_BODY,
+            "The decision; with `count`, a list of them.", None, 404, 409, 410, 422, 424, 429, *WITH_BODY,
             content=_content(_ref(DecisionReply), _ref(DecisionsReply)),
         ),
         openapi_extra={

@@ -5,39 +5,46 @@ from typing import Literal
 from pydantic import Field
 
 from suffice.service.http.decision_ids import DecisionId
-from suffice.service.http.schemas_write import BREACH, STATUS, JsonObject, Reply, Seconds, Status
+from suffice.service.http.schemas_write import OWED, STATUS, VIOLATED, JsonObject, Reply, Seconds, Status
 
 
 class CertificateReply(Reply):
     """What is promised, whether it holds, and if not, why and what to do."""
 
     target: float
+    asked: int = Field(description="Decisions that were asked and are to be judged.")
     outcomes: int
     successes: float
     rate: float | None
     debt: float = Field(description="Successes owed; negative when ahead.")
-    debt_at_most: float | None
+    owed_at_most: float = Field(description=OWED)
+    debt_at_most: float | None = Field(description="The limit of the debt.")
     ahead_at_most: float | None = Field(description="null: there is no limit.")
     pending: int
     forgiven: float
+    skipped: int
     expired: int
     amended: int
     unaudited: int
+    insisted: int = Field(description="Decisions in the place of a safe play that was needed and not available.")
+    uncovered: float = Field(description="What the theorem does not cover; it is part of the limit.")
     safe_plays: int
     safe_failures: int
     safe_lost: int
     safe_failure_at_least: float
     safe_failure_at_most: float
+    safe_fails_too_often: bool = Field(description="Whether it fails more often than the menu declares, 99% sure.")
     skip_successes: float
-    breaches: int = Field(description="Outcomes after which the debt was above its bound.")
-    holds: bool = Field(description="Whether the debt is within its bound: the promise is kept.")
-    breach: bool = Field(description=BREACH)
+    violations: int = Field(description="Outcomes after which the debt was above the limit.")
+    evidence: float = Field(description="Of the safe option's failures against the target: a log-likelihood ratio.")
+    holds: bool = Field(description="Whether the status is kept or within.")
+    assumption_violated: bool = Field(description=VIOLATED)
     feasible: bool = Field(description="false once the safe option is known to fail too often for the target.")
     consistent: bool = Field(description="false only if there is an error in suffice.")
     status: Status = Field(description=STATUS)
     missing: int = Field(
-        description="The most other decisions, plays of the safe option excluded, that were outstanding when one was asked: "
-        "D = missing + 1. With groups, the most in any one."
+        description="The most other decisions, forced plays of the safe option excluded, that were outstanding when one was "
+        "asked: D = missing + 1. With groups, the most in any one."
     )
     text: str = Field(description="The same in sentences.")
     group_statuses: dict[str, int] | None = Field(

@@ -36,7 +36,7 @@ class AskBody(Body):
     count: Counting | None = Field(None, description="How many decisions; left out, one by itself.")
     available: Available | None = Field(
         None,
-        description="The options that can be played this once, at most 20,000; the safe and the skip option always can.",
+        description="The options that can be played this once, at most 20,000, the safe one included; a skip always can.",
     )
     audit: bool = Field(
         True, description="false for decisions whose outcome will not be told. Choose them at random, before asking."
@@ -47,6 +47,10 @@ class AskBody(Body):
     contexts: Listed[Context | None] | None = Field(None, description="With count: a context for each decision.")
     group: Name | None = Field(
         None, description="The group of the decision. Each group has a debt and a promise of its own."
+    )
+
+    insist: bool = Field(
+        False, description="Where the promise needs the safe option and it is not available: issue the best that is."
     )
 
     @model_validator(mode="after")
@@ -62,7 +66,7 @@ class AskBody(Body):
     def wanted(self) -> AskRequest:
         """The request in the terms of the service."""
         contexts = self.contexts if self.context is None else [self.context]
-        return AskRequest(self.count, self.available, self.audit, contexts, self.group)
+        return AskRequest(self.count, self.available, self.audit, contexts, self.group, self.insist)
 
     def digest(self) -> str:
         """What identifies the body: its values, defaults left out, so that fields of later versions change no digest."""

@@ -79,15 +79,13 @@ class ResultsReply(Reply):
 
 
 STATUS = (
-    "kept; warned: kept, but an assumption was seen to fail; unknown: kept if those plays of the safe option succeeded whose "
-    "outcome was never told; breach: the debt is above its bound, `holds` is false; infeasible: no choice reaches the target; "
-    "waiting: no outcome yet; bug: an error in suffice."
+    "kept: not behind; within: behind, or perhaps behind, by no more than the limit; unproven: above the limit if everything "
+    "without an outcome failed; broken: the debt is above the limit; infeasible: the safe option itself fails too often for "
+    "the target; bug: an error in suffice."
 )
-BREACH = (
-    "Whether an assumption was seen to fail: the safe option failed, or the skip option succeeded. The promise may still "
-    "hold: see `holds`. This differs from the status breach, which means that the promise does not hold."
-)
-Status = Literal["kept", "warned", "unknown", "breach", "infeasible", "waiting", "bug", "archived"]
+VIOLATED = "Whether the safe option fails more often than the menu declares, or the skip option succeeded."
+OWED = "The debt if everything without an outcome failed."
+Status = Literal["kept", "within", "unproven", "broken", "infeasible", "bug", "archived"]
 
 
 class SelectorReply(Reply):
@@ -104,13 +102,15 @@ class SelectorReply(Reply):
     successes: float
     rate: float | None = Field(description="The share that succeeded; null before the first outcome.")
     debt: float = Field(description="Successes owed; negative when ahead.")
-    debt_at_most: float | None = Field(description="The promised bound of the debt.")
+    debt_at_most: float | None = Field(description="The limit of the debt.")
     ahead_at_most: float | None = Field(description="The promised bound of the surplus; null: there is none.")
-    holds: bool = Field(description="Whether the promise holds.")
-    breach: bool = Field(description=BREACH)
-    breaches: int = Field(description="Outcomes after which the debt was above its bound.")
+    holds: bool = Field(description="Whether the status is kept or within.")
+    owed_at_most: float = Field(description=OWED)
+    assumption_violated: bool = Field(description=VIOLATED)
+    violations: int = Field(description="Outcomes after which the debt was above the limit.")
     feasible: bool = Field(description="false once the safe option is known to fail too often for the target.")
     consistent: bool = Field(description="false only if there is an error in suffice.")
+    asked: int = Field(description="Decisions that were asked and are to be judged.")
     pending: int = Field(description="Decisions whose outcome has not been told.")
     cost: float
     mean_cost: float | None = Field(description="The mean cost of an outcome.")

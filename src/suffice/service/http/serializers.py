@@ -66,8 +66,9 @@ def overview(state: Overview) -> JsonObject:
         "status": report.status if state.archived is None else "archived", "verdict": report.verdict, "target": report.target,
         "outcomes": report.outcomes, "successes": report.successes, "rate": report.rate, "debt": report.debt,
         "debt_at_most": report.debt_at_most, "ahead_at_most": report.ahead_at_most, "holds": report.holds,
-        "breach": report.breach, "breaches": report.breaches,
-        "feasible": report.feasible, "consistent": report.consistent, "pending": report.pending,
+        "owed_at_most": report.owed_at_most, "assumption_violated": report.assumption_violated,
+        "violations": report.violations, "feasible": report.feasible, "consistent": report.consistent,
+        "asked": report.asked, "pending": report.pending,
         "cost": state.cost, "mean_cost": state.cost / report.outcomes if report.outcomes else None,
         "safe_cost": state.safe_cost, "price": state.price, "cap": report.promise.cap,
         "asks": state.asks, "tells": state.tells,
@@ -83,9 +84,10 @@ def listed(state: Overview) -> JsonObject:
 def certificate(report: Certificate, groups: int | None = None) -> JsonObject:
     """A certificate. `groups`: how many of its groups at most, the worst first, and among equals those with most outcomes."""
     body: JsonObject = {name: getattr(report, name) for name in _CERTIFICATE_FIELDS}
-    body |= {"status": report.status, "missing": max(0, report.account.most_outstanding - 1), "text": str(report)}
+    body |= {"status": report.status, "holds": report.holds, "feasible": report.feasible, "text": str(report)}
+    body |= {"assumption_violated": report.assumption_violated, "missing": max(0, report.account.most_outstanding - 1)}
     if isinstance(report, GroupCertificate):
-        statuses = {name: part.status for name, part in report.groups.items()}
+        statuses = {name: part.judged(len(report.groups)) for name, part in report.groups.items()}
         counts = Counter(statuses.values())
         body["group_statuses"] = {status: counts[status] for status in STATUSES if counts[status]}
         order = sorted(statuses, key=lambda name: (STATUSES.index(statuses[name]), -report.groups[name].outcomes, name))

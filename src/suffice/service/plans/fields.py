@@ -11,7 +11,6 @@ from pydantic import (
     GetCoreSchemaHandler,
     GetJsonSchemaHandler,
     JsonValue,
-    PlainValidator,
     WithJsonSchema,
 )
 from pydantic.json_schema import JsonSchemaValue
@@ -22,6 +21,7 @@ from suffice.service.plans.validation_errors import RULE
 
 MOST_WHOLE: Final = 1 << 53  # some readers of JSON round larger whole numbers
 MOST_NUMBER: Final = 1e100
+MOST_DEBT: Final = 1e8
 LONGEST_TEXT: Final = 1_000  # characters of a text in an option or a context
 LONGEST_NAME: Final = 200  # of a group, an axis, an item or a field
 MOST_FIELDS: Final = 200  # of a context
@@ -96,28 +96,16 @@ def is_number(value: object) -> TypeGuard[int | float]:
     return isinstance(value, int | float) and not isinstance(value, bool) and -MOST_NUMBER <= value <= MOST_NUMBER
 
 
-def _start(value: object) -> float | str:
-    if isinstance(value, str) and value in ("safe", "cheap"):
-        return value
-    if is_number(value) and value >= 0:
-        return float(value)
-    raise ValueError(f'must be "safe", "cheap" or a number of at least 0, got {quoted(value)}')
-
-
 Whole = Annotated[int, Field(ge=0, le=MOST_WHOLE), BeforeValidator(_no_float)]
 Counting = Annotated[int, Field(ge=1, le=MOST_WHOLE), BeforeValidator(_no_float)]
 Several = Annotated[int, Field(ge=2, le=MOST_WHOLE), BeforeValidator(_no_float)]
 Number = Annotated[float, Field(ge=-MOST_NUMBER, le=MOST_NUMBER)]
 Positive = Annotated[float, Field(gt=0, le=MOST_NUMBER)]
 Cost = Annotated[float, Field(ge=0, le=MOST_NUMBER)]
+Debt = Annotated[float, Field(ge=0, le=MOST_DEBT)]
 Share = Annotated[float, Field(gt=0, le=1), SaysWhy("must be a number above 0 and at most 1")]
 Target = Annotated[float, Field(gt=0, lt=1), SaysWhy("must be a number strictly between 0 and 1")]
 Success = Annotated[bool | Annotated[float, Field(ge=0, le=1)], SaysWhy("must be true, false or a number from 0 to 1")]
-Start = Annotated[
-    float | str,
-    PlainValidator(_start),
-    WithJsonSchema({"anyOf": [{"enum": ["safe", "cheap"]}, {"type": "number", "minimum": 0, "maximum": MOST_NUMBER}]}),
-]
 Item = TypeVar("Item")
 Listed = Annotated[list[Item], AtMost(MOST_LISTED)]
 Text = Annotated[str, Field(max_length=LONGEST_TEXT), AfterValidator(_text)]

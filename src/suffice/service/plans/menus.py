@@ -7,7 +7,7 @@ from pydantic import AfterValidator, BaseModel, Field, field_validator
 
 from suffice.errors import InvalidArgument
 from suffice.menu.menu import Menu
-from suffice.menu.options import LEFT_OUT, count_cells
+from suffice.menu.options import count_cells, key
 from suffice.numbers import as_fraction
 from suffice.service.plans.fields import (
     DEEPEST,
@@ -76,35 +76,69 @@ class Form(BaseModel):
         return {name: getattr(self, name) for name in type(self).model_fields if name != "kind"}
 
 
+class PricedOption(Body):
+    """An option and its cost."""
+
+    option: Option
+    cost: Cost | None = Field(None, description="What it costs; null: each outcome tells its cost.")
+
+
 class Options(Form):
-    """Options in a list, or mapped to their costs; the safe option; perhaps a skip option."""
+    """Options with their costs, the safe one perhaps among them; perhaps a skip option."""
 
     model_config = examples(
-        {"kind": "options", "options": {"small": 0.1, "large": 0.4}, "safe": "a person", "skip": "skip"},
-        {"kind": "options", "options": ["small", "large"], "safe": "a person", "order": "chain"},
+        {"kind": "options", "options": {"small": 0.1, "large": 0.4, "a person": 1.0}, "safe": "a person"},
+        {
+            "kind": "options",
+            "options": [{"option": 5}, {"option": 20}],
+            "safe": 100,
+            "safe_cost": 10,
+            "order": "chain",
+        },
     )
     kind: Literal["options"]
-    options: Listed[Option] | Annotated[dict[Text, Cost], AtMost(MOST_LISTED)] = Field(
-        description="The options, or an object of option to known cost."
+    options: Listed[PricedOption] | Annotated[dict[Text, Cost | None], AtMost(MOST_LISTED)] = Field(
+        description="An object of option to known cost; or a list of objects, where the order matters or an option is no "
+        "text. null: each outcome tells its cost."
     )
-    safe: Option = Field(description="The option that always succeeds. It costs safe_cost.")
-    skip: Option = Field(None, description="The option that costs 0 and counts as a failure. Left out: there is none.")
-    costs: Listed[Cost] | None = Field(
-        None, description="The known cost of each option; null: each outcome tells its cost."
+    safe: Option = Field(description="The option that always succeeds. It may be among the options.")
+    skip: Option = Field(None, description="The option that costs 0 and counts as a failure. null: there is none.")
+    safe_cost: Positive | None = Field(
+        None, description="What the safe option costs, where the options do not say; no option costs more."
     )
-    safe_cost: Positive = Field(1.0, description="What the safe option costs; no option costs more.")
     order: Literal["chain"] | None = Field(
         None, description='"chain" if each option succeeds whenever an earlier one does.'
     )
 
     def check(self, most: int) -> None:
         options = self.options
-        sizes = map(len, options) if isinstance(options, dict) else map(check_option, options)
+        sizes = map(len, options) if isinstance(options, dict) else (check_option(each.option) for each in options)
         check_size(len(options) + 2, sum(sizes), most, "options")
 
     def build(self) -> JsonMenu:
-        skip = self.skip if "skip" in self.model_fields_set else LEFT_OUT
-        return JsonMenu(**self.arguments() | {"skip": skip})
+        pairs = (
+            self.options.items()
+            if isinstance(self.options, dict)
+            else ((each.option, each.cost) for each in self.options)
+        )
+        options, costs, safe_cost = [], [], self.safe_cost
+        for option, cost in pairs:
+            if cost is not None and key(option) == key(
+                self.safe
+            ):  # its cost may be known where those of others are told
+                if safe_cost not in (None, cost):
+                    raise InvalidArgument(
+                        f"safe_cost must be what options say, {cost:g}, or be left out, got {safe_cost:g}"
+                    )
+                safe_cost = cost
+            elif key(option) != key(self.safe):
+                options.append(option)
+                costs.append(cost)
+        known = [cost for cost in costs if cost is not None]
+        if known and len(known) < len(costs):
+            raise InvalidArgument("options must all have a known cost, or none but the safe one")
+        given = self.arguments() | {"options": options, "costs": known or None, "safe_cost": safe_cost}
+        return JsonMenu(**given)
 
 
 class TopK(Form):
@@ -114,7 +148,7 @@ class TopK(Form):
     kind: Literal["top_k"]
     ks: Annotated[Listed[Whole], AfterValidator(_sorted_once)] = Field(description="How many may be shown.")
     classes: Several = Field(description="The number of classes.")
-    skip: bool = Field(True, description="Whether showing none is an option.")
+    skip: bool = Field(False, description="Whether showing none is an option.")
 
     def check(self, most: int) -> None:
         check_size(len(set(self.ks) - {0, self.classes}) + 2, 0, most, "ks")
@@ -134,8 +168,8 @@ class Thresholds(Form):
     costs: Listed[Cost] | None = Field(
         None, description="The known cost of each threshold between; null: each outcome tells its cost."
     )
-    safe_cost: Positive = 1.0
-    skip: bool = True
+    safe_cost: Positive | None = Field(None, description="What the safe option costs; required.")
+    skip: bool = False
 
     def check(self, most: int) -> None:
         span = as_fraction("high", self.high) - as_fraction("low", self.low)
@@ -156,8 +190,8 @@ class Grid(Form):
     costs: Listed[Cost] | None = Field(
         None, description="The known cost of each point but the last; null: each outcome tells its cost."
     )
-    safe_cost: Positive = 1.0
-    skip: bool = True
+    safe_cost: Positive | None = Field(None, description="What the safe option costs; required.")
+    skip: bool = False
 
     @field_validator("axes")
     @classmethod
@@ -190,7 +224,7 @@ class Intervals(Form):
     horizon: Counting | None = Field(
         None, description="Instead of step: the expected number of outcomes T; the step is about T^(-1/4)."
     )
-    skip: bool = True
+    skip: bool = False
 
     def check(self, most: int) -> None:
         cells = count_cells(as_fraction("high", 1), self.step, self.horizon, root=4, even=True)
@@ -208,7 +242,7 @@ class Subsets(Form):
     safe: Option = Field(None, description="The safe option; left out: all items together.")
     safe_cost: Positive | None = Field(None, description="What the safe option costs.")
     at_most: Counting | None = Field(None, description="The most items of an option.")
-    skip: bool = True
+    skip: bool = False
 
     def check(self, most: int) -> None:
         count = len(self.prices)
@@ -218,7 +252,7 @@ class Subsets(Form):
             check_size(subsets + 2, each * sum(len(name) + 4 for name in self.prices), most, "prices")
 
 
-SHOWN: Final = Menu({"small": 0.1, "large": 0.4}, safe="a person", skip="skip")
+SHOWN: Final = Menu({"small": 0.1, "large": 0.4}, safe="a person", skip="skip", safe_cost=1.0)
 
 
 class Recipe(Body):

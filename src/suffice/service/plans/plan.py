@@ -15,8 +15,9 @@ from suffice.errors import InvalidArgument, SufficeError, quoted
 from suffice.learning.guard import KAPPA
 from suffice.learning.settings import Learning
 from suffice.menu.options import key
+from suffice.promise.rules import IN_FLIGHT, MAX_DEBT
 from suffice.selector.selector import Selector
-from suffice.service.plans.fields import Body, Counting, Positive, Start, Target, Whole, examples
+from suffice.service.plans.fields import Body, Debt, Positive, Target, Whole, examples
 from suffice.service.plans.json_options import JsonMenu
 from suffice.service.plans.menus import AnyForm
 from suffice.service.plans.validation_errors import refuse
@@ -41,7 +42,7 @@ def _memory(memory: str) -> str:
 Memory = Annotated[str, AfterValidator(_memory), WithJsonSchema({"type": "string", "pattern": f"^({MEMORY})$"})]
 
 EXAMPLE: dict[str, Any] = {
-    "menu": {"kind": "options", "options": {"small": 0.1, "large": 0.4}, "safe": "a person", "skip": "skip"},
+    "menu": {"kind": "options", "options": {"small": 0.1, "large": 0.4, "a person": 1.0}, "safe": "a person"},
     "target": 0.9,
 }
 
@@ -73,22 +74,20 @@ class Plan(Body):
     )
     form: AnyForm = Field(alias="menu", description="The options.")
     target: Target = Field(description="The success rate to hold, strictly between 0 and 1.")
-    horizon: Counting | None = Field(None, description="The number of outcomes, if it is known in advance.")
-    max_surplus: Positive | None = Field(
-        None, description="The largest surplus, in successes. Default: the root of the number of outcomes."
+    max_debt: Debt = Field(MAX_DEBT, description="The most successes that may be owed among what was reported.")
+    in_flight: Whole = Field(
+        IN_FLIGHT,
+        description="How many decisions may be outstanding, beyond what the surplus covers, before the safe option is issued.",
     )
-    step: Positive | None = Field(None, description="How far one outcome moves the price, instead of max_surplus.")
-    cap: Positive | None = Field(None, description="The price at which the safe option is played.")
-    start: Start = Field("safe", description="Never behind, cheap, or the price to start from.")
+    max_surplus: Positive | None = Field(
+        None, description="The largest surplus, in successes. Default: the root of the number of outcomes, at most 40."
+    )
     model: Literal["auto"] | None = Field(
         None,
         description='"auto": a model uses the contexts of asks; null: contexts are refused.',
     )
     learning: LearningPlan = Field(LearningPlan.model_validate({}), description="How options are estimated and chosen.")
     seed: Whole = Field(0, description="The seed of the chooser's randomness.")
-    max_pending: Counting | None = Field(
-        1_000, description="From so many outstanding decisions on, the safe option is issued; null: no limit."
-    )
     expire_after: Positive | None = Field(
         None, description="Seconds after which a decision without an outcome counts as a failure."
     )
@@ -116,10 +115,7 @@ class Plan(Body):
 
     def plain(self) -> dict[str, object]:
         """The plan as JSON, with defaults. The order of options and axes matters."""
-        plain = self.model_dump(mode="json", by_alias=True)
-        if self.form.kind == "options" and "skip" not in self.form.model_fields_set:
-            del plain["menu"]["skip"]  # null is an option; left out, there is none
-        return plain
+        return self.model_dump(mode="json", by_alias=True)
 
     @cached_property
     def canonical(self) -> str:

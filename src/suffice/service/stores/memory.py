@@ -6,7 +6,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import Final
 
-from suffice.service.records import EXPIRED, DecisionRow, Key, Reply, SelectorRow, Shard
+from suffice.service.records import EXPIRED, PENDING, DecisionRow, Key, Reply, SelectorRow, Shard
 from suffice.service.stores.base import (
     AccountKey,
     Changes,
@@ -67,6 +67,8 @@ class MemoryStore(Store):
     def _write(self, changes: Changes) -> None:
         for row in changes.asked:
             self._rows.setdefault(row.selector, {})[row.id] = row
+            if row.state != PENDING:  # a skip
+                self._settle(row)
             if row.due is not None:
                 self._due[(row.selector, row.id)] = row.due
         for row in changes.settled:

@@ -8,7 +8,7 @@ from suffice.kernels.rows import values_of
 from suffice.service.errors import WrongStoreVersion
 from suffice.service.records import DecisionRow, Key, Reply
 
-VERSION: Final = 1
+VERSION: Final = 2
 
 Value = str | int | float | None  # what a column holds
 
@@ -18,8 +18,9 @@ CREATE: Final = (
         created DOUBLE PRECISION NOT NULL, archived DOUBLE PRECISION)""",
     """CREATE TABLE decisions (
         selector BIGINT NOT NULL, id BIGINT NOT NULL, group_name TEXT NOT NULL, arm INTEGER NOT NULL,
-        price DOUBLE PRECISION NOT NULL, asked_at DOUBLE PRECISION NOT NULL, due DOUBLE PRECISION, record TEXT,
-        state SMALLINT NOT NULL, units BIGINT, cost DOUBLE PRECISION, told_at DOUBLE PRECISION,
+        price DOUBLE PRECISION NOT NULL, expects BIGINT NOT NULL, exempt SMALLINT NOT NULL,
+        asked_at DOUBLE PRECISION NOT NULL, due DOUBLE PRECISION, record TEXT, state SMALLINT NOT NULL,
+        units BIGINT, cost DOUBLE PRECISION, told_at DOUBLE PRECISION,
         shard INTEGER, seq BIGINT, expired_shard INTEGER, expired_seq BIGINT, expired_at DOUBLE PRECISION,
         PRIMARY KEY (selector, id))""",
     "CREATE INDEX decisions_settled ON decisions (selector, shard, seq) WHERE shard IS NOT NULL",
@@ -40,9 +41,9 @@ CREATE: Final = (
 
 DECISIONS: Final = {  # column: type
     "selector": "bigint", "id": "bigint", "group_name": "text", "arm": "integer", "price": "double precision",
-    "asked_at": "double precision", "due": "double precision", "record": "text", "state": "smallint", "units": "bigint",
-    "cost": "double precision", "told_at": "double precision", "shard": "integer", "seq": "bigint", "expired_shard": "integer",
-    "expired_seq": "bigint", "expired_at": "double precision",
+    "expects": "bigint", "exempt": "smallint", "asked_at": "double precision", "due": "double precision", "record": "text",
+    "state": "smallint", "units": "bigint", "cost": "double precision", "told_at": "double precision", "shard": "integer",
+    "seq": "bigint", "expired_shard": "integer", "expired_seq": "bigint", "expired_at": "double precision",
 }  # fmt: skip
 TABLES: Final = {  # table: columns
     "selectors": ("number", "name", "plan", "created", "archived"),
@@ -56,8 +57,8 @@ TABLES: Final = {  # table: columns
 ROW: Final = ", ".join(TABLES["decisions"])
 # The expiry event of an amended decision, as a row of `decisions`. (2: EXPIRED)
 EXPIRY: Final = (
-    "selector, id, group_name, arm, price, asked_at, due, record, 2, 0, NULL, expired_at, expired_shard, expired_seq, "
-    "NULL, NULL, NULL"
+    "selector, id, group_name, arm, price, expects, exempt, asked_at, due, record, 2, 0, NULL, expired_at, expired_shard, "
+    "expired_seq, NULL, NULL, NULL"
 )
 SELECTOR: Final = ", ".join(TABLES["selectors"])
 KEY: Final = ", ".join(TABLES["access_keys"])
@@ -76,8 +77,8 @@ def check_version(version: int, where: str) -> None:
 row_values: Final = values_of(DecisionRow)
 reply_values: Final = values_of(Reply)
 
-SETTLED: Final = (*TABLES["decisions"][8:], "selector", "id")  # columns that settling writes, and the primary key
-settled_values: Final = attrgetter(*[field.name for field in fields(DecisionRow)][8:], "selector", "id")
+SETTLED: Final = (*TABLES["decisions"][10:], "selector", "id")  # columns that settling writes, and the primary key
+settled_values: Final = attrgetter(*[field.name for field in fields(DecisionRow)][10:], "selector", "id")
 
 
 def key_of(
