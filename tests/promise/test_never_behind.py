@@ -137,8 +137,8 @@ class Attack(RuleBasedStateMachine):
             for identity in [i for i in self.book.out if self.asked_at[i] < self.now - self.patience]:
                 self.book.expire(identity)
 
-    def note(self, decision: suffice.Decision, insisted: bool = False) -> None:
-        self.book.ask(decision.id, self.kind(decision), insisted)
+    def note(self, decision: suffice.Decision, insisted: bool = False, emergency: bool = False) -> None:
+        self.book.ask(decision.id, self.kind(decision), insisted, emergency)
         self.seen[decision.id] = decision
         self.asked_at[decision.id] = self.now
 
@@ -192,6 +192,7 @@ class Attack(RuleBasedStateMachine):
         options += ["all"] if safe or not options else []
         needs_safe = self.book.must_be_safe()
         if needs_safe and "all" not in options and not insist:
+            self.selector.certificate()  # what is overdue expires, in any case
             before = self.selector.state()
             with pytest.raises(suffice.SafeUnavailable, match="insist"):
                 self.selector.ask(available=options, audit=audit)
@@ -266,7 +267,7 @@ class Attack(RuleBasedStateMachine):
             self.age()
             decision = self.selector.ask()
             assert decision.is_safe
-            self.note(decision)
+            self.note(decision, emergency=True)
             self.selector.play_safe(False)
 
     @rule()

@@ -118,11 +118,12 @@ class Book:
 
     # --- changes
 
-    def ask(self, identity: int, kind: str, insisted: bool = False) -> None:
+    def ask(self, identity: int, kind: str, insisted: bool = False, emergency: bool = False) -> None:
+        """`insisted`: the safe option is not available; `emergency`: it is played whatever the limits say."""
         forced, tracked = self.must_be_safe(), self.debt + self.forgiven
         if forced and not insisted:
             assert kind == SAFE, "a limit must force the safe option"
-        if not forced and self.has_skip and tracked < -self.banked - ROOM:
+        if not forced and not emergency and self.has_skip and tracked < -self.banked - ROOM:
             assert kind == SKIP, "so much is banked that the decision must be skipped"
         if kind == SKIP:
             self.lines[identity] = Line(SKIP, state=GIVEN_UP)
@@ -132,7 +133,7 @@ class Book:
             return
         if forced and kind != SAFE:
             self.beyond += self.target
-        if forced and kind == SAFE and self.has_skip and tracked <= -self.banked * (1 - Fraction(1, 2**39)):
+        if (emergency or forced) and kind == SAFE and self.has_skip and tracked <= -self.banked:
             self.forced_ahead += 1
         line = self.lines[identity] = Line(kind, forced)
         self.pending += 1

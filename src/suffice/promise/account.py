@@ -85,8 +85,10 @@ def reserve(account: Account, role: int, expects: int) -> int:
     An option other than the safe one where a limit forces the safe one is what the caller insisted on: the theorem does
     not cover it, so its target is added to every bound.
     """
-    exempt = 0
-    if limit(account) == SAFE:
+    exempt, now = 0, limit(account)
+    if now == SKIP and account.forgives == 0:
+        account.forced_ahead += 1  # the user has switched to the safe option
+    if now == SAFE:
         if role == SAFE:
             exempt = 1
             account.forced += 1

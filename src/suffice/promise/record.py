@@ -74,7 +74,7 @@ class Account:
     cancelled: int = _counts()  # never carried out: they count as neither
     forced: int = _counts()  # safe plays that a limit forced
     forced_by_waiting: int = _counts()  # of those, the ones that what was reported alone would not have forced
-    forced_ahead: int = _counts()  # of those, the ones where a skip was due
+    forced_ahead: int = _counts()  # plays where a skip was due: a limit forced them, or the user
     violations: int = _counts()  # outcomes after which the debt was above its bound
 
     # The safe option and the skip option.

@@ -171,11 +171,11 @@ class Controller(Totals):
     def _decide(
         self, row: int, allowed: Mask | None, audit: bool, now: float, insist: bool, features: object = None
     ) -> Decision:
-        if self._identity.copied:
-            self._identity.renew(self._engine.next_id)
         engine = self._engine
         first_arm = self._first_round.take(allowed) if audit else None
         choice = choose(self, engine.position(row), allowed, insist, features, first_arm)
+        if self._identity.copied:
+            self._identity.renew(engine.next_id)
         arm, role, price = choice.arm, choice.role, choice.price
         if audit:
             entry = Entry(
