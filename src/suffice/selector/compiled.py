@@ -131,6 +131,10 @@ class CompiledEngine:
         """The sum of one count over all accounts, as a whole number without a limit."""
         return sum(self._array("accounts")[name][: self._rows].tolist())
 
+    def row_with_most(self, name: str) -> int:
+        """The row of the account with the largest count of this name."""
+        return int(self._array("accounts")[name][: self._rows].argmax())
+
     def position(self, row: int) -> Position:
         """What an account allows now, and its price."""
         return Position(*self._call(calls.position_at, row))

@@ -154,8 +154,8 @@ class Controller(Totals):
         return decision
 
     def _look_after(self, identity: int) -> None:
-        """Look for events every LOOK_EVERY decisions."""
-        if identity % LOOK_EVERY == 0 and identity > 0:
+        """Look for events every LOOK_EVERY decisions; with many groups less often, because a look goes over all accounts."""
+        if identity % LOOK_EVERY == 0 and identity > 0 and identity % self._engine.rows() < LOOK_EVERY:
             self.look()
 
     def look(self) -> None:
@@ -370,6 +370,7 @@ class Controller(Totals):
         self._playing_safe = flag("playing_safe", state["playing_safe"])
         fresh = [self.new_pricing(account["name"] or "") for account in state["accounts"]]
         restore_engine(self._promise, self._engine, self._learner, state, fresh)
+        self.watch.begin(counts_of(self._engine))
 
     # --- copies
 

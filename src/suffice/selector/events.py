@@ -12,10 +12,10 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from suffice.errors import quoted
-from suffice.kernels.rows import Floats
 from suffice.learning.base import Columns
 from suffice.menu.menu import Menu
 from suffice.numbers import ONE_SUCCESS
+from suffice.promise.account import tracked_debt
 from suffice.promise.rules import Promise
 from suffice.promise.wording import count, percent
 from suffice.selector.engines import Engine
@@ -27,6 +27,9 @@ RECENT: Final = 200  # decisions
 FORCED_SHARE: Final = 0.05  # of the recent ones: more forced plays of the safe option than this are an event
 NEVER_REPORTED: Final = 100  # decisions: none of the first was reported
 UNREPORTED_SAFE: Final = 20  # plays of the safe option without an outcome
+
+LEAST, MOST = 10, 200  # so many of the latest outcomes of an option are compared with those before
+CHANGED: Final = 5.0  # the log-likelihood ratio from which on an option is said to have changed, at the first look
 
 KINDS: Final = (
     "forced", "feedback_stopped", "safe_unreported", "safe_failed", "option_changed", "memory_reset", "cost_above_safe"
@@ -59,6 +62,8 @@ class Counts(NamedTuple):
     safe_plays: int
     safe_failures: int
     safe_lost: int
+    waiting: int  # outstanding in the account that has most
+    owed: int  # the debt of that account that its limits are compared with, in billionths
 
 
 class Watch:
@@ -66,13 +71,19 @@ class Watch:
 
     def __init__(self, menu: Menu | None, promise: Promise) -> None:
         self._menu, self._promise = menu, promise
-        self._earlier: deque[Counts] = deque([Counts(*[0] * len(Counts._fields))], maxlen=RECENT // LOOK_EVERY + 1)
+        self._earlier: deque[Counts] = deque([Counts(*[0] * len(Counts._fields))], maxlen=RECENT // LOOK_EVERY)
         self._reported_at = 0  # how many decisions had been asked when an outcome was reported last
         self._usual = 0.0  # decisions between an ask and its tell, as far as is known
         self._on: set[str] = set()  # the kinds of events that still last
-        self._plays: Floats | None = None
-        self._successes: Floats | None = None
+        self._named = 0  # the `in_flight` that an event has named
+        self._rates = Rates()
         self.above_safe: str | None = None  # a cost that was above safe_cost
+
+    def begin(self, counts: Counts) -> None:
+        """Begin with these counts: what happened before is not new."""
+        self._earlier.clear()
+        self._earlier.append(counts)
+        self._reported_at = counts.asked
 
     def look(self, counts: Counts, columns: Columns | None) -> list[Event]:
         """What is new."""
@@ -81,7 +92,7 @@ class Watch:
             return []
         self._note_reports(before, counts)
         found = {
-            "forced": self._forced(counts, columns),
+            "forced": self._forced(before, counts, columns),
             "feedback_stopped": self._stopped(counts),
             "safe_unreported": self._unreported(counts),
             "safe_failed": self._failed(before, counts),
@@ -92,11 +103,13 @@ class Watch:
         lasting = ("forced", "feedback_stopped", "safe_unreported")
         self._on = {kind for kind in lasting if found[kind]}
         self._earlier.append(counts)
-        return [*events, *(Event(*pair, counts.asked) for pair in self._memory(columns))]
+        if columns is not None and self._menu is not None:
+            events += [Event(*pair, counts.asked) for pair in self._rates.look(columns, self._menu)]
+        return events
 
     # --- limits and feedback
 
-    def _forced(self, counts: Counts, columns: Columns | None) -> str | None:
+    def _forced(self, before: Counts, counts: Counts, columns: Columns | None) -> str | None:
         first = self._earlier[0]
         forced, recent = counts.forced - first.forced, counts.asked - first.asked
         if forced <= FORCED_SHARE * RECENT:
@@ -106,7 +119,11 @@ class Watch:
         extra = self._extra(columns)
         money = "" if extra is None else f", which cost about {forced * extra:.4g} more than other options would"
         if 2 * waiting > forced:
-            number = in_flight_for(counts.pending, self._promise)
+            number = in_flight_for(counts.waiting, counts.owed, self._promise)
+            settled = counts.pending <= before.pending
+            if number > 1.2 * self._named or (settled and number > self._named):  # more are outstanding than were then
+                self._on.discard("forced")
+                self._named = number
             return f"{said}, because {counts.pending:,} have no outcome yet{money}: in_flight={number} would end it."
         owed = f"{self._promise.max_debt / ONE_SUCCESS:.4g} successes may be owed"
         return f"{said}, because no more than {owed}{money}: {self._remedy(forced, columns)}"
@@ -126,7 +143,9 @@ class Watch:
         arms = range(self._menu.n_arms)[self._menu.interior]
         plays = sum(float(columns.priced[arm]) for arm in arms)
         if plays <= 0.0:
-            return None
+            return (
+                None if self._menu.costs is None or not arms else self._menu.safe_cost - float(self._menu.costs.min())
+            )
         return self._menu.safe_cost - sum(float(columns.costs[arm]) for arm in arms) / plays
 
     def _note_reports(self, before: Counts, counts: Counts) -> None:
@@ -164,36 +183,67 @@ class Watch:
             "certificate says whether that endangers it."
         )
 
-    # --- what was learned
 
-    def _memory(self, columns: Columns | None) -> list[tuple[str, str]]:
-        """Whether what was learned was dropped since, and which option changed most."""
-        if columns is None or self._menu is None:
+class Rates:
+    """The success rate of each option lately and before, and whether what was learned was dropped."""
+
+    def __init__(self) -> None:
+        self._seen = self._before = self._lately = np.zeros((2, 0))  # plays and successes of each arm
+        self._looked_at = 0.0  # plays in all
+
+    def look(self, columns: Columns, menu: Menu) -> list[tuple[str, str]]:
+        """The kinds and sentences of what is new. A large menu is looked at less often: each look goes over all of it."""
+        now = np.array([columns.plays, columns.successes])
+        plays = float(now[0].sum())
+        if self._seen.shape != now.shape:
+            self._seen, self._before, self._lately = np.zeros_like(now), np.zeros_like(now), np.zeros_like(now)
+        if self._looked_at <= plays < self._looked_at + now.shape[1] - LOOK_EVERY:
             return []
-        plays, successes = columns.plays.copy(), columns.successes.copy()
-        old_plays, old = self._plays, self._successes
-        self._plays, self._successes = plays, successes
-        if old_plays is None or old is None or plays.sum() >= old_plays.sum():
-            return []
-        found = [
-            ("memory_reset", "The outcomes contradict what was learned, so it is learned again; that costs a while.")
-        ]
-        both = np.flatnonzero((old_plays > 0) & (plays > 0))
-        if both.size:
-            was, now = old[both] / old_plays[both], successes[both] / plays[both]
-            most = int(np.abs(now - was).argmax())
-            option, worse = self._menu.option(int(both[most])), now[most] < was[most]
-            found.append((
-                "option_changed",
-                f"Option {quoted(option)} got {'worse' if worse else 'better'}: {percent(float(now[most]))} of the latest "
-                f"{count(int(plays[both[most]]), 'outcome')} succeeded, {percent(float(was[most]))} before.",
-            ))  # fmt: skip
+        found, dropped = [], plays < self._looked_at
+        if dropped:
+            found.append(
+                (
+                    "memory_reset",
+                    "The outcomes contradict what was learned, so it is learned again; that costs a while.",
+                )
+            )
+        else:
+            self._lately += np.maximum(now - self._seen, 0.0)
+            found += self._changed(menu)
+        self._seen, self._looked_at = now, plays
+        return found
+
+    def _changed(self, menu: Menu) -> list[tuple[str, str]]:
+        """Options whose latest outcomes do not go with those before: a likelihood ratio, higher the more looks there were."""
+        found = []
+        for arm in np.flatnonzero(self._lately[0] >= LEAST).tolist():
+            (many, won), (old, held) = self._lately[:, arm], self._before[:, arm]
+            both = (won + held) / (many + old)
+            evidence = _excess(won, many, both) + _excess(held, old, both)
+            changed = old > 0 and evidence > CHANGED + math.log1p(old / LEAST) and menu.kind_of(arm) == 0
+            if changed:
+                worse = won / many < held / old
+                found.append((
+                    "option_changed",
+                    f"Option {quoted(menu.option(arm))} got {'worse' if worse else 'better'}: {percent(won / many)} of its "
+                    f"latest {count(round(many), 'outcome')} succeeded, {percent(held / old)} of those before.",
+                ))  # fmt: skip
+                self._before[:, arm] = 0.0
+            if changed or many >= MOST:
+                self._before[:, arm] += self._lately[:, arm]
+                self._lately[:, arm] = 0.0
         return found
 
 
-def in_flight_for(waiting: int, promise: Promise) -> int:
-    """The least `in_flight` with which so many outstanding decisions are seldom the reason for a forced safe play."""
-    return max(0, math.ceil(waiting - promise.max_debt / promise.target))
+def _excess(won: float, many: float, rate: float) -> float:
+    """The log-likelihood of so many successes at their own rate, less that at another rate."""
+    terms = ((won, rate), (many - won, 1.0 - rate))
+    return sum(number * math.log(number / many / share) for number, share in terms if number > 0.0)
+
+
+def in_flight_for(waiting: int, owed: int, promise: Promise) -> int:
+    """The least `in_flight` with which so many outstanding decisions seldom force a safe play, at about this debt."""
+    return max(0, math.ceil(waiting + (min(owed, promise.max_debt) - promise.max_debt) / promise.target))
 
 
 def _best_rate(columns: Columns | None, menu: Menu | None) -> float | None:
@@ -220,7 +270,8 @@ def counts_of(engine: Engine) -> Counts:
     total = {name: engine.sum_of(name) for name in SUMMED}
     reported = total["outcomes"] - total["skipped"] - total["expired"]
     asked = total["outcomes"] + total["pending"] + total["safe_lost"] + total["cancelled"]
+    account = engine.account(engine.row_with_most("pending"))
     return Counts(
         asked, reported, total["pending"], total["outstanding"], total["forced"], total["forced_by_waiting"],
-        total["safe_plays"], total["safe_failures"], total["safe_lost"],
+        total["safe_plays"], total["safe_failures"], total["safe_lost"], account.pending, tracked_debt(account),
     )  # fmt: skip

@@ -254,6 +254,10 @@ class PlainEngine:
             total += getattr(self.account(change.row), name) - getattr(self._accounts[change.row], name)
         return total
 
+    def row_with_most(self, name: str) -> int:
+        """The row of the account with the largest count of this name."""
+        return max(range(len(self._accounts)), key=lambda row: getattr(self._accounts[row], name))
+
     def position(self, row: int) -> Position:
         """What an account allows now, and its price."""
         return position_of(self.account(row), self._pricings[row], self._pricings[0], row > 0)
