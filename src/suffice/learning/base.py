@@ -75,6 +75,11 @@ class Learner(ABC):
         plays, successes, *_ = self.columns()
         return target - likely_units(float(plays[arm]), float(successes[arm]), target)
 
+    def mean_cost(self, arm: int) -> float | None:
+        """The mean cost of an arm as far as it was learned; None if it was not."""
+        columns = self.columns()
+        return float(columns.costs[arm] / columns.priced[arm]) if columns.priced[arm] > 0.0 else None
+
     @abstractmethod
     def set_steps(self, steps: int) -> None:
         """Set the number of outcomes, where another object counts them."""
