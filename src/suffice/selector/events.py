@@ -131,7 +131,9 @@ class Watch:
     def _remedy(self, forced: int, columns: Columns | None) -> str:
         """What ends plays that the debt forced."""
         best = _best_rate(columns, self._menu)
-        if best is None or best < self._promise.rate:
+        if best is None:
+            return "no other option has been tried yet; a larger max_debt would allow it."
+        if best < self._promise.rate:
             return "no other option reaches the target by itself; a better option or a lower target would end it."
         needed = math.ceil(self._promise.max_debt / ONE_SUCCESS + forced * (1.0 - best) + self._promise.rate)
         return f"max_debt={needed} would have allowed other options."

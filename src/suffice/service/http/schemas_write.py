@@ -114,7 +114,9 @@ class SelectorReply(Reply):
     pending: int = Field(description="Decisions whose outcome has not been told.")
     cost: float
     mean_cost: float | None = Field(description="The mean cost of an outcome.")
-    safe_cost: float = Field(description="The mean cost that was told of the safe option; what the plan says where none was.")
+    safe_cost: float = Field(
+        description="The mean cost that was told of the safe option; what the plan says where none was."
+    )
     price: float | None = Field(description="The price of a success now; null if each group has its own.")
     cap: float = Field(description="The price at which the safe option is played; the skip option is played at 0.")
     asks: int
