@@ -56,9 +56,7 @@ class Account:
     max_exposure: int = _counts(OWN)  # of what was reported and what is outstanding: max_debt + target·in_flight
     max_surplus: int = _counts(OWN)  # the most successes that may be banked; never lowered
     in_flight: int = _counts(OWN)  # with more decisions outstanding, a surplus that grows must cover them
-    surplus_growth: int = _counts(
-        OWN
-    )  # max_surplus grows with the square root of the outcomes, times this; 0: constant
+    surplus_growth: int = _counts(OWN)  # `max_surplus` is the root of the outcomes, times this; 0: constant
     surplus_most: int = _counts(OWN)  # and up to this
     forgives: int = _counts(OWN)  # 1 where the menu has no skip: surplus beyond max_surplus is written off
     allowance: int = _counts(OWN)  # times a logarithm: the debt that declared failures of the safe option may add
@@ -72,9 +70,7 @@ class Account:
 
     # Outstanding decisions. Those that a limit forced to be safe plays are pending, and reserve nothing.
     reserved: int = _counts()  # the sum of the targets, in billionths
-    expected: int = (
-        _counts()
-    )  # what all that is pending will add to the debt as far as is known; only prices look at it
+    expected: int = _counts()  # what all that is pending will add to the debt, as far as is known: for prices only
     outstanding: int = _counts()  # with a reserve
     most_outstanding: int = _counts(MAX)  # at once, the newest decision included
     pending: int = _counts()  # all of them
@@ -87,7 +83,7 @@ class Account:
     amended: int = _counts()  # a late success corrected the failure that was counted, or the safe play that was lost
     unaudited: int = _counts()  # asked with audit=False: never counted, never outstanding
     forced: int = _counts()  # safe plays that a limit forced
-    forced_ahead: int = _counts()  # of those, the ones where a skip was due
+    forced_ahead: int = _counts()  # plays where a limit forced the safe option though a skip was due
     violations: int = _counts()  # outcomes after which the debt was above its bound
 
     # The safe option and the skip option.
@@ -191,11 +187,11 @@ def reserve(account: Account, role: int, expects: int) -> int:
     """
     exempt = 0
     if limit(account) == SAFE:
+        if account.forgives == 0 and tracked_debt(account) <= -account.max_surplus:
+            account.forced_ahead += 1
         if role == SAFE:
             exempt = 1
             account.forced += 1
-            if account.forgives == 0 and tracked_debt(account) <= -account.max_surplus:
-                account.forced_ahead += 1
         else:
             account.uncovered += account.target
             account.insisted += 1
@@ -214,7 +210,8 @@ def reserve(account: Account, role: int, expects: int) -> int:
 
 
 def skip(account: Account) -> None:
-    """Count a decision to do nothing, which fails for certain."""
+    """Count a decision to do nothing, which is outstanding for an instant and then fails for certain."""
+    account.most_outstanding = max(account.most_outstanding, account.outstanding + 1)
     account.outcomes += 1
     account.skipped += 1
     account.owed += account.target
