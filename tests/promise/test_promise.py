@@ -367,9 +367,9 @@ def test_behind_is_decided_in_whole_numbers(target: Fraction, outcomes: int, nea
 
 def test_rules_that_are_written_down_come_back() -> None:
     for promise in (
-        Promise.make(0.7), Promise.make(0.7, rule=Rule()), Promise.make(Fraction(2, 3), rule=Rule(horizon=900), forgiving=True),
+        Promise.make(0.7), Promise.make(Fraction(2, 3), rule=Rule(horizon=900), forgiving=True),
         Promise.make(0.8, rule=Rule(step=0.1, start="cheap")), Promise.make(0.9, safe_success=0.97, safe_cost=20),
-        Promise.make(0.9, rule=Rule(max_surplus=7.5, cap=3, start=1.5)),
+        Promise.make(0.9, rule=Rule(max_surplus=7.5, cap=3, start=1.5)), Promise.make(0.7, rule=Rule()),
         Promise.make(0.9, max_debt=Fraction(1, 3), in_flight=7, max_surplus=12.5),
     ):  # fmt: skip
         again = Promise.from_state(promise.state())
