@@ -9,8 +9,9 @@ import pytest
 import suffice
 from suffice import Menu, Selector, ThresholdSelector
 from suffice.numbers import ONE_SUCCESS
-from suffice.promise.account import FREE, SAFE, Account, Reservation, reserve, settle
+from suffice.promise.account import reserve, settle
 from suffice.promise.certificate import Certificate
+from suffice.promise.record import FREE, SAFE, Account, Reservation
 from suffice.promise.rules import Promise
 from suffice.promise.wording import percent
 

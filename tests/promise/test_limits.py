@@ -7,11 +7,6 @@ from hypothesis import given
 
 from suffice.numbers import ONE_SUCCESS
 from suffice.promise.account import (
-    FREE,
-    SAFE,
-    SKIP,
-    Account,
-    Reservation,
     amend,
     debt,
     debt_bound,
@@ -25,6 +20,7 @@ from suffice.promise.account import (
     skip,
     window_bound,
 )
+from suffice.promise.record import FREE, SAFE, SKIP, Account, Reservation
 from suffice.promise.rules import Promise
 
 

@@ -18,22 +18,8 @@ from suffice.learning.prices import new_pricing, price_at
 from suffice.learning.records import Pricing
 from suffice.numbers import ONE_SUCCESS, as_fraction, success_units
 from suffice.promise import rules
-from suffice.promise.account import (
-    FREE,
-    SAFE,
-    SKIP,
-    Account,
-    Reservation,
-    debt,
-    debt_bound,
-    debt_ceiling,
-    grow,
-    limit,
-    reserve,
-    settle,
-    skip,
-    tracked_debt,
-)
+from suffice.promise.account import debt, debt_bound, debt_ceiling, grow, limit, reserve, settle, skip, tracked_debt
+from suffice.promise.record import FREE, SAFE, SKIP, Account, Reservation
 from suffice.promise.rules import Promise, Rule, limit_arguments
 
 PACKAGE = Path(suffice.__file__).parent

@@ -5,8 +5,9 @@ import math
 import pytest
 
 from suffice import Menu, Selector
-from suffice.promise.account import FREE, SAFE, Account, Reservation, reserve, settle, skip
+from suffice.promise.account import reserve, settle, skip
 from suffice.promise.certificate import STATUSES, Certificate, evidence_against
+from suffice.promise.record import FREE, SAFE, Account, Reservation
 from suffice.promise.rules import Promise
 from suffice.promise.wording import percent
 from tests.support.ledger import ONE

@@ -27,6 +27,8 @@ class Decision:
     success: Fraction | None = None
     told_at: int = 0
     expired_at: int = 0
+    cancelled_at: int = 0  # never carried out: neither a failure nor a success
+    waited: bool = False  # what was reported alone would have allowed another option
 
     @property
     def exempt(self) -> bool:
@@ -39,7 +41,12 @@ class Decision:
 
     @property
     def open(self) -> bool:
-        return self.role != SKIP and not self.told_at and not self.expired_at
+        return self.role != SKIP and not self.closed_at
+
+    @property
+    def closed_at(self) -> int:
+        """When it was outstanding no more."""
+        return self.expired_at or self.told_at or self.cancelled_at
 
     @property
     def lost(self) -> bool:
@@ -124,7 +131,7 @@ class Ledger:
         for one in filter(which, self.decisions):
             if one.role != SKIP:
                 steps.append((one.asked_at, 1))
-                steps += [(one.expired_at or one.told_at, -1)] if not one.open else []
+                steps += [] if one.open else [(one.closed_at, -1)]
             elif skips:
                 steps += [(one.asked_at, 1), (one.asked_at, -1)]
         level = most = 0
@@ -144,18 +151,15 @@ class Ledger:
     def max_exposure(self) -> Fraction | None:
         return None if self.in_flight is None else self.max_debt + self.target * self.in_flight
 
-    def bottom(self, outcomes: int | None = None, pending: int | None = None) -> Fraction:
+    def bottom(self, outcomes: int | None = None, outstanding: int | None = None) -> Fraction:
         """The most successes that may be banked. Where that grows, many outstanding decisions call for more."""
         if self.max_surplus is not None:
             return Fraction(math.floor(self.max_surplus * INWARDS * ONE), ONE)
         number = len(self.settled()) if outcomes is None else outcomes
         bank = Fraction(math.floor(Fraction(math.sqrt(max(number, 1))) * INWARDS * ONE), ONE)
         bank = bank if self.most_surplus is None else min(bank, Fraction(self.most_surplus))
-        return (
-            bank
-            if self.in_flight is None
-            else max(bank, self.needed(self.most_pending() if pending is None else pending))
-        )
+        most = self.most_outstanding() if outstanding is None else outstanding
+        return bank if self.in_flight is None else max(bank, self.needed(most))
 
     def needed(self, most: int) -> Fraction:
         """Theory 11: target·(d − in_flight) + 3·sqrt(d·target·(1 − target)) + 10 − max_debt, in doubles."""
@@ -171,25 +175,25 @@ class Ledger:
             return NONE
         moves: dict[int, tuple[int, Fraction, int]] = {}
 
-        def move(change: int, outcomes: int, owed: Fraction, pending: int) -> None:
+        def move(change: int, outcomes: int, owed: Fraction, out: int) -> None:
             before = moves.get(change, (0, NONE, 0))
-            moves[change] = before[0] + outcomes, before[1] + owed, before[2] + pending
+            moves[change] = before[0] + outcomes, before[1] + owed, before[2] + out
 
         for one in self.decisions:
-            move(one.asked_at, 0, NONE, 1)
+            move(one.asked_at, 0, NONE, int(not one.exempt))
             if one.counted_at:
                 move(one.counted_at, 1, self.target, 0)
             if one.told_at:
                 move(one.told_at, 0, -(one.success or NONE), 0)
             if not one.open:
-                move(one.expired_at or one.told_at, 0, NONE, -1)
-        most, outcomes, debt, pending, most_pending = NONE, 0, NONE, 0, 0
+                move(one.closed_at, 0, NONE, -int(not one.exempt))
+        most, outcomes, debt, out, most_out = NONE, 0, NONE, 0, 0
         for change in sorted(moves):
             outcomes, debt = outcomes + moves[change][0], debt + moves[change][1]
-            pending += moves[change][2]
-            most_pending = max(most_pending, pending)
+            out += moves[change][2]
+            most_out = max(most_out, out)
             if moves[change][0] or moves[change][1]:
-                most = max(most, -debt - self.bottom(outcomes, most_pending))
+                most = max(most, -debt - self.bottom(outcomes, most_out))
         return most
 
     def limit(self) -> int:
@@ -208,6 +212,7 @@ class Ledger:
     def ask(self, role: int, expects: int = 0) -> Decision:
         self.changes += 1
         made = Decision(role, expects, self.limit() == SAFE, self.skip_due(), self.changes)
+        made.waited = self.debt() + self.forgiven() + self.target <= self.max_debt
         self.decisions.append(made)
         if role == SKIP:
             self._look()
@@ -225,6 +230,10 @@ class Ledger:
         if decision.role != SAFE:
             self._look()
 
+    def cancel(self, decision: Decision) -> None:
+        self.changes += 1
+        decision.cancelled_at = self.changes
+
     def _look(self) -> None:
         self.violations += self.debt() > self.debt_bound()
 
@@ -237,7 +246,7 @@ class Ledger:
         return self.count(lambda one: one.late and (one.success or 0) > 0)
 
     def forced_ahead(self) -> int:
-        return self.count(lambda one: one.forced and one.due)
+        return self.count(lambda one: one.role != SKIP and one.due)
 
     def safe_told(self) -> list[Fraction]:
         return [one.success for one in self.decisions if one.role == SAFE and one.success is not None]

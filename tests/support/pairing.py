@@ -8,7 +8,7 @@ from typing import Any
 
 from suffice.kernels.rows import to_rows
 from suffice.promise import account as original
-from suffice.promise.account import Account, Reservation
+from suffice.promise.record import CARRIED, Account, Reservation
 from suffice.promise.rules import Promise, Rule
 from tests.support.ledger import FREE, ONE, SAFE, SKIP, Decision, Ledger
 
@@ -83,7 +83,7 @@ class Pair:
             return [SAFE]
         if self.ledger.forgives:
             return [FREE, SAFE]
-        return [SKIP] if found == SKIP else [FREE, SAFE, SKIP]
+        return [SKIP, SAFE] if found == SKIP else [FREE, SAFE, SKIP]
 
     def ask(self, role: int) -> Decision:
         """Also a free play where a limit forces the safe option: somebody insists."""
@@ -114,13 +114,18 @@ class Pair:
         self.do("settle", self.played(decision), units, expired)
         # An amendment may leave both sums beyond it until the next outcome: each was an outcome before, so they are few.
         if not (expired and decision.role == SAFE):
-            assert min(self.account.owed, self.account.successes) < self.module.CARRIED
+            assert min(self.account.owed, self.account.successes) < CARRIED
 
     def expire(self, decision: Decision) -> None:
         self.out.remove(decision)
         self.gone.append(decision)
         self.settle(decision, 0, expired=True)
         self.ledger.expire(decision)
+
+    def cancel(self, decision: Decision) -> None:
+        self.out.remove(decision)
+        self.do("cancel", self.played(decision))
+        self.ledger.cancel(decision)
 
     # --- comparing
 
@@ -136,6 +141,8 @@ class Pair:
             "safe_lost": ledger.count(lambda one: one.lost), "outstanding": ledger.outstanding(),
             "most_outstanding": ledger.most_outstanding(), "pending": ledger.pending(), "most_pending": ledger.most_pending(),
             "insisted": ledger.count(lambda one: one.insisted),
+            "cancelled": ledger.count(lambda one: one.cancelled_at > 0),
+            "forced_by_waiting": ledger.count(lambda one: one.exempt and one.waited),
         }  # fmt: skip
         assert {name: getattr(account, name) for name in counts} == counts
         shortfalls, safe = ledger.shortfalls(), ledger.safe_told()

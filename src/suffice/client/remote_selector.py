@@ -30,7 +30,7 @@ from suffice.errors import (
 )
 from suffice.menu.menu import Menu
 from suffice.numbers import positive_int
-from suffice.promise.account import SAFE
+from suffice.promise.record import SAFE
 from suffice.selector.records import Decision, OptionReport
 
 FORBIDDEN: Final = 403

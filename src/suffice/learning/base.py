@@ -11,7 +11,7 @@ from suffice.learning.memory import Memory
 from suffice.learning.records import Lesson, Pricing, TableHead
 from suffice.menu.menu import Menu
 from suffice.numbers import ONE_SUCCESS
-from suffice.promise.account import Account
+from suffice.promise.record import Account
 from suffice.state_files import State
 
 

@@ -10,8 +10,6 @@ from typing import Final
 
 from suffice.numbers import ONE_SUCCESS, as_number, positive_int
 from suffice.promise.account import (
-    CONFIDENCE,
-    Account,
     allowance,
     asked,
     at_outcomes,
@@ -26,6 +24,7 @@ from suffice.promise.account import (
     window_bound,
 )
 from suffice.promise.divergence import kl_lower, kl_upper
+from suffice.promise.record import CONFIDENCE, Account
 from suffice.promise.rules import Promise
 from suffice.promise.wording import count, percent
 

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from suffice.promise.account import MAX, SUM, Account, merge_of
 from suffice.promise.certificate import Certificate, failure_rate, worst
+from suffice.promise.record import MAX, SUM, Account, merge_of
 from suffice.promise.wording import count, percent
 
 LISTED: Final = 3  # the most groups that a sentence names

@@ -16,7 +16,7 @@ from suffice.learning.base import Learner
 from suffice.learning.records import Pricing
 from suffice.learning.tables import CompiledTable
 from suffice.learning.thompson import fit
-from suffice.promise.account import SKIP, Account
+from suffice.promise.record import SKIP, Account
 from suffice.selector import compiled_calls as calls
 from suffice.selector.compiled_calls import DUE, ELSEWHERE, EMPTY, MOVING, TOLD, Header, Slot
 from suffice.selector.entries import REMEMBERED, Entry
@@ -318,6 +318,14 @@ class CompiledEngine:
         self._overflow.pop(identity, None)
         if not expired:
             self._notes.pop(identity, None)
+
+    def cancel(self, identity: int, entry: Entry) -> None:
+        """Count an outstanding decision as one that was never carried out."""
+        self._clear_settled()
+        given = (entry.row, entry.role, entry.target, entry.expects, entry.exempt, entry.counted)
+        self._call(calls.cancel_at, identity, *given)
+        self._overflow.pop(identity, None)
+        self._notes.pop(identity, None)
 
     def amend(self, identity: int, entry: Entry, units: int) -> None:
         """Count the outcome of an expired decision."""

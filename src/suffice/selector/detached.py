@@ -12,9 +12,10 @@ from suffice.errors import InvalidArgument
 from suffice.kernels.rows import Mask
 from suffice.learning.base import Learner
 from suffice.learning.records import Pricing
-from suffice.promise.account import Account
+from suffice.promise.record import Account
 from suffice.promise.rules import Promise
 from suffice.selector.checks import check_group
+from suffice.selector.choosing import choose
 from suffice.selector.selector import Selector
 from suffice.selector.state import account_from, account_state, pricing_from
 from suffice.selector.verbs import Choice, Position, lesson_of, position_of
@@ -75,7 +76,7 @@ class Detached:
         """Decide on an account, which is not changed."""
         learner = self.learner
         features = learner.read(context) if isinstance(learner, ContextLearner) else None
-        return self.selector.choose(self.position(account, group), allowed, insist, features)
+        return choose(self.selector, self.position(account, group), allowed, insist, features)
 
     # --- learning
 

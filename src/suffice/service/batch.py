@@ -15,7 +15,8 @@ from typing import Final, NamedTuple
 from suffice.errors import SufficeError, UnknownDecision
 from suffice.kernels.rows import Mask, copy_of
 from suffice.numbers import ONE_SUCCESS
-from suffice.promise.account import SAFE, SKIP, Account, Reservation, amend, reserve, settle, skip
+from suffice.promise.account import amend, reserve, settle, skip
+from suffice.promise.record import SAFE, SKIP, Account, Reservation
 from suffice.service.errors import Conflict, Gone, status_of
 from suffice.service.records import (
     AMENDED,

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
-from suffice.promise.account import Account
 from suffice.promise.certificate import Certificate
+from suffice.promise.record import Account
 
 PENDING: Final = 0
 TOLD: Final = 1

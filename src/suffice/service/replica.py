@@ -13,7 +13,7 @@ from typing import Final, NamedTuple, TypedDict
 from suffice.context.learner import ContextLearner, DecisionRecord
 from suffice.errors import SufficeError
 from suffice.kernels.rows import Mask, copy_of
-from suffice.promise.account import SAFE, Account
+from suffice.promise.record import SAFE, Account
 from suffice.promise.rules import Promise
 from suffice.selector.detached import Detached
 from suffice.selector.selector import Selector
