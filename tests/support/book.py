@@ -133,8 +133,8 @@ class Book:
             return
         if forced and kind != SAFE:
             self.beyond += self.target
-        if (emergency or forced) and kind == SAFE and self.has_skip and tracked <= -self.banked:
-            self.forced_ahead += 1
+        if self.has_skip and tracked <= -self.banked:
+            self.forced_ahead += 1  # a skip was due: a limit forced something else, or the user did
         line = self.lines[identity] = Line(kind, forced)
         self.pending += 1
         self.reserving += line.reserves

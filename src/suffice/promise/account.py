@@ -85,27 +85,22 @@ def reserve(account: Account, role: int, expects: int) -> int:
     An option other than the safe one where a limit forces the safe one is what the caller insisted on: the theorem does
     not cover it, so its target is added to every bound.
     """
-    exempt, now = 0, limit(account)
-    if now == SKIP and account.forgives == 0:
-        account.forced_ahead += 1  # the user has switched to the safe option
-    if now == SAFE:
+    exempt = 0
+    if account.forgives == 0 and tracked_debt(account) <= -account.max_surplus:
+        account.forced_ahead += 1  # a skip was due: a limit forces something else, or the user does
+    if limit(account) == SAFE:
         if role == SAFE:
             exempt = 1
             account.forced += 1
             if tracked_debt(account) + account.target <= account.max_debt:
                 account.forced_by_waiting += 1
-            if account.forgives == 0 and tracked_debt(account) <= -account.max_surplus:
-                account.forced_ahead += 1
         else:
             account.uncovered += account.target
             account.insisted += 1
     if exempt == 0:
         account.reserved += account.target
         account.outstanding += 1
-        if account.outstanding > account.most_outstanding:
-            account.most_outstanding = account.outstanding
-            if account.outstanding > account.in_flight:
-                grow(account)
+        _count_outstanding(account, account.outstanding)
     account.expected += expects
     account.pending += 1
     if account.pending > account.most_pending:
@@ -115,11 +110,19 @@ def reserve(account: Account, role: int, expects: int) -> int:
 
 def skip(account: Account) -> None:
     """Count a decision to do nothing, which fails for certain: it is outstanding for an instant."""
-    account.most_outstanding = max(account.most_outstanding, account.outstanding + 1)
+    _count_outstanding(account, account.outstanding + 1)
     account.outcomes += 1
     account.skipped += 1
     account.owed += account.target
     _close(account)
+
+
+def _count_outstanding(account: Account, number: int) -> None:
+    """Count how many are outstanding with a reserve, and let the surplus grow where it must cover them."""
+    if number > account.most_outstanding:
+        account.most_outstanding = number
+        if number > account.in_flight:
+            grow(account)
 
 
 # --- settled

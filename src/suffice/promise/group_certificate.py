@@ -77,10 +77,12 @@ class GroupCertificate(Certificate):
     def advice(self) -> str:
         """What to do about the group whose safe option is worst: no group has the failure rate of all together."""
         wrong = {name: part for name, part in self.groups.items() if part.safe_fails_too_often or not part.feasible}
-        if not wrong:
-            return "That does not endanger the target in any group."
         if len(self.groups) == 1:
             return super(GroupCertificate, self).advice()
+        if not wrong and any(part.may_endanger for part in self.groups.values()):
+            return "Whether that endangers the target of a group is not known yet."
+        if not wrong:
+            return "That does not endanger the target in any group."
         name = max(wrong, key=lambda name: (not wrong[name].feasible, wrong[name].safe_failure_at_least))
         return f"The group where it is worst is {_title(name)}. {wrong[name].advice()}"
 

@@ -256,7 +256,8 @@ class Controller(Totals):
         if entry is not None:
             return identity, entry, True
         if 0 <= identity < engine.next_id:
-            late = " or expired too long ago to amend" if engine.sum_of("expired") > REMEMBERED else ""
+            given_up = sum(engine.sum_of(name) for name in ("expired", "safe_lost", "skipped"))
+            late = " or expired too long ago to amend" if given_up > REMEMBERED else ""
             raise AlreadyTold(f"decision {identity} was settled before{late}; telling it again changes nothing")
         raise UnknownDecision(f"decision {quoted(identity)} was never asked of this selector")
 
