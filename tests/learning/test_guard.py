@@ -323,10 +323,7 @@ def test_what_a_chooser_is_shown_is_for_reading(stream: Any) -> None:
 def test_the_evidence_is_saved(tmp_path: Any) -> None:
     """What was proposed and is still out when the selector is saved is no evidence when it comes back, either."""
     stream = Coins()
-    made = [
-        Selector(stream.menu, TARGET, learning=Learning(chooser=Worst(stream), guard=0.2))
-        for _ in range(2)
-    ]
+    made = [Selector(stream.menu, TARGET, learning=Learning(chooser=Worst(stream), guard=0.2)) for _ in range(2)]
     rng = np.random.default_rng(2)
     unfair = 0
     out: list[Any] = []
