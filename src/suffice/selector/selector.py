@@ -367,13 +367,10 @@ class Selector(Controller):
 
     def _own_state(self) -> dict[str, object]:
         return {
-            "menu": menu_recipe(self._menu),
-            "horizon": self._horizon,
-            "learning": learning_state(self.learning),
-            "seed": self._seed,
+            "menu": menu_recipe(self._menu), "horizon": self._horizon, "learning": learning_state(self.learning),
+            "seed": self._seed, "first_unplayed": self._first_round.next,
             "model": self._learner.recipe() if has_model(self._learner) else None,
-            "first_unplayed": self._first_round.next,
-        }
+        }  # fmt: skip
 
     @classmethod
     def load(
