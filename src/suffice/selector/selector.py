@@ -244,8 +244,7 @@ class Selector(Controller):
                 random, before asking, which decisions are audited.
             context: what is known beforehand: a mapping, or a row of NumPy, pandas or polars. It needs a `model`.
             group: the group that the decision belongs to. Each has a debt and a promise of its own.
-            insist: where the promise needs the safe option and it is not available, play the best that is. Every such
-                decision is added to the bounds.
+            insist: if the promise needs the safe option and it is not available, play the best that is, and add it to all bounds.
         """
         now = 0.0 if self._expire_after is None else seconds(self._clock)
         allowed = None if available is None else self.allowed(available)
@@ -311,8 +310,8 @@ class Selector(Controller):
 
         An outcome for a decision that has expired amends it. Telling twice changes nothing and raises `AlreadyTold`.
         """
+        # The fast path, for our own decision; a cost that must be checked takes the slow path.
         if type(decision) is Decision and decision.selector == self._identity.key and type(decision.id) is int:
-            # The fast path, for our own decision; a cost that must be checked takes the slow path.
             units = ONE_SUCCESS if success is True else 0 if success is False else success_units(success)
             if cost is None or (type(cost) is float and cost == cost):
                 try:
