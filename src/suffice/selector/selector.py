@@ -244,7 +244,7 @@ class Selector(Controller):
                 random, before asking, which decisions are audited.
             context: what is known beforehand: a mapping, or a row of NumPy, pandas or polars. It needs a `model`.
             group: the group that the decision belongs to. Each has a debt and a promise of its own.
-            insist: if the promise needs the safe option and it is not available, play the best that is, and add it to all bounds.
+            insist: where the safe option is needed and not available, play the best that is, and add it to the bounds.
         """
         now = 0.0 if self._expire_after is None else seconds(self._clock)
         allowed = None if available is None else self.allowed(available)
