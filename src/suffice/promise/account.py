@@ -56,7 +56,9 @@ class Account:
     max_exposure: int = _counts(OWN)  # of what was reported and what is outstanding: max_debt + target·in_flight
     max_surplus: int = _counts(OWN)  # the most successes that may be banked; never lowered
     in_flight: int = _counts(OWN)  # with more decisions outstanding, a surplus that grows must cover them
-    surplus_growth: int = _counts(OWN)  # max_surplus grows with the root of the outcomes, times this; 0: constant
+    surplus_growth: int = _counts(
+        OWN
+    )  # max_surplus grows with the square root of the outcomes, times this; 0: constant
     surplus_most: int = _counts(OWN)  # and up to this
     forgives: int = _counts(OWN)  # 1 where the menu has no skip: surplus beyond max_surplus is written off
     allowance: int = _counts(OWN)  # times a logarithm: the debt that declared failures of the safe option may add
@@ -70,7 +72,9 @@ class Account:
 
     # Outstanding decisions. Those that a limit forced to be safe plays are pending, and reserve nothing.
     reserved: int = _counts()  # the sum of the targets, in billionths
-    expected: int = _counts()  # what all that is pending will add to the debt, as far as is known: for prices alone
+    expected: int = (
+        _counts()
+    )  # what all that is pending will add to the debt as far as is known; only prices look at it
     outstanding: int = _counts()  # with a reserve
     most_outstanding: int = _counts(MAX)  # at once, the newest decision included
     pending: int = _counts()  # all of them

@@ -21,12 +21,11 @@ from suffice.learning.base import Learner, Proposal
 from suffice.learning.prices import new_pricing
 from suffice.learning.records import Pricing
 from suffice.menu.menu import Menu
-from suffice.numbers import cost_told, positive, success_units
-from suffice.promise.account import SAFE, SKIP, Account
+from suffice.numbers import ONE_SUCCESS, as_number, cost_told, positive, success_units
+from suffice.promise.account import CARRIED, SAFE, SKIP, Account
 from suffice.promise.rules import Promise
 from suffice.selector.checks import outcome_of, seconds
 from suffice.selector.costs import Costs
-from suffice.selector.counts import Counts
 from suffice.selector.engines import Engine, engine_for
 from suffice.selector.entries import REMEMBERED, Entry
 from suffice.selector.failures import Failures
@@ -39,7 +38,7 @@ from suffice.selector.verbs import Choice, Position, decide, is_open, role_of
 from suffice.state_files import write_state
 
 
-class Controller(Counts, ABC):
+class Controller(ABC):
     """Ask what to do, tell how it went.
 
     One lock guards all state, so any number of threads may ask and tell; a signal handler may read and save. A fork or a
@@ -313,6 +312,69 @@ class Controller(Counts, ABC):
             if entry is not None:
                 self._expire(identity, entry)
         engine.update_due()
+
+    # --- counts
+
+    @property
+    def target(self) -> float:
+        """The success rate to hold."""
+        return self._promise.rate
+
+    @property
+    def price(self) -> float:
+        """The price now paid for one success."""
+        with self.lock:
+            return self._engine.position(0).price
+
+    @property
+    def debt(self) -> float:
+        """Successes owed, target·outcomes − successes; negative when ahead. Of all groups together."""
+        with self.lock, self._reading:
+            carried = self._engine.sum_of("forgiven_carried") * CARRIED
+            return (self._engine.sum_of("owed") - self._engine.sum_of("successes") - carried) / ONE_SUCCESS
+
+    @property
+    def outcomes(self) -> int:
+        """Outcomes counted, those of expired decisions and of all groups included."""
+        with self.lock, self._reading:
+            return self._engine.sum_of("outcomes")
+
+    @property
+    def successes(self) -> float:
+        """The sum of all successes."""
+        return as_number(self._units())
+
+    @property
+    def pending(self) -> int:
+        """The number of decisions without an outcome."""
+        with self.lock:
+            return self._engine.pending()
+
+    @property
+    def rate(self) -> float | None:
+        """The share of outcomes that succeeded; None before the first."""
+        with self.lock, self._reading:
+            outcomes, units = self.outcomes, self._units()
+        return units / ONE_SUCCESS / outcomes if outcomes else None
+
+    def _units(self) -> int:
+        """Successes, in billionths."""
+        with self.lock, self._reading:
+            carried = self._engine.sum_of("carried") + self._engine.sum_of("forgiven_carried")
+            return self._engine.sum_of("successes") + carried * CARRIED
+
+    @property
+    def cost(self) -> float:
+        """The cost of all decisions settled so far, as far as it is known or was told."""
+        with self.lock, self._reading:
+            spent = sum(self._engine.pricing(row).spent for row in range(self._engine.rows()))
+        return max(0.0, spent)  # amendments subtract what they add again, up to rounding
+
+    @property
+    def mean_cost(self) -> float | None:
+        """The cost per outcome; None before the first."""
+        with self.lock, self._reading:
+            return self.cost / self.outcomes if self.outcomes else None
 
     def _expire_unless_nested(self) -> None:
         """Give up what is overdue, unless this call interrupts a change of this same controller."""

@@ -244,7 +244,8 @@ class Selector(Controller):
                 random, before asking, which decisions are audited.
             context: what is known beforehand: a mapping, or a row of NumPy, pandas or polars. It needs a `model`.
             group: the group that the decision belongs to. Each has a debt and a promise of its own.
-            insist: where the safe option is needed and not available, play the best that is, and add it to the bounds.
+            insist: where the promise needs the safe option and it is not available, play the best that is. Every such
+                decision is added to the bounds.
         """
         now = 0.0 if self._expire_after is None else seconds(self._clock)
         allowed = None if available is None else self.allowed(available)
@@ -310,8 +311,8 @@ class Selector(Controller):
 
         An outcome for a decision that has expired amends it. Telling twice changes nothing and raises `AlreadyTold`.
         """
-        # The fast path, for our own decision; a cost that must be checked takes the slow path.
         if type(decision) is Decision and decision.selector == self._identity.key and type(decision.id) is int:
+            # The fast path, for our own decision; a cost that must be checked takes the slow path.
             units = ONE_SUCCESS if success is True else 0 if success is False else success_units(success)
             if cost is None or (type(cost) is float and cost == cost):
                 try:
@@ -366,10 +367,13 @@ class Selector(Controller):
 
     def _own_state(self) -> dict[str, object]:
         return {
-            "menu": menu_recipe(self._menu), "horizon": self._horizon, "learning": learning_state(self.learning),
-            "seed": self._seed, "first_unplayed": self._first_round.next,
+            "menu": menu_recipe(self._menu),
+            "horizon": self._horizon,
+            "learning": learning_state(self.learning),
+            "seed": self._seed,
             "model": self._learner.recipe() if has_model(self._learner) else None,
-        }  # fmt: skip
+            "first_unplayed": self._first_round.next,
+        }
 
     @classmethod
     def load(
