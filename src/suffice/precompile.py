@@ -23,14 +23,15 @@ def warmup() -> bool:
         Menu(range(OPTIONS), safe="all", safe_cost=1.0),
     ):
         selector = Selector(menu, 0.9)
-        selector.tell(selector.ask(), True, 0.1)
+        decision = selector.ask()
+        selector.tell(decision, True, 0.1)
         decision = selector.ask()
         selector.expire(decision)
         selector.tell(decision, True, 0.1)
     contextual = Selector(Menu(["a", "b"], safe="all", skip="none", safe_cost=1.0), 0.9, model="auto")
     for _ in range(4):
         contextual.tell(contextual.ask(context={"x": 0.5}), True, 0.1)
-    fleet = Fleet(Menu({"a": 0.1, "all": 1.0}, safe="all", skip="none"), 0.9, 2)
+    fleet = Fleet(Menu(["a"], safe="all", skip="none", safe_cost=1.0), 0.9, 2)
     fleet.ask()
-    fleet.tell(None, np.ones(2))
+    fleet.tell(None, np.ones(2), np.full(2, 0.1))
     return True
