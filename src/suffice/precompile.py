@@ -24,7 +24,7 @@ def warmup() -> bool:
     ):
         selector = Selector(menu, 0.9)
         decision = selector.ask()
-        selector.tell(decision, True)
+        selector.tell(decision, True, 0.1)
         decision = selector.ask()
         selector.expire(decision)
         selector.tell(decision, True, 0.1)
@@ -33,5 +33,5 @@ def warmup() -> bool:
         contextual.tell(contextual.ask(context={"x": 0.5}), True, 0.1)
     fleet = Fleet(Menu(["a"], safe="all", skip="none", safe_cost=1.0), 0.9, 2)
     fleet.ask()
-    fleet.tell(None, np.ones(2))
+    fleet.tell(None, np.ones(2), np.full(2, 0.1))
     return True

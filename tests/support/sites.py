@@ -14,7 +14,12 @@ from suffice.service.http.decision_ids import to_number
 from tests.support.servers import PATIENCE, Server
 
 ROUTER: dict[str, Any] = {
-    "menu": {"kind": "options", "options": {"small": 0.1, "large": 0.4, "a person": 1.0}, "safe": "a person", "skip": "skip"},
+    "menu": {
+        "kind": "options",
+        "options": {"small": 0.1, "large": 0.4, "a person": 1.0},
+        "safe": "a person",
+        "skip": "skip",
+    },
     "target": 0.9,
 }
 MANY: dict[str, Any] = {"menu": {"kind": "top_k", "ks": list(range(1, 19_999)), "classes": 20_000}, "target": 0.9}

@@ -207,8 +207,8 @@ class Batch:
         """Refuse an ask beyond the most decisions that may be outstanding: the store must hold each of them."""
         if request.wanted.audit and main.outstanding + request.size > self.most:
             raise TooMany(
-                f"a selector may have at most {self.most:,} decisions outstanding on this server, and {request.replica.name!r} "
-                f"has {main.outstanding:,}: tell their outcomes, or set expire_after in its plan, so that they expire"
+                f"selector {request.replica.name!r} has {main.outstanding:,} decisions outstanding, of at most {self.most:,} "
+                "on this server: tell their outcomes, or set expire_after in its plan, so that they expire"
             )
 
     def _decide(

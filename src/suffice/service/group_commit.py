@@ -20,7 +20,9 @@ MOST_SELECTORS: Final = 256  # selectors of one transaction
 class GroupCommitter:
     """Queues requests and executes them in the store, batch by batch."""
 
-    def __init__(self, store: Store, limits: Limits, clock: Callable[[], float], after: Callable[[Batch], None]) -> None:
+    def __init__(
+        self, store: Store, limits: Limits, clock: Callable[[], float], after: Callable[[Batch], None]
+    ) -> None:
         self._store, self._limits, self._clock, self._after = store, limits, clock, after
         self._queue: deque[QueuedAsk | QueuedTell] = deque()
         self._task: asyncio.Task[None] | None = None
