@@ -12,6 +12,7 @@ from suffice.service.stores import open_store
 
 Got = TypeVar("Got")
 TOP_K = {"kind": "top_k", "ks": [5, 10, 20, 50], "classes": 100, "skip": True}
+NO_SKIP = {**TOP_K, "skip": False}
 TOLD_COSTS = {"kind": "options", "options": {"small": None, "large": None, "a person": 1.0}, "safe": "a person"}
 
 
