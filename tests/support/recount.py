@@ -97,6 +97,8 @@ class Verdict:
     group: str
     decisions: int
     outcomes: int
+    told: int
+    skipped: int
     expired: int
     amended: int
     pending: int
@@ -108,9 +110,9 @@ class Verdict:
 
     def __str__(self) -> str:
         return (
-            f"{self.name}/{self.group or '-'}: {self.decisions} decisions, {self.outcomes} told, {self.expired} expired, "
-            f"{self.amended} amended, {self.pending} pending, D={self.d} (the log proves {self.proved}), debt now "
-            f"{self.debt:.2f}, largest {self.largest_debt:.2f} of {self.bound:.2f}"
+            f"{self.name}/{self.group or '-'}: {self.decisions} decisions, {self.told} told, {self.skipped} skipped, "
+            f"{self.expired} expired, {self.amended} amended, {self.pending} pending, D={self.d} "
+            f"(the log proves {self.proved}), debt now {self.debt:.2f}, largest {self.largest_debt:.2f} of {self.bound:.2f}"
         )
 
 
@@ -295,8 +297,9 @@ def check_promise(
         )
     states = Counter(line.state for line in own)
     return Verdict(
-        name, group, len(own), len(own) - states[PENDING], states[EXPIRED], states[AMENDED], states[PENDING], d, proved,
-        float(debt), float(largest) if order else 0.0, float(bound),
+        name, group, len(own), counted.get("outcomes", 0), states[TOLD] + states[AMENDED], states[SKIPPED],
+        states[EXPIRED], states[AMENDED], states[PENDING], d, proved, float(debt), float(largest) if order else 0.0,
+        float(bound),
     )  # fmt: skip
 
 
