@@ -1,11 +1,15 @@
 """The limits of the promise and of the server: what they force, refuse and count, on each store."""
 
+import asyncio
+
 import pytest
 
 from suffice.errors import SafeUnavailable
 from suffice.service.errors import TooMany
-from suffice.service.records import AMENDED, SKIPPED, AskRequest, Outcome
+from suffice.service.records import AMENDED, SKIPPED, AskRequest, Limits, Outcome
 from suffice.service.selectors import SelectorService
+from suffice.service.stores import open_store
+from tests.support.postgres import Postgres
 from tests.support.service import NO_SKIP, Clock, ask, every_store, plan, run, tell
 
 
@@ -154,3 +158,81 @@ async def test_a_lost_safe_play_has_no_outcome_until_it_is_told(service: Selecto
     assert (before.total, before.arms, after.total, after.arms) == (0, {}, 5, {5: 5})
     assert (after.debt, after.debt_at_most) == (0.5, told.debt_at_most)
     assert sum(option.plays for option in await service.options("a")) == 5
+
+
+# --- several servers on one database
+
+
+async def started(url: str, count: int, **limits: int) -> list[SelectorService]:
+    """Servers that share a database."""
+    servers = [SelectorService(open_store(url), Limits(**limits)) for _ in range(count)]
+    await asyncio.gather(*(server.start() for server in servers))
+    return servers
+
+
+def test_servers_together_use_all_the_room_and_no_more(postgres: Postgres) -> None:
+    """max_debt + target·in_flight = 4 is room for eight decisions of 0.5, whichever servers are asked, all at once."""
+
+    async def check() -> None:
+        servers = await started(postgres.database(), 3)
+        await servers[0].put("a", plan(NO_SKIP, target=0.5, max_debt=1, in_flight=6))
+        asked = await asyncio.gather(*(ask(servers[place % 3]) for place in range(60)))
+        assert sorted(one.decision or 0 for one in asked) == [*range(60)]
+        risky = [one.decision for one in asked if not one.safe]
+        assert len(risky) == 8
+        certificates = [await server.certificate("a") for server in servers]
+        assert len(set(map(str, certificates))) == 1
+        assert certificates[0].account.most_outstanding == 8
+        assert (certificates[0].pending, certificates[0].debt_at_most) == (60, 4.0)
+        told = await asyncio.gather(*(tell(servers[place % 3], one, False) for place, one in enumerate(risky)))
+        assert told == [(200, "counted")] * 8
+        for server in servers:
+            certificate = await server.certificate("a")
+            assert (certificate.debt, certificate.debt_at_most, certificate.violations) == (4.0, 4.0, 0)  # equal
+            assert (await ask(server)).safe
+            with pytest.raises(SafeUnavailable):
+                await ask(server, available=[5])
+        safe = [one.decision for one in asked if one.safe]
+        await asyncio.gather(*(tell(servers[place % 3], one, True) for place, one in enumerate(safe)))
+        certificate = await servers[1].certificate("a")
+        assert (certificate.debt, certificate.status) == (4.0 - 52 * 0.5, "kept")
+        await asyncio.gather(*(server.stop() for server in servers))
+
+    asyncio.run(check())
+
+
+def test_servers_together_owe_no_more_than_max_debt_where_outcomes_are_prompt(postgres: Postgres) -> None:
+    async def check() -> None:
+        servers = await started(postgres.database(), 3)
+        await servers[0].put("a", plan(NO_SKIP, target=0.5, max_debt=2, in_flight=50))
+        for place in range(4):
+            issued = await ask(servers[place % 3], available=[5])
+            assert await tell(servers[(place + 1) % 3], issued.decision, False) == (200, "counted")
+        for server in servers:
+            with pytest.raises(SafeUnavailable):
+                await ask(server, available=[5])
+            certificate = await server.certificate("a")
+            assert (certificate.debt, certificate.debt_at_most, certificate.status) == (2.0, 2.0, "within")
+        await asyncio.gather(*(server.stop() for server in servers))
+
+    asyncio.run(check())
+
+
+def test_servers_together_hold_the_limit_of_outstanding_decisions(postgres: Postgres) -> None:
+    async def check() -> None:
+        servers = await started(postgres.database(), 3, outstanding=10)
+        await servers[0].put("a", plan(NO_SKIP))
+        results = await asyncio.gather(
+            *(ask(servers[place % 3], group=f"g{place % 2}") for place in range(30)), return_exceptions=True
+        )
+        refused = [one for one in results if isinstance(one, TooMany)]
+        issued = [one.decision for one in results if not isinstance(one, BaseException)]
+        assert (len(issued), len(refused)) == (10, 20)
+        await tell(servers[2], issued[0], True)
+        await ask(servers[1])
+        for server in servers:
+            with pytest.raises(TooMany, match="has 10 decisions outstanding, of at most 10"):
+                await ask(server)
+        await asyncio.gather(*(server.stop() for server in servers))
+
+    asyncio.run(check())
