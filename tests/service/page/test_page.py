@@ -1,6 +1,5 @@
 """The page in a real browser: it loads, lists selectors, and stays up to date."""
 
-import re
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
@@ -143,7 +142,7 @@ def test_charts_follow_decisions(visit: Visit, site: Site) -> None:
     after = {chart: visitor.test(chart).get_attribute("data-points") or "0" for chart in CHARTS}
     assert int(after["chart-rate"]) > points
     visitor.expect_tile("outcomes", "300")
-    expect(visitor.test("certificate")).to_contain_text("of 300 succeeded")
+    expect(visitor.test("certificate")).to_contain_text("of 300 outcomes succeeded")
     expect(visitor.test("decision-row")).to_have_count(10)
     visitor.test("decisions").get_by_role("button", name="Show more").click()
     expect(visitor.test("decision-row")).to_have_count(50)

@@ -80,7 +80,7 @@ def test_missing_feedback_is_said(visit: Visit, site: Site) -> None:
     expect(advice).to_contain_text("tell")
     expect(advice).to_contain_text("19 plays of the safe option expired")
     expect(advice).to_contain_text("18 would be owed, where the limit is 1.")
-    untold = site.make("untold", in_flight=20)
+    untold = site.make("untold", in_flight=20, menu={**ROUTER["menu"], "skip": None})
     site.ask(untold, 200)
     visitor.selector(untold)
     visitor.expect_status("unproven", "Unproven")
@@ -90,7 +90,7 @@ def test_missing_feedback_is_said(visit: Visit, site: Site) -> None:
 
 
 def test_a_limit_that_forces_the_safe_option_is_explained(visit: Visit, site: Site) -> None:
-    name = site.make("strict", max_debt=0)
+    name = site.make("strict", max_debt=0, menu={**ROUTER["menu"], "skip": None})
     visitor = visit(site)
     page = visitor.selector(name)
     site.flow(name, 3, at_once=1)
@@ -98,7 +98,7 @@ def test_a_limit_that_forces_the_safe_option_is_explained(visit: Visit, site: Si
     expect(advice).to_contain_text("Nothing is owed, and one failure more would exceed max_debt, 0")
     expect(advice).to_contain_text("it costs 1, and a decision so far 1")
     visitor.expect_status("kept", "Kept")
-    site.flow(name, 8, at_once=1)  # then 1.1 ahead
+    site.flow(name, 8, lambda one: 1.0, at_once=1)  # then 1.1 ahead
     expect(advice).to_have_count(0)
 
 
