@@ -18,7 +18,8 @@ from suffice.learning.arm_table import catch_up, fit_is_due, learn, propose
 from suffice.learning.guard import follows
 from suffice.learning.tables import table_at
 from suffice.learning.thompson import fit
-from suffice.promise.account import FREE, limit
+from suffice.promise.account import limit
+from suffice.promise.record import FREE
 from suffice.selector.compiled_calls import parts_at
 from suffice.selector.runs import charge_of, judged, step_account
 from suffice.selector.verbs import decide, is_open, lesson_of, price_of, role_of

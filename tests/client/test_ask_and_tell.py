@@ -37,21 +37,24 @@ def test_options_come_back_as_the_menu_has_them(harness: Harness) -> None:
         "top": Menu.top_k([5, 10], classes=100, skip=True),
     }.items():
         for selector in (client.selector(name, menu, target=0.8), client.selector(name)):
-            decision = selector.ask()
+            decision = selector.ask(available=[menu.safe])
             assert decision.option == menu.safe
             assert type(decision.option) is type(menu.safe)
             assert selector.options()[1].option == menu.option(1)
-    first = client.selector("grid").ask()
+    safe = {"distance": 5, "rating": 0}
+    first = client.selector("grid").ask(available=[safe])
     first.option["distance"] = 7
-    assert client.selector("grid").ask().option["distance"] == 5
+    assert client.selector("grid").ask(available=[safe]).option["distance"] == 5
 
 
 def test_without_a_menu_options_are_as_json_has_them(harness: Harness) -> None:
-    plan = {"menu": {"kind": "options", "options": [[1, 2], [3]], "safe": {"k": [1, 2, 3]}}, "target": 0.9}
+    safe, options = {"k": [1, 2, 3]}, [{"option": [1, 2]}, {"option": [3]}, {"option": {"k": [1, 2, 3]}, "cost": 1}]
+    plan = {"menu": {"kind": "options", "options": options, "safe": safe}, "target": 0.9}
     harness.service.call("PUT", "/v1/selectors/routing", json.dumps(plan).encode(), JSON)
     selector = harness.client(fallback="safe").selector("routing")
     assert selector.menu is None
-    assert selector.ask().option == {"k": [1, 2, 3]}
+    assert selector.ask(available=[[3]]).option == [3]
+    assert selector.ask(available=[safe]).option == safe
     harness.service.down = True
     first = selector.ask()
     assert (first.id, first.arm, first.option) == (FALLBACK_ID, 2, {"k": [1, 2, 3]})
@@ -64,11 +67,11 @@ def test_a_name_and_a_menu_need_no_request(harness: Harness) -> None:
     harness.selector()
     before = len(harness.service.requests)
     selector, wrong = (
-        harness.client().selector("routing", menu) for menu in (MENU, Menu(["a"], safe="b", safe_cost=1.0))
+        harness.client().selector("routing", menu) for menu in (MENU, Menu({"b": 0.1, "c": 1.0}, safe="c"))
     )
     assert len(harness.service.requests) == before
-    assert selector.ask().option == "all"
-    with pytest.raises(suffice.InvalidArgument, match="menu must be the selector's own: of that, arm 3 is 'all'"):
+    assert selector.ask().option == "a"
+    with pytest.raises(suffice.InvalidArgument, match="menu must be the selector's own: of that, arm 0 is 'a'"):
         wrong.ask()
     missing = harness.client().selector("missing", MENU)
     with pytest.raises(suffice.ServiceProblem, match="no selector 'missing'") as caught:
@@ -80,7 +83,7 @@ def test_a_key_without_the_scope_read_is_enough(harness: Harness) -> None:
     harness.selector()
     harness.service.trouble = [403]
     selector = harness.client().selector("routing")
-    assert selector.ask().option == "all"
+    assert selector.ask().option == "a"
     for status, fallback in ((403, "safe"), (401, None)):
         harness.service.trouble = [status]
         with pytest.raises(suffice.AccessDenied):
@@ -109,6 +112,61 @@ def test_available_audit_and_group(harness: Harness) -> None:
         selector.ask(group=7)
 
 
+def test_a_needed_safe_option_that_is_not_available_is_an_error_unless_insisted_on(harness: Harness) -> None:
+    """The same error and the same certificate as in process; no ask is repeated, and no fallback takes its place."""
+    here = Selector(MENU, 0.9, max_debt=0, in_flight=0)
+    there = harness.client(fallback="safe").selector("strict", MENU, target=0.9, max_debt=0, in_flight=0)
+    before = len(harness.service.requests)
+    for selector in (here, there):
+        with pytest.raises(
+            suffice.SafeUnavailable, match="the safe option is not available, and the promise needs it now"
+        ):
+            selector.ask(available=["a", "b"])
+        with pytest.raises(suffice.SafeUnavailable):
+            selector.ask_many(2, available=["b"])
+    assert len(harness.service.requests) == before + 2
+    with pytest.raises(suffice.ServiceProblem) as caught:
+        there.ask(available=["a"])
+    assert (caught.value.status, there.fallback_decisions) == (424, 0)
+    assert there.certificate().asked == here.certificate().asked == 0
+    for selector in (here, there):
+        assert selector.ask(available=["b"], insist=True).option == "b"
+        assert [one.option for one in selector.ask_many(2, available=["b", "all"], insist=True)] == ["all", "all"]
+        certificate = selector.certificate()
+        assert (certificate.asked, certificate.insisted, certificate.uncovered) == (3, 1, 0.9)
+        assert (certificate.debt_at_most, certificate.owed_at_most, certificate.status) == (0.9, 2.7, "unproven")
+    with pytest.raises(suffice.InvalidArgument, match="insist must be True or False"):
+        there.ask(insist=1)
+
+
+def test_a_skip_is_settled_when_it_is_asked(harness: Harness) -> None:
+    """Telling its failure does nothing; telling a success amends it, and shows that it is no skip."""
+    menu = Menu({"a": 0.1, "all": 1.0}, safe="all", skip="none")
+    here = Selector(menu, 0.5, max_surplus=1)
+    there = harness.client().selector("skipping", menu, target=0.5, max_surplus=1)
+    skips = []
+    for selector in (here, there):
+        while not (decision := selector.ask()).is_skip:
+            selector.tell(decision, True)
+        skips.append(decision)
+        counted = selector.certificate()
+        assert (counted.pending, counted.skipped, counted.skip_successes) == (0, 1, 0)
+        selector.tell(decision, False)
+        selector.tell(decision.id, False)
+        assert str(selector.certificate()) == str(counted)
+    assert str(here.certificate()) == str(there.certificate())
+    for selector, decision in zip((here, there), skips, strict=True):
+        assert not selector.certificate().assumption_violated
+        selector.tell(decision.id, True)
+        certificate = selector.certificate()
+        assert (certificate.skipped, certificate.skip_successes, certificate.amended) == (1, 1, 1)
+        assert certificate.assumption_violated
+        assert certificate.holds
+        with pytest.raises(suffice.AlreadyTold):
+            selector.tell(decision.id, False)
+    assert str(here.certificate()) == str(there.certificate())
+
+
 def test_contexts_become_plain_json(harness: Harness) -> None:
     pandas = pytest.importorskip("pandas")
     selector = harness.client().selector("routing", MENU, target=0.9, model="auto")
@@ -132,18 +190,19 @@ def test_contexts_become_plain_json(harness: Harness) -> None:
 def test_only_given_settings_are_sent(harness: Harness) -> None:
     client = harness.client()
     settings = {
-        "max_surplus": Fraction(25, 2),
+        "max_debt": Fraction(5, 2),
+        "in_flight": 30,
+        "max_surplus": None,
         "seed": 3,
         "learning": suffice.Learning(guard=None, memory="window 500", prices="straight"),
         "expire_after": 60,
-        "cap": 2.5,
     }
-    client.selector("routing", MENU, Fraction(2, 3), 10_000, max_pending=None, **settings)
+    client.selector("routing", MENU, Fraction(2, 3), **settings)
     plan = json.loads(harness.service.requests[-1].content)
     assert (plan_menu := plan.pop("menu")) == {"kind": "recipe", "recipe": MENU.recipe()}
     assert plan == {
-        "target": 2 / 3, "horizon": 10_000, "max_surplus": 12.5, "seed": 3, "expire_after": 60, "cap": 2.5,
-        "max_pending": None, "learning": {"guard": None, "memory": "window 500", "prices": "straight"},
+        "target": 2 / 3, "max_debt": 2.5, "in_flight": 30, "max_surplus": None, "seed": 3, "expire_after": 60,
+        "learning": {"guard": None, "memory": "window 500", "prices": "straight"},
     }  # fmt: skip
     client.selector("plain", MENU, target=Fraction(9, 10))
     assert json.loads(harness.service.requests[-1].content) == {"menu": plan_menu, "target": 0.9}
@@ -157,8 +216,8 @@ def test_arguments_that_json_cannot_carry_are_refused(harness: Harness) -> None:
         )
     with pytest.raises(suffice.InvalidArgument, match="a function cannot"):
         client.selector("routing", Menu([1, 2], safe=3, order=lambda a, b: a > b, safe_cost=1.0), target=0.9)
-    with pytest.raises(suffice.InvalidArgument, match="target must be given where horizon is"):
-        client.selector("routing", MENU, horizon=100)
+    with pytest.raises(suffice.InvalidArgument, match="target must be given where in_flight is"):
+        client.selector("routing", MENU, in_flight=100)
     with pytest.raises(suffice.InvalidArgument, match="menu must be given where max_surplus is"):
         client.selector("routing", max_surplus=3)
     with pytest.raises(suffice.InvalidArgument, match="menu must be a Menu"):

@@ -140,9 +140,8 @@ def test_arguments_are_those_of_the_library() -> None:
     for name in ("ask", "ask_many", "tell", "tell_many", "certificate", "options", "context_report"):
         here, there = inspect.signature(getattr(Selector, name)), inspect.signature(getattr(sync.RemoteSelector, name))
         assert list(here.parameters) == list(there.parameters)
-    made = set(inspect.signature(Selector).parameters) - {"clock"}
-    positional = {"menu", "target", "horizon"}
-    assert made == positional | suffice.client.requests.NAMES
+    made = set(inspect.signature(Selector).parameters) - {"clock", "rule"}  # a rule is for research, in process
+    assert made == {"menu", "target"} | suffice.client.requests.NAMES
 
 
 def test_without_httpx_there_is_a_clear_error(tmp_path: Path) -> None:

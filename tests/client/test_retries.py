@@ -43,7 +43,7 @@ def test_refusals_are_not_retried(harness: Harness) -> None:
 
 def test_other_servers_are_recognised(harness: Harness) -> None:
     selector = harness.selector()
-    for content in (b"<html>", b"{}", b'{"decision": "d-0"}', b'{"decision": "d-0", "arm": 3, "option": "all"}'):
+    for content in (b"<html>", b"{}", b'{"decision": "d-0"}', b'{"decision": "d-0", "arm": 2, "option": "all"}'):
         harness.service.trouble = [httpx.Response(200, content=content) for _ in range(4)]
         with pytest.raises(
             suffice.ServiceUnreachable, match="in 4 tries: url must be that of a suffice service"

@@ -15,7 +15,7 @@ from suffice import Decision, Learning, Menu, OptionReport, Selector, optimum
 from suffice.learning.custom_learner import CustomLearner
 from suffice.learning.guard import allowance, follows
 from suffice.learning.records import TableHead
-from suffice.promise.account import FREE
+from suffice.promise.record import FREE
 from suffice.testing.choosers import STREAMS, TARGET, Coins, run_guarded
 
 Floats = NDArray[np.float64]

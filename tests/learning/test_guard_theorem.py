@@ -16,8 +16,9 @@ from suffice.learning.records import Pricing
 from suffice.learning.table_learner import TableLearner
 from suffice.learning.tables import as_arrays
 from suffice.numbers import ONE_SUCCESS
-from suffice.promise.account import SKIP, Account, Reservation, reserve, settle, skip
+from suffice.promise.account import reserve, settle, skip
 from suffice.promise.certificate import Certificate
+from suffice.promise.record import SKIP, Account, Reservation
 from suffice.promise.rules import MAX_DEBT
 from suffice.selector.verbs import decide, is_open, lesson_of, position_of, role_of
 from suffice.testing.choosers import TARGET, Coins

@@ -15,7 +15,8 @@ from suffice.learning.choosers import Optimist
 from suffice.learning.prices import price_at
 from suffice.learning.records import Pricing
 from suffice.numbers import ONE_SUCCESS
-from suffice.promise.account import FREE, Account, grow, reserve
+from suffice.promise.account import grow, reserve
+from suffice.promise.record import FREE, Account
 from suffice.promise.rules import Promise
 
 MENU = Menu({"a": 0.1, "b": 0.4}, safe="all", skip="none", safe_cost=1.0)

@@ -15,7 +15,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 import suffice
 from suffice import Menu, Rule, Selector
-from suffice.promise.account import FREE
+from suffice.promise.record import FREE
 from suffice.selector import reentrancy
 from suffice.selector.compiled import SLOTS, CompiledEngine
 from suffice.selector.compiled_calls import EMPTY

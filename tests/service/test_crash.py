@@ -63,7 +63,7 @@ async def caught_up(server: Server) -> None:
             bins = (await wire.call("GET", f"{path}/history?bins=30")).body["bins"]
             if told["outcomes"] == plays == sum(one["outcomes"] for one in bins):
                 break
-            assert asyncio.get_running_loop().time() < until, f"{name}: {plays} plays learned of {told['told']} told"
+            assert asyncio.get_running_loop().time() < until, f"{name}: {plays} plays learned of {told['outcomes']}"
             await asyncio.sleep(0.1)
     wire.close()
 

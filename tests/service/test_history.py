@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from suffice import Menu, Selector
+from suffice import Menu, Rule, Selector
 from suffice.service.history import History
 
 
@@ -85,7 +85,7 @@ def test_bins_are_sums(
     assert len({each.end - each.start for each in bins}) <= 1
 
 
-@pytest.mark.parametrize("plan", [{}, {"max_surplus": 5}, {"start": "cheap"}])
+@pytest.mark.parametrize("plan", [{}, {"max_surplus": 5}, {"max_debt": 0}, {"rule": Rule("cheap", max_surplus=5)}])
 def test_the_bounds_of_a_history_are_those_of_the_promise(plan: dict[str, Any]) -> None:
     """The bounds of each time equal those of the certificate at that time, and no debt was above them."""
     selector = Selector(Menu({"a": 0.1, "b": 0.3}, safe="all", skip="none", safe_cost=1.0), 0.8, **plan)

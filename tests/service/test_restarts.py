@@ -122,6 +122,7 @@ class RandomCalls(RuleBasedStateMachine):
         self.outcomes: dict[int, tuple[int, float] | None] = {}
         self.groups: dict[int, str] = {}
         self.expired: set[int] = set()
+        self.safe: set[int] = set()
         self.replies: dict[str, list[IssuedDecision]] = {}
         self.open()
         self.do(self.service.put("a", plan(TOLD_COSTS, 0.7, expire_after=100)))
@@ -149,6 +150,7 @@ class RandomCalls(RuleBasedStateMachine):
             assert each.decision == len(self.outcomes)
             self.outcomes[each.decision] = None
             self.groups[each.decision] = group or ""
+            self.safe.update([each.decision] if each.safe else [])
 
     @precondition(lambda self: self.outcomes)
     @rule(data=st.data(), success=st.sampled_from([0, 1, 0.5, 1 / 3]), cost=st.sampled_from([0.0, 0.25]))
@@ -186,14 +188,17 @@ class RandomCalls(RuleBasedStateMachine):
     @invariant()
     def counts_are_those_of_the_model(self) -> None:
         told = {decision: outcome for decision, outcome in self.outcomes.items() if outcome is not None}
+        lost = self.expired & self.safe  # these have no outcome until it is told
         whole = self.do(self.service.certificate("a"))
-        assert whole.outcomes == len(told)
+        assert whole.outcomes == len(told.keys() - lost)
+        assert whole.safe_lost == len(lost)
+        assert whole.asked == len(self.outcomes)
         assert round(whole.successes * ONE_SUCCESS) == sum(units for units, _ in told.values())
         assert whole.pending == len(self.outcomes) - len(told)
         assert whole.consistent
         for group in set(self.groups.values()) - {""}:
             part = self.do(self.service.certificate("a", group))
-            assert part.outcomes == sum(self.groups[decision] == group for decision in told)
+            assert part.outcomes == sum(self.groups[decision] == group for decision in told.keys() - lost)
             assert part.consistent
         rows = {row.id: row for row in self.do(self.service.decisions("a", limit=9999))}
         assert list(rows) == [*range(len(self.outcomes))]

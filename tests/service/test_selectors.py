@@ -20,7 +20,7 @@ from suffice.service.errors import (
 )
 from suffice.service.records import AMENDED, EXPIRED, AskRequest, IssuedDecision, Outcome
 from suffice.service.selectors import SelectorService
-from tests.support.service import TOLD_COSTS, Clock, ask, every_store, in_memory, plan, run, tell
+from tests.support.service import NO_SKIP, TOLD_COSTS, Clock, ask, every_store, in_memory, plan, run, tell
 
 # --- the same decisions as in process
 
@@ -109,16 +109,6 @@ async def test_a_bad_ask_fails_alone(service: SelectorService, clock: Clock) -> 
     assert set(await service.store.shards([2])) == {(2, ""), (2, "Oslo")}  # the refused ask made no group
 
 
-@in_memory
-async def test_at_max_pending_the_safe_option_is_issued(service: SelectorService, clock: Clock) -> None:
-    await service.put("a", plan(target=0.5, max_pending=3))
-    for _ in range(30):  # build a surplus
-        await tell(service, (await ask(service)).decision, True)
-    issued = await service.ask("a", AskRequest(count=20))
-    assert sum(not decision.safe for decision in issued) == 3
-    assert (await service.certificate("a")).debt_at_most == pytest.approx(0.5 * 3)
-
-
 def test_groups_and_waiting_requests_are_limited() -> None:
     async def check(service: SelectorService, clock: Clock) -> None:
         await service.put("a", plan())
@@ -169,8 +159,8 @@ async def test_a_cost_that_must_be_told(service: SelectorService, clock: Clock) 
 @every_store
 async def test_an_overdue_decision_counts_as_a_failure_until_it_is_told(service: SelectorService, clock: Clock) -> None:
     await service.put("a", plan(expire_after=60))
-    first = await ask(service)
-    await ask(service)
+    first = await ask(service, available=[5])
+    await ask(service, available=[5])
     clock.now += 59
     assert await service.expire_overdue() == 0
     clock.now += 2
@@ -178,43 +168,20 @@ async def test_an_overdue_decision_counts_as_a_failure_until_it_is_told(service:
     assert await service.expire_overdue() == 0
     certificate = await service.certificate("a")
     assert (certificate.outcomes, certificate.successes, certificate.expired, certificate.pending) == (2, 0, 2, 0)
-    assert certificate.safe_lost == 2
-    assert certificate.holds
-    assert (await service.overview("a")).cost == 2.0  # the safe option, twice
+    assert (certificate.debt, certificate.safe_lost, certificate.status) == (1.8, 0, "within")
+    assert (await service.overview("a")).cost == 2 * 0.05  # of the five best, twice
     assert await tell(service, first.decision, 1) == (200, "amended")
     assert await tell(service, first.decision, 1) == (200, "unchanged")
     assert (await tell(service, first.decision, 0))[0] == 409
     certificate = await service.certificate("a")
     assert (certificate.outcomes, certificate.successes) == (2, 1)
-    assert (certificate.amended, certificate.safe_lost) == (1, 1)
+    assert certificate.amended == 1
+    assert certificate.debt == pytest.approx(0.8)
     overview = await service.overview("a")
-    assert (overview.cost, overview.tells) == (2.0, 1)
+    assert (overview.cost, overview.tells) == (0.1, 1)
     assert [row.state for row in await service.decisions("a")] == [AMENDED, EXPIRED]
     bins, _ = await service.history("a", 10)
     assert (sum(each.outcomes for each in bins), sum(each.successes for each in bins)) == (2, 1)
-
-
-# --- history
-
-
-@in_memory
-async def test_the_history_bounds_the_debt_with_what_was_lost_then(service: SelectorService, clock: Clock) -> None:
-    """Expired plays of the safe option widen the bound; when they are told, it narrows from then on."""
-    await service.put("a", plan(expire_after=5.0))
-    issued = await service.ask("a", AskRequest(count=5))
-    assert all(decision.safe for decision in issued)
-    clock.now += 6.0
-    await service.expire_overdue()
-    (then,) = (await service.history("a", 200))[0]
-    assert (then.total, then.debt) == (5, 4.5)
-    clock.now += 60.0
-    for decision in issued:
-        await tell(service, decision.decision, 1.0)
-    before, after = (await service.history("a", 200))[0]
-    assert before.debt == 4.5
-    assert before.debt_at_most == pytest.approx(then.debt_at_most)
-    assert after.debt == -0.5
-    assert after.debt_at_most == pytest.approx(then.debt_at_most - 5.0)
 
 
 # --- selectors
@@ -224,7 +191,7 @@ async def test_the_history_bounds_the_debt_with_what_was_lost_then(service: Sele
 async def test_names_and_plans(service: SelectorService, clock: Clock) -> None:
     overview, is_new = await service.put("a", plan())
     assert is_new
-    assert overview.plan["max_pending"] == 1000
+    assert (overview.plan["max_debt"], overview.plan["in_flight"], overview.plan["max_surplus"]) == (5, 200, None)
     assert (await service.put("a", plan(seed=0)))[1] is False
     with pytest.raises(Conflict, match="another plan"):
         await service.put("a", plan(target=0.8))
@@ -240,8 +207,8 @@ async def test_names_and_plans(service: SelectorService, clock: Clock) -> None:
     assert [each.name for each in (await service.list_selectors(archived=True))[0]] == ["a"]
     assert (await service.put("a", plan()))[0].archived is None
     assert (await ask(service)).decision == 1
-    with pytest.raises(InvalidArgument, match="max_surplus or step"):
-        await service.put("c", plan(max_surplus=3, step=1))
+    with pytest.raises(InvalidArgument, match="safe_success must be above the target"):
+        await service.put("c", plan({**NO_SKIP, "safe_success": 0.9}))
     with pytest.raises(NoSuchSelector):
         await service.overview("c")
 
@@ -303,7 +270,7 @@ def test_a_plan_that_cannot_be_read_harms_no_other(tmp_path: Path) -> None:
     async def spoil(service: SelectorService, clock: Clock) -> None:
         for name in ("a", "b"):
             await service.put(name, plan(expire_after=60))
-            await ask(service, name)
+            await ask(service, name, available=[5])
         store: Any = service.store
         await store._change("UPDATE selectors SET plan = '{}' WHERE name = 'a'")
 

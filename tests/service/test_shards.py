@@ -14,10 +14,6 @@ import pytest
 
 from suffice.numbers import ONE_SUCCESS
 from suffice.promise.account import (
-    FREE,
-    SAFE,
-    SKIP,
-    Account,
     amend,
     debt,
     debt_bound,
@@ -25,10 +21,12 @@ from suffice.promise.account import (
     limit,
     reserve,
     settle,
+    skip,
     surplus_bound,
     tracked_debt,
 )
 from suffice.promise.group_certificate import add_counts
+from suffice.promise.record import FREE, SAFE, SKIP, Account
 from suffice.promise.rules import Promise
 from suffice.service import count_shards as original
 from suffice.service.records import Shard
@@ -41,6 +39,9 @@ class Issued:
     """A decision that is outstanding or has expired."""
 
     role: int
+    target: int
+    expects: int
+    exempt: int
     expired: bool = False
     locked: bool = False  # a tell of it is in progress
 
@@ -58,11 +59,17 @@ class World:
     issued: list[Issued] = field(default_factory=list)
     outcomes: int = 0
     units: int = 0
+    skipped: int = 0
+    forced: int = 0
     most_outstanding: int = 0
+    most_pending: int = 0
 
     def __post_init__(self) -> None:
         self.rng = random.Random(self.seed)
-        self.promise = Promise.make(PHI, max_surplus=6, forgiving=self.forgiving)
+        self.max_debt, self.in_flight = self.rng.choice([(0, 0), (0, 3), (1, 0), (2, 4), (5, 200)])
+        self.promise = Promise.make(
+            PHI, max_debt=self.max_debt, in_flight=self.in_flight, max_surplus=6, forgiving=self.forgiving
+        )
         self.shards_of = {process: Shard() for process in range(self.processes)}
         self.tells: dict[int, Any] = {}  # by process: a tell in progress
 
@@ -91,49 +98,67 @@ class World:
         return result
 
     def ask(self, process: int) -> None:
-        def do(account: Account) -> int:
-            must = limit(account)
+        def do(account: Account) -> Issued:
+            role = limit(account)
             # Where the limits allow a choice, the option that fails most does the most harm.
-            role = must if must != SKIP or not self.forgiving else FREE
-            reserve(account, role)
-            return role
+            if role == FREE or (role == SKIP and self.forgiving):
+                role = SAFE if self.rng.random() < 0.1 else FREE
+            expects = self.rng.randrange(-ONE_SUCCESS, ONE_SUCCESS)
+            if role == SKIP:
+                skip(account)
+                return Issued(role, account.target, 0, 0)
+            return Issued(role, account.target, expects, reserve(account, role, expects))
 
-        role = self.change(process, self.shards_of, do)
-        self.issued.append(Issued(role))
-        if role != SAFE:
-            outstanding = sum(each.role != SAFE for each in self.issued if not each.expired)
-            self.most_outstanding = max(self.most_outstanding, outstanding)
+        made: Issued = self.change(process, self.shards_of, do)
+        if made.role == SKIP:
+            self.outcomes += 1
+            self.skipped += 1
+            return
+        self.issued.append(made)
+        self.forced += made.exempt
+        self.most_outstanding = max(self.most_outstanding, len(self.reserved()))
+        self.most_pending = max(self.most_pending, len(self.pending()))
+
+    def pending(self) -> list[Issued]:
+        return [each for each in self.issued if not each.expired]
+
+    def reserved(self) -> list[Issued]:
+        return [each for each in self.pending() if not each.exempt]
 
     def settle(self, process: int, seen: dict[int, Shard], decision: Issued, late: bool, expire: bool) -> None:
-        success = decision.role == SAFE or (decision.role == FREE and self.rng.random() < 0.35)
-        units = ONE_SUCCESS if success else self.rng.choice([0, 0, ONE_SUCCESS // 3]) if decision.role == FREE else 0
+        success = decision.role == SAFE or self.rng.random() < 0.35
+        units = ONE_SUCCESS if success else self.rng.choice([0, 0, ONE_SUCCESS // 3])
         units = 0 if expire else units
 
         def do(account: Account) -> None:
             if late:
-                amend(account, decision.role, account.target, units)
+                amend(account, decision, units)
             else:
-                settle(account, decision.role, account.target, units, expire)
+                settle(account, decision, units, expire)
 
         self.change(process, seen, do)
         self.units += units
-        self.outcomes += not late
+        lost = decision.role == SAFE  # it counts once it is told
+        self.outcomes += not (expire if lost else late)
         decision.expired, decision.locked = expire, False
         if not expire:
             self.issued.remove(decision)
 
     def check(self) -> None:
         total = self.shards.merge_accounts(self.promise.open(), [shard.counts for shard in self.shards_of.values()])
-        roles = [each.role for each in self.issued if not each.expired]
-        assert (total.outcomes, total.successes) == (self.outcomes, self.units)
-        assert total.outstanding == sum(role != SAFE for role in roles)
-        assert total.not_skips == sum(role != SKIP for role in roles)
+        pending, reserved = self.pending(), self.reserved()
+        assert (total.outcomes, total.successes, total.skipped) == (self.outcomes, self.units, self.skipped)
+        assert (total.pending, total.outstanding) == (len(pending), len(reserved))
+        assert total.reserved == sum(each.target for each in reserved)
+        assert total.expected == sum(each.expects for each in pending)
         assert total.safe_lost == sum(each.expired and each.role == SAFE for each in self.issued)
-        assert total.most_outstanding == self.most_outstanding
+        assert (total.most_outstanding, total.most_pending) == (self.most_outstanding, self.most_pending)
+        assert (total.forced, total.uncovered) == (self.forced, 0)
         owed = PHI * self.outcomes - Fraction(self.units, ONE_SUCCESS)
         assert Fraction(debt(total), ONE_SUCCESS) == owed
-        assert owed <= PHI * max(1, self.most_outstanding) + total.safe_lost
-        assert debt(total) <= debt_bound(total)
+        bound = self.max_debt + PHI * min(max(self.most_outstanding - 1, 0), self.in_flight)
+        assert owed <= owed + PHI * len(reserved) <= bound  # theorem D: the exposure, too
+        assert Fraction(debt_bound(total), ONE_SUCCESS) == bound
         assert debt(total) <= debt_ceiling(total)
         assert total.violations == 0
         if not self.forgiving:
@@ -184,13 +209,15 @@ def test_limits_belong_to_the_promise_and_not_to_shards() -> None:
     growing = Promise.make(PHI)
     own = Shard(Account(outcomes=50, owed=35 * ONE_SUCCESS, successes=30 * ONE_SUCCESS))
     others = Shard(Account(outcomes=50, owed=35 * ONE_SUCCESS, successes=40 * ONE_SUCCESS))
-    before = original.visible_counts(growing.open(7), own, {0: own, 1: others}, 0)
-    assert before.max_outstanding == 7
+    before = original.visible_counts(growing.open(), own, {0: own, 1: others}, 0)
+    assert (before.max_debt, before.in_flight) == (5 * ONE_SUCCESS, 200)
+    assert before.max_exposure == 5 * ONE_SUCCESS + 200 * before.target
     assert before.max_surplus == pytest.approx(10 * ONE_SUCCESS)  # the root of all outcomes, not of those of one shard
     after = replace(before)
-    reserve(after, FREE)
+    assert reserve(after, FREE, 5) == 0
     moved = original.shard_delta(own.counts, before, after)
-    assert moved == replace(own.counts, outstanding=1, most_outstanding=1, not_skips=1, most_not_skips=1)
+    counted = dict.fromkeys(("outstanding", "most_outstanding", "pending", "most_pending"), 1)
+    assert moved == replace(own.counts, reserved=before.target, expected=5, **counted)
 
 
 def test_shortfalls_add_up_and_each_process_continues_its_own() -> None:
@@ -203,7 +230,7 @@ def test_shortfalls_add_up_and_each_process_continues_its_own() -> None:
 
 def test_a_shard_is_read_as_it_was_written() -> None:
     counts = Account(outcomes=3, successes=10**15 + 7, outstanding=-2, forgiven=10**8, shortfall=1)
-    shard = Shard(counts, asked=11, cost=0.1 + 0.2, events=12)
+    shard = Shard(counts, asked=11, cost=0.1 + 0.2, events=12, tells=7, settled=9)
     assert original.read(original.write(shard)) == shard
     assert original.read(original.write(Shard())) == Shard()
 

@@ -100,19 +100,19 @@ def test_a_decision_that_expires_and_is_told_in_one_transaction_is_amended(store
                 await fetch(store_url, f"ALTER DATABASE {name} SET enable_{join} = off")
         service = SelectorService(open_store(store_url))
         await service.start()
-        await service.put("hasty", Plan.parse(json.dumps({**PLANS["hasty"], "expire_after": 3600.0})))
-        ids = [one.decision for one in await service.ask("hasty", AskRequest(count=40)) if one.decision is not None]
-        replica = await service._replica("hasty")
+        await service.put("dutiful", Plan.parse(json.dumps({**PLANS["dutiful"], "expire_after": 3600.0})))
+        ids = [one.decision for one in await service.ask("dutiful", AskRequest(count=40)) if one.decision is not None]
+        replica = await service._replica("dutiful")
         expired, told = await asyncio.gather(  # both are in the same transaction, in this order
             service._settle(replica, [Settlement(identity, 0, None) for identity in ids], expire=True),
-            service.tell("hasty", [Outcome(identity, True, 0.5) for identity in ids]),
+            service.tell("dutiful", [Outcome(identity, True, 0.5) for identity in ids]),
         )
         assert [one.result for one in expired] == ["expired"] * 40
         assert [one.result for one in told] == ["amended"] * 40
-        again = await service.tell("hasty", [Outcome(identity, False, 0.5) for identity in ids])
+        again = await service.tell("dutiful", [Outcome(identity, False, 0.5) for identity in ids])
         assert [one.status for one in again] == [409] * 40
-        assert [row.state for row in await service.decisions("hasty")] == [AMENDED] * 40
-        assert sum(arm.plays for arm in await service.options("hasty")) == 40
+        assert [row.state for row in await service.decisions("dutiful")] == [AMENDED] * 40
+        assert sum(arm.plays for arm in await service.options("dutiful")) == 40
         await service.stop()
         if store_url != "memory:":
             assert [verdict.amended for verdict in check(await read(store_url), SHAPES)] == [40]
@@ -126,8 +126,8 @@ def test_saving_during_a_batch_changes_no_count(tmp_path: Path) -> None:
     async def run() -> None:
         service = SelectorService(open_store(url))
         await service.start()
-        await service.put("plain", Plan.parse(json.dumps(PLANS["plain"])))
-        replica, done = await service._replica("plain"), threading.Event()
+        await service.put("dutiful", Plan.parse(json.dumps(PLANS["dutiful"])))
+        replica, done = await service._replica("dutiful"), threading.Event()
 
         def save() -> None:
             while not done.is_set():
@@ -137,9 +137,9 @@ def test_saving_during_a_batch_changes_no_count(tmp_path: Path) -> None:
         saving.start()
         try:
             for _ in range(10):
-                asked = await asyncio.gather(*(service.ask("plain", AskRequest()) for _ in range(20)))
+                asked = await asyncio.gather(*(service.ask("dutiful", AskRequest()) for _ in range(20)))
                 outcomes = [Outcome(one.decision, True) for some in asked for one in some if one.decision is not None]
-                told = await asyncio.gather(*(service.tell("plain", [outcome]) for outcome in outcomes))
+                told = await asyncio.gather(*(service.tell("dutiful", [outcome]) for outcome in outcomes))
                 assert {one.result for some in told for one in some} == {"counted"}
         finally:
             done.set()

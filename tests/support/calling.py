@@ -14,7 +14,12 @@ from suffice.service.stores import open_store
 
 Got = TypeVar("Got")
 PLAN: dict[str, Any] = {
-    "menu": {"kind": "options", "options": {"small": 0.1, "large": 0.4}, "safe": "a person", "skip": "skip"},
+    "menu": {
+        "kind": "options",
+        "options": {"small": 0.1, "large": 0.4, "a person": 1.0},
+        "safe": "a person",
+        "skip": "skip",
+    },
     "target": 0.9,
 }
 

@@ -13,7 +13,7 @@ from suffice.client import AsyncRemoteSelector
 from suffice.service.http.decision_ids import to_id
 from tests.support.local_service import LocalService, problem
 
-MENU = Menu({"a": 0.1, "b": 0.4}, safe="all", skip="none", safe_cost=1.0)
+MENU = Menu({"a": 0.1, "b": 0.4, "all": 1.0}, safe="all")
 URL = "http://service.test"
 
 # What a broken service, or another server in its place, answers.

@@ -68,6 +68,20 @@ class Storm:
         return f"{self.seed}-{self._keys}"
 
 
+def broken(certificate: dict[str, Any]) -> str | None:
+    """What is wrong with a certificate, where the safe option always succeeds and some outcomes are never told."""
+    owed, limit = certificate["owed_at_most"], certificate["debt_at_most"]
+    if certificate["debt"] > limit or certificate["violations"] or not certificate["consistent"]:
+        return "the debt is above the limit"
+    if certificate["assumption_violated"] or certificate["insisted"] or certificate["uncovered"]:
+        return "the safe option never fails"
+    parts = certificate.get("groups")
+    if parts:
+        return next((fault for fault in map(broken, parts.values()) if fault), None)
+    status = "unproven" if owed > limit else "within" if owed > 0 else "kept"
+    return None if certificate["status"] == status else f"the status is not {status}"
+
+
 class Client:
     """A client that asks, tells and reads through servers chosen at random."""
 
@@ -128,12 +142,8 @@ class Client:
         answer = await self._call("look", path, None)
         if answer is not None and answer.status != 200:
             self.journal.wrong.append(f"GET {path} was answered with {answer}")
-        elif (
-            answer is not None
-            and path.endswith("/certificate")
-            and not (answer.body["holds"] and answer.body["consistent"])
-        ):
-            self.journal.wrong.append(f"{name}: the promise does not hold: {answer.body['text']}")
+        elif answer is not None and path.endswith("/certificate") and (fault := broken(answer.body)):
+            self.journal.wrong.append(f"{name}: {fault}: {answer.body['text']}")
 
     # --- ask
 
@@ -199,13 +209,15 @@ class Client:
             units = rng.choice([WHOLE, WHOLE, WHOLE * 3 // 4])
         cost = round(rng.random(), 3) if name == "hasty" and not (one["safe"] or one["skip"]) else None
         fate, chance = "once", rng.random()
-        if chance < NEVER:
+        if chance < NEVER and not one["skip"]:
             storm.never.add((name, to_number(one["decision"])))
             return
         if chance < TWICE:
             fate = "different" if chance < DIFFERENT else "raced" if chance < RACED else "twice"
-        if fate == "raced" and (one["safe"] or one["skip"]):
-            fate = "different"  # a failed safe option or a successful skip must not be counted
+        if one["skip"]:
+            fate = "twice"  # its failure is known; to tell it changes nothing, and a success must not be counted
+        elif fate == "raced" and one["safe"]:
+            fate = "different"  # a failed safe option must not be counted
         item = Item(name, to_number(one["decision"]), (units, cost), fate)
         if rng.random() < LATE:
             at = asyncio.get_running_loop().time() + 1.5 * rng.random()

@@ -20,9 +20,10 @@ from typing import Any
 import asyncpg
 
 WHOLE = 10**9  # a success, in the units of the log
-PENDING, TOLD, EXPIRED, AMENDED = range(4)
+PENDING, TOLD, EXPIRED, AMENDED, SKIPPED = range(5)
 COLUMNS = (
-    "selector, id, group_name, arm, asked_at, due, state, units, cost, told_at, shard, seq, expired_shard, expired_seq"
+    "selector, id, group_name, arm, expects, exempt, asked_at, due, state, units, cost, told_at, shard, seq, "
+    "expired_shard, expired_seq"
 )
 DECISIONS = f"SELECT {COLUMNS} FROM {{}}decisions ORDER BY selector, id"
 COUNTERS = "SELECT selector, group_name, shard, counts FROM {}counters"
@@ -31,11 +32,17 @@ SELECTORS = "SELECT number, name FROM {}selectors"
 
 @dataclass(frozen=True)
 class Shape:
-    """What recounting needs of a plan: its target, the known cost of each arm, and whether there is a skip option."""
+    """What recounting needs of a plan: its target and limits, the cost of each arm, and whether there is a skip option."""
 
     target: Fraction
     costs: tuple[float | None, ...]  # by arm; None where costs are told
     has_skip: bool = True
+    max_debt: int = 5
+    in_flight: int = 200
+
+    def bound(self, most_outstanding: int) -> Fraction:
+        """The most that may be owed, with so many decisions with a reserve outstanding at once (theory 11)."""
+        return self.max_debt + self.target * min(max(most_outstanding - 1, 0), self.in_flight)
 
     @property
     def safe(self) -> int:
@@ -54,6 +61,8 @@ class Line:
     id: int
     group: str
     arm: int
+    expects: int
+    exempt: int
     asked_at: float
     due: float | None
     state: int
@@ -88,6 +97,8 @@ class Verdict:
     group: str
     decisions: int
     outcomes: int
+    told: int
+    skipped: int
     expired: int
     amended: int
     pending: int
@@ -99,9 +110,9 @@ class Verdict:
 
     def __str__(self) -> str:
         return (
-            f"{self.name}/{self.group or '-'}: {self.decisions} decisions, {self.outcomes} told, {self.expired} expired, "
-            f"{self.amended} amended, {self.pending} pending, D={self.d} (the log proves {self.proved}), debt now "
-            f"{self.debt:.2f}, largest {self.largest_debt:.2f} of {self.bound:.2f}"
+            f"{self.name}/{self.group or '-'}: {self.decisions} decisions, {self.told} told, {self.skipped} skipped, "
+            f"{self.expired} expired, {self.amended} amended, {self.pending} pending, D={self.d} "
+            f"(the log proves {self.proved}), debt now {self.debt:.2f}, largest {self.largest_debt:.2f} of {self.bound:.2f}"
         )
 
 
@@ -159,6 +170,9 @@ def check(found: Found, shapes: Mapping[str, Shape]) -> list[Verdict]:
             counted = summed(found.counters.get((name, group), {}))
             expected = recount(own, shape)
             expected["asked"] = len(lines) if not group else len(own)
+            if not group:
+                expected["tells"] = sum(line.state in (TOLD, AMENDED) for line in lines)
+                expected["settled"] = sum(line.state != PENDING for line in lines)
             for what, value in expected.items():
                 count = counted.get(what, 0)
                 near = isinstance(value, float) and math.isclose(count, value, rel_tol=1e-9, abs_tol=1e-6)
@@ -176,7 +190,7 @@ def summed(shards: Mapping[int, Mapping[str, Any]]) -> dict[str, Any]:
     total: dict[str, Any] = {}
     for shard in shards.values():
         for what, value in shard.items():
-            largest = what in ("most_outstanding", "most_not_skips", "forgiven")
+            largest = what in ("most_outstanding", "most_pending", "forgiven")
             total[what] = max(total.get(what, 0), value) if largest else total.get(what, 0) + value
     return total
 
@@ -189,35 +203,53 @@ def recount(lines: Iterable[Line], shape: Shape) -> dict[str, Any]:
     amended = [line for line in lines if line.state == AMENDED]
     safe = [line for line in settled if line.arm == shape.safe]
     judged = [line for line in safe if line.state != EXPIRED]
-    skip = [line for line in settled if line.arm == shape.skip]
+    lost = len(safe) - len(judged)
+    reserved = [line for line in pending if not line.exempt]
+    skip = [line for line in lines if line.arm == shape.skip]
     for line in settled:
-        assert (line.state == EXPIRED) <= (line.units == 0 and line.cost is None), (
-            f"an outcome of an expired decision: {line}"
-        )
-        assert (line.state == AMENDED) == (line.expired_seq is not None), f"state and expiry disagree: {line}"
-        assert None not in (line.units, line.told_at, line.shard, line.seq), f"no outcome of a settled decision: {line}"
-        assert 0 <= (line.units or 0) <= WHOLE, f"a success out of range: {line}"
+        check_settled(line, shape)
     for line in pending:
         assert {line.units, line.told_at, line.shard, line.seq} == {None}, f"an outcome of a pending decision: {line}"
+        assert line.arm != shape.skip, f"a skip that is not settled: {line}"
+    assert all(line.arm == shape.safe for line in lines if line.exempt), "only safe plays reserve nothing"
     target = math.ceil(shape.target * WHOLE)
     return {
-        "outcomes": len(settled),
-        "owed": target * len(settled),
+        "outcomes": len(settled) - lost,
+        "owed": target * (len(settled) - lost),
         "successes": sum(line.units or 0 for line in settled),
-        "expired": sum(line.state in (EXPIRED, AMENDED) for line in settled),
+        "skipped": len(skip),
+        "expired": sum(line.state in (EXPIRED, AMENDED) for line in settled if line.arm not in (shape.safe, shape.skip)),
         "amended": sum((line.units or 0) > 0 for line in amended),
+        "forced": sum(line.exempt for line in lines),
         "safe_plays": len(judged),
         "safe_shortage": sum(WHOLE - (line.units or 0) for line in judged),
         "safe_failures": sum((line.units or 0) < target for line in judged),
-        "safe_lost": len(safe) - len(judged),
+        "safe_lost": lost,
         "skip_successes": sum(line.units or 0 for line in skip),
         "violations": 0,
-        "outstanding": sum(line.arm != shape.safe for line in pending),
-        "not_skips": sum(line.arm != shape.skip for line in pending),
+        "insisted": 0,
+        "uncovered": 0,
+        "pending": len(pending),
+        "outstanding": len(reserved),
+        "reserved": target * len(reserved),
+        "expected": sum(line.expects for line in pending),
         "cost": math.fsum(
             (shape.costs[line.arm] or 0.0 if line.cost is None else line.cost) for line in settled
         ),
     }  # fmt: skip
+
+
+def check_settled(line: Line, shape: Shape) -> None:
+    """The fields of a decision that is settled."""
+    assert (line.state == EXPIRED) <= (line.units == 0 and line.cost is None), (
+        f"an outcome of an expired decision: {line}"
+    )
+    assert (line.state == SKIPPED) <= (line.arm == shape.skip and line.units == 0 and line.told_at == line.asked_at), (
+        f"what was settled when it was asked is no failed skip: {line}"
+    )
+    assert (line.state == AMENDED) == (line.expired_seq is not None), f"state and expiry disagree: {line}"
+    assert None not in (line.units, line.told_at, line.shard, line.seq), f"no outcome of a settled decision: {line}"
+    assert 0 <= (line.units or 0) <= WHOLE, f"a success out of range: {line}"
 
 
 def check_events(name: str, lines: Iterable[Line], shards: Mapping[int, Mapping[str, Any]]) -> None:
@@ -242,7 +274,7 @@ def check_events(name: str, lines: Iterable[Line], shards: Mapping[int, Mapping[
 def check_promise(
     name: str, group: str, lines: list[Line], shape: Shape, counted: Mapping[str, Any], alone: bool
 ) -> Verdict:
-    """Check that the debt after every outcome is at most target·D + X, and that D is no less than the log proves.
+    """Check that the debt after every outcome is at most the bound of theory 11, and that D is no less than the log proves.
 
     `alone`: there is one shard, so the numbers of its events are their order in time.
     """
@@ -252,50 +284,51 @@ def check_promise(
     assert d == max(1, proved) or not alone or any(line.due is not None for line in own), (
         f"{name}: D is {d}, not {proved}"
     )
-    debt, lost, largest, bound = Fraction(0), 0, Fraction(-(10**12)), Fraction(0)
+    debt, largest, bound = Fraction(0), Fraction(-(10**12)), shape.bound(d)
     order = []
     for line in own:
         order += [(key if not alone else key[2:], change) for key, change in changes(line, shape)]
     order.sort(key=lambda item: item[0])
-    for place, (_, (owed, losing)) in enumerate(order):
-        debt, lost = debt + owed, lost + losing
-        bound = shape.target * d + lost
+    for place, (_, owed) in enumerate(order):
+        debt += owed
         largest = max(largest, debt)
         assert debt <= bound, (
-            f"{name}/{group or '-'}: after {place + 1} outcomes the debt is {float(debt)}, above {float(bound)} = target·{d} "
-            f"+ {lost}"
+            f"{name}/{group or '-'}: after {place + 1} outcomes the debt is {float(debt)}, above {float(bound)}, with D={d}"
         )
     states = Counter(line.state for line in own)
     return Verdict(
-        name, group, len(own), len(own) - states[PENDING], states[EXPIRED], states[AMENDED], states[PENDING], d, proved,
-        float(debt), float(largest) if order else 0.0, float(bound),
+        name, group, len(own), counted.get("outcomes", 0), states[TOLD] + states[AMENDED], states[SKIPPED],
+        states[EXPIRED], states[AMENDED], states[PENDING], d, proved, float(debt), float(largest) if order else 0.0,
+        float(bound),
     )  # fmt: skip
 
 
-Change = tuple[tuple[float, int, int], tuple[Fraction, int]]
+Change = tuple[tuple[float, int, int], Fraction]
 
 
 def changes(line: Line, shape: Shape) -> Iterator[Change]:
-    """The changes of (debt, X) by a decision, with their order: (seconds, shard, number in the shard).
+    """The changes of the debt by a decision, with their order: (seconds, shard, number in the shard).
 
     What an ask has read was settled in a transaction that began earlier on this machine's clock. So every prefix in this
     order contains all that its decisions were asked with, and the promise holds for such sets. The log does not say when an
-    amended decision expired; it was due before that.
+    amended decision expired; it was due before that. A lost play of the safe option changes nothing until it is told.
     """
     if line.state == PENDING:
         return
-    safe = line.arm == shape.safe
     at = (line.told_at or 0.0, line.shard or 0, line.seq or 0)
     gained = Fraction(line.units or 0, WHOLE)
-    if line.state == AMENDED:
-        yield (line.due or 0.0, line.expired_shard or 0, line.expired_seq or 0), (shape.target, int(safe))
-        yield at, (-gained, -int(safe))
+    if line.arm == shape.safe:
+        if line.state != EXPIRED:
+            yield at, shape.target - gained
+    elif line.state == AMENDED:
+        yield (line.due or line.asked_at, line.expired_shard or 0, line.expired_seq or 0), shape.target
+        yield at, -gained
     else:
-        yield at, (shape.target - gained, int(safe and line.state == EXPIRED))
+        yield at, shape.target - gained
 
 
 def proved_by(own: list[Line], lines: list[Line], shape: Shape, alone: bool) -> int:
-    """1 + the most decisions, other than safe plays, that were certainly outstanding when such a decision was asked.
+    """1 + the most decisions with a reserve that were certainly outstanding when such a decision was asked.
 
     With one process its clock decides: a batch first asks and then settles, at the same time. With several, a decision had
     been asked by the time that any later one was settled; what was settled after that was outstanding.
@@ -308,7 +341,7 @@ def proved_by(own: list[Line], lines: list[Line], shape: Shape, alone: bool) -> 
     out: list[float] = []
     most = 0
     for line in own:
-        if line.arm == shape.safe:
+        if line.exempt or line.arm == shape.skip:
             continue
         while out and (out[0] < asked_by[line.id] or (out[0] == asked_by[line.id] and not alone)):
             heapq.heappop(out)

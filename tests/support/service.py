@@ -11,8 +11,9 @@ from suffice.service.selectors import SelectorService
 from suffice.service.stores import open_store
 
 Got = TypeVar("Got")
-TOP_K = {"kind": "top_k", "ks": [5, 10, 20, 50], "classes": 100}
-TOLD_COSTS = {"kind": "options", "options": ["small", "large"], "safe": "a person"}  # no skip
+TOP_K = {"kind": "top_k", "ks": [5, 10, 20, 50], "classes": 100, "skip": True}
+NO_SKIP = {**TOP_K, "skip": False}
+TOLD_COSTS = {"kind": "options", "options": {"small": None, "large": None, "a person": 1.0}, "safe": "a person"}
 
 
 class Clock:

@@ -98,6 +98,8 @@ def cheapest(
     own_variance = prior_variance(value, count, part)
     last = len(slots) - 1
     best, best_arm = costs[last] - price * best_success, last
+    if len(allowed) > 0 and not allowed[last]:
+        best = math.inf
     if first == 1 and best >= 0.0:
         best, best_arm = 0.0, 0
     boundary, leader, lowest = best_arm, last, math.inf

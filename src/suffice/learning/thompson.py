@@ -198,6 +198,8 @@ def thompson(table: Table, price: float, allowed: Sequence[bool]) -> int:
     _sums(room, drawn, sums, cells)
     first, last = head.has_skip, head.arms - 1
     best, chosen = arms[last].lower - price * arms[last].upper, last
+    if len(allowed) > 0 and not allowed[last]:
+        best = math.inf
     for arm in range(last - 1, first - 1, -1):
         if len(allowed) > 0 and not allowed[arm]:
             continue
@@ -248,6 +250,8 @@ def sample_own(table: Table, price: float, allowed: Sequence[bool]) -> int:
     normals(room, head.rng_at, drawn, last - first)
     noise = _cost_noise(table)
     best, chosen = arms[last].lower - price * arms[last].upper, last
+    if len(allowed) > 0 and not allowed[last]:
+        best = math.inf
     for arm in range(last - 1, first - 1, -1):
         if len(allowed) > 0 and not allowed[arm]:
             continue

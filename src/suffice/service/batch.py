@@ -17,7 +17,7 @@ from suffice.kernels.rows import Mask, copy_of
 from suffice.numbers import ONE_SUCCESS
 from suffice.promise.account import amend, reserve, settle, skip
 from suffice.promise.record import SAFE, SKIP, Account, Reservation
-from suffice.service.errors import Conflict, Gone, status_of
+from suffice.service.errors import Conflict, Gone, TooMany, status_of
 from suffice.service.records import (
     AMENDED,
     EXPIRED,
@@ -127,6 +127,7 @@ class Batch:
 
     requests: Sequence[QueuedAsk | QueuedTell]
     now: float
+    most: int  # decisions of a selector that may be outstanding
     asks: set[AccountKey] = field(default_factory=set)
     keys: set[ReplyKey] = field(default_factory=set)
     tells: list[DecisionKey] = field(default_factory=list)
@@ -185,6 +186,7 @@ class Batch:
             if earlier is not None and earlier.at > self.now - REPLY_LIFETIME:
                 request.result = _repeated(earlier, request)
                 return
+            self._check_room(request, main)
             account = copy_of(session.account)  # replaces it if nothing fails
             request.result = self._decide(request, account, main, changes.asked)
             if key is not None:
@@ -194,12 +196,21 @@ class Batch:
             session.account = account
             skips = [row for row in changes.asked[before:] if row.state == SKIPPED]
             main.events += len(skips)
+            main.settled += len(skips)
             self._skipped += [(replica, row) for row in skips]
             for each in {main, session} if request.wanted.audit else ():
                 each.asked += request.size
         except Exception as error:
             del changes.asked[before:]
             _fail(request, error)
+
+    def _check_room(self, request: QueuedAsk, main: AccountSession) -> None:
+        """Refuse an ask beyond the most decisions that may be outstanding: the store must hold each of them."""
+        if request.wanted.audit and main.outstanding + request.size > self.most:
+            raise TooMany(
+                f"selector {request.replica.name!r} has {main.outstanding:,} decisions outstanding, of at most {self.most:,} "
+                "on this server: tell their outcomes, or set expire_after in its plan, so that they expire"
+            )
 
     def _decide(
         self, request: QueuedAsk, account: Account, main: AccountSession, rows: list[DecisionRow]
@@ -292,6 +303,7 @@ class Batch:
             settle(account, played, outcome.units, expire)
         main.events += 1
         main.tells += int(not expire)
+        main.settled += int(not late)
         session.cost += spent
         rows[(row.selector, row.id)] = settled
         transaction.changes.settled.append(settled)

@@ -20,6 +20,7 @@ RUNNING: Final = ("shortfall", "worst_shortfall")
 ADDED: Final = tuple(name for name, how in merge_of.items() if how == SUM)
 LARGEST: Final = tuple(name for name, how in merge_of.items() if how == MAX)
 COUNTS: Final = (*ADDED, *LARGEST, *RUNNING)
+TOTALS: Final = ("asked", "cost", "events", "tells", "settled")
 _counts: Final = attrgetter("counts")
 
 
@@ -57,12 +58,13 @@ def merge_shards(shards: Shards, empty: Account | None = None) -> Shard:
         cost=sum(shard.cost for shard in shards.values()),
         events=sum(shard.events for shard in shards.values()),
         tells=sum(shard.tells for shard in shards.values()),
+        settled=sum(shard.settled for shard in shards.values()),
     )
 
 
 def write(shard: Shard) -> str:
     """A shard as JSON; counts of 0 are left out."""
-    values: dict[str, float] = {"asked": shard.asked, "cost": shard.cost, "events": shard.events, "tells": shard.tells}
+    values: dict[str, float] = {name: getattr(shard, name) for name in TOTALS}
     for name in COUNTS:
         value = getattr(shard.counts, name)
         if value:
@@ -73,5 +75,5 @@ def write(shard: Shard) -> str:
 def read(text: str) -> Shard:
     """A shard from the JSON of `write`."""
     values = json.loads(text)
-    asked, cost, events, tells = (values.pop(name) for name in ("asked", "cost", "events", "tells"))
-    return Shard(counts=Account(**values), asked=asked, cost=cost, events=events, tells=tells)
+    totals = {name: values.pop(name) for name in TOTALS}
+    return Shard(counts=Account(**values), **totals)

@@ -8,6 +8,7 @@ from typing import Final
 
 from suffice.service.batch import Batch, QueuedAsk, QueuedTell
 from suffice.service.errors import Overloaded, ServiceError, StoreDown
+from suffice.service.records import Limits
 from suffice.service.stores.base import Store
 
 log = logging.getLogger("suffice.service")
@@ -19,14 +20,16 @@ MOST_SELECTORS: Final = 256  # selectors of one transaction
 class GroupCommitter:
     """Queues requests and executes them in the store, batch by batch."""
 
-    def __init__(self, store: Store, most: int, clock: Callable[[], float], after: Callable[[Batch], None]) -> None:
-        self._store, self._most, self._clock, self._after = store, most, clock, after
+    def __init__(
+        self, store: Store, limits: Limits, clock: Callable[[], float], after: Callable[[Batch], None]
+    ) -> None:
+        self._store, self._limits, self._clock, self._after = store, limits, clock, after
         self._queue: deque[QueuedAsk | QueuedTell] = deque()
         self._task: asyncio.Task[None] | None = None
 
     def put(self, request: QueuedAsk | QueuedTell) -> None:
         """Queue a request; its future has the result once the transaction is durable."""
-        if len(self._queue) >= self._most:
+        if len(self._queue) >= self._limits.queue:
             raise Overloaded(f"{len(self._queue):,} requests are waiting, and the queue is full; try again shortly")
         self._queue.append(request)
         if self._task is None or self._task.done():
@@ -39,7 +42,7 @@ class GroupCommitter:
 
     async def _run(self) -> None:
         while self._queue:
-            batch = Batch(self._take(), self._clock())
+            batch = Batch(self._take(), self._clock(), self._limits.outstanding)
             try:
                 await self._store.transact(batch)
             except ServiceError as error:

@@ -28,6 +28,7 @@ class Limits:
     groups: int = 10_000
     body: int = 1 << 20
     queue: int = 10_000
+    outstanding: int = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,10 +163,10 @@ class Shard:
     counts: Account = field(default_factory=Account)  # without limits, which belong to the promise
     asked: int = 0  # audited decisions; the selector's own shard includes those of its groups
     cost: float = 0.0
-    events: int = (
-        0  # outcomes, expiries and skips of all groups that this shard settled; only in the selector's own shard
-    )
+    # Of all groups, and only in the selector's own shard:
+    events: int = 0  # outcomes, expiries and skips that this shard settled
     tells: int = 0  # of those, the outcomes that were told
+    settled: int = 0  # of those, the ones that were first: all but late outcomes
 
 
 @dataclass(frozen=True, slots=True)

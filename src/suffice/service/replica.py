@@ -214,12 +214,14 @@ class AccountSession:
     __slots__ = (
         "_asked_before",
         "_before",
+        "_settled_before",
         "account",
         "asked",
         "cost",
         "events",
         "number",
         "replica",
+        "settled",
         "stored",
         "tells",
     )
@@ -229,12 +231,23 @@ class AccountSession:
         self.stored = stored = shards.get(number) or Shard()
         self._before = visible_counts(copy_of(replica.empty_account), stored, shards, number)
         self.account = copy_of(self._before)
-        self._asked_before = 0
+        self._asked_before = self._settled_before = 0
         for shard in shards.values():
             self._asked_before += shard.asked
-        self.asked, self.cost, self.events, self.tells = self._asked_before, stored.cost, stored.events, stored.tells
+            self._settled_before += shard.settled
+        self.asked, self.settled = self._asked_before, self._settled_before
+        self.cost, self.events, self.tells = stored.cost, stored.events, stored.tells
+
+    @property
+    def outstanding(self) -> int:
+        """The decisions of all groups without an outcome; only of the selector's own account."""
+        return self.asked - self.settled
 
     def shard(self) -> Shard:
         """The new counts of this process."""
         counts = shard_delta(self.stored.counts, self._before, self.account)
-        return Shard(counts, self.stored.asked + self.asked - self._asked_before, self.cost, self.events, self.tells)
+        stored = self.stored
+        return Shard(
+            counts, stored.asked + self.asked - self._asked_before, self.cost, self.events, self.tells,
+            stored.settled + self.settled - self._settled_before,
+        )  # fmt: skip

@@ -56,7 +56,7 @@ class SelectorService:
         self.clock: Callable[[], float] = clock or (lambda: time.time() + store.ahead)
         self.ready = False
         self._replicas = ReplicaCache(store, self.clock)
-        self._committer = GroupCommitter(store, self.limits.queue, self.clock, self._catch_up_after)
+        self._committer = GroupCommitter(store, self.limits, self.clock, self._catch_up_after)
         self._tasks: set[asyncio.Task[None]] = set()
         self._unreadable: set[int] = set()  # selectors whose plans cannot be read
         self._overviews = OverviewCache()

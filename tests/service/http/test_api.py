@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from suffice.service.http.schemas_request import AskBody
 from tests.support.calling import PLAN, Api, check_problem, serve
 
@@ -48,14 +50,16 @@ def test_a_page_of_selectors_has_no_plans() -> None:
     """A hundred plans of a megabyte each would be an answer of a hundred megabytes."""
 
     async def do(api: Api) -> None:
-        options = [f"{place:0100}" for place in range(1000)]
-        await api.put("large", {"menu": {"kind": "options", "options": options, "safe": "e"}, "target": 0.9})
+        options = [{"option": f"{place:0100}", "cost": None} for place in range(1000)]
+        menu = {"kind": "options", "options": options, "safe": "e", "safe_cost": 1}
+        await api.put("large", {"menu": menu, "target": 0.9})
         (found,) = (await api.call("GET", "/v1/selectors"))["selectors"]
         whole = await api.get(name="large")
         assert found["plan"] is None
         assert whole["plan"]["menu"]["options"] == options
         assert {**found, "plan": 0, "price": 0} == {**whole, "plan": 0, "price": 0}
-        assert (found["breaches"], found["feasible"], found["consistent"]) == (0, True, True)
+        assert (found["violations"], found["feasible"], found["consistent"]) == (0, True, True)
+        assert (found["owed_at_most"], found["assumption_violated"], found["asked"]) == (0, False, 0)
 
     serve(do)
 
@@ -68,8 +72,9 @@ def test_asks() -> None:
         await api.put()
         one = await api.ask()
         assert one == {
-            "decision": "d-0", "arm": 3, "option": "a person", "price": 10.0, "safe": True, "skip": False,
+            "decision": "d-0", "arm": 1, "option": "small", "price": one["price"], "safe": False, "skip": False,
         }  # fmt: skip
+        assert one["price"] == pytest.approx(6.4828007)  # theory 16: of a hint at the cap, at a debt of 0
         assert (await api.ask(body={}))["decision"] == "d-1"
         assert [each["decision"] for each in (await api.ask(body={"count": 3}))["decisions"]] == ["d-2", "d-3", "d-4"]
         assert (await api.ask(body={"count": 1}))["decisions"][0]["decision"] == "d-5"

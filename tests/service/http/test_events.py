@@ -63,7 +63,7 @@ def test_a_stream_sends_the_state_and_its_changes(monkeypatch: pytest.MonkeyPatc
         streams.closing.set()
         for events in await asyncio.gather(*listeners):
             assert {event["event"] for event in events} == {"selector"}
-            assert [event["data"]["status"] for event in events][-2:] == ["kept", "archived"]
+            assert [event["data"]["status"] for event in events][-2:] == ["within", "archived"]
             assert events[-1]["data"] == {**await api.get(), "plan": None}
             assert events[-1]["id"] == "2"
             texts = [json.dumps(event) for event in events]

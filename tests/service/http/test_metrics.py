@@ -31,12 +31,17 @@ def test_metrics(monkeypatch: pytest.MonkeyPatch) -> None:
         assert of("suffice_debt") == standing["debt"]
         assert of("suffice_debt_bound") == standing["debt_at_most"]
         assert of("suffice_pending", "second") == 1
+        assert of("suffice_owed_at_most") == standing["owed_at_most"]
+        assert of("suffice_owed_at_most", "second") == 0.9
+        assert of("suffice_in_flight") == 200
         assert of("suffice_promise_kept") == 1
+        assert of("suffice_assumption_violated") == 0
+        assert of("suffice_feasible") == 1
         for counter, value in (
             ("asks", 10),
             ("tells", 10),
             ("expiries", 0),
-            ("breaches", 0),
+            ("violations", 0),
         ):
             assert of(f"suffice_{counter}") == value
             assert f"suffice_{counter}_total{{" in answer.text

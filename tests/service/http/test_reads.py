@@ -20,8 +20,9 @@ def test_the_certificate() -> None:
         await api.put()
         found = await api.get("/certificate")
         written = {name for name in Certificate.__dataclass_fields__ if name not in ("promise", "account")}
-        assert set(found) == written | {"missing", "text", "status"}
-        assert found["text"] == "Nothing told yet (target 90%).\n" + found["text"].partition("\n")[2]
+        assert set(found) == written | {"missing", "text", "status", "holds", "feasible", "assumption_violated"}
+        assert found["text"].splitlines()[0] == "No outcome has been reported yet (target 90%)."
+        assert found["status"] == "kept"
         await play(api, 3)
         await play(api, 2, group="Oslo")
         found = await api.get("/certificate")
@@ -45,10 +46,11 @@ def test_the_certificate() -> None:
 
 
 async def many_groups(api: Api, count: int = 60) -> None:
-    """The safe option succeeds, but in two groups: of 3 outcomes each, one more in the last."""
-    await api.put()
+    """The safe option succeeds, but in two groups: of 12 outcomes each, four more in the last."""
+    await api.put(body={**PLAN, "menu": {**PLAN["menu"], "skip": None}})
     for number in range(count):
-        asked = (await api.ask(body={"count": 3, "group": f"g{number:02d}"}))["decisions"]
+        body = {"count": 12, "group": f"g{number:02d}", "available": ["a person"]}
+        asked = (await api.ask(body=body))["decisions"]
         await api.tell([{"decision": one["decision"], "success": number not in (7, 9)} for one in asked])
     await play(api, 4, group=f"g{count - 1}")
     await api.ask(body={"group": "new"})
@@ -59,11 +61,11 @@ def test_a_certificate_shows_the_worst_groups() -> None:
         await many_groups(api)
         whole = await api.get("/certificate")
         assert whole["status"] == whole["groups"]["g07"]["status"] == "infeasible"
-        assert whole["group_statuses"] == {"infeasible": 2, "kept": 58, "waiting": 1}
-        assert list(whole["group_statuses"]) == ["infeasible", "kept", "waiting"]
+        assert whole["group_statuses"] == {"infeasible": 2, "within": 1, "kept": 58}
+        assert list(whole["group_statuses"]) == ["infeasible", "within", "kept"]
         names = list(whole["groups"])
         assert len(names) == 61
-        assert (names[:5], names[-1]) == (["g07", "g09", "g59", "g00", "g01"], "new")
+        assert (names[:5], names[-1]) == (["g07", "g09", "new", "g59", "g00"], "g58")
         for shown in (0, 1, 3, 61, 1000):
             assert await api.get(f"/certificate?groups={shown}") == {
                 **whole, "groups": {name: whole["groups"][name] for name in names[:shown]}
@@ -96,7 +98,7 @@ def test_options_and_context_report() -> None:
         assert found["text"].startswith("The model (")
         await api.put("pairs", {"menu": {"kind": "intervals", "step": 0.5}, "target": 0.5})
         arms = (await api.get("/options", "pairs"))["options"]
-        assert [arm["option"] for arm in arms] == [None, [0.0, 0.5], [0.5, 1.0], [0.0, 1.0]]
+        assert [arm["option"] for arm in arms] == [[0.0, 0.5], [0.5, 1.0], [0.0, 1.0]]
 
     serve(do)
 
@@ -197,7 +199,8 @@ def test_decisions_as_csv(monkeypatch: pytest.MonkeyPatch) -> None:
         assert [row["success"] for row in rows[15:]] == ["0.5", "", ""]
         assert [row["late"] for row in rows[14:]] == ["false", "true", "false", "false"]
         assert [row["group"] for row in rows[15:]] == ["'-Oslo", "'-Oslo", '\'=cmd|" /C calc"!A0']
-        assert {row["option"]: float(row["cost"]) for row in rows}["a person"] == 1.0
+        known = {"skip": 0.0, "small": 0.1, "large": 0.4, "a person": 1.0}
+        assert [float(row["cost"]) for row in rows] == [known[row["option"]] for row in rows]
         asked, told = (datetime.fromisoformat(rows[0][name]) for name in ("asked_at", "told_at"))
         assert asked <= told
         assert asked.utcoffset() is not None
@@ -212,9 +215,10 @@ def test_decisions_as_csv(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_options_as_csv() -> None:
     options = ["=1+1", "plain", "", " ", -5, 2.5, True, None, [1, "a"], {"k": 1}, "with, comma\nand line", "@x"]
+    listed = [{"option": option} for option in options]
 
     async def do(api: Api) -> None:
-        await api.put(body={"menu": {"kind": "options", "options": options, "safe": "e"}, "target": 0.5})
+        await api.put(body={"menu": {"kind": "options", "options": listed, "safe": "e", "safe_cost": 1}, "target": 0.5})
         menu = (await api.service.plan("router")).menu()
         written = [export.option_cell(menu.option(arm)) for arm in range(menu.n_arms)]
         assert written == [
@@ -240,23 +244,88 @@ def test_the_csv_can_be_replayed(capsys: pytest.CaptureFixture[str], tmp_path: P
     assert "3 of 63 rows hold no outcome and are left out." in said
 
 
+async def status_of(api: Api) -> str:
+    """The status, which is the same in the list, the overview and the certificate."""
+    found, certificate = await api.get(), await api.get("/certificate")
+    (listed,) = (await api.call("GET", "/v1/selectors"))["selectors"]
+    assert certificate["text"].startswith(found["verdict"])
+    for name in ("status", "holds", "owed_at_most", "debt_at_most", "assumption_violated"):
+        assert listed[name] == found[name] == certificate[name]
+    assert found["holds"] == (found["status"] in ("kept", "within"))
+    status: str = found["status"]
+    return status
+
+
 def test_the_status_is_the_same_everywhere() -> None:
     async def do(api: Api) -> None:
-        await api.put()
-        assert (await api.get())["status"] == "waiting"
-        for success, status in ((True, "kept"), (False, "breach"), (False, "breach")):
+        await api.put(body={**PLAN, "max_debt": 1, "in_flight": 0})
+        assert await status_of(api) == "kept"
+        small = await api.ask(body={"available": ["small"]})
+        assert await status_of(api) == "within"  # 0.9 would be owed if it failed
+        person = await api.ask()
+        assert person["safe"]
+        assert await status_of(api) == "unproven"  # 1.8 if both failed, of at most 1
+        for asked in (person, small):
+            await api.tell({"decision": asked["decision"], "success": False})
+        assert await status_of(api) == "broken"
+        assert (await api.get())["assumption_violated"]
+        statuses = ["broken"]
+        while statuses[-1] == "broken":
             asked = await api.ask()
-            while not asked["safe"] and not success:
-                await api.tell({"decision": asked["decision"], "success": False})
-                asked = await api.ask()
-            await api.tell({"decision": asked["decision"], "success": success})
-            found = await api.get()
-            assert found["verdict"] in (await api.get("/certificate"))["text"]
-            (listed,) = (await api.call("GET", "/v1/selectors"))["selectors"]
-            assert listed["status"] == found["status"] == (await api.get("/certificate"))["status"]
-            assert found["status"] == status
-        assert found["cap"] == pytest.approx(10.0)
+            assert asked["safe"]
+            await api.tell({"decision": asked["decision"], "success": False})
+            statuses.append(await status_of(api))
+        assert statuses == ["broken"] * (len(statuses) - 1) + ["infeasible"]
+        assert (await api.get("/certificate"))["safe_plays"] == len(statuses) == 6
+        assert (await api.get())["cap"] == pytest.approx(10.0)
         archived = await api.call("DELETE", "/v1/selectors/router")
         assert archived["status"] == "archived"
 
     serve(do)
+
+
+def test_the_limits_and_skips_over_http(store_url: str) -> None:
+    async def do(api: Api) -> None:
+        menu = {**PLAN["menu"], "skip": None}
+        await api.put("strict", {"menu": menu, "target": 0.9, "max_debt": 0, "in_flight": 0})
+        refused = await api.ask("strict", {"available": ["small"]}, status=424)
+        assert "the safe option is not available, and the promise needs it now" in refused["detail"]
+        assert (await api.get(name="strict"))["asks"] == 0
+        insisted = await api.ask("strict", {"available": ["small", "large"], "insist": True})
+        assert (insisted["option"], insisted["safe"], insisted["skip"]) == ("small", False, False)
+        found = await api.get("/certificate", "strict")
+        assert (found["insisted"], found["uncovered"], found["debt_at_most"]) == (1, 0.9, 0.9)
+
+        await api.put("skipping", {**PLAN, "target": 0.5, "max_surplus": 1})
+        while not (asked := await api.ask("skipping"))["skip"]:
+            await api.tell({"decision": asked["decision"], "success": True}, "skipping")
+        before = await api.get(name="skipping")
+        assert (before["pending"], before["asked"]) == (0, before["outcomes"])
+        (row,) = (await api.get("/decisions?limit=1", "skipping"))["decisions"]
+        assert (row["state"], row["success"], row["cost"], row["late"]) == ("skipped", 0.0, 0.0, False)
+        assert row["told_at"] == row["asked_at"]
+        assert [one["state"] for one in await table(api, "?state=skipped", "skipping")] == ["skipped"]
+        told = {"decision": asked["decision"], "success": False}
+        assert (await api.tell(told, "skipping"))["result"] == "unchanged"
+        assert await api.get(name="skipping") == before
+        assert (await api.tell({**told, "success": True}, "skipping"))["result"] == "amended"
+        found = await api.get("/certificate", "skipping")
+        assert (found["skipped"], found["skip_successes"], found["assumption_violated"]) == (1, 1, True)
+        assert (found["outcomes"], found["successes"]) == (before["outcomes"], before["successes"] + 1)
+
+    serve(do, store_url)
+
+
+def test_too_many_outstanding_decisions_are_refused() -> None:
+    async def do(api: Api) -> None:
+        await api.put()
+        asked = await api.ask(body={"count": 3})
+        said = await api.ask(status=429)
+        assert said["detail"] == (
+            "selector 'router' has 3 decisions outstanding, of at most 3 on this server: tell their outcomes, or set "
+            "expire_after in its plan, so that they expire"
+        )
+        await api.tell({"decision": asked["decisions"][0]["decision"], "success": True})
+        await api.ask()
+
+    serve(do, max_outstanding=3)

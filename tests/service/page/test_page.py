@@ -1,6 +1,5 @@
 """The page in a real browser: it loads, lists selectors, and stays up to date."""
 
-import re
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
@@ -22,12 +21,11 @@ TYPE = """(box, text) => {
 }"""
 CHARTS = ("chart-rate", "chart-debt", "chart-cost", "chart-price", "chart-shares")
 SAID = {
-    "waiting": "Waiting",
     "kept": "Kept",
-    "warned": "Warning",
-    "breach": "Breach",
+    "within": "Within the limit",
+    "unproven": "Unproven",
+    "broken": "Broken",
     "infeasible": "Cannot be met",
-    "unknown": "Not known",
     "archived": "Archived",
 }
 
@@ -50,12 +48,13 @@ def test_without_selectors_it_explains_how_to_begin(visit: Visit, things: ExitSt
 
 def test_the_list_shows_each_status(visit: Visit, things: ExitStack, tmp_path: Path) -> None:
     site = things.enter_context(serving(tmp_path))
-    for status in ("waiting", "kept", "warned", "breach", "infeasible", "archived"):
+    site.make("kept", max_debt=0)
+    for status in ("within", "broken", "infeasible", "archived"):
         site.make(status)
-    site.flow("kept", 60)
-    for status in ("warned", "breach", "infeasible"):
+    site.flow("kept", 60, at_once=1)
+    for status in ("within", "broken", "infeasible"):
         fail_until(site, status, status)
-    lose_all(site, "unknown")
+    lose_all(site, "unproven")
     site.call("DELETE", "/archived")
     visitor = visit(site)
     visitor.go()
@@ -65,14 +64,15 @@ def test_the_list_shows_each_status(visit: Visit, things: ExitStack, tmp_path: P
         else:
             visitor.expect_status(status, text, visitor.listed(status))
     expect(visitor.test("summary")).to_contain_text("1 kept")
-    expect(visitor.test("summary")).to_contain_text("1 breach")
+    expect(visitor.test("summary")).to_contain_text("1 broken")
     expect(visitor.listed("kept")).to_contain_text("90%")
     visitor.test("filter").fill("in")
-    expect(visitor.test("selector")).to_have_count(2)  # waiting and infeasible
+    expect(visitor.test("selector")).to_have_count(2)  # within and infeasible
     visitor.test("filter").fill("")
-    expect(visitor.test("selector")).to_have_count(6)
+    expect(visitor.test("selector")).to_have_count(5)
     visitor.page.get_by_label("Problems first").check()
-    expect(visitor.test("selector").first).to_have_attribute("data-name", re.compile("breach|infeasible"))
+    shown = visitor.test("selector").evaluate_all("(rows) => rows.map((row) => row.dataset.name)")
+    assert shown == ["infeasible", "broken", "unproven", "within", "kept"]
     visitor.page.get_by_label("Archived too").check()
     visitor.expect_status("archived", "Archived", visitor.listed("archived"))
 
@@ -84,15 +84,15 @@ def test_a_long_list_is_loaded_page_by_page(visit: Visit, things: ExitStack, tmp
     visitor = visit(site)
     page = visitor.go()
     expect(visitor.test("selector")).to_have_count(100)
-    expect(visitor.test("summary")).to_have_text("100 waiting · of the first 100")
+    expect(visitor.test("summary")).to_have_text("100 kept · of the first 100")
     filter_a_part(visitor)
     page.get_by_role("button", name="Show more").click()
     expect(visitor.test("selector")).to_have_count(130)
     expect(page.get_by_role("button", name="Show more")).to_be_hidden()
-    expect(visitor.test("summary")).to_have_text("130 waiting")
+    expect(visitor.test("summary")).to_have_text("130 kept")
     asked = len(visitor.watch.asked)
     visitor.test("filter").fill("129")
-    expect(visitor.test("summary")).to_have_text("1 waiting · with “129” in the name")
+    expect(visitor.test("summary")).to_have_text("1 kept · with “129” in the name")
     page.wait_for_timeout(500)
     assert not any("contains=" in url for url in visitor.watch.asked[asked:])  # the page has all of them
 
@@ -142,7 +142,7 @@ def test_charts_follow_decisions(visit: Visit, site: Site) -> None:
     after = {chart: visitor.test(chart).get_attribute("data-points") or "0" for chart in CHARTS}
     assert int(after["chart-rate"]) > points
     visitor.expect_tile("outcomes", "300")
-    expect(visitor.test("certificate")).to_contain_text("of 300 succeeded")
+    expect(visitor.test("certificate")).to_contain_text("of 300 outcomes succeeded")
     expect(visitor.test("decision-row")).to_have_count(10)
     visitor.test("decisions").get_by_role("button", name="Show more").click()
     expect(visitor.test("decision-row")).to_have_count(50)

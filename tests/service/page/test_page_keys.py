@@ -32,8 +32,8 @@ def keyed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Keyed]:
     keys = Keyed(maker, maker.key("use", "manage", "read"), maker.key("read"))
     with serving(folder, store, keys="required") as site:
         site.http.headers["authorization"] = f"Bearer {keys.all}"
-        site.make("locked")
-        site.flow("locked", 30)
+        site.make("locked", max_debt=0)
+        site.flow("locked", 30, at_once=1)
         yield Keyed(site, keys.all, keys.read)
 
 

@@ -42,7 +42,7 @@ def crowded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         site.ask(LONG, 30, contexts=[{HOSTILE: HOSTILE}] * 30)
         site.make("broken", WORDY, model=None)
         site.flow("broken", 100, failing)
-        site.make("waiting")
+        site.make("fresh")
         yield site
 
 

@@ -41,7 +41,7 @@ def state(visitor: Visitor, wanted: str) -> None:
 @pytest.mark.parametrize("route", ["", "selectors/answered"], ids=["list", "selector"])
 @pytest.mark.parametrize("wrong", WRONG)
 def test_the_page_recovers_from_answers_of_other_servers(visit: Visit, site: Site, wrong: str, route: str) -> None:
-    site.flow(site.make("answered"), 20)
+    site.flow(site.make("answered", max_debt=0), 20, at_once=1)
     visitor = visit(site)
     visitor.watch.allow("status of 500")
     visitor.page.route(API, lambda one: one.fulfill(**WRONG[wrong]))

@@ -163,7 +163,8 @@ async def decisions_csv(
     request: Request,
     name: Named,
     state: Annotated[
-        Literal["pending", "told", "expired", "amended"] | None, Query(description="Only those in this state.")
+        Literal["pending", "told", "expired", "amended", "skipped"] | None,
+        Query(description="Only those in this state."),
     ] = None,
 ) -> Response:
     """All decisions as CSV, for an audit, or for `suffice replay decisions.csv --target 0.9`.

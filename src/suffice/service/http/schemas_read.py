@@ -129,7 +129,7 @@ class RowReply(Reply):
     decision: DecisionId
     asked_at: Seconds
     told_at: Seconds | None = Field(description="When the outcome came, or the decision expired.")
-    state: Literal["pending", "told", "expired", "amended"]
+    state: Literal["pending", "told", "expired", "amended", "skipped"]
     group: str | None
     arm: int
     option: object

@@ -68,6 +68,9 @@ class Settings(BaseSettings):
         description="The most decisions or outcomes in one request. The Python client sends up to 1,000.",
     )
     max_groups: int = Field(default=10_000, ge=0, description="The most groups of a selector.")
+    max_outstanding: int = Field(
+        default=1_000_000, ge=1, description="The most decisions of a selector without an outcome; beyond, 429."
+    )
     max_body: int = Field(default=1 << 20, ge=1024, description="The largest body of a request, in bytes.")
     max_queue: int = Field(default=10_000, ge=1, description="The most requests that wait to be written; beyond, 503.")
     max_connections: int = Field(default=1000, ge=1, description="The most connections of a process; beyond, 503.")
@@ -175,7 +178,7 @@ class Settings(BaseSettings):
         """The limits in the terms of the service."""
         return Limits(
             selectors=self.max_selectors, arms=self.max_arms, list_length=self.max_list, groups=self.max_groups,
-            body=self.max_body, queue=self.max_queue,
+            body=self.max_body, queue=self.max_queue, outstanding=self.max_outstanding,
         )  # fmt: skip
 
     @classmethod

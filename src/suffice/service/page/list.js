@@ -23,7 +23,7 @@ const COLUMNS = [
 ];
 
 const EXAMPLE = {
-  menu: { kind: "options", options: { small: 0.1, large: 0.4 }, safe: "a person" },
+  menu: { kind: "options", options: { small: 0.1, large: 0.4, "a person": 1 }, safe: "a person" },
   target: 0.9,
 };
 
@@ -174,7 +174,7 @@ function missed({ filter, partial, sought, refused, selectors }) {
   return sentence(`${here}, and for the others the server could not be asked: ${refused}`);
 }
 
-/** 48 kept · 1 breach · 1 waiting */
+/** 48 kept · 1 broken · 2 unproven */
 function summed(selectors, { filter, more, selectors: all }) {
   const order = ["kept", ...WORST_FIRST.filter((status) => status !== "kept")];
   const counts = order.map((status) => [status, selectors.filter((one) => one.status === status).length]);

@@ -3,7 +3,7 @@
 import { Locked, Offline, Problem, at, get, ours, send } from "./api.js";
 import { mark, say } from "./dom.js";
 
-const SAID = { live: "Live", waiting: "Connecting", lost: "Connection lost", off: "Not live" };
+const SAID = { live: "Live", connecting: "Connecting", lost: "Connection lost", off: "Not live" };
 const FIRST = 500; // milliseconds until the first reconnection
 const LAST = 5_000;
 const LONGEST = 60_000; // milliseconds that a server may ask us to wait

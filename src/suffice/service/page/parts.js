@@ -5,13 +5,14 @@ import { count, percent } from "./words.js";
 
 const ICONS = {
   kept: ["M8 1.5a6.5 6.5 0 1 0 0 13 6.5 6.5 0 0 0 0-13z", "M5 8.2l2.1 2.1L11 6.2"],
-  breach: ["M8 1.5a6.5 6.5 0 1 0 0 13 6.5 6.5 0 0 0 0-13z", "M5.6 5.6l4.8 4.8M10.4 5.6l-4.8 4.8"],
-  warned: ["M8 1.8l6.6 11.7H1.4z", "M8 6.2v3.4M8 11.6v.1"],
-  unknown: [
+  broken: ["M8 1.5a6.5 6.5 0 1 0 0 13 6.5 6.5 0 0 0 0-13z", "M5.6 5.6l4.8 4.8M10.4 5.6l-4.8 4.8"],
+  within: ["M8 1.5a6.5 6.5 0 1 0 0 13 6.5 6.5 0 0 0 0-13z", "M5 6.4h6M5 9.6h6"],
+  limit: ["M8 1.8l6.6 11.7H1.4z", "M8 6.2v3.4M8 11.6v.1"],
+  unproven: [
     "M8 1.5a6.5 6.5 0 1 0 0 13 6.5 6.5 0 0 0 0-13z", "M6.2 6.2a1.8 1.8 0 1 1 2.6 1.7c-.6.3-.8.7-.8 1.3M8 11.3v.1",
   ],
   infeasible: ["M8 1.5a6.5 6.5 0 1 0 0 13 6.5 6.5 0 0 0 0-13z", "M3.6 12.4l8.8-8.8"],
-  waiting: ["M8 1.5a6.5 6.5 0 1 0 0 13 6.5 6.5 0 0 0 0-13z", "M8 4.6V8l2.2 1.6"],
+  loading: ["M8 1.5a6.5 6.5 0 1 0 0 13 6.5 6.5 0 0 0 0-13z", "M8 4.6V8l2.2 1.6"],
   bug: ["M5.3 1.5h5.4l3.8 3.8v5.4l-3.8 3.8H5.3l-3.8-3.8V5.3z", "M8 4.6v4M8 11.2v.1"],
   archived: ["M2 2.5h12v3.2H2zM3 5.7v7.8h10V5.7", "M6.3 8.4h3.4"],
   sun: [
@@ -26,12 +27,12 @@ const ICONS = {
 };
 
 export const STATUS = {
-  bug: "Bug", infeasible: "Cannot be met", breach: "Breach", unknown: "Not known", warned: "Warning",
-  kept: "Kept", waiting: "Waiting", archived: "Archived",
+  bug: "Bug", infeasible: "Cannot be met", broken: "Broken", unproven: "Unproven", within: "Within the limit",
+  kept: "Kept", archived: "Archived",
 };
-const SUMMED = { breach: ["breach", "breaches"], warned: ["warning", "warnings"], bug: ["bug", "bugs"] };
+const SUMMED = { bug: ["bug", "bugs"] };
 
-/** A status with a count: 2 breaches, 1 cannot be met. */
+/** A status with a count: 2 broken, 1 cannot be met. */
 export function statuses(status, many) {
   const said = SUMMED[status]?.[many === 1 ? 0 : 1] ?? STATUS[status].toLowerCase();
   return `${count(many)} ${said}`;
@@ -41,12 +42,12 @@ export const WORST_FIRST = Object.keys(STATUS);
 
 export function icon(name) {
   return s("svg", { class: "icon", viewBox: "0 0 16 16", "aria-hidden": "true", focusable: "false" },
-    (ICONS[name] ?? ICONS.unknown).map((path) => s("path", { d: path })));
+    (ICONS[name] ?? ICONS.unproven).map((path) => s("path", { d: path })));
 }
 
 /** A status as text, colour and icon. */
 export function badge() {
-  return h("span", { class: "badge", "data-test": "status" }, icon("waiting"), h("span", {}));
+  return h("span", { class: "badge", "data-test": "status" }, icon("loading"), h("span", {}));
 }
 
 export function setBadge(element, status) {

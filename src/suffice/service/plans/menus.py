@@ -157,7 +157,7 @@ class TopK(Form):
 class Thresholds(Form):
     """A threshold on a grid: low is the skip option, high the safe option. Give step or horizon."""
 
-    model_config = examples({"kind": "thresholds", "low": 0, "high": 1, "step": 0.05})
+    model_config = examples({"kind": "thresholds", "low": 0, "high": 1, "step": 0.05, "safe_cost": 1})
     kind: Literal["thresholds"]
     low: Number
     high: Number
@@ -181,7 +181,7 @@ class Thresholds(Form):
 class Grid(Form):
     """Several thresholds at once, each axis listed from least to most permissive. An option is an object."""
 
-    model_config = examples({"kind": "grid", "axes": {"distance": [1, 5, 50], "rating": [4.5, 0]}})
+    model_config = examples({"kind": "grid", "axes": {"distance": [1, 5, 50], "rating": [4.5, 0]}, "safe_cost": 10})
     RESERVED: ClassVar = frozenset(("cls", "costs", "safe_cost", "skip", "safe_success"))
     kind: Literal["grid"]
     axes: dict[Name, Annotated[Listed[Option], Field(min_length=1)]] = Field(

@@ -89,9 +89,12 @@ export class Pairs {
     return found !== undefined;
   }
 
-  /** Whether the values are used: costs that are told with outcomes are not known here. */
-  limit(off) {
-    for (const row of this.list.children) row.querySelectorAll("input")[1].disabled = off;
+  /** Whether the values are used: costs that are told with outcomes are not known here, but that of one row is. */
+  limit(off, except) {
+    for (const row of this.list.children) {
+      const [name, value] = row.querySelectorAll("input");
+      value.disabled = off && name.value.trim() !== except;
+    }
   }
 
   wrong(text) {

@@ -20,17 +20,21 @@ const most = (value = "1") => field({
 
 const FORMS = {
   options(onchange, start) {
+    const limited = () => {
+      rows.limit(told.on, safe.text);
+      onchange();
+    };
     const rows = new Pairs({
-      title: "Options", first: "Option", second: "Cost", add: "Add an option", where: "menu.options", onchange,
-      rows: start.options ?? [["small", "0.1"], ["large", "0.4"]],
+      title: "Options", first: "Option", second: "Cost", add: "Add an option", where: "menu.options", onchange: limited,
+      rows: start.options ?? [["small", "0.1"], ["large", "0.4"], ["a person", "1"]],
     });
-    const told = check({ name: "told", label: "Costs are not known: each outcome tells its cost" });
-    told.input.addEventListener("change", () => rows.limit(told.on));
+    const told = check({ name: "told", label: "Only the safe option's cost is known: each outcome tells its cost" });
     const safe = field({
       name: "safe", label: "Safe option", where: "menu.safe", value: start.safe ?? "a person",
-      hint: "It is sure to succeed, however expensive.",
+      hint: "Which of them is sure to succeed, however expensive. None costs more.",
     });
-    const cost = most(start.safe_cost);
+    for (const part of [told.input, safe.input]) part.addEventListener("input", () => rows.limit(told.on, safe.text));
+    rows.whole.addEventListener("input", () => rows.limit(told.on, safe.text));
     const skip = field({
       name: "skip", label: "Skip option", where: "menu.skip", value: start.skip ?? "",
       hint: "Only where you may refuse: it costs nothing and counts as a failure. Empty: there is none.",
@@ -39,16 +43,17 @@ const FORMS = {
       name: "order", label: "Each option works whenever an earlier one does", where: "menu.order",
       checked: start.chain ?? false,
     });
+    const missing = () => !rows.pairs.some(([name]) => name === safe.text);
     return {
-      parts: [rows, told, safe, cost, skip, chain],
-      menu: () => {
-        const some = told.on ? { options: rows.pairs.map(([name]) => name) } : priced(rows.pairs);
-        return {
-          kind: "options", ...some, safe: safe.text, ...(skip.text ? { skip: skip.text } : {}),
-          ...costing(cost), ...(chain.on ? { order: "chain" } : {}),
-        };
+      parts: [rows, told, safe, skip, chain],
+      menu: () => ({
+        kind: "options", options: priced(rows.pairs, told.on, safe.text), safe: safe.text,
+        ...(skip.text ? { skip: skip.text } : {}), ...(chain.on ? { order: "chain" } : {}),
+      }),
+      unclear: () => {
+        safe.wrong(missing() ? "must be one of the options above" : "");
+        return rows.twice() || missing();
       },
-      unclear: () => rows.twice(),
     };
   },
   top_k(onchange, start) {
@@ -63,7 +68,7 @@ const FORMS = {
     const skip = skipping("One may show none");
     return {
       parts: [ks, classes, skip],
-      menu: () => ({ kind: "top_k", ks: listed(ks.text), classes: numeric(classes.text), ...without(skip) }),
+      menu: () => ({ kind: "top_k", ks: listed(ks.text), classes: numeric(classes.text), ...allowing(skip) }),
     };
   },
   thresholds() {
@@ -84,7 +89,7 @@ const FORMS = {
       parts: [low, high, step, cost, skip],
       menu: () => ({
         kind: "thresholds", low: numeric(low.text), high: numeric(high.text), step: numeric(step.text),
-        ...costing(cost), ...without(skip),
+        ...costing(cost), ...allowing(skip),
       }),
     };
   },
@@ -100,7 +105,7 @@ const FORMS = {
       parts: [rows, cost, skip],
       menu: () => {
         const axes = Object.fromEntries(rows.pairs.map(([name, values]) => [name, listedTexts(values)]));
-        return { kind: "grid", axes, ...costing(cost), ...without(skip) };
+        return { kind: "grid", axes, ...costing(cost), ...allowing(skip) };
       },
       unclear: () => rows.twice(),
     };
@@ -113,7 +118,7 @@ const FORMS = {
     const skip = skipping("There is a way to skip");
     return {
       parts: [step, skip],
-      menu: () => ({ kind: "intervals", step: numeric(step.text), ...without(skip) }),
+      menu: () => ({ kind: "intervals", step: numeric(step.text), ...allowing(skip) }),
     };
   },
   subsets(onchange, start) {
@@ -141,23 +146,22 @@ const FORMS = {
         ...(safe.text ? { safe: safe.text } : {}),
         ...(cost.text ? { safe_cost: numeric(cost.text) } : {}),
         ...(some.text ? { at_most: numeric(some.text) } : {}),
-        ...without(skip),
+        ...allowing(skip),
       }),
       unclear: () => rows.twice(),
     };
   },
 };
 
-/** Options and their costs. An object would reorder names that are numbers. */
-function priced(pairs) {
-  const names = pairs.map(([name]) => name);
-  const costs = pairs.map(([, cost]) => numeric(cost));
-  if (names.some((name) => /^\d+$/.test(name))) return { options: names, costs };
-  return { options: Object.fromEntries(names.map((name, place) => [name, costs[place]])) };
+/** Options and their costs, null where each outcome tells it. An object would reorder names that are numbers. */
+function priced(pairs, told, safe) {
+  const costs = pairs.map(([name, cost]) => [name, told && name !== safe ? null : numeric(cost)]);
+  if (costs.some(([name]) => /^\d+$/.test(name))) return costs.map(([option, cost]) => ({ option, cost }));
+  return Object.fromEntries(costs);
 }
 
-const without = (skip) => (skip.on ? {} : { skip: false });
-const costing = (cost) => (numeric(cost.text) === 1 ? {} : { safe_cost: numeric(cost.text) });
+const allowing = (skip) => (skip.on ? { skip: true } : {});
+const costing = (cost) => ({ safe_cost: numeric(cost.text) });
 
 /** The form of a kind of menu, filled with `start`. */
 export const formOf = (kind, onchange, start = {}) => FORMS[kind](onchange, start);

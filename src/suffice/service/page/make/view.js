@@ -107,11 +107,9 @@ class Make {
     const sure = share(more.safe_success.text);
     if (sure !== 1 && sure !== null) menu.safe_success = sure;
     const body = { menu, target: share(this.target.text) };
-    for (const name of ["max_surplus", "horizon", "expire_after"]) {
-      if (more[name].text) body[name] = numeric(more[name].text);
+    for (const [name, usual] of [["max_debt", "5"], ["in_flight", "200"], ["max_surplus", ""], ["expire_after", ""]]) {
+      if (more[name].text !== usual) body[name] = numeric(more[name].text);
     }
-    const most = more.max_pending.text;
-    if (most !== "1000") body.max_pending = most === "" ? null : numeric(most);
     if (more.model.on) body.model = "auto";
     return body;
   }
@@ -191,21 +189,21 @@ class Make {
 
 function advanced() {
   return {
+    max_debt: field({
+      name: "max_debt", label: "Behind by at most", where: "max_debt", value: "5", inputmode: "decimal",
+      hint: "Successes owed among what was reported. 0: never behind, which costs more at first.",
+    }),
+    in_flight: field({
+      name: "in_flight", label: "In flight", where: "in_flight", value: "200", inputmode: "numeric",
+      hint: "Asks per second times the seconds until an outcome is told, and room. Beyond it, the safe option is issued.",
+    }),
     max_surplus: field({
       name: "max_surplus", label: "Largest surplus", where: "max_surplus", inputmode: "decimal",
-      hint: "The most successes that may be banked. Empty: √outcomes.",
-    }),
-    horizon: field({
-      name: "horizon", label: "Horizon", where: "horizon", inputmode: "numeric",
-      hint: "How many outcomes there will be, if that is known.",
+      hint: "The most successes that may be banked. Empty: √outcomes, at most 40.",
     }),
     expire_after: field({
       name: "expire_after", label: "Expires after, in seconds", where: "expire_after", inputmode: "decimal",
       hint: "Then no answer counts as a failure. Empty: never.",
-    }),
-    max_pending: field({
-      name: "max_pending", label: "At most pending", where: "max_pending", value: "1000", inputmode: "numeric",
-      hint: "From so many on, the safe option is handed out.",
     }),
     safe_success: field({
       name: "safe_success", label: "The safe option succeeds, in percent", where: "menu.safe_success",

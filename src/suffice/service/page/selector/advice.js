@@ -3,7 +3,7 @@
 import { ROOT, hasKey } from "../api.js";
 import { fill, h } from "../dom.js";
 import { WORST_FIRST, copyable, icon } from "../parts.js";
-import { count, curl, cut, number, percent, plain, plural, sentence, span } from "../words.js";
+import { count, curl, cut, money, number, percent, plain, plural, sentence, span } from "../words.js";
 import { safeOf, trimmed } from "./plan.js";
 import { problemsFirst } from "./tables.js";
 
@@ -12,16 +12,20 @@ const LONGEST = 60; // characters of a group's name
 const UNLISTED = "None of these groups is among the first, which are listed below: show more of them.";
 const ANOTHER = "A promise cannot be changed after the fact, so make a selector of another name.";
 
+const behind = (one) => one.debt > one.debt_at_most; // it is broken, or infeasible and broken too
+
 /** All problems of a selector, the worst first. */
 function cases(known, certificate) {
-  const { consistent, feasible, holds, breach, breaches } = certificate;
+  const { consistent, feasible, violations, safe_failures: failures } = certificate;
+  const broken = behind(certificate) || Object.values(certificate.groups ?? {}).some(behind);
   return [
     !consistent && bug(known),
     !feasible && infeasible(known, certificate),
-    feasible && breach && certificate.safe_failures > 0 && safeFailed(known, certificate),
-    consistent && (!holds || breaches > 0) && debt(certificate),
+    feasible && failures > 0 && (broken || certificate.safe_fails_too_often) && safeFailed(known, certificate),
+    consistent && (broken || certificate.status === "broken" || violations > 0) && debt(certificate, broken),
     certificate.skip_successes > 0 && skipSucceeded(certificate),
     feedback(known, certificate),
+    known.archived === null && feasible && !broken && forcedByDebt(known),
     known.archived !== null && archived(known),
   ].filter(Boolean);
 }
@@ -98,7 +102,7 @@ function safeFailed(known, certificate) {
   const room = declared > known.target;
   const nature = "If that is its nature,";
   return {
-    name: "safe-failed", icon: "breach", title: "The safe option failed",
+    name: "safe-failed", icon: "broken", title: "The safe option failed",
     evidence:
       `The promise rests on ${safeOf(known.plan)}, which ${short(certificate)}. Its failure rate is ` +
       `${percent(certificate.safe_failure_at_least)} to ${percent(most)} (99% sure).`,
@@ -113,36 +117,37 @@ function safeFailed(known, certificate) {
   };
 }
 
-function debt(whole) {
-  const { holds } = whole;
+function debt(whole, broken) {
+  const past = !broken && whole.status !== "broken";
   // The whole selector may be behind, or only some groups.
-  const { worst: certificate, among, within } = holds || whole.debt > whole.debt_at_most
+  const { worst: certificate, among, within } = past || behind(whole)
     ? { worst: whole, among: "", within: "" }
-    : worst(whole, "breach", (one) => !one.holds, (one) => one.debt);
+    : worst(whole, "broken", behind, (one) => one.debt);
   return {
-    name: "debt", icon: holds ? "warned" : "breach", past: holds,
-    title: holds ? "It was behind by more than was promised" : `Behind by more than was promised${among}`,
+    name: "debt", icon: past ? "limit" : "broken", past,
+    title: past ? "The debt was above its limit" : `The debt is above its limit${among}`,
     evidence: certificate ? owing(certificate, within) : UNLISTED,
     steps: [
-      holds
+      past
         ? "Nothing now. The charts below show when it was, and what was played then."
-        : "It is played safe already: the safe option is handed out until the debt is paid.",
-      "A debt grows above its bound only while the safe option fails, or its outcomes are lost. Look there first.",
+        : "It is played safe already: the safe option is issued until the debt is paid.",
+      "A debt grows above its limit only while the safe option fails. Look there first.",
     ],
   };
 }
 
-function owing({ holds, debt: owed, debt_at_most: most, breaches, outcomes }, within) {
-  const now = holds
-    ? "The promise holds again."
-    : sentence(`${within}${number(owed)} successes are owed, where ${number(most)} was promised at most`);
-  return `${now} The debt was above its bound after ${count(breaches)} of ${plural(outcomes, "outcome")}.`;
+function owing(certificate, within) {
+  const { debt: owed, debt_at_most: most, violations, outcomes } = certificate;
+  const now = behind(certificate)
+    ? sentence(`${within}${number(owed)} successes are owed, where the limit is ${number(most)}`)
+    : "It is within the limit again.";
+  return `${now} The debt was above the limit after ${count(violations)} of ${plural(outcomes, "outcome")}.`;
 }
 
 function skipSucceeded(certificate) {
   const often = `${number(certificate.skip_successes)} times`;
   return {
-    name: "skip", icon: "breach", title: "The skip option succeeded",
+    name: "skip", icon: "broken", title: "The skip option succeeded",
     evidence: `The skip option, which never should, did so ${often}, so successes may run further ahead.`,
     steps: [
       "If skipping can succeed, it is an option like any other: list it as one, in a menu without a skip option.",
@@ -154,44 +159,74 @@ function skipSucceeded(certificate) {
 function feedback(known, certificate) {
   const said = missing(known, certificate);
   if (!said.length) return null;
-  const { max_pending: most, expire_after: wait } = known.plan;
-  const right = "asks per second times the seconds until an outcome is told, and some room";
+  const { in_flight: room, expire_after: wait } = known.plan;
   const path = new URL(`v1/selectors/${known.name}/tell`, ROOT).pathname;
   return {
-    name: "feedback", icon: "unknown", title: "Feedback is missing",
+    name: "feedback", icon: "unproven", title: "Feedback is missing",
     evidence: said.join(" "),
     steps: [
-      `See that each decision is told, also when it failed and when your program fails: POST ${path}.`,
+      "See that each decision is told, also when it failed, when your program fails, and when a person did it: " +
+        `POST ${path}.`,
       wait === null
         ? "This plan has no expire_after, so what is lost is outstanding for ever. Set it to a little longer than an " +
           "outcome takes."
         : `Decisions expire after ${span(wait)}. If outcomes take longer, make expire_after longer; what comes late ` +
           "still amends.",
-      most === null
-        ? `This plan has no max_pending: set it to ${right}.`
-        : `max_pending is ${count(most)}. Right is: ${right}.`,
+      `in_flight is ${count(room)}. Right is: asks per second times the seconds until an outcome is told, and some room. ` +
+        `${ANOTHER}`,
     ],
   };
 }
 
 /** Signs that outcomes are not told. */
 function missing(known, certificate) {
-  const { pending, outcomes, expired, plan } = known;
-  const lost = certificate.safe_lost;
+  const { pending, outcomes, expired } = known;
+  const { safe_lost: lost, owed_at_most: owed, debt_at_most: most } = certificate;
   const found = [];
   if (lost > 0) found.push(`${plural(lost, "play")} of the safe option expired, so nobody knows whether they worked.`);
   if (expired >= 5 && expired > 0.05 * outcomes) {
     found.push(`${count(expired)} of ${plural(outcomes, "outcome")} never came: they expired and count as failures.`);
   }
-  if (plan.max_pending !== null && pending >= plan.max_pending) {
-    const from = `from ${count(plan.max_pending)} on the safe option is handed out, which is dear`;
-    found.push(`${count(pending)} decisions are pending, and ${from}.`);
+  if (forcedByFlight(known)) {
+    found.push(`${count(pending)} decisions are outstanding, and beyond in_flight the safe option is issued: ${dear(known)}.`);
   } else if (outcomes === 0 && pending >= 10) {
     found.push(`${plural(pending, "decision")} are pending, and no outcome was told.`);
   } else if (pending >= 100 && pending > outcomes) {
     found.push(`${count(pending)} decisions are pending, more than were ever told.`);
   }
+  if (certificate.status === "unproven" && owed > most) {
+    found.push(`If all that has no outcome failed, ${number(owed)} would be owed, where the limit is ${number(most)}.`);
+  }
   return found;
+}
+
+/** Whether a limit forces the safe option now: only then is the price at its cap. */
+const forced = ({ price, cap }) => price !== null && price >= cap;
+
+const room = ({ debt: owed, target, plan }) => owed + target <= plan.max_debt;
+
+function forcedByFlight(known) {
+  const { debt: owed, target, pending, plan } = known;
+  return forced(known) && room(known) && owed + target * (pending + 1) > plan.max_debt + target * plan.in_flight;
+}
+
+/** What the safe option costs, and the others. */
+const dear = ({ safe_cost: safe, mean_cost: paid }) =>
+  `it costs ${money(safe)}${paid === null ? "" : `, and a decision so far ${money(paid)}`}`;
+
+function forcedByDebt(known) {
+  if (!forced(known) || room(known) || known.outcomes === 0) return null;
+  const { debt: owed, plan } = known;
+  const ahead = owed > 0 ? `${number(owed)} successes are owed` : "Nothing is owed";
+  return {
+    name: "limit", icon: "limit", title: "The safe option is issued now", calm: true,
+    evidence: `${ahead}, and one failure more would exceed max_debt, ${number(plan.max_debt)}: ${dear(known)}.`,
+    steps: [
+      "Nothing, if it is seldom: each success pays back a part, and then cheaper options are played again.",
+      "If it is often, give the menu an option that succeeds more often and costs less than the safe one, or promise " +
+        `less, or allow a larger max_debt. ${ANOTHER}`,
+    ],
+  };
 }
 
 function archived(known) {

@@ -6,7 +6,7 @@ import { option, sentence } from "../words.js";
 
 /** A row: the decision, and the possible outcomes. `told`: the costs are unknown, so the outcome must state them. */
 export function askedRow(one, told, { tell, forget }) {
-  const costly = told && !one.safe && !one.skip;
+  const costly = told && !one.safe;
   const cost = numberField("cost", costly ? "Cost" : "Cost, if it differs", { min: "0" });
   const success = numberField("success", "Success, 0 to 1", { min: "0", max: "1", value: "0.5" });
   const send = (how) => tell(row, one, how(), cost.input.value.trim());
@@ -15,8 +15,8 @@ export function askedRow(one, told, { tell, forget }) {
   const leave = h("button", { type: "button", class: "button quiet small", hidden: true, onclick: () => forget(one) },
     "Take away");
   const wrong = h("p", { class: "error", role: "alert", hidden: true });
-  const row = h("li", { "data-test": "asked", "data-decision": one.decision },
-    title(one),
+  leave.hidden = !one.skip;
+  const outcomes = [
     h("div", { class: "actions" },
       button("worked", "good", "It worked", () => true), button("failed", "bad", "It failed", () => false),
       costly && cost.whole, leave),
@@ -24,7 +24,10 @@ export function askedRow(one, told, { tell, forget }) {
       h("summary", {}, "In between"),
       h("div", { class: "actions" },
         success.whole, !costly && cost.whole, button("tell", "small", "Tell", () => Number(success.input.value)))),
-    wrong);
+  ];
+  const skipped = h("div", { class: "actions" }, h("span", { class: "soft" }, "Counted as a failure already."), leave);
+  const row = h("li", { "data-test": "asked", "data-decision": one.decision },
+    title(one), one.skip ? skipped : outcomes, wrong);
   row.lock = (locked) => {
     wrong.hidden = true;
     for (const one of row.querySelectorAll("button")) one.disabled = locked;

@@ -67,7 +67,8 @@ function setDecision(row, one, ends) {
   setOption(what.firstElementChild, option(one.option), LONGEST);
   setTag(what.lastElementChild, one.arm, ends);
   say(state.firstElementChild, one.state);
-  mark(state.firstElementChild, "data-state", one.success === null ? one.state : went(one.success));
+  const told = one.success !== null && one.state !== "skipped";
+  mark(state.firstElementChild, "data-state", told ? went(one.success) : one.state);
   say(success, one.success === null ? NONE : { worked: "yes", failed: "no" }[went(one.success)] ?? number(one.success));
   say(cost, money(one.cost));
   setOption(group, one.group === null ? NONE : plain(one.group), LONGEST);

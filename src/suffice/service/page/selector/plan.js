@@ -1,6 +1,6 @@
 // A plan in words: the menu, its safe and skip options, whether costs are known.
 
-import { count, option, percent, plural, span } from "../words.js";
+import { count, number, option, percent, plural, span } from "../words.js";
 
 const KINDS = {
   options: "listed options", top_k: "top k", thresholds: "thresholds", grid: "a grid of thresholds",
@@ -12,16 +12,24 @@ const inner = (menu) => (menu.kind === "recipe" ? menu.recipe : menu);
 /** Whether the menu has a skip option. */
 export function hasSkip(plan) {
   const menu = inner(plan.menu);
-  return plan.menu.kind === "options" ? "skip" in menu : menu.skip !== false;
+  return plan.menu.kind === "options" ? menu.skip !== null : menu.skip;
 }
 
 /** Whether outcomes must state their cost. */
 export function costsTold(plan) {
   const menu = inner(plan.menu);
   if (plan.menu.kind === "recipe") return menu.costs === null;
-  const listed = menu.kind === "options" ? Array.isArray(menu.options) : ["thresholds", "grid"].includes(menu.kind);
-  return listed && (menu.costs ?? null) === null;
+  if (menu.kind === "options") return priced(menu.options).some(([name, cost]) => cost === null && name !== key(menu.safe));
+  return ["thresholds", "grid"].includes(menu.kind) && menu.costs === null;
 }
+
+const key = (value) => JSON.stringify(value);
+
+/** Options and their costs, of an object or of a list of objects. */
+const priced = (options) =>
+  Array.isArray(options)
+    ? options.map((one) => [key(one.option), one.cost])
+    : Object.entries(options).map(([name, cost]) => [key(name), cost]);
 
 /** The facts of a plan, each a name and a value. */
 export function facts(known, total) {
@@ -31,11 +39,12 @@ export function facts(known, total) {
   return [
     ["Target", percent(known.target)],
     ["Menu", total === null ? kind : `${kind}: ${sized(plan, total)}`],
-    ["Largest surplus", max_surplus(plan)],
+    ["Behind by at most", `${number(plan.max_debt)}, and what is in flight`],
+    ["In flight", count(plan.in_flight)],
+    ["Largest surplus", plan.max_surplus === null ? "√outcomes, at most 40" : number(plan.max_surplus)],
     ["Bounds", known.bounds],
     ["Chooser", known.chooser],
     ["Model", known.model ?? "none"],
-    ["At most pending", plan.max_pending === null ? "any number" : count(plan.max_pending)],
     ["Expires after", plan.expire_after === null ? "never" : span(plan.expire_after)],
   ];
 }
@@ -46,12 +55,6 @@ function sized(plan, total) {
     : `${plural(total - 1, "option")} and the safe option`;
 }
 
-function max_surplus(plan) {
-  if (plan.max_surplus !== null) return count(plan.max_surplus);
-  if (plan.step !== null) return `by step ${plan.step}`;
-  return plan.horizon !== null ? `√${count(plan.horizon)}` : "√outcomes";
-}
-
 /** The safe option and its name. */
 export function safeOf(plan) {
   const menu = inner(plan.menu);
@@ -59,14 +62,10 @@ export function safeOf(plan) {
   return called === null || called === "safe" ? "the safe option" : `the safe option (${option(called)})`;
 }
 
-const USUAL = {
-  horizon: null, max_surplus: null, step: null, cap: null, start: "safe", model: null, seed: 0, max_pending: 1000,
-  expire_after: null,
-};
+const USUAL = { max_debt: 5, in_flight: 200, max_surplus: null, model: null, seed: 0, expire_after: null };
 const USUAL_LEARNING = { bounds: "auto", chooser: "auto", guard: 1, memory: "auto", prices: "auto" };
 const USUAL_MENU = {
-  safe_success: 1, safe_cost: 1, costs: null, order: null, safe_cost: null, at_most: null, step: null,
-  horizon: null,
+  safe_success: 1, costs: null, order: null, safe_cost: null, at_most: null, step: null, horizon: null,
 };
 
 const without = (said, usual) =>
@@ -74,7 +73,7 @@ const without = (said, usual) =>
 
 /** The plan without its defaults: short enough to read and to send. */
 export function trimmed(plan) {
-  const usual = plan.menu.kind === "options" ? USUAL_MENU : { ...USUAL_MENU, skip: true, safe: null };
+  const usual = plan.menu.kind === "options" ? { ...USUAL_MENU, skip: null } : { ...USUAL_MENU, skip: false, safe: null };
   const { learning: all, ...rest } = plan;
   const learning = without(all ?? {}, USUAL_LEARNING);
   const settings = Object.keys(learning).length > 0 ? { learning } : {};

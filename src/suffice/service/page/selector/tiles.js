@@ -2,7 +2,7 @@
 
 import { h, mark, say } from "../dom.js";
 import { bullet, setBullet } from "../parts.js";
-import { count, money, number, owed, percent, plural, short, span } from "../words.js";
+import { money, number, owed, percent, plural, short, span } from "../words.js";
 
 const TILES = [
   ["rate", "Success rate"], ["debt", "Debt"], ["cost", "Cost per decision"], ["pending", "Pending"],
@@ -25,16 +25,23 @@ export function setTiles(tiles, known) {
   set(tiles.rate, percent(known.rate), `target ${percent(known.target)}`);
   setBullet(tiles.rate.lastElementChild, known.rate, known.target);
   mark(tiles.rate.lastElementChild, "data-status", known.status);
-  const never = known.debt_at_most === null ? "" : `never behind by more than ${number(known.debt_at_most)}`;
-  const behind = !known.holds && known.debt > known.debt_at_most;
-  // A group may be behind although all groups together are not.
-  const said = known.holds ? never : behind ? `promised: ${never}` : "a group is behind by more than promised";
-  set(tiles.debt, owed(known.debt), said, behind);
+  set(tiles.debt, owed(known.debt), limit(known), known.debt > known.debt_at_most);
   set(tiles.cost, money(known.mean_cost), saved(known.mean_cost, known.safe_cost));
-  const limit = plan.max_pending === null ? "no limit" : `of ${count(plan.max_pending)} at most`;
+  const room = `room for ${short(plan.in_flight)}`;
   const expiry = plan.expire_after === null ? "none expire" : `expire after ${span(plan.expire_after)}`;
-  set(tiles.pending, short(known.pending), known.expired ? `${short(known.expired)} expired` : `${limit}; ${expiry}`);
+  set(tiles.pending, short(known.pending), known.expired ? `${short(known.expired)} expired` : `${room}; ${expiry}`);
   set(tiles.outcomes, short(known.outcomes), `${plural(known.asks, "decision")} asked`);
+}
+
+/** The debt against its limit. */
+function limit({ status, debt, owed_at_most: owed, debt_at_most: most, violations }) {
+  const bound = `limit ${number(most)}`;
+  if (debt > most) return `above the ${bound}`;
+  // A group may be above its limit although all groups together are not.
+  if (status === "broken") return "a group is above its limit";
+  if (status === "infeasible" && violations > 0) return "was above its limit";
+  if (status === "unproven" && owed <= most) return "a group may be above its limit";
+  return owed > Math.max(debt, 0) ? `perhaps ${number(owed)} behind; ${bound}` : `never behind by more; ${bound}`;
 }
 
 function saved(paid, safe) {
