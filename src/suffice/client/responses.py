@@ -41,6 +41,8 @@ class Overview:
     cost: float
     mean_cost: float | None
     safe_cost: float
+    playing_safe: bool
+    events: Sequence[Mapping[str, object]]
     price: float | None
     asks: int
     tells: int

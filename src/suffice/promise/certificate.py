@@ -59,6 +59,7 @@ class Certificate:
     pending: int
     forgiven: float
     skipped: int
+    cancelled: int
     expired: int
     amended: int
     unaudited: int
@@ -101,6 +102,7 @@ class Certificate:
             pending=account.pending,
             forgiven=forgiven / ONE_SUCCESS,
             skipped=account.skipped,
+            cancelled=account.cancelled,
             expired=account.expired,
             amended=account.amended,
             unaudited=account.unaudited,
@@ -284,6 +286,10 @@ class Certificate:
         ]
         text = ", ".join(part for part in parts if part)
         lines = [text[0].upper() + text[1:] + "."] if text else []
+        if self.cancelled:
+            would = self.debt + self.target * self.cancelled
+            where = f"{would:.4g} would be owed" if would > 0 else "nothing would be owed"
+            lines.append(f"{count(self.cancelled, 'decision')} cancelled: had they all failed, {where}.")
         if self.violations:
             lines.append(f"The debt was above the limit on {count(self.violations, 'occasion')}.")
         return lines

@@ -15,8 +15,8 @@ OWN_ADDED: Final = ("max_debt", "max_surplus", "forgiven", "shortfall", "worst_s
 ADDED: Final = (*OWN_ADDED, *(name for name, merge in merge_of.items() if merge == SUM))
 SUMMED: Final = (
     "asked", "outcomes", "successes", "debt", "owed_at_most", "debt_at_most", "ahead_at_most", "pending", "forgiven",
-    "skipped", "expired", "amended", "unaudited", "insisted", "uncovered", "safe_plays", "safe_failures", "safe_lost",
-    "skip_successes", "violations",
+    "skipped", "cancelled", "expired", "amended", "unaudited", "insisted", "uncovered", "safe_plays", "safe_failures",
+    "safe_lost", "skip_successes", "violations",
 )  # fmt: skip
 LARGEST: Final = tuple(name for name, merge in merge_of.items() if merge == MAX and name not in OWN_ADDED)
 

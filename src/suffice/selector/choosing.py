@@ -20,7 +20,7 @@ def choose(
 ) -> Choice:  # fmt: skip
     """What to play, also for an account outside the controller. `first` is an arm of the first round."""
     learner, target, proposal = controller.learner, controller.promise.target, Proposal(-1 if first is None else first)
-    head, limit = learner.head, SAFE if controller.playing_safe else position.limit
+    head, limit = learner.head, position.limit
     if first is not None:
         arm = first
     elif limit == SAFE and allowed is not None and not allowed[-1]:

@@ -29,7 +29,7 @@ NO_FEATURES: Final = np.zeros(1)  # never written to: decisions have no features
 
 
 def has_global_lock() -> bool:
-    """Whether a call of compiled code blocks all other threads: in every Python with a global interpreter lock."""
+    """Whether a call of compiled code blocks all other threads, as it does with a global interpreter lock."""
     return bool(getattr(sys, "_is_gil_enabled", lambda: True)())
 
 
@@ -261,11 +261,8 @@ class CompiledEngine:
         """Count a decision as outstanding, or as settled if it is a skip, and return its id."""
         if entry.role != SKIP:
             self._free_next_slot()
-        given = (
-            entry.row, entry.arm, entry.role, entry.expects, entry.price, entry.asked_at, entry.counted, entry.unbiased,
-            entry.note is not None,
-        )  # fmt: skip
-        identity = int(self._call(calls.issue_at, *given))
+        given = entry.row, entry.arm, entry.role, entry.expects, entry.price, entry.asked_at
+        identity = int(self._call(calls.issue_at, *given, entry.counted, entry.unbiased, entry.note is not None))
         if entry.role == SKIP:
             self._remember(identity, entry._replace(note=None))
             return identity

@@ -24,7 +24,7 @@ from suffice.menu.menu import Menu
 from suffice.numbers import cost_told, flag, positive, success_units
 from suffice.promise.record import SAFE, SKIP, Account
 from suffice.promise.rules import Promise
-from suffice.selector.checks import outcome_of, seconds
+from suffice.selector.checks import check_callable, outcome_of, seconds
 from suffice.selector.choosing import choose
 from suffice.selector.costs import Costs
 from suffice.selector.engines import Engine, engine_for
@@ -60,12 +60,10 @@ class Controller(Totals):
         on_event: Callable[[Event], object] | None, clock: Callable[[], float],
     ) -> None:  # fmt: skip
         self._promise = promise
-        if on_event is not None and not callable(on_event):
-            raise InvalidArgument(f"on_event must be a function that takes an Event, got {quoted(on_event)}")
+        check_callable("on_event", on_event, "takes an Event", optional=True)
+        check_callable("clock", clock, "returns seconds")
         self._on_event, self.watch = on_event, Watch(menu, promise)
         self._expire_after = None if expire_after is None else float(positive("expire_after", expire_after))
-        if not callable(clock):
-            raise InvalidArgument(f"clock must be a function that returns seconds, got {quoted(clock)}")
         self._clock = clock
         self._identity = Identity()
         self._groups: dict[str, int] = {}  # the row of each group's account
@@ -161,7 +159,7 @@ class Controller(Totals):
     def look(self) -> None:
         """Look for events now, and announce them."""
         with self.lock, self._reading:
-            events = self.watch.look(counts_of(self._engine), self._columns())
+            events = self.watch.look(counts_of(self._engine), self._columns(), self.costs.take_above_safe())
         announce(events, self._on_event)
 
     def _columns(self) -> Columns | None:
@@ -173,7 +171,10 @@ class Controller(Totals):
     ) -> Decision:
         engine = self._engine
         first_arm = self._first_round.take(allowed) if audit else None
-        choice = choose(self, engine.position(row), allowed, insist, features, first_arm)
+        position = engine.position(row)
+        if self._playing_safe:
+            position = position._replace(limit=SAFE)
+        choice = choose(self, position, allowed, insist, features, first_arm)
         if self._identity.copied:
             self._identity.renew(engine.next_id)
         arm, role, price = choice.arm, choice.role, choice.price

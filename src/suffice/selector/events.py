@@ -15,7 +15,8 @@ from suffice.errors import quoted
 from suffice.learning.base import Columns
 from suffice.menu.menu import Menu
 from suffice.numbers import ONE_SUCCESS
-from suffice.promise.account import tracked_debt
+from suffice.promise.account import asked, tracked_debt
+from suffice.promise.record import Account
 from suffice.promise.rules import Promise
 from suffice.promise.wording import count, percent
 from suffice.selector.engines import Engine
@@ -77,7 +78,6 @@ class Watch:
         self._on: set[str] = set()  # the kinds of events that still last
         self._named = 0  # the `in_flight` that an event has named
         self._rates = Rates()
-        self.above_safe: str | None = None  # a cost that was above safe_cost
 
     def begin(self, counts: Counts) -> None:
         """Begin with these counts: what happened before is not new."""
@@ -85,10 +85,14 @@ class Watch:
         self._earlier.append(counts)
         self._reported_at = counts.asked
 
-    def look(self, counts: Counts, columns: Columns | None) -> list[Event]:
-        """What is new."""
+    def is_due(self, counts: Counts) -> bool:
+        """Whether enough was asked since the last look."""
+        return counts.asked - self._earlier[-1].asked >= LOOK_EVERY
+
+    def look(self, counts: Counts, columns: Columns | None, above_safe: str | None) -> list[Event]:
+        """What is new; `above_safe`: a sentence on costs above safe_cost, if there were any."""
         before = self._earlier[-1]
-        if counts.asked - before.asked < LOOK_EVERY and len(self._earlier) > 1:
+        if not self.is_due(counts) and len(self._earlier) > 1:
             return []
         self._note_reports(before, counts)
         found = {
@@ -96,9 +100,8 @@ class Watch:
             "feedback_stopped": self._stopped(counts),
             "safe_unreported": self._unreported(counts),
             "safe_failed": self._failed(before, counts),
-            "cost_above_safe": self.above_safe,
+            "cost_above_safe": above_safe,
         }
-        self.above_safe = None
         events = [Event(kind, text, counts.asked) for kind, text in found.items() if text and kind not in self._on]
         lasting = ("forced", "feedback_stopped", "safe_unreported")
         self._on = {kind for kind in lasting if found[kind]}
@@ -118,6 +121,8 @@ class Watch:
         said = f"The safe option was forced in {forced:,} of the last {recent:,} decisions"
         extra = self._extra(columns)
         money = "" if extra is None else f", which cost about {forced * extra:.4g} more than other options would"
+        if 2 * waiting > forced and self._stopped(counts):
+            return f"{said}, because {counts.waiting:,} have no outcome and feedback has stopped{money}."
         if 2 * waiting > forced:
             number = in_flight_for(counts.waiting, counts.owed, self._promise)
             settled = counts.pending <= before.pending
@@ -267,13 +272,21 @@ def announce(events: list[Event], on_event: Callable[[Event], object] | None) ->
                 log.exception("on_event failed on %r", event.kind)
 
 
-def counts_of(engine: Engine) -> Counts:
-    """The counts of all accounts of an engine."""
-    total = {name: engine.sum_of(name) for name in SUMMED}
-    reported = total["outcomes"] - total["skipped"] - total["expired"]
-    asked = total["outcomes"] + total["pending"] + total["safe_lost"] + total["cancelled"]
-    account = engine.account(engine.row_with_most("pending"))
+def counts_in(account: Account) -> Counts:
+    """The counts of one account."""
     return Counts(
-        asked, reported, total["pending"], total["outstanding"], total["forced"], total["forced_by_waiting"],
-        total["safe_plays"], total["safe_failures"], total["safe_lost"], account.pending, tracked_debt(account),
+        asked(account), account.outcomes - account.skipped - account.expired, account.pending, account.outstanding,
+        account.forced, account.forced_by_waiting, account.safe_plays, account.safe_failures, account.safe_lost,
+        account.pending, tracked_debt(account),
     )  # fmt: skip
+
+
+def counts_of(engine: Engine) -> Counts:
+    """The counts of all accounts of an engine; what waits and what is owed in the one in which most is outstanding."""
+    fullest = engine.account(engine.row_with_most("pending"))
+    if engine.rows() == 1:
+        return counts_in(fullest)
+    whole = Account()
+    for name in SUMMED:
+        setattr(whole, name, engine.sum_of(name))
+    return counts_in(whole)._replace(waiting=fullest.pending, owed=tracked_debt(fullest))

@@ -106,4 +106,7 @@ class OverviewCache:
             chooser=summary.chooser,
             model=summary.model,
             safe_cost=safe_cost,
+            playing_safe=row.safe_since is not None,
+            events=() if replica is None else tuple(replica.notices),
+            noticed={} if replica is None else dict(replica.noticed),
         )
