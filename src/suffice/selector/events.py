@@ -121,15 +121,16 @@ class Watch:
         said = f"The safe option was forced in {forced:,} of the last {recent:,} decisions"
         extra = self._extra(columns)
         money = "" if extra is None else f", which cost about {forced * extra:.4g} more than other options would"
-        if 2 * waiting > forced and self._stopped(counts):
-            return f"{said}, because {counts.waiting:,} have no outcome and feedback has stopped{money}."
         if 2 * waiting > forced:
-            number = in_flight_for(counts.waiting, counts.owed, self._promise)
+            number, stopped = in_flight_for(counts.waiting, counts.owed, self._promise), self._stopped(counts)
             settled = counts.pending <= before.pending
-            if number > 1.2 * self._named or (settled and number > self._named):  # more are outstanding than were then
-                self._on.discard("forced")
+            if not stopped and (number > 1.2 * self._named or (settled and number > self._named)):
+                self._on.discard("forced")  # more are outstanding than when it was named last
                 self._named = number
-            return f"{said}, because {counts.pending:,} have no outcome yet{money}: in_flight={number} would end it."
+            late = "if it is only late, " if stopped else ""
+            return (
+                f"{said}, because {counts.waiting:,} have no outcome yet{money}: {late}in_flight={number} would end it."
+            )
         owed = f"{self._promise.max_debt / ONE_SUCCESS:.4g} successes may be owed"
         return f"{said}, because no more than {owed}{money}: {self._remedy(forced, columns)}"
 
