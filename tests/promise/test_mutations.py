@@ -299,9 +299,9 @@ SAME, WORK, NONE = "the same is written again", "it only saves work", "no allowa
 BILLIONTH, MANY = "a growth or an allowance of a single billionth", "no account has so many decisions outstanding"
 HARMLESS = {
     ("reserve", "flip", "account.pending > account.most_pending"): SAME,
-    ("_count_outstanding", "flip", "number > account.most_outstanding"): SAME,
-    ("_count_outstanding", "flip", "number > account.in_flight"): WORK,
-    ("_count_outstanding", "true", "number > account.in_flight"): WORK,
+    ("reserve", "flip", "account.outstanding > account.most_outstanding"): SAME,
+    ("_count_most", "flip", "number > account.in_flight"): WORK,
+    ("_count_most", "true", "number > account.in_flight"): WORK,
     ("grow", "flip", "surplus > account.max_surplus"): SAME,
     ("_close", "flip", "owed + account.forgiven < -account.max_surplus"): SAME,
     ("_close", "flip", "account.max_surplus < account.surplus_most"): WORK,

@@ -88,14 +88,15 @@ class Sides(RuleBasedStateMachine):
         parts=st.sampled_from([("auto", "auto"), ("hoeffding", "optimist"), ("kl", "thompson"), ("auto", "optimist")]),
         memory=st.sampled_from(["auto", "full", "window 50", "discount 100"]),
         max_surplus=st.sampled_from([None, 3.0]),
-        limit=st.sampled_from([None, 3, SLOTS + 40]),
+        max_debt=st.sampled_from([0, 5, SLOTS]),
+        in_flight=st.sampled_from([0, 3, 200, SLOTS + 40]),
         patience=st.sampled_from([None, 20.0]),
         seed=st.integers(0, 5),
         letter=st.integers(0, 5),
     )
     def begin(
-        self, menu: str, rate: float, parts: tuple[str, str], memory: str, max_surplus: float | None, limit: int | None,
-        patience: float | None, seed: int, letter: int,
+        self, menu: str, rate: float, parts: tuple[str, str], memory: str, max_surplus: float | None, max_debt: int,
+        in_flight: int, patience: float | None, seed: int, letter: int,
     ) -> None:  # fmt: skip
         Clock.now = 0.0
         self.menu, self.patience, self.first_round = MENUS[menu], patience, letter == 0 and menu in ("known", "chain")
@@ -105,8 +106,8 @@ class Sides(RuleBasedStateMachine):
             if self.first_round:
                 return paper(self.menu, rate, 1000)
             return Selector(
-                self.menu, rate, max_surplus=max_surplus, learning=learning, seed=seed,
-                max_pending=limit, expire_after=patience, clock=Clock(),
+                self.menu, rate, max_surplus=max_surplus, learning=learning, seed=seed, max_debt=max_debt,
+                in_flight=in_flight, expire_after=patience, clock=Clock(),
             )  # fmt: skip
 
         if self.first_round:
@@ -127,6 +128,10 @@ class Sides(RuleBasedStateMachine):
         return found
 
     def asked(self, found: list[Any]) -> None:
+        if isinstance(found[0], tuple):  # the safe option is needed, and not available
+            assert found[0] == found[1]
+            assert found[0][0] is suffice.SafeUnavailable
+            return
         assert [decision[:5] for decision in found[0]] == [decision[:5] for decision in found[1]]
         self.open += [list(pair) for pair in zip(*found, strict=True) if pair[0].id >= 0]
 
@@ -141,14 +146,16 @@ class Sides(RuleBasedStateMachine):
     @rule(
         count=st.integers(1, 4),
         group=st.sampled_from([None, None, "a", "b", "c", "d"]),
-        some=st.booleans(),
+        some=st.sampled_from([None, None, "with the safe option", "without", "insisting"]),
         audit=st.integers(0, 4),
         many=st.booleans(),
     )
-    def ask(self, count: int, group: str | None, some: bool, audit: int, many: bool) -> None:
+    def ask(self, count: int, group: str | None, some: str | None, audit: int, many: bool) -> None:
         given: dict[str, Any] = {"audit": audit > 0, "group": None if self.first_round else group}
         if some:
-            given["available"] = [self.menu.option(self.menu.n_arms - 2)]
+            last = self.menu.n_arms - 1
+            arms = [last - 1, last] if some == "with the safe option" else [last - 1]
+            given.update(available=[self.menu.option(arm) for arm in arms], insist=some == "insisting")
         if many:
             self.asked(self.both(lambda selector, _: selector.ask_many(count, **given)))
         else:

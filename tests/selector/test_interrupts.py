@@ -33,7 +33,7 @@ WAYS = ["plain", pytest.param("short", marks=pytest.mark.compiled), pytest.param
 def fresh(way: str, monkeypatch: pytest.MonkeyPatch) -> Selector:
     monkeypatch.setenv("SUFFICE_NO_COMPILE", "1" if way == "plain" else "")
     menu = MENU if way == "plain" else LARGE
-    selector = Selector(menu, 0.7, expire_after=1e9 if way == "long" else None)
+    selector = Selector(menu, 0.7, in_flight=0, expire_after=1e9)
     assert isinstance(selector.engine, PlainEngine) == (way == "plain" or not available())
     return selector
 

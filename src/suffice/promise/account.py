@@ -85,14 +85,14 @@ def reserve(account: Account, role: int, expects: int) -> int:
     An option other than the safe one where a limit forces the safe one is what the caller insisted on: the theorem does
     not cover it, so its target is added to every bound.
     """
-    exempt = 0
-    if account.forgives == 0 and tracked_debt(account) <= -account.max_surplus:
+    exempt, tracked = 0, account.owed - account.successes + account.forgiven
+    if account.forgives == 0 and tracked <= -account.max_surplus:
         account.forced_ahead += 1  # a skip was due: a limit forces something else, or the user does
     if limit(account) == SAFE:
         if role == SAFE:
             exempt = 1
             account.forced += 1
-            if tracked_debt(account) + account.target <= account.max_debt:
+            if tracked + account.target <= account.max_debt:
                 account.forced_by_waiting += 1
         else:
             account.uncovered += account.target
@@ -100,7 +100,8 @@ def reserve(account: Account, role: int, expects: int) -> int:
     if exempt == 0:
         account.reserved += account.target
         account.outstanding += 1
-        _count_outstanding(account, account.outstanding)
+        if account.outstanding > account.most_outstanding:
+            _count_most(account, account.outstanding)
     account.expected += expects
     account.pending += 1
     if account.pending > account.most_pending:
@@ -110,19 +111,19 @@ def reserve(account: Account, role: int, expects: int) -> int:
 
 def skip(account: Account) -> None:
     """Count a decision to do nothing, which fails for certain: it is outstanding for an instant."""
-    _count_outstanding(account, account.outstanding + 1)
+    if account.outstanding >= account.most_outstanding:
+        _count_most(account, account.outstanding + 1)
     account.outcomes += 1
     account.skipped += 1
     account.owed += account.target
     _close(account)
 
 
-def _count_outstanding(account: Account, number: int) -> None:
-    """Count how many are outstanding with a reserve, and let the surplus grow where it must cover them."""
-    if number > account.most_outstanding:
-        account.most_outstanding = number
-        if number > account.in_flight:
-            grow(account)
+def _count_most(account: Account, number: int) -> None:
+    """More decisions with a reserve are outstanding than ever: let the surplus grow where it must cover them."""
+    account.most_outstanding = number
+    if number > account.in_flight:
+        grow(account)
 
 
 # --- settled

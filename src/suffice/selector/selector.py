@@ -257,7 +257,8 @@ class Selector(Controller):
                 identity, arm, price = self._engine.ask_in_context(row, now, context)
             if identity >= 0:
                 if arm <= 0 and self._roles[0] < 0:
-                    self._engine.note_skip(identity, row, now, price, -arm)
+                    with self.lock:  # another thread may be reading the entries, or remembering one
+                        self._engine.note_skip(identity, row, now, price, -arm)
                     arm = 0
                 if identity % LOOK_EVERY == 0:
                     self._look_after(identity)
