@@ -7,7 +7,10 @@ from typing import Any, Final
 import suffice
 
 # The name that cases use, and those that stand for it in one version or another, the newest first.
-ARGUMENTS: Final = {"safe": ("safe", "everything"), "skip": ("skip", "nothing")}
+ARGUMENTS: Final = {
+    "safe": ("safe", "everything"), "skip": ("skip", "nothing"), "safe_cost": ("safe_cost", "max_cost"),
+    "in_flight": ("in_flight", "max_pending"),
+}  # fmt: skip
 LEARNING: Final = frozenset({"bounds", "chooser", "guard", "memory", "prices"})
 VALUES: Final = {"ordered": "contained", "interval-closure": "closed"}  # before `learning`, bounds had other names
 FIELDS: Final = {"price": ("price", "dual"), "n_arms": ("n_arms", "arms"), "options": ("options", "arms")}
@@ -32,6 +35,11 @@ def streams() -> Any:
 def field(name: str, kind: Any = suffice.Decision) -> str:
     """What a field of a decision is called in this version."""
     return _first(name, FIELDS, dir(kind))
+
+
+def in_plan(name: str) -> str:
+    """What a field of a service's plan is called: as the argument of the menu's constructor."""
+    return _first(name, ARGUMENTS, inspect.signature(suffice.Menu).parameters)
 
 
 def _first(name: str, table: Mapping[str, tuple[str, ...]], known: Any) -> str:

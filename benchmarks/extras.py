@@ -101,7 +101,7 @@ class Coverage:
 
     def __init__(self, cells: int = 20) -> None:
         self.menu = suffice.Menu.intervals(step=1 / cells, skip=True)
-        ends = [self.menu.option(arm) or (2.0, 2.0) for arm in range(self.menu.n_arms)]
+        ends = [(2.0, 2.0), *self.menu.options, self.menu.safe]  # the skip covers nothing
         self.low, self.high = np.array([low for low, _ in ends]), np.array([high for _, high in ends])
 
     def draw(self, rng: np.random.Generator, count: int, start: int = 0) -> Any:

@@ -18,9 +18,10 @@ from suffice.learning.arm_table import catch_up, fit_is_due, learn, propose
 from suffice.learning.guard import follows
 from suffice.learning.tables import table_at
 from suffice.learning.thompson import fit
-from suffice.promise.account import FREE, limit, reserve, settle
+from suffice.promise.account import limit
+from suffice.promise.record import FREE
 from suffice.selector.compiled_calls import parts_at
-from suffice.selector.runs import charge_of, judged
+from suffice.selector.runs import charge_of, judged, step_account
 from suffice.selector.verbs import decide, is_open, lesson_of, price_of, role_of
 from suffice.simulator import compiled_world
 
@@ -65,12 +66,11 @@ def bound_in(address: int, latents: Any, low: Any, high: Any, costs: Any, units:
                 fit(table)
             arm = propose(table, max(0.0, price))
         arm = decide(now, table.head, arm)
-        role = role_of(table.head, arm)
-        reserve(account, role)
         header.next_id += 1
         success, cost = judged(latents[step], arm, low, high, units), charge_of(latents[step], arm, costs, prices)
-        settle(account, role, account.target, success, False)
-        due = learn(table, main, pricing, lesson_of(account, arm, success, cost, True, True, True), False)
+        step_account(account, role_of(table.head, arm), success)
+        lesson = lesson_of(pricing, arm, success, cost, price, True, True, True)
+        due = learn(table, main, pricing, account, lesson, False)
         if due > 0:
             catch_up(table, due, arm, pricing.now)
         plays[arm] += 1

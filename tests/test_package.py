@@ -24,7 +24,7 @@ def test_import_needs_numpy_alone() -> None:
     assert third_party <= {"numpy", "suffice", "cython_runtime"}  # the last is part of NumPy
 
 
-FIRST_ASK = "s = suffice.Selector(suffice.Menu({'a': 0.1}, safe='b'), 0.9); s.tell(s.ask(), True); s.ask()"
+FIRST_ASK = "s = suffice.Selector(suffice.Menu({'a': 0.1, 'b': 1.0}, safe='b'), 0.9); s.tell(s.ask(), True); s.ask()"
 HEAVY = {
     "numba", "scipy", "matplotlib", "joblib", "httpx", "fastapi", "pytest", "secrets", "suffice.context.learner",
     "suffice.lab", "suffice.service", "suffice.client", "suffice.testing", "suffice.fleet", "suffice.simulator",

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from suffice.precompile import warmup as warmup
     from suffice.promise.certificate import Certificate as Certificate
     from suffice.promise.rules import Rule as Rule
+    from suffice.selector.events import Event as Event
     from suffice.selector.paper import paper as paper
     from suffice.selector.records import Decision as Decision
     from suffice.selector.records import OptionReport as OptionReport
@@ -77,6 +78,7 @@ _HOMES: Final = {
     "precompile": ("warmup",),
     "promise.certificate": ("Certificate",),
     "promise.rules": ("Rule",),
+    "selector.events": ("Event",),
     "selector.paper": ("paper",),
     "selector.records": ("Decision", "OptionReport"),
     "selector.selector": ("Selector",),

@@ -54,6 +54,8 @@ def ask(selector: Any, wish: Wish, kind: str) -> list[Any]:
     more: dict[str, Any] = {}
     if wish.options is not None:
         more["available"] = wish.options
+    if wish.insist:
+        more["insist"] = True
     if not wish.audited:
         more["audit"] = False
     if wish.group is not None:

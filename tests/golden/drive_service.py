@@ -67,6 +67,8 @@ def body_of(wish: Wish) -> dict[str, Any]:
     body: dict[str, Any] = {"audit": wish.audited}
     if wish.options is not None:
         body["available"] = wish.options
+    if wish.insist:
+        body["insist"] = True
     if wish.group is not None:
         body["group"] = wish.group
     if wish.count > 1:

@@ -27,12 +27,19 @@ BOUNDS: Final = {
 
 
 def arguments(settings: Spec) -> dict[str, Any]:
-    """The package's arguments for settings; new objects for parts of one's own."""
-    values: dict[str, Any] = {
-        name: OWN[value]() if value in OWN else BOUNDS.get(value, value) for name, value in settings.items()
-    }
+    """The package's arguments for settings; new objects for parts of one's own. A rule is a mapping of its quantities."""
+    values: dict[str, Any] = {name: argument(value) for name, value in settings.items()}
+    if "rule" in values:
+        values["rule"] = suffice.Rule(**values["rule"])
     learning = {name: values.pop(name) for name in LEARNING if name in values}
     return {**values, "learning": suffice.Learning(**learning)} if learning else values
+
+
+def argument(value: Any) -> Any:
+    """A value of a setting, as the package takes it."""
+    if not isinstance(value, str):
+        return value
+    return OWN[value]() if value in OWN else BOUNDS.get(value, value)
 
 
 # --- menus
@@ -86,7 +93,7 @@ def again(kind: str, one: Any, spec: Spec, settings: Spec, clock: Callable[[], f
     state = json.loads(json.dumps(one.state()))
     if kind == "threshold":
         return suffice.ThresholdSelector.from_state(state, clock=clock)
-    given = arguments({name: value for name, value in settings.items() if value in OWN})
+    given = arguments({name: value for name, value in settings.items() if str(value) in OWN})
     if spec.get("order") == "own: letters":
         given["menu"] = menu(spec)
     return suffice.Selector.from_state(state, clock=clock, **given)
@@ -140,4 +147,7 @@ def plan(spec: Spec, target: float, settings: Spec) -> dict[str, Any]:
     given = arguments(settings)
     if "learning" in given:
         given["learning"] = dataclasses.asdict(given["learning"])
-    return {"menu": dict(spec), "target": target, **given}
+    form = dict(spec)
+    if isinstance(form.get("options"), list):
+        form["options"] = [{"option": option} for option in form["options"]]
+    return {"menu": form, "target": target, **given}

@@ -28,7 +28,8 @@ FLEETS: Final = [
     _case("fractions", menus.TWO, 0.5, 8, 250, "half-log", World("coins", (4.0,), fractions=True)),
     _case("saved", menus.FIVE, 0.9, 8, 250, "half-log", COINS, saved=True),
     _case("saved, told, long", menus.LOOSE_TOLD, 0.85, 4, 250, "half-log", COINS, saved=True),
-    _case("horizon, slack", menus.TWO, 0.95, 8, 250, "half-log", COINS, horizon=250, max_surplus=9),
-    _case("step, cheap", menus.FIVE, 0.8, 8, 250, "hoeffding", COINS, step=0.3, start="cheap"),
+    _case("horizon, slack", menus.TWO, 0.95, 8, 250, "half-log", COINS, rule={"horizon": 250, "max_surplus": 9}),
+    _case("step, cheap", menus.FIVE, 0.8, 8, 250, "hoeffding", COINS, rule={"step": 0.3, "start": "cheap"}),
+    _case("never behind", menus.TWO, 0.9, 8, 250, "half-log", COINS, max_debt=0),
     _case("all of them", menus.TOP_BARE, 0.99, 20, 250, "half-log", EASY, asked=1.1, told=1.1),
 ]

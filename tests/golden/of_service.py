@@ -32,7 +32,7 @@ SERVICE: Final = [
     _case("many at once, on disk", menus.TOP_BARE, 0.95, 100, CONTAINED, EASY, Flow(batch=10, delay=4), on_disk=True),
     _case("overdue", menus.TWO, 0.8, 200, OPTIMIST, flow=Flow(delay=10, lost=0.03, seconds=1.0), expire_after=8.0),
     _case("overdue, restarted", menus.TWO, 0.8, 200, OPTIMIST, flow=Flow(delay=10, lost=0.03, seconds=1.0), expire_after=8.0),
-    _case("at most 6 out", menus.FIVE, 0.8, 200, OPTIMIST, flow=Flow(delay=10), max_pending=6),
+    _case("at most 6 out", menus.FIVE, 0.8, 200, OPTIMIST, flow=Flow(delay=10), in_flight=6),
     _case("groups", menus.TWO, 0.9, 250, OPTIMIST, flow=Flow(groups=("a", "b", "c"), delay=3)),
     _case("groups, restarted", menus.TOP, 0.8, 200, CONTAINED, EASY, Flow(groups=("a", "b", None), delay=3)),
     _case("model", menus.TWO, 0.8, 250, LOOKING, flow=Flow(contexts=True, delay=3)),
@@ -46,5 +46,7 @@ SERVICE: Final = [
           World("coins", (6.0,), best=0.97, fractions=True), Flow(delay=3)),
     _case("long menu, restarted", menus.TOP_LONG, 0.9, 150, {**OPTIMIST, "bounds": "contained"}, EASY,
           Flow(delay=3, batch=2)),
-    _case("straight, slack, cap", menus.TWO, 0.95, 150, OPTIMIST, prices="straight", max_surplus=9, cap=25.0),
+    _case("straight, slack, 2 behind", menus.TWO, 0.95, 150, OPTIMIST, prices="straight", max_surplus=9, max_debt=2),
+    _case("insisted on, restarted", menus.FIVE, 0.9, 200, OPTIMIST, SHIFTING_COINS,
+          Flow(restricted=0.5, insisted=0.7, delay=3)),
 ]  # fmt: skip

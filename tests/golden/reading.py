@@ -14,7 +14,7 @@ import suffice
 
 from .records import Moment, Number, Numbers, Run
 
-STATUSES: Final = ("bug", "infeasible", "breach", "unknown", "warned", "kept", "waiting", "archived")
+STATUSES: Final = ("bug", "infeasible", "broken", "unproven", "within", "kept")
 
 
 def number(value: Any) -> Number:
@@ -48,24 +48,30 @@ PARTS: Final[tuple[tuple[str, str, Callable[[Any], Number]], ...]] = (
     ("debt at most", "debt_at_most", decimal),
     ("surplus at most", "ahead_at_most", decimal),
     ("window of 500", "", number),
+    ("asked", "asked", int),
     ("outstanding", "pending", int),
+    ("owed at most", "owed_at_most", decimal),
+    ("evidence against the safe option", "evidence", decimal),
     ("safe option: plays", "safe_plays", int),
     ("safe option: failure rate at least", "safe_failure_at_least", decimal),
     ("safe option: failure rate at most", "safe_failure_at_most", decimal),
     ("status", "status", STATUSES.index),
     ("holds", "holds", int),
-    ("feasible", "feasible", int),
     ("consistent", "consistent", int),
     ("cost", "", decimal),
-    ("assumption failed", "breach", int),
+    ("assumption violated", "assumption_violated", int),
     ("forgiven", "forgiven", sum_of),
+    ("skipped", "skipped", int),
     ("expired", "expired", int),
     ("amended", "amended", int),
     ("unaudited", "unaudited", int),
     ("safe option: failures", "safe_failures", int),
     ("safe option: lost", "safe_lost", int),
     ("skip option: successes", "skip_successes", sum_of),
-    ("outcomes beyond the bound", "breaches", int),
+    ("outcomes beyond the bound", "violations", int),
+    ("safe option: fails too often", "safe_fails_too_often", int),
+    ("insisted", "insisted", int),
+    ("uncovered", "uncovered", sum_of),
     ("outcomes refused", "", int),
 )
 NAMES: Final = tuple(name for name, _, _ in PARTS)

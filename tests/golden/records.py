@@ -42,6 +42,7 @@ class Flow:
     priced: bool = False  # costs are told although they are known
     groups: tuple[str | None, ...] = ()  # one is drawn per ask; None is no group
     restricted: float = 0.0  # asked with only some options available
+    insisted: float = 0.0  # share of these that leave out the safe option, and insist on an answer
     unaudited: float = 0.0  # asked with audit=False
     seconds: float = 0.0  # per step
     contexts: bool = False

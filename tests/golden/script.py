@@ -27,6 +27,7 @@ class Wish:
     audited: bool = True
     contexts: list[dict[str, Any]] | None = None
     group: str | None = None
+    insist: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,14 +105,16 @@ class Script:
     def wish(self) -> Wish:
         """What is asked for next."""
         flow, luck = self.flow, self.random
-        options = None
+        options, insist = None, False
         if flow.restricted and luck.random() < flow.restricted:
             inner = self.view.options[self.view.first : -1]
             options = [option for option in inner if luck.random() < 0.6]
+            insist = bool(flow.insisted) and luck.random() < flow.insisted
+            options += (inner[:1] if not options else []) if insist else self.view.options[-1:]
         audited = not (flow.unaudited and luck.random() < flow.unaudited)
         group = luck.choice(flow.groups) if flow.groups else None
         contexts = [self._context() for _ in range(flow.batch)] if flow.contexts else None
-        return Wish(flow.batch, options, audited, contexts, group)
+        return Wish(flow.batch, options, audited, contexts, group, insist)
 
     def _context(self) -> dict[str, Any]:
         luck = self.random
@@ -135,7 +138,7 @@ class Script:
                 self._plan(when + luck.randint(1, 40), event)
             return
         self._plan(when, event)
-        if flow.twice and luck.random() < flow.twice:
+        if flow.twice and luck.random() < flow.twice and arm >= self.view.first:  # a skip would be amended
             self._plan(when + luck.randint(1, 5), Event(TWICE, decision, 1.0 - success, cost))
 
     def _plan(self, when: int, event: Event) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from suffice import Learning, Menu, Selector, warmup
+from suffice import Learning, Menu, Rule, Selector, warmup
 from suffice.kernels.compiler import compiled
 from suffice.learning.bounds import NAMED
 from suffice.learning.choosers import Optimist
@@ -34,17 +34,17 @@ MENUS = {
 
 @pytest.mark.parametrize("menu", MENUS.values(), ids=MENUS.keys())
 @pytest.mark.parametrize("kind", ["half-log", "kl", "hoeffding", "paper"])
-@pytest.mark.parametrize("horizon", [None, 1500])
-def test_compiled_uncompiled_and_objects_play_the_same_arms(menu: Menu, kind: str, horizon: int | None) -> None:
+@pytest.mark.parametrize("rule", [None, Rule(), Rule(horizon=1500)], ids=["two limits", "rule", "horizon"])
+def test_compiled_uncompiled_and_objects_play_the_same_arms(menu: Menu, kind: str, rule: Rule | None) -> None:
     """Also with outcomes that come late, expire and are amended, across several epochs and the end of the horizon."""
     own = type("Own", (NAMED[kind],), {})()  # a subclass is a user's own
     contestants = [
-        Selector(menu, 0.8, horizon, learning=Learning(bounds=kind)),
-        Selector(menu, 0.8, horizon, learning=Learning(bounds=own, chooser=Optimist())),
+        Selector(menu, 0.8, rule=rule, learning=Learning(bounds=kind)),
+        Selector(menu, 0.8, rule=rule, learning=Learning(bounds=own, chooser=Optimist())),
     ]
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SUFFICE_NO_COMPILE", "1")
-        plain = Selector(menu, 0.8, horizon, learning=Learning(bounds=kind))
+        plain = Selector(menu, 0.8, rule=rule, learning=Learning(bounds=kind))
     assert isinstance(plain.learner, TableLearner)
     assert plain.learner.compiled is None
     assert isinstance(plain.engine, PlainEngine)
@@ -74,7 +74,7 @@ def test_compiled_uncompiled_and_objects_play_the_same_arms(menu: Menu, kind: st
 
 
 FIRST = (
-    "import sys, suffice; s = suffice.Selector(suffice.Menu.top_k([5, 10], classes=100), 0.9); "
+    "import sys, suffice; s = suffice.Selector(suffice.Menu.top_k([5, 10], classes=100, skip=True), 0.9); "
     "s.tell(s.ask(), True); s.ask(); print('numba' in sys.modules)"
 )
 
@@ -122,7 +122,7 @@ def test_a_signal_handler_that_interrupts_the_compiler_is_refused(tmp_path: Path
 import signal, sys
 from suffice import Menu, ReentrantCall, Selector
 
-menu, refused, other = Menu({i: i / 100 for i in range(70)}, safe="all", skip="none"), [], []
+menu, refused, other = Menu({i: i / 100 for i in range(70)}, safe="all", safe_cost=1.0, skip="none"), [], []
 
 def handler(*_):
     try:

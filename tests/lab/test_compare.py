@@ -231,7 +231,7 @@ import suffice
 
 class Words:
     name = "words"
-    menu = suffice.Menu({"first": 0.5}, safe="both", skip="none")
+    menu = suffice.Menu({"first": 0.5, "both": 1}, safe="both", skip="none")
 
     def draw(self, rng, count):
         return ["first"] * count
@@ -269,7 +269,7 @@ import suffice
 
 class Seen:
     name, description = "seen", "easy or hard, and the context says which"
-    menu = suffice.Menu({"small": 0.2}, safe="all", skip="none")
+    menu = suffice.Menu({"small": 0.2, "all": 1}, safe="all", skip="none")
 
     def draw(self, rng, count):
         return rng.random((count, 2))
@@ -323,7 +323,7 @@ def test_contexts_pay_and_have_an_optimum_of_their_own(
     assert plain["feedback"] == "success + cost"
     assert float(rival["cost"]) < float(plain["cost"])
     assert float(model["cost"]) < float(plain["cost"])
-    assert float(model["largest_debt"]) <= 1.0
+    assert float(model["largest_debt"]) <= 5.0
 
 
 # --- the command, and what it writes
@@ -361,7 +361,7 @@ def test_one_seed_shows_the_certificate(say: Say, tmp_path: Path) -> None:
     assert "3 steps" in " ".join(say(*words)[1].split())  # as many as the log has rows
     (board,) = compare(plan(["log.csv"], target=0.9, seeds=1, rivals="always_safe"), jobs=1)
     assert (board.setting.horizon, board.setting.seeds) == (3, (0,))
-    assert board.certificates["suffice"].status == "kept"
+    assert str(board.certificates["suffice"]).startswith("At most 0.7 behind (limit 5): 66.7% of 3 outcomes succeeded")
     assert "certificate" not in say(*words[:5], "2", *words[6:])[1]
 
 

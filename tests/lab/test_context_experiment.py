@@ -59,12 +59,12 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @needs_compiler
-def test_contexts_save_costs_and_the_debt_stays_within_the_target(numbers: dict[str, Any], small: None) -> None:
+def test_contexts_save_costs_and_the_debt_stays_within_its_limit(numbers: dict[str, Any], small: None) -> None:
     row = row_of(numbers, "COMMAND")
     assert row["late_of_plain_high"] < 0.8
     assert row["followed"] > 0.5
     found = verdicts(numbers)
-    assert found["never behind"].status == REPRODUCED
+    assert found["never far behind"].status == REPRODUCED
     assert found["at the start"].status == REPRODUCED
     assert found["EXPW, 0.9"].status == "not reached by T=3,000"
 
@@ -82,13 +82,13 @@ def test_both_selectors_meet_the_same_outcomes(numbers: dict[str, Any]) -> None:
 def test_verdicts_follow_the_numbers(numbers: dict[str, Any], small: None) -> None:
     assert verdicts(numbers, horizon=FULL)["EXPW, 0.9"].status == NOT_REPRODUCED
     changed = copy.deepcopy(numbers)
-    row_of(changed, "EXPW").update(of_optimum=0.8, of_optimum_low=0.79, of_optimum_high=0.869, largest_debt=0.91)
+    row_of(changed, "EXPW").update(of_optimum=0.8, of_optimum_low=0.79, of_optimum_high=0.869, largest_debt=5.1)
     row_of(changed, "COMMAND", SHUFFLED).update(of_optimum=1.06, of_optimum_low=0.9, of_optimum_high=1.2)
     row_of(changed, "EXPW", SHUFFLED).update(of_optimum=1.02)
     row_of(changed, "COMMAND").update(early_of_plain=1.051)
     found = verdicts(changed, horizon=FULL)
     assert found["EXPW, 0.9"].status == REPRODUCED
-    assert found["never behind"].status == NOT_REPRODUCED
+    assert found["never far behind"].status == NOT_REPRODUCED
     assert found["contexts that say nothing"].status == NOT_REPRODUCED
     assert (found["contexts that say nothing"].low, found["contexts that say nothing"].high) == (0.9, 1.2)
     assert found["at the start"].status == NOT_REPRODUCED

@@ -13,7 +13,7 @@ import suffice
 class Coins:
     name = "coins"
     description = "a coin"
-    menu = suffice.Menu({"half": 0.5}, safe="all", skip="none")
+    menu = suffice.Menu({"half": 0.5, "all": 1}, safe="all", skip="none")
 
     @classmethod
     def from_settings(cls, *, chance: float = 0.5):

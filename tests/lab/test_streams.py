@@ -159,7 +159,7 @@ from suffice.lab.streams import Trap
 
 class Coins:
     name = "coins"
-    menu = suffice.Menu({"half": 0.5}, safe="all")
+    menu = suffice.Menu({"half": 0.5, "all": 1}, safe="all")
     @classmethod
     def from_settings(cls, chance: float = 0.5):
         return cls()

@@ -109,7 +109,7 @@ def test_a_sampler_needs_bounds_of_ours() -> None:
 
 def test_the_paper_s_bounds_do_not_stop_the_sampler() -> None:
     """Their lines are infinite before an arm is played, and a gap of infinity could not be saved."""
-    selector = Selector(MENUS["top_k"][0], 0.8, 2000, learning=Learning(bounds="paper", chooser="thompson"))
+    selector = Selector(MENUS["top_k"][0], 0.8, learning=Learning(bounds="paper", chooser="thompson"))
     arms_of(selector, 300)
     assert math.isfinite(selector.state()["learner"]["gap"])
 

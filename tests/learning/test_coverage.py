@@ -95,8 +95,8 @@ def watch(
                 within = low[arm] <= low[other] and high[other] <= high[arm]
                 if other == arm or (implied and (around if worked else within)):
                     said = cost if not implied else np.nan
-                    lesson = Lesson(other, 1.0 if worked else 0.0, said, 0.0, 0, True, True, True)
-                    due = learn_arm(table, lesson, 1.0, 1.0)
+                    lesson = Lesson(other, 1.0 if worked else 0.0, said, 1.0, True, True, True)
+                    due = learn_arm(table, lesson, 1.0)
                     if due > 0:
                         catch_up(table, due, other, 1.0)
             while 2 << epoch <= told + 1:

@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from suffice import Learning, Menu, Selector, optimum
+from suffice import Decision, Learning, Menu, OptionReport, Selector, optimum
 from suffice.learning.custom_learner import CustomLearner
 from suffice.learning.guard import allowance, follows
 from suffice.learning.records import TableHead
-from suffice.promise.account import FREE
+from suffice.promise.record import FREE
 from suffice.testing.choosers import STREAMS, TARGET, Coins, run_guarded
 
 Floats = NDArray[np.float64]
@@ -73,13 +73,14 @@ def gap_of(selector: Selector) -> float:
     return selector.learner.head.gap
 
 
-def naive_charge(selector: Selector, arm: int, success: float, cost: float | None) -> float:
-    """What this outcome adds to the gap, from what anyone can see before it is told."""
-    menu, cap = selector.menu, float(selector.promise.cap)
-    price = min(max(selector.price, 0.0), cap)
+def naive_charge(
+    selector: Selector, rows: list[OptionReport], decision: Decision, success: float, cost: float | None
+) -> float:
+    """What this outcome adds to the gap, from the price when it was asked and what anyone can see before it is counted."""
+    menu, cap, arm = selector.menu, float(selector.promise.cap), decision.arm
+    price = min(max(decision.price, 0.0), cap)
     if (arm == menu.n_arms - 1 and price >= cap) or (menu.has_skip and arm == 0 and price <= 0):
         return 0.0
-    rows = selector.options()
     known = menu.known_cost(arm) if cost is None else cost
     spent = menu.safe_cost if known is None else known
     return spent - price * success - min(row.lower_cost - price * row.upper_success for row in rows)
@@ -98,7 +99,10 @@ GAPS: dict[str, Menu] = {
 @pytest.mark.parametrize("guard", [1.0, 0.03])
 @pytest.mark.parametrize("late", [False, True], ids=["prompt", "late"])
 def test_the_gap_is_what_a_trace_adds_up_to(menu: Menu, guard: float, late: bool) -> None:
-    """In flat memory and by objects, followed and not, across changes of the hint; late outcomes at the price of then."""
+    """In flat memory and by objects, followed and not, across changes of the hint; late outcomes at the price of the ask.
+
+    A skip is counted when it is asked, and a safe play that was lost when its outcome arrives.
+    """
     echo = Echo()
     ours = Selector(menu, TARGET, learning=Learning(chooser="thompson", guard=guard))
     own = Selector(menu, TARGET, learning=Learning(chooser=echo, guard=guard))
@@ -106,9 +110,12 @@ def test_the_gap_is_what_a_trace_adds_up_to(menu: Menu, guard: float, late: bool
     rng = np.random.default_rng(3)
     naive, bound, hints = 0.0, 0, set()
     out: list[Any] = []
-    for step in range(1100):
+    for step in range(1400):
         bound += not follows(ours.learner.head)
+        rows = ours.options()
         one = ours.ask()
+        if one.is_skip:
+            naive += naive_charge(ours, rows, one, 0.0, 0.0)
         echo.arm = one.arm
         other = own.ask()
         assert (one.arm, one.price) == (other.arm, other.price), f"step {step}"
@@ -119,7 +126,10 @@ def test_the_gap_is_what_a_trace_adds_up_to(menu: Menu, guard: float, late: bool
             success = first.is_safe or (not first.is_skip and rng.random() < share**0.5)
             cost = None if menu.costs is not None else share * float(rng.random())
             lost = late and step % 41 == 0
-            naive += naive_charge(ours, first.arm, 0.0 if lost else success, None if lost else cost)
+            failed = lost and not first.is_safe
+            if not first.is_skip:
+                rows = ours.options()
+                naive += naive_charge(ours, rows, first, 0.0 if failed else success, None if failed else cost)
             for selector, decision in ((ours, first), (own, second)):
                 if lost:
                     selector.expire(decision)
@@ -269,12 +279,13 @@ class Liar(Hostile):
         return self.lies[self.calls % len(self.lies)]
 
 
+ASKED = {0.1: 1, 0.2: 3, 1.0: 11}  # how often any of these is asked at least, by the guard
 HOSTILE = [AlwaysSafe, Worst, Random, Sleeper, Waster, Quitter, Fickle, Liar]
 
 
 @pytest.mark.parametrize("stream", STREAMS.values(), ids=STREAMS.keys())
 @pytest.mark.parametrize("kind", HOSTILE)
-@pytest.mark.parametrize("kappa", [0.1, 1.0])
+@pytest.mark.parametrize("kappa", ASKED)
 @pytest.mark.filterwarnings("ignore::suffice.SufficeWarning")
 def test_hostile_choosers_break_nothing(stream: Any, kind: type[Hostile], kappa: float) -> None:
     steps, chooser = 700, kind(stream)
@@ -283,7 +294,7 @@ def test_hostile_choosers_break_nothing(stream: Any, kind: type[Hostile], kappa:
     assert isinstance(bounds, str)
     limit = theorem(bounds, steps, menu.n_arms, menu.safe_cost / (1 - TARGET), menu.safe_cost, kappa)
     assert max(regret, priced) <= limit
-    assert chooser.calls > (10 if kappa == 1.0 else 2)
+    assert chooser.calls >= ASKED[kappa]
 
 
 def test_the_safe_option_is_charged_where_a_success_is_worth_nothing() -> None:
@@ -312,10 +323,7 @@ def test_what_a_chooser_is_shown_is_for_reading(stream: Any) -> None:
 def test_the_evidence_is_saved(tmp_path: Any) -> None:
     """What was proposed and is still out when the selector is saved is no evidence when it comes back, either."""
     stream = Coins()
-    made = [
-        Selector(stream.menu, TARGET, learning=Learning(chooser=Worst(stream), guard=0.2), max_pending=4)
-        for _ in range(2)
-    ]
+    made = [Selector(stream.menu, TARGET, learning=Learning(chooser=Worst(stream), guard=0.2)) for _ in range(2)]
     rng = np.random.default_rng(2)
     unfair = 0
     out: list[Any] = []

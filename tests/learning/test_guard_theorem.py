@@ -10,14 +10,16 @@ import pytest
 from suffice import Learning, Selector, optimum
 from suffice.kernels.compiler import compiled
 from suffice.kernels.rows import to_rows
-from suffice.learning.arm_table import catch_up, cheapest, guard_charge, learn
+from suffice.learning.arm_table import catch_up, cheapest, expected_debt, guard_charge, learn
 from suffice.learning.guard import follows
 from suffice.learning.records import Pricing
 from suffice.learning.table_learner import TableLearner
 from suffice.learning.tables import as_arrays
 from suffice.numbers import ONE_SUCCESS
-from suffice.promise.account import Account, reserve, settle
+from suffice.promise.account import reserve, settle, skip
 from suffice.promise.certificate import Certificate
+from suffice.promise.record import SKIP, Account, Reservation
+from suffice.promise.rules import MAX_DEBT
 from suffice.selector.verbs import decide, is_open, lesson_of, position_of, role_of
 from suffice.testing.choosers import TARGET, Coins
 from tests.learning.test_guard import Hostile, theorem
@@ -54,11 +56,16 @@ def attack(
         plays[arm] += 1
         units = ONE_SUCCESS if luck[step] < chances[arm] else 0
         role, unbiased = role_of(head, arm), context_free or not proposed
-        reserve(account, role)
-        settle(account, role, account.target, units, False)
+        if role == SKIP:
+            skip(account)
+        else:
+            expects = expected_debt(table, arm, account.target)
+            exempt = reserve(account, role, expects)
+            settle(account, Reservation(role, account.target, expects, exempt), units, False)
+        lesson = lesson_of(pricing, arm, units, costs[arm], position.price, True, True, unbiased)
         if not unbiased:  # as `CustomLearner` does it: charged, but no evidence
-            head.gap += guard_charge(table, arm, units / ONE_SUCCESS, costs[arm], pricing.now)
-        due = learn(table, pricing, pricing, lesson_of(account, arm, units, costs[arm], True, True, unbiased), False)
+            head.gap += guard_charge(table, arm, lesson.success, lesson.cost, lesson.paid)
+        due = learn(table, pricing, pricing, account, lesson, False)
         if due > 0:
             catch_up(table, due, arm, pricing.now)
     return asked
@@ -81,9 +88,9 @@ def attacked(way: int, kappa: float | None, context_free: bool, steps: int) -> f
         context_free, plays,
     )  # fmt: skip
     assert asked > 1000
-    certificate = Certificate.make(selector.promise, Account(*accounts[0].item()), 0)
+    certificate = Certificate.make(selector.promise, Account(*accounts[0].item()))
     assert certificate.outcomes == steps
-    assert certificate.debt <= TARGET
+    assert certificate.debt <= MAX_DEBT
     best = optimum(stream.chances, stream.costs, TARGET)
     return float(plays @ (stream.costs - best.price * stream.chances) - steps * (best.cost - best.price * TARGET))
 

@@ -28,6 +28,7 @@ MENUS = {
     "grid of tuples": Menu.grid(a=[(1, 2), (3, 4)], b=np.arange(3), skip=True, safe_cost=1.0),  # type: ignore[arg-type]
     "subsets of tuples": Menu.subsets({("a", 1): 1, ("b", 2): 2}, at_most=np.int64(1), skip=True),  # type: ignore[dict-item,arg-type]
     "own": Menu({"x": 0.1, ("y", 2): 0.2}, safe={"all": [1, 2]}, skip=None, order="chain", safe_cost=1.0),
+    "own, listed": Menu({"all": 2.0, "x": 0.5, "y": 1}, safe="all", skip="none"),
     "own, told": Menu([1, 2.5, "three"], safe="all", safe_cost=7),
 }
 
@@ -81,6 +82,52 @@ class TestEveryMenu:
         assert repr(menu).startswith(f"<Menu of {menu.n_arms} arms (")
 
 
+@pytest.mark.parametrize("costs", [[0.2, 0.9, 0.5], np.array([0.2, 0.9, 0.5])], ids=["list", "array"])
+def test_the_safe_option_may_stand_among_the_others(costs: Any) -> None:
+    beside = Menu({"small": 0.2, "large": 0.5}, safe="a person", safe_cost=0.9)
+    listed = Menu({"small": 0.2, "a person": 0.9, "large": 0.5}, safe="a person")
+    twice = Menu({"small": 0.2, "large": 0.5, "a person": 0.9}, safe="a person", safe_cost=0.9)
+    in_a_row = Menu(["small", "a person", "large"], safe="a person", costs=costs)
+    assert listed.options == ("small", "large")
+    assert beside.recipe() == listed.recipe() == twice.recipe() == in_a_row.recipe()
+    told = Menu(["small", "a person", "large"], safe="a person", safe_cost=0.9)
+    assert (told.options, told.costs, told.safe_cost) == (("small", "large"), None, 0.9)
+    assert Menu(["a person"], safe="a person", safe_cost=1).options == ()
+
+
+def test_no_menu_has_a_skip_unless_it_is_given_one() -> None:
+    """Neither a skip that is left out nor None is one."""
+    makers: list[tuple[Any, dict[str, Any], Any]] = [
+        (Menu.top_k, {"ks": [5, 10], "classes": 100}, 0),
+        (Menu.thresholds, {"low": -1, "high": 1, "step": 0.5, "safe_cost": 3}, -1.0),
+        (Menu.grid, {"distance": [1, 5], "safe_cost": 3}, "skip"),
+        (Menu.intervals, {"step": 0.25}, "skip"),
+        (Menu.subsets, {"prices": {"a": 1, "b": 2}}, ()),
+    ]
+    for make_menu, settings, skip in makers:
+        bare, same, skipping = (
+            make_menu(**settings),
+            make_menu(**settings, skip=False),
+            make_menu(**settings, skip=True),
+        )
+        assert bare.recipe() == same.recipe()
+        assert (bare.has_skip, bare.skip) == (False, None)
+        assert (skipping.has_skip, skipping.skip, skipping.option(0)) == (True, skip, skip)
+        assert skipping.options == bare.options
+        assert skipping.known_cost(0) == 0.0
+    assert not Menu({"a": 0.1, "b": 1}, safe="b").has_skip
+    assert not Menu({"a": 0.1, "b": 1}, safe="b", skip=None).has_skip
+
+
+def test_costs_that_are_a_function_say_what_the_safe_option_costs() -> None:
+    thresholds = Menu.thresholds(0, 2, step=1, costs=lambda threshold: threshold**2)
+    assert (thresholds.known_cost(0), thresholds.safe_cost) == (1.0, 4.0)
+    points = Menu.grid(near=[1, 2], rated=[3, 0], costs=lambda point: 10 * point["near"] - point["rated"])
+    assert points.costs is not None
+    assert (points.costs.tolist(), points.safe_cost) == ([7.0, 10.0, 17.0], 20.0)
+    assert Menu.thresholds(0, 2, step=1, costs=lambda threshold: threshold**2, safe_cost=9).safe_cost == 9.0
+
+
 def test_top_k() -> None:
     menu = Menu.top_k([0, 50, 5, 100], classes=100, skip=True)
     assert (menu.skip, menu.options, menu.safe) == (0, (5, 50), 100)
@@ -112,7 +159,7 @@ def test_intervals() -> None:
     assert menu.n_arms == 11
     assert menu.option(1) == (0.0, 0.25)
     assert menu.safe == (0.0, 1.0)
-    assert menu.skip is None
+    assert menu.skip == "skip"
     assert menu.known_cost(menu.arm((0.25, 0.75))) == 0.5
     assert menu.nested(menu.arm((0.25, 0.5)), menu.arm((0.0, 0.5)))
     assert Menu.intervals(horizon=10_000, skip=True).n_arms == 10 * 11 // 2 + 1
@@ -137,6 +184,9 @@ def test_own_containment_function() -> None:
         menu.recipe()
 
 
+ONE = {"safe": 1, "safe_cost": 1.0}
+
+
 def make(kind: str, *args: Any, **kwargs: Any) -> Menu:
     return Menu(*args, **kwargs) if kind == "Menu" else getattr(Menu, kind)(*args, **kwargs)
 
@@ -146,23 +196,34 @@ def make(kind: str, *args: Any, **kwargs: Any) -> Menu:
     [
         ("Menu", [5], {"safe": 1}, "options must be a sequence or a mapping of option to cost, got 5"),
         ("Menu", ["abc"], {"safe": 1}, "options must be a sequence"),
-        ("Menu", [["a", "a"]], {"safe": 1}, "options must differ, got 'a' twice"),
-        ("Menu", [["a"]], {"safe": "a"}, "safe must differ from the options, got 'a'"),
-        ("Menu", [["a"]], {"safe": 1, "skip": "a"}, "options must differ, got 'a' twice"),
-        ("Menu", [["a"]], {"safe": 1, "costs": [1, 2]}, "costs must hold one number per option, 1, got"),
-        ("Menu", [["a"]], {"safe": 1, "costs": [-1]}, "costs must lie between 0 and safe_cost 1, got -1.0"),
-        ("Menu", [["a"]], {"safe": 1, "costs": [2]}, "costs must lie between 0 and safe_cost 1, got 2.0 for option 'a': "
-            "give safe_cost="),
-        ("Menu", [["a"]], {"safe": 1, "costs": [float("nan")]}, "costs must lie between"),
+        ("Menu", [["a", "a"]], {**ONE}, "options must differ, got 'a' twice"),
+        ("Menu", [["a", 1, 1]], {**ONE}, "options must differ, got 1 twice"),
+        ("Menu", [["a"]], {**ONE, "skip": "a"}, "options must differ, got 'a' twice"),
+        ("Menu", [["a"]], {**ONE, "skip": 1}, "safe must differ from the options, got 1"),
+        ("Menu", [["a"]], {**ONE, "costs": [1, 2]}, "costs must hold one number per option, 1, got"),
+        ("Menu", [["a", 1]], {"safe": 1, "costs": [1]}, "safe_cost must be given, what the safe option 1 costs: list"),
+        ("Menu", [["a"]], {**ONE, "costs": [-1]}, "costs must lie between 0 and 1, what the safe option costs, got -1.0 for "
+            "option 'a'"),
+        ("Menu", [["a"]], {**ONE, "costs": [2]}, "costs must lie between 0 and 1, what the safe option costs, got 2.0 for "
+            "option 'a': the safe option must be the dearest, or nothing would ever call for another"),
+        ("Menu", [["a"]], {**ONE, "costs": [float("nan")]}, "costs must lie between"),
         ("Menu", [["a"]], {"safe": {1}}, "safe must be hashable"),
         ("Menu", [{"a": 1}], {"safe": 1, "costs": [1]}, "costs must be left out"),
-        ("Menu", [{"a": 2}], {"safe": 1}, "options must cost between 0 and safe_cost 1, got 2.0 for option 'a': give"),
+        ("Menu", [{"a": 2}], {**ONE}, "options must cost between 0 and 1, what the safe option costs, got 2.0 for option "
+            "'a': the safe option must be the dearest"),
+        ("Menu", [{"a": 2, 1: 1.5}], {"safe": 1}, "options must cost between 0 and 1.5, what the safe option costs, got 2.0"),
+        ("Menu", [{"a": 0.5, 1: 1.5}], {"safe": 1, "safe_cost": 2}, "safe_cost must be left out, or be what the options say, "
+            "1.5, got 2"),
+        ("Menu", [{"a": 0.5, 1: "dear"}], {"safe": 1}, "safe_cost must be a number, got 'dear'"),
+        ("Menu", [{"a": 0.5}], {"safe": 1}, "safe_cost must be given, what the safe option 1 costs: list it among the options "
+            "with its cost, or pass safe_cost="),
+        ("Menu", [["a"]], {"safe": None, "safe_cost": 1}, "safe must be an option of yours such as 'a person', got None"),
         ("Menu", [["a"]], {"safe": 1, "safe_cost": 0}, "safe_cost must be above 0 (at least 1e-100), got 0"),
         ("Menu", [["a"]], {"safe": 1, "safe_cost": float("inf")}, "safe_cost must be finite, got inf"),
         ("Menu", [["a"]], {"safe": 1, "safe_cost": "1"}, "safe_cost must be a number, got '1'"),
-        ("Menu", [["a"]], {"safe": 1, "safe_success": 0}, "safe_success must lie above 0"),
-        ("Menu", [["a"]], {"safe": 1, "safe_success": 1.1}, "safe_success must lie above 0"),
-        ("Menu", [["a"]], {"safe": 1, "order": "tree"}, "order must be"),
+        ("Menu", [["a"]], {**ONE, "safe_success": 0}, "safe_success must lie above 0"),
+        ("Menu", [["a"]], {**ONE, "safe_success": 1.1}, "safe_success must lie above 0"),
+        ("Menu", [["a"]], {**ONE, "order": "tree"}, "order must be"),
         ("Menu", [[{1}]], {"safe": 1}, "options must be hashable"),
         ("top_k", [[5], 1], {}, "classes must be at least 2, got 1"),
         ("top_k", [[5.5], 10], {}, "ks must be a whole number, got 5.5"),
@@ -178,6 +239,8 @@ def make(kind: str, *args: Any, **kwargs: Any) -> Menu:
         ("thresholds", [0, 1], {"horizon": 0}, "horizon must be at least 1, got 0"),
         ("thresholds", [0, 1], {"horizon": 10.5}, "horizon must be a whole number"),
         ("thresholds", ["a", 1], {"step": 1}, "low must be a number, got 'a'"),
+        ("thresholds", [0, 1], {"step": 0.5}, "safe_cost must be given, what the safe option 1.0 costs"),
+        ("grid", [], {"a": [1, 2]}, "safe_cost must be given, what the safe option {'a': 2} costs"),
         ("grid", [], {}, "grid must be given at least one axis"),
         ("grid", [], {"a": []}, "a must list at least one value"),
         ("grid", [], {"a": [1, 1]}, "a must list at least one value and none twice"),

@@ -36,26 +36,24 @@ PRICES = {"a": 1.0, "b": 2.0, "c": 3.5, "d": 1.5}
 PERSON: dict[str, Any] = {"safe": "a person", "safe_cost": 20.0}
 
 
-def menus(**settings: Any) -> dict[str, Menu]:
+def menus(*, skip: bool = True, **end: Any) -> dict[str, Menu]:
     """A menu of every kind that has an order."""
-    end = {"safe_success": settings["safe_success"]} if "safe_success" in settings else {}
-    skip: dict[str, Any] = {} if settings.get("skip") is False else {"skip": "skip"}
+    settings = {"skip": skip, **end}
+    own = {"skip": "skip" if skip else None, "safe_cost": 1.0, **end}
     return {
-        "top_k": Menu.top_k([1, 3, 4, 10], classes=12, **settings, skip=True),
-        "thresholds": Menu.thresholds(-1, 1, step=0.25, **settings, skip=True, safe_cost=1.0),
-        "chain": Menu(["s", "m", "l"], safe="all", order="chain", **skip, **end, safe_cost=1.0),
-        "grid": Menu.grid(
-            near=[1, 2, 5], rated=[4.5, 4, 0], open=["now", "soon"], **settings, skip=True, safe_cost=1.0
-        ),
-        "line": Menu.grid(near=[3, 1, 2, 5], **settings, skip=True, safe_cost=1.0),
-        "intervals": Menu.intervals(step=0.2, **settings, skip=True),
-        "halves": Menu.intervals(step=0.5, **settings, skip=True),
-        "third": Menu.intervals(step=1 / 3, **settings, skip=True),
-        "subsets": Menu.subsets(PRICES, **PERSON, **settings, skip=True),
-        "all items": Menu.subsets(PRICES, **settings, skip=True),
-        "at most two": Menu.subsets(PRICES, at_most=2, **PERSON, **settings, skip=True),
-        "cheap ones": Menu.subsets(PRICES, safe="a person", safe_cost=4.0, **settings, skip=True),
-        "own": Menu([12, 2, 3, 4, 6, 5], safe="all", order=divides, **skip, **end, safe_cost=1.0),
+        "top_k": Menu.top_k([1, 3, 4, 10], classes=12, **settings),
+        "thresholds": Menu.thresholds(-1, 1, step=0.25, **settings, safe_cost=1.0),
+        "chain": Menu(["s", "m", "l"], safe="all", order="chain", **own),
+        "grid": Menu.grid(near=[1, 2, 5], rated=[4.5, 4, 0], open=["now", "soon"], **settings, safe_cost=1.0),
+        "line": Menu.grid(near=[3, 1, 2, 5], **settings, safe_cost=1.0),
+        "intervals": Menu.intervals(step=0.2, **settings),
+        "halves": Menu.intervals(step=0.5, **settings),
+        "third": Menu.intervals(step=1 / 3, **settings),
+        "subsets": Menu.subsets(PRICES, **PERSON, **settings),
+        "all items": Menu.subsets(PRICES, **settings),
+        "at most two": Menu.subsets(PRICES, at_most=2, **PERSON, **settings),
+        "cheap ones": Menu.subsets(PRICES, safe="a person", safe_cost=4.0, **settings),
+        "own": Menu([12, 2, 3, 4, 6, 5], safe="all", order=divides, **own),
     }
 
 
@@ -129,9 +127,7 @@ def test_orders_that_would_take_too_long() -> None:
     assert asked is not None
     assert asked.pairs == sum(MOST_ASKED // a for a in options)
     assert order_of(Menu([*options, 1000], safe="all", order=divides, safe_cost=1.0)) is None
-    assert (
-        order_of(Menu.grid(a=range(64), b=range(64), skip=True, safe_cost=1.0)) is None
-    )  # 4,095 options, four million pairs
+    assert order_of(Menu.grid(a=range(64), b=range(64), safe_cost=1.0)) is None  # 4,095 options, four million pairs
     few = order_of(Menu.subsets({str(i): 1 for i in range(90)}, at_most=2, **PERSON, skip=True))
     assert few is not None
     assert few.pairs == 90 + 3 * (90 * 89 // 2)
@@ -189,7 +185,7 @@ def random_masses(rng: np.random.Generator, count: int) -> NDArray[np.float64]:
 def test_the_cells_of_intervals(grid: int, end: dict[str, Any]) -> None:
     """Atoms on grid points and between them; an interval holds those that lie in it, its ends included."""
     rng = np.random.default_rng(grid)
-    menu = Menu.intervals(step=Fraction(1, grid), **end, skip=True)
+    menu = Menu.intervals(step=Fraction(1, grid), **{"skip": True, **end})
     cells = cells_of(menu)
     assert cells is not None
     fails = int("safe_success" in end)

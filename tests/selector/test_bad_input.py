@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import suffice
-from suffice import InvalidArgument, Learning, Menu, Selector, ThresholdSelector, paper, simulate
+from suffice import InvalidArgument, Learning, Menu, Rule, Selector, ThresholdSelector, paper, simulate
 from suffice.lab.rivals import AlwaysSafe, Projected
 from suffice.lab.streams import LabelRanks
 from tests.support.refusals import refused as refused_within
@@ -27,9 +27,13 @@ refused = partial(refused_within, shorter_than=250)
 @pytest.mark.parametrize("bad", [*NOT_NUMBERS, True])
 def test_arguments_that_must_be_numbers(bad: Any) -> None:
     refused(lambda: Selector(KNOWN, bad), "target must be a number, got ")
-    for name in ("max_surplus", "step", "cap", "expire_after"):
+    refused(lambda: Selector(KNOWN, 0.9, max_debt=bad), "max_debt must be a number, got ")
+    for name in ("max_surplus", "expire_after"):
         if bad is not None:
             refused(partial(Selector, KNOWN, 0.9, **{name: bad}), f"{name} must be a number, got ")
+    for name in ("max_surplus", "step", "cap"):
+        if bad is not None:
+            refused(partial(Rule, **{name: bad}), f"{name} must be a number, got ")
     refused(lambda: ThresholdSelector(bad, 1, 0.9), "low must be a number, got ")
     refused(lambda: ThresholdSelector(0, bad, 0.9), "high must be a number, got ")
 
@@ -37,11 +41,13 @@ def test_arguments_that_must_be_numbers(bad: Any) -> None:
 @pytest.mark.parametrize("bad", NOT_FINITE)
 def test_arguments_that_must_be_finite(bad: Any) -> None:
     refused(lambda: Selector(KNOWN, bad), "target must be finite, got ")
-    for name in ("max_surplus", "step", "cap", "expire_after"):
+    for name in ("max_debt", "max_surplus", "expire_after"):
         refused(partial(Selector, KNOWN, 0.9, **{name: bad}), f"{name} must be finite, got ")
-    refused(lambda: Selector(KNOWN, 0.9, start=bad), "start must be finite, got ")
+    for name in ("max_surplus", "step", "cap"):
+        refused(partial(Rule, **{name: bad}), f"{name} must be finite, got ")
+    refused(lambda: Selector(KNOWN, 0.9, rule=Rule(start=bad, step=1)), "start must be finite, got ")
     refused(lambda: ThresholdSelector(bad, 1, 0.9), "low must be finite, got ")
-    refused(lambda: ThresholdSelector(0, 1, 0.9, start=bad), "start must be finite, got ")
+    refused(lambda: ThresholdSelector(0, 1, 0.9, rule=Rule(start=bad, step=1)), "start must be finite, got ")
 
 
 @pytest.mark.parametrize("bad", [0, 1, -0.1, 1.1, 0.0, 1.0, Fraction(3, 2), 10**99])
@@ -53,17 +59,26 @@ def test_targets_out_of_range(bad: Any) -> None:
     refused(lambda: Projected(KNOWN, bad, 100), message)
 
 
-@pytest.mark.parametrize("name", ["max_surplus", "step", "cap", "expire_after"])
 @pytest.mark.parametrize("bad", [0, -1, Fraction(-1, 2), Fraction(1, 10**400)])
-def test_numbers_that_must_be_positive(name: str, bad: Any) -> None:
-    refused(lambda: Selector(KNOWN, 0.9, **{name: bad}), f"{name} must be above 0 (at least 1e-100), got ")
+def test_numbers_that_must_be_positive(bad: Any) -> None:
+    for name in ("max_surplus", "expire_after"):
+        refused(partial(Selector, KNOWN, 0.9, **{name: bad}), f"{name} must be above 0 (at least 1e-100), got ")
+    for name in ("max_surplus", "step", "cap"):
+        refused(partial(Rule, **{name: bad}), f"{name} must be above 0 (at least 1e-100), got ")
+
+
+@pytest.mark.parametrize("bad", [-1, Fraction(-1, 2), -1e-9, 10**9])
+def test_debts_that_cannot_be_allowed(bad: Any) -> None:
+    refused(lambda: Selector(KNOWN, 0.9, max_debt=bad), "max_debt must lie between 0 and ")
+    refused(lambda: ThresholdSelector(0, 1, 0.9, max_debt=bad), "max_debt must lie between 0 and ")
 
 
 @pytest.mark.parametrize("bad", [0, -5, 1.5, 1e300, "10", math.nan, [10], True, Decimal(10)])
 def test_counts(bad: Any) -> None:
-    refused(lambda: Selector(KNOWN, 0.9, bad), "horizon must be ")
+    refused(lambda: Rule(horizon=bad), "horizon must be ")
     refused(lambda: paper(KNOWN, 0.9, bad), "horizon must be ")
-    refused(lambda: Selector(KNOWN, 0.9, max_pending=bad), "max_pending must be ")
+    if bad != 0 or bad is True:
+        refused(lambda: Selector(KNOWN, 0.9, in_flight=bad), "in_flight must be ")
     refused(lambda: simulate(Selector(KNOWN, 0.9), LabelRanks.cifar100(), bad), "horizon must be ")
     if bad != 0 or bad is True:
         refused(lambda: Selector(KNOWN, 0.9).ask_many(bad), "count must be ")
@@ -73,12 +88,18 @@ def test_other_arguments_of_a_selector() -> None:
     refused(lambda: Selector("menu", 0.9), "menu must be a Menu, got 'menu'")  # type: ignore[arg-type]
     refused(lambda: paper(None, 0.9, 10), "menu must be a Menu, got None")  # type: ignore[arg-type]
     refused(lambda: AlwaysSafe([], 0.9), "menu must be a Menu, got []")  # type: ignore[arg-type]
-    refused(lambda: Selector(KNOWN, 0.9, max_surplus=1, step=1), "give max_surplus or step, not both")
+    refused(lambda: Rule(max_surplus=1, step=1), "give max_surplus or step, not both")
+    refused(lambda: Rule(start="cheap"), 'step must be given, or the horizon, where the start is not "safe" but ')
     refused(
-        lambda: Selector(KNOWN, 0.9, start="fast"), 'start must be "safe", "cheap" or a number from 0 to the cap 10'
+        lambda: Selector(KNOWN, 0.9, max_debt=1, rule=Rule()), "max_debt, in_flight and max_surplus must be left out"
     )
-    refused(lambda: Selector(KNOWN, 0.9, start=11), "start must lie between 0 and the cap 10, got 11")
-    refused(lambda: Selector(KNOWN, 0.9, start=-1), "start must lie between 0 and the cap 10, got -1")
+    starts: list[tuple[Any, str]] = [
+        ("fast", 'start must be "safe", "cheap" or a number from 0 to the cap 10'),
+        (11, "start must lie between 0 and the cap 10, got 11"), (-1, "start must lie between 0 and the cap 10, got -1"),
+    ]  # fmt: skip
+    for start, message in starts:
+        refused(lambda: Selector(KNOWN, 0.9, rule=Rule(start=start, step=1)), message)  # noqa: B023
+    refused(lambda: Selector(KNOWN, 0.9, on_event=3), "on_event must be a function")  # type: ignore[arg-type]
     refused(
         lambda: Selector(KNOWN, 0.9, learning=Learning(chooser="best")),
         'chooser must be one of "auto", "optimist", "thompson" or an object',
@@ -89,7 +110,8 @@ def test_other_arguments_of_a_selector() -> None:
     weak = Menu(["a"], safe="all", safe_success=0.8, safe_cost=1.0)
     refused(lambda: Selector(weak, 0.9), "safe_success must be above the target 0.9")
     refused(lambda: ThresholdSelector(1, 1, 0.9), "low must be below high")
-    refused(lambda: ThresholdSelector(0, 1, 0.9, start=2), "start must lie between low 0 and high 1, got 2")
+    high = Rule(start=2, step=0.1)
+    refused(lambda: ThresholdSelector(0, 1, 0.9, rule=high), "start must lie between low and high, got 2")
     refused(lambda: ThresholdSelector(0, 1, 0.9, low_fails=1), "low_fails must be True or False")  # type: ignore[arg-type]
 
 
@@ -192,8 +214,11 @@ HUGE: list[Any] = [10**400, 10**5000, Fraction(10**400), Decimal("1e999999999"),
 
 @pytest.mark.parametrize("bad", HUGE, ids=["int", "unprintable int", "fraction", "decimal", "negative"])
 def test_astronomical_numbers_get_a_sentence_too(bad: Any) -> None:
-    for name in ("max_surplus", "step", "cap", "expire_after", "start"):
-        refused(partial(Selector, KNOWN, 0.9, **{name: bad}), f"{name} must be ")
+    for name in ("max_surplus", "max_debt", "expire_after"):
+        refused(partial(Selector, KNOWN, 0.9, **{name: bad}), f"{name} must ")
+    for name in ("max_surplus", "step", "cap"):
+        refused(partial(Rule, **{name: bad}), f"{name} must be ")
+    refused(lambda: Selector(KNOWN, 0.9, rule=Rule(start=bad, step=1)), "start must ")
     refused(lambda: Selector(KNOWN, bad), "target must be ")
     refused(lambda: ThresholdSelector(bad, 1, 0.9), "low must be ")
     refused(lambda: Menu(["a"], safe="all", safe_cost=bad), "safe_cost must be ")
@@ -204,7 +229,8 @@ def test_astronomical_numbers_get_a_sentence_too(bad: Any) -> None:
     refused(lambda: selector.tell(decision, bad), "success must be ")
     refused(lambda: selector.tell(decision, True, bad), "cost must be ")
     if isinstance(bad, int):
-        refused(lambda: Selector(KNOWN, 0.9, bad), "horizon must be ")
+        refused(lambda: Rule(horizon=bad), "horizon must be ")
+        refused(lambda: Selector(KNOWN, 0.9, in_flight=bad), "in_flight must be ")
         refused(lambda: Menu.thresholds(0, 1, horizon=bad, skip=True, safe_cost=1.0), "horizon must be ")
         with pytest.raises(suffice.UnknownDecision, match="was never asked of this selector"):
             selector.tell(bad, True)

@@ -61,7 +61,8 @@ def counted_run() -> tuple[int, int]:
         names, decision = calls_of(selector.ask)
         success = step % 12 > 0 or decision.is_safe
         told, _ = calls_of(lambda decision=decision, success=success: selector.tell(decision, success))  # type: ignore[misc]
-        asks.append(len(names) + 1)  # `ask` itself is the step
+        if "look" not in names:  # for events, now and then
+            asks.append(len(names) + 1)  # `ask` itself is the step
         if "refresh" not in told:  # bounds anew, at steps that double
             tells.append(len(told))
     return max(asks), max(tells)

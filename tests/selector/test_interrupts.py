@@ -40,7 +40,7 @@ def fresh(way: str, monkeypatch: pytest.MonkeyPatch) -> Selector:
 
 def ask(selector: Selector, way: str) -> Decision:
     """Ask. What says which options are available is asked step by step."""
-    return selector.ask(available=selector.menu.options[1:3]) if way == "long" else selector.ask()
+    return selector.ask(available=[*selector.menu.options[1:3], "all"]) if way == "long" else selector.ask()
 
 
 def tell(selector: Selector, way: str, decision: Decision, success: bool) -> None:
@@ -49,9 +49,9 @@ def tell(selector: Selector, way: str, decision: Decision, success: bool) -> Non
 
 
 def outstanding(selector: Selector) -> tuple[int, int]:
-    """What the account says is outstanding: other than safe plays, and other than skips."""
+    """What the account says is outstanding: with a reserve, and in all."""
     account = selector.engine.account(0)
-    return account.outstanding, account.not_skips
+    return account.outstanding, account.pending
 
 
 @pytest.mark.parametrize("way", WAYS)

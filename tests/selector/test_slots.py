@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 import suffice
-from suffice import Menu, Selector
-from suffice.promise.account import FREE
+from suffice import Menu, Rule, Selector
+from suffice.promise.record import FREE
 from suffice.selector import reentrancy
 from suffice.selector.compiled import SLOTS, CompiledEngine
 from suffice.selector.compiled_calls import EMPTY
@@ -27,6 +27,7 @@ from tests.support.threads import meanwhile
 pytestmark = pytest.mark.compiled
 
 MENU = Menu({i: i / 100 for i in range(80)}, safe="all", skip="none", safe_cost=1.0)
+WITHOUT = Menu({i: i / 100 for i in range(80)}, safe="all", safe_cost=1.0)  # a skip waits for nothing
 
 
 def engine_of(selector: Selector) -> CompiledEngine:
@@ -48,7 +49,7 @@ def in_slots(selector: Selector) -> int:
 @pytest.mark.parametrize("out", [0, SLOTS // 2 - 1, SLOTS, 5 * SLOTS + 3])
 def test_there_are_as_many_slots_as_are_needed(out: int) -> None:
     """They double when most are taken; the fast path can tell every outstanding decision, and none is in the overflow."""
-    selector = Selector(MENU, 0.8)
+    selector = Selector(WITHOUT, 0.8)
     decisions = selector.ask_many(out)
     slots, engine = ids(selector), engine_of(selector)
     assert len(slots) == max(SLOTS, 1 << (max(out, 1) - 1).bit_length())
@@ -63,7 +64,7 @@ def test_there_are_as_many_slots_as_are_needed(out: int) -> None:
 
 
 def test_what_the_fast_path_declines_takes_the_slow_path() -> None:
-    selector = Selector(MENU, 0.8)
+    selector = Selector(MENU, 0.8, max_debt=0)
     unaudited = selector.ask(audit=False)
     with pytest.raises(suffice.InvalidArgument, match="audit=False"):
         selector.tell(unaudited, True)
@@ -77,7 +78,7 @@ def test_what_the_fast_path_declines_takes_the_slow_path() -> None:
     assert (selector.outcomes, selector.pending) == (0, 1)
     selector.tell(decision._replace(arm=3), True)  # what was asked is what counts, not what the record says
     assert selector.options()[-1].plays == 1
-    told = Selector(Menu(range(80), safe="all", safe_cost=1.0), 0.8)
+    told = Selector(Menu(range(80), safe="all", safe_cost=1.0), 0.8, max_debt=0)
     told.tell(told.ask(), True)
     with pytest.raises(suffice.InvalidArgument, match="cost must be told"):
         told.tell(told.ask(), True)
@@ -154,7 +155,7 @@ def test_amended_costs_never_sum_below_zero() -> None:
 
 
 def test_a_loaded_selector_has_the_envelope_of_its_own_cap() -> None:
-    selector = Selector(MENU, 0.8, cap=1e9)
+    selector = Selector(MENU, 0.8, rule=Rule(cap=1e9))
     again = Selector.from_state(selector.state())
     assert again.learner.head.ceiling == selector.learner.head.ceiling == 1e9
     assert again.learner.head.margin == selector.learner.head.margin
@@ -166,7 +167,7 @@ def test_a_fork_while_a_selector_is_being_made() -> None:
     """Another thread is in the middle of the constructor: the child can use old selectors and make new ones."""
     old = Selector(MENU, 0.8)
     half = Selector.__new__(Selector)
-    Controller.__init__(half, old.promise, MENU, max_pending=None, expire_after=None, clock=lambda: 0.0)
+    Controller.__init__(half, old.promise, MENU, expire_after=None, on_event=None, clock=lambda: 0.0)
     child = os.fork()
     if child == 0:
         done: list[int] = []

@@ -14,10 +14,6 @@ import pytest
 
 from suffice.numbers import ONE_SUCCESS
 from suffice.promise.account import (
-    FREE,
-    SAFE,
-    SKIP,
-    Account,
     amend,
     debt,
     debt_bound,
@@ -30,6 +26,7 @@ from suffice.promise.account import (
     tracked_debt,
 )
 from suffice.promise.group_certificate import add_counts
+from suffice.promise.record import FREE, SAFE, SKIP, Account
 from suffice.promise.rules import Promise
 from suffice.service import count_shards as original
 from suffice.service.records import Shard

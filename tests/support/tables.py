@@ -105,7 +105,7 @@ def tell(table: Table, arm: int, success: float, cost: float, price: float, *, c
 
 def tell_arm(table: Table, arm: int, success: float, cost: float, price: float) -> None:
     table.head.steps += 1
-    due = learn_arm(table, Lesson(arm, success, cost, 0.0, 0, True, True, True), price, price)
+    due = learn_arm(table, Lesson(arm, success, cost, price, True, True, True), price)
     if due > 0:
         catch_up(table, due, arm, price)
 
@@ -121,8 +121,8 @@ def play_both_ways(table: Table, truth: Any, draws: Any, step: float, played: An
         success = 1.0 if draws[told] < truth[arm] else 0.0
         price = min(max(price + step * (0.8 - success), 1e-3), 4.999)
         table.head.steps += 1
-        lesson = Lesson(arm, success, draws[told] * truth[arm], 0.0, 0, True, True, True)
-        due = learn_arm(table, lesson, price, price)
+        lesson = Lesson(arm, success, draws[told] * truth[arm], price, True, True, True)
+        due = learn_arm(table, lesson, price)
         if due > 0:
             catch_up(table, due, arm, price)
     return differences

@@ -109,6 +109,14 @@ def detail_of(response: httpx.Response) -> tuple[str, str | None]:
     return detail, request if isinstance(request, str) else None
 
 
+def of_decision(problem: ServiceProblem) -> ServiceProblem:
+    """A refusal that is about one decision, as what the library would raise."""
+    kind = ITEMS.get(problem.status or 0)
+    if kind is None or isinstance(problem, ServiceUnreachable):
+        return problem
+    return kind(str(problem), status=problem.status, detail=problem.detail, request_id=problem.request_id)
+
+
 def reasons(results: Sequence[ResultJson]) -> dict[str, str]:
     """Why outcomes were refused, by decision."""
     return {result["decision"]: result.get("detail") or f"status {result['status']}" for result in results}

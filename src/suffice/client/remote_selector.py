@@ -13,7 +13,7 @@ from suffice.client import requests, responses
 from suffice.client.delivery import deliver, flush, path_of, send
 from suffice.client.httpx_adapter import JSON, Request
 from suffice.client.outbox import CHUNK, Outcome
-from suffice.client.problems import ResultJson, reasons, refusal
+from suffice.client.problems import ResultJson, of_decision, reasons, refusal
 from suffice.client.requests import FALLBACK_ID, JsonObject, RemoteDecision
 from suffice.client.responses import DecisionJson, Overview, RemoteCertificate
 from suffice.client.transport import Transport
@@ -29,8 +29,8 @@ from suffice.errors import (
     quoted,
 )
 from suffice.menu.menu import Menu
-from suffice.numbers import positive_int
-from suffice.promise.account import SAFE
+from suffice.numbers import flag, positive_int
+from suffice.promise.record import SAFE
 from suffice.selector.records import Decision, OptionReport
 
 FORBIDDEN: Final = 403
@@ -228,6 +228,24 @@ class AsyncRemoteSelector:
             seen.add(outcome.decision)
         if counted:
             await self._deliver(counted)
+
+    async def cancel(self, decision: Decision | str) -> None:
+        """Take back a decision that was never carried out; as `Selector.cancel`, but cancelling again is no error."""
+        identity = requests.identity_of(self._key, decision)
+        if identity == FALLBACK_ID:
+            return  # the service does not count it
+        content = requests.encode({"decision": identity})
+        await self._confirm()
+        try:
+            await self._transport.call(Request("POST", f"{self._path}/cancel", content, JSON), responses.check_selector)
+        except ServiceProblem as problem:
+            raise of_decision(problem) from None
+
+    async def play_safe(self, on: bool = True) -> None:
+        """Issue the safe option whatever happens, until it is switched off; as `Selector.play_safe`."""
+        content = requests.encode({"on": flag("on", on)})
+        await self._confirm()
+        await self._transport.call(Request("POST", f"{self._path}/play-safe", content, JSON), responses.check_selector)
 
     async def _deliver(self, outcomes: list[Outcome]) -> None:
         """Send them; with a fallback, keep those that cannot be sent."""

@@ -163,7 +163,7 @@ def pieces(contexts: Sequence[T]) -> Iterator[Sequence[T]]:
 def outcome(key: str, menu: Menu | None, decision: object, success: object, cost: object = None) -> Outcome | None:
     """An outcome as it is sent; None for a fallback decision, which the service does not count."""
     units, spent = success_units(success), None if cost is None else cost_told(cost)
-    identity = _id(key, decision)
+    identity = identity_of(key, decision)
     if identity == FALLBACK_ID:
         return None
     if isinstance(decision, Decision) and spent is None and menu is not None and menu.known_cost(decision.arm) is None:
@@ -171,7 +171,8 @@ def outcome(key: str, menu: Menu | None, decision: object, success: object, cost
     return Outcome(identity, units, spent)
 
 
-def _id(key: str, decision: object) -> str:
+def identity_of(key: str, decision: object) -> str:
+    """The id of a decision of this selector."""
     if isinstance(decision, Decision):
         if decision.selector != key:
             raise ForeignDecision(f"decision {decision.id} was asked of another selector")

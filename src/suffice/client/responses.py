@@ -11,8 +11,8 @@ from suffice.client.requests import UNAUDITED_ID, JsonObject, RemoteDecision, as
 from suffice.context.learner import ContextReport
 from suffice.errors import InvalidArgument, SufficeError, quoted
 from suffice.menu.menu import Menu
-from suffice.promise.account import FREE, SAFE, SKIP, Account
 from suffice.promise.certificate import Certificate, worst
+from suffice.promise.record import FREE, SAFE, SKIP, Account
 from suffice.promise.rules import Promise
 from suffice.selector.records import OptionReport
 
@@ -41,6 +41,8 @@ class Overview:
     cost: float
     mean_cost: float | None
     safe_cost: float
+    playing_safe: bool
+    events: Sequence[Mapping[str, object]]
     price: float | None
     asks: int
     tells: int

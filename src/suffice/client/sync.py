@@ -187,6 +187,8 @@ class RemoteSelector:
     ask_many = blocking(AsyncRemoteSelector.ask_many)
     tell = blocking(AsyncRemoteSelector.tell)
     tell_many = blocking(AsyncRemoteSelector.tell_many)
+    cancel = blocking(AsyncRemoteSelector.cancel)
+    play_safe = blocking(AsyncRemoteSelector.play_safe)
     certificate = blocking(AsyncRemoteSelector.certificate)
     options = blocking(AsyncRemoteSelector.options)
     context_report = blocking(AsyncRemoteSelector.context_report)

@@ -47,7 +47,7 @@ from suffice.learning.tables import CompiledTable
 from suffice.learning.thompson import expected
 from suffice.menu.menu import Menu
 from suffice.numbers import positive_int
-from suffice.promise.account import Account
+from suffice.promise.record import Account
 
 log = logging.getLogger("suffice")
 

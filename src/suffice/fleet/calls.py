@@ -11,7 +11,8 @@ from suffice.learning.arm_table import REFRESH_DUE, cheapest, learn, refresh_own
 from suffice.learning.prices import clipped_price
 from suffice.learning.records import ArmRow, Pricing, Table, TableHead
 from suffice.learning.tables import NUMBER
-from suffice.promise.account import SAFE, SKIP, Account, Reservation, amend, limit, reserve, settle, skip
+from suffice.promise.account import amend, limit, reserve, settle, skip
+from suffice.promise.record import SAFE, SKIP, Account, Reservation
 from suffice.selector.verbs import decide, is_open, lesson_of, price_of, role_of
 
 NOTHING_OUT: Final = -1

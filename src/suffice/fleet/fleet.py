@@ -20,8 +20,9 @@ from suffice.learning.records import Pricing
 from suffice.learning.settings import DEFAULT, Learning, as_learning, resolve_prices
 from suffice.menu.menu import Menu
 from suffice.numbers import ONE_SUCCESS, positive_int
-from suffice.promise.account import Account, debt
+from suffice.promise.account import debt
 from suffice.promise.certificate import Certificate
+from suffice.promise.record import Account
 from suffice.promise.rules import MAX_DEBT, Promise, Rule, limit_arguments
 
 

@@ -13,7 +13,8 @@ from suffice.learning.arm_table import cheapest, rebuild, refresh_own
 from suffice.learning.prices import clipped_price
 from suffice.learning.records import ArmRow, Pricing, Table
 from suffice.learning.tables import CompiledTable, as_arrays
-from suffice.promise.account import SKIP, Account, limit, reserve, skip
+from suffice.promise.account import limit, reserve, skip
+from suffice.promise.record import SKIP, Account
 from suffice.selector.verbs import decide, is_open, price_of, role_of
 
 

@@ -15,7 +15,8 @@ from suffice.kernels.rows import Floats, Ints, Rows, to_rows
 from suffice.learning.arm_blocks import MOST_COUNTED
 from suffice.menu.menu import Menu
 from suffice.numbers import ONE_SUCCESS
-from suffice.promise.account import CARRIED, Account, grow, merge_of
+from suffice.promise.account import grow
+from suffice.promise.record import CARRIED, Account, merge_of
 from suffice.promise.rules import Promise
 from suffice.selector.state import COUNTED, HINTS
 from suffice.state_files import FORMAT, VERSION, check_version, write_bytes

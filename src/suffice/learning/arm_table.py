@@ -21,7 +21,7 @@ from suffice.learning.prices import move_price
 from suffice.learning.records import FULL, NO_CELLS, OWN, RESET, WINDOW, Lesson, Pricing, Table, TableHead
 from suffice.learning.thompson import reset_fit, sample_own, thompson
 from suffice.numbers import ONE_SUCCESS
-from suffice.promise.account import Account
+from suffice.promise.record import Account
 
 EVERY_ARM: Final = cast("Sequence[bool]", np.zeros(0, dtype=np.bool_))  # where all arms may be played
 REFRESH: Final = 1.05  # the growth of the history after which bounds that use other arms' outcomes are refreshed

@@ -11,7 +11,7 @@ from suffice.learning.memory import Memory
 from suffice.learning.records import Lesson, Pricing, TableHead
 from suffice.menu.menu import Menu
 from suffice.numbers import ONE_SUCCESS
-from suffice.promise.account import Account
+from suffice.promise.record import Account
 from suffice.state_files import State
 
 
@@ -74,6 +74,11 @@ class Learner(ABC):
             return target - int(self.menu.safe_success * ONE_SUCCESS)
         plays, successes, *_ = self.columns()
         return target - likely_units(float(plays[arm]), float(successes[arm]), target)
+
+    def mean_cost(self, arm: int) -> float | None:
+        """The mean cost of an arm as far as it was learned; None if it was not."""
+        columns = self.columns()
+        return float(columns.costs[arm] / columns.priced[arm]) if columns.priced[arm] > 0.0 else None
 
     @abstractmethod
     def set_steps(self, steps: int) -> None:

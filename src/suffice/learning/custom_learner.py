@@ -24,7 +24,7 @@ from suffice.learning.records import Lesson, Pricing, TableHead
 from suffice.learning.table_learner import TableLearner, check_tally, finite
 from suffice.menu.menu import Menu
 from suffice.numbers import positive_int
-from suffice.promise.account import Account
+from suffice.promise.record import Account
 from suffice.state_files import State
 
 

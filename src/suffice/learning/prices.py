@@ -20,7 +20,8 @@ from typing import Final
 
 from suffice.learning.records import Lesson, Pricing
 from suffice.numbers import ONE_SUCCESS
-from suffice.promise.account import SAFE, Account, limit
+from suffice.promise.account import limit, tracked_debt
+from suffice.promise.record import SAFE, Account
 from suffice.promise.rules import Promise
 
 BLOCK: Final = 1.25  # how much longer each block of the hint is than the one before
@@ -54,8 +55,12 @@ def price_at(pricing: Pricing, account: Account) -> float:
     if pricing.ruled == 0 and limit(account) == SAFE:
         return pricing.cap
     exposed, surplus = expected_exposure(account, pricing), account.max_surplus / ONE_SUCCESS
-    # The exposure from which on the safe option is played: one billionth is the smallest change of a debt.
+    # The debt from which on the safe option is played: one billionth is the smallest change of a debt.
     top = (account.max_debt + 1 - account.target) / ONE_SUCCESS
+    if pricing.ruled == 0:  # or the exposure from which on it is played, whichever is nearer
+        exposed = max(
+            exposed, (tracked_debt(account) + account.reserved + account.max_debt - account.max_exposure) / ONE_SUCCESS
+        )
     if pricing.curved == 0:
         if pricing.step > 0.0:
             return pricing.start + pricing.step * exposed

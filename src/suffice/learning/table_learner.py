@@ -43,7 +43,7 @@ from suffice.learning.tables import CompiledTable, PlainTable, as_arrays
 from suffice.learning.thompson import fit, sample_own, thompson
 from suffice.menu.menu import Menu
 from suffice.numbers import positive_int
-from suffice.promise.account import Account
+from suffice.promise.record import Account
 from suffice.state_files import State
 
 SLOW: Final = 16  # where there is a compiler, more cells than these are sampled by compiled code

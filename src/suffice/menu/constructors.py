@@ -1,4 +1,4 @@
-"""The options of menus that constructors of `Menu` build: points of a grid, priced subsets."""
+"""The options of menus that constructors of `Menu` build, points of a grid and priced subsets; and known costs, checked."""
 
 import itertools
 import math
@@ -6,8 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, Final
 
+import numpy as np
+
 from suffice.errors import InvalidArgument, quoted
-from suffice.kernels.rows import Floats
+from suffice.kernels.rows import Floats, float_array
 from suffice.menu.options import check_number, key
 from suffice.numbers import as_fraction, positive, positive_int
 
@@ -94,3 +96,20 @@ def without_safe(
             "pass safe_cost="
         )
     return options, costs, safe_cost
+
+
+def known_costs(source: str, costs: object, options: Sequence[object], safe_cost: float) -> Floats:
+    """The known costs of the options as numbers. `source` is the argument that holds them."""
+    known = float_array(source, costs, "hold a number for the cost of each option")
+    if known.shape != (len(options),):
+        raise InvalidArgument(f"costs must hold one number per option, {len(options)}, got {known.shape}")
+    wrong = np.flatnonzero(~((known >= 0.0) & (known <= safe_cost)))
+    if wrong.size:
+        cost, option = float(known[wrong[0]]), options[wrong[0]]
+        hint = ": the safe option must be the dearest, or nothing would ever call for another" if cost >= 0.0 else ""
+        raise InvalidArgument(
+            f"{source} must {'lie' if source == 'costs' else 'cost'} between 0 and {safe_cost:g}, what the safe "
+            f"option costs, got {quoted(cost)} for option {quoted(option)}{hint}"
+        )
+    known.flags.writeable = False
+    return known

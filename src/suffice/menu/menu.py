@@ -8,11 +8,9 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, Literal, Self
 
-import numpy as np
-
 from suffice.errors import InvalidArgument, quoted
-from suffice.kernels.rows import Floats, float_array
-from suffice.menu.constructors import grid_points, priced_subsets, without_safe
+from suffice.kernels.rows import Floats
+from suffice.menu.constructors import grid_points, known_costs, priced_subsets, without_safe
 from suffice.menu.options import (
     PositionOrder,
     check_number,
@@ -99,7 +97,7 @@ class Menu:
         self.n_arms: int = len(self.options) + 1 + self.has_skip
         self.safe_cost: float = positive_float("safe_cost", safe_cost)
         self.safe_success: float = float(rate("safe_success", safe_success, or_one=True))
-        self.costs: Floats | None = None if costs is None else self._known(source, costs)
+        self.costs: Floats | None = None if costs is None else known_costs(source, costs, self.options, self.safe_cost)
         if order is not None and order != "chain" and not callable(order):
             raise InvalidArgument(f'order must be "chain", a function (a, b) -> bool or None, got {quoted(order)}')
         self.order: Order | None = order
@@ -117,23 +115,6 @@ class Menu:
     def _argument(self, arm: int) -> str:
         """The argument that holds an arm's option."""
         return ("skip", "options", "safe")[self.kind_of(arm) + 1]
-
-    def _known(self, source: str, costs: object) -> Floats:
-        known = float_array(source, costs, "hold a number for the cost of each option")
-        if known.shape != (len(self.options),):
-            raise InvalidArgument(f"costs must hold one number per option, {len(self.options)}, got {known.shape}")
-        wrong = np.flatnonzero(~((known >= 0.0) & (known <= self.safe_cost)))
-        if wrong.size:
-            cost, option = float(known[wrong[0]]), self.options[wrong[0]]
-            hint = (
-                ": the safe option must be the dearest, or nothing would ever call for another" if cost >= 0.0 else ""
-            )
-            raise InvalidArgument(
-                f"{source} must {'lie' if source == 'costs' else 'cost'} between 0 and {self.safe_cost:g}, what the safe "
-                f"option costs, got {quoted(cost)} for option {quoted(option)}{hint}"
-            )
-        known.flags.writeable = False
-        return known
 
     # --- arms and options
 

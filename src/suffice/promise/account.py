@@ -1,8 +1,7 @@
-"""The account: the counts of one promise, in whole numbers, and the functions on them that the guarantee rests on.
+"""The account: the functions on the counts of one promise that the guarantee rests on, in whole numbers.
 
 Standard library only. The functions run as they are on an `Account`, and `kernels` compiles these same functions for rows
-of an array with fields of the same names. Successes and targets are counted in billionths of a success (ONE_SUCCESS is
-one), so that no decision depends on rounding; everything else here counts decisions.
+of an array with fields of the same names. Sums are in billionths of a success, so that no decision depends on rounding.
 
     debt     = owed − successes                    successes owed; negative when ahead
     exposure = debt + reserved                     what the debt would be if everything outstanding failed
@@ -17,123 +16,20 @@ until it is settled; a safe play that a limit forced reserves nothing.
 """
 
 import math
-from dataclasses import dataclass, field, fields, replace
-from typing import Final, NamedTuple, Protocol
+from dataclasses import replace
 
 from suffice.numbers import ONE_SUCCESS
-
-SKIP: Final = -1
-FREE: Final = 0
-SAFE: Final = 1
-
-CONFIDENCE: Final = 0.99  # of statements about a safe option that may fail
-
-# A limit that was computed in floating point, such as cap/(5/sqrt(900)), differs in its last bits from the exact number.
-# Limits are moved inwards by this factor, so that a debt which equals the exact number is at the limit. Outcomes of 0 and
-# 1 move the debt by far more, so no other decision changes.
-SNAP: Final = 1.0 - 2.0**-40
-
-UNLIMITED: Final = 1 << 60  # billionths: a limit that no account reaches
-CARRIED: Final = 1 << 61  # billionths: from here on a sum is carried over, long before 64 bits are full
-SUM, MAX, OWN = "sum", "max", "own"  # how the counts of several servers are merged; see `merge_of`
-
-
-def _counts(how: str = SUM) -> int:
-    return field(default=0, metadata={"merge": how})
-
-
-@dataclass(slots=True)
-class Account:
-    """The limits and the counts of one promise. A selector has one account, and one for each group.
-
-    Several servers may each hold counts of one account. Merged, each field is the SUM or the MAX over servers, or the
-    OWN value of one server: limits, and the running shortfall of the safe option (a sum of those is an upper bound).
-    """
-
-    # Limits, in billionths, except `in_flight`. New decisions have this target.
-    target: int = _counts(OWN)
-    max_debt: int = _counts(OWN)  # of what was reported
-    max_exposure: int = _counts(OWN)  # of what was reported and what is outstanding: max_debt + target·in_flight
-    max_surplus: int = _counts(OWN)  # the most successes that may be banked; never lowered
-    in_flight: int = _counts(OWN)  # with more decisions outstanding, a surplus that grows must cover them
-    surplus_growth: int = _counts(
-        OWN
-    )  # max_surplus grows with the square root of the outcomes, times this; 0: constant
-    surplus_most: int = _counts(OWN)  # and up to this
-    forgives: int = _counts(OWN)  # 1 where the menu has no skip: surplus beyond max_surplus is written off
-    allowance: int = _counts(OWN)  # times a logarithm: the debt that declared failures of the safe option may add
-
-    # Sums over outcomes, in billionths of a success.
-    owed: int = _counts()  # the targets of all settled decisions
-    successes: int = _counts()
-    carried: int = _counts()  # how often both sums were lowered by CARRIED, which does not change their difference
-    forgiven: int = _counts(MAX)
-    forgiven_carried: int = _counts(OWN)  # how often `successes` and `forgiven` were lowered by it: see `fold`
-
-    # Outstanding decisions. Those that a limit forced to be safe plays are pending, and reserve nothing.
-    reserved: int = _counts()  # the sum of the targets, in billionths
-    expected: int = (
-        _counts()
-    )  # what all that is pending will add to the debt as far as is known; only prices look at it
-    outstanding: int = _counts()  # with a reserve
-    most_outstanding: int = _counts(MAX)  # at once, the newest decision included
-    pending: int = _counts()  # all of them
-    most_pending: int = _counts(MAX)
-
-    # Counts.
-    outcomes: int = _counts()  # reported, or expired, or skipped
-    skipped: int = _counts()
-    expired: int = _counts()  # counted as failures because no outcome arrived
-    amended: int = _counts()  # a late success corrected the failure that was counted, or the safe play that was lost
-    unaudited: int = _counts()  # asked with audit=False: never counted, never outstanding
-    forced: int = _counts()  # safe plays that a limit forced
-    forced_ahead: int = _counts()  # of those, the ones where a skip was due
-    violations: int = _counts()  # outcomes after which the debt was above its bound
-
-    # The safe option and the skip option.
-    safe_plays: int = _counts()  # with a reported outcome
-    safe_shortage: int = _counts()  # the sum of 1 − success over those plays, in billionths
-    safe_failures: int = _counts()  # of those plays, the ones whose success was below their target
-    safe_lost: int = _counts()  # expired: neither a success nor a failure until an outcome arrives
-    skip_successes: int = _counts()  # in billionths; more than zero violates an assumption
-    shortfall: int = _counts(OWN)  # of forced safe plays in their worst recent window, in billionths
-    worst_shortfall: int = _counts(OWN)  # the largest that shortfall ever was
-
-    # What the theorem does not cover, in billionths; it is added to every bound.
-    uncovered: int = _counts()
-    insisted: int = _counts()  # decisions in place of a safe play that was forced and not available
-
-
-class Played(Protocol):
-    """What settling must know of a decision: the kind of option, and what it reserved."""
-
-    @property
-    def role(self) -> int: ...
-    @property
-    def target(self) -> int: ...
-    @property
-    def expects(self) -> int: ...
-    @property
-    def exempt(self) -> int: ...
-
-
-class Reservation(NamedTuple):
-    """A decision as far as its account is concerned."""
-
-    role: int  # SAFE, SKIP or FREE
-    target: int
-    expects: int  # target − the success that is expected of it, in billionths
-    exempt: int  # 1 for a safe play that a limit forced: it reserves nothing
-
-
-FIELDS: Final = tuple(column.name for column in fields(Account))
-# What `reserve` changes.
-RESERVED: Final = (
-    "max_surplus", "reserved", "expected", "outstanding", "most_outstanding", "pending", "most_pending", "forced",
-    "forced_ahead", "uncovered", "insisted",
-)  # fmt: skip
-merge_of: Final = {column.name: column.metadata["merge"] for column in fields(Account)}
-
+from suffice.promise.record import (
+    CARRIED,
+    CONFIDENCE,
+    FREE,
+    SAFE,
+    SKIP,
+    SNAP,
+    UNLIMITED,
+    Account,
+    Played,
+)
 
 # --- what may be played
 
@@ -150,7 +46,7 @@ def exposure(account: Account) -> int:
 
 def asked(account: Account) -> int:
     """Everything that was asked and is to be judged, outstanding or not."""
-    return account.outcomes + account.pending + account.safe_lost
+    return account.outcomes + account.pending + account.safe_lost + account.cancelled
 
 
 def owed_if_failed(account: Account, expires: bool) -> int:
@@ -190,35 +86,43 @@ def reserve(account: Account, role: int, expects: int) -> int:
     not cover it, so its target is added to every bound.
     """
     exempt = 0
+    if account.forgives == 0 and tracked_debt(account) <= -account.max_surplus:
+        account.forced_ahead += 1  # a skip was due: a limit forces something else, or the user does
     if limit(account) == SAFE:
         if role == SAFE:
             exempt = 1
             account.forced += 1
-            if account.forgives == 0 and tracked_debt(account) <= -account.max_surplus:
-                account.forced_ahead += 1
+            if tracked_debt(account) + account.target <= account.max_debt:
+                account.forced_by_waiting += 1
         else:
             account.uncovered += account.target
             account.insisted += 1
     if exempt == 0:
         account.reserved += account.target
         account.outstanding += 1
-        if account.outstanding > account.most_outstanding:
-            account.most_outstanding = account.outstanding
+        _count_outstanding(account, account.outstanding)
     account.expected += expects
     account.pending += 1
     if account.pending > account.most_pending:
         account.most_pending = account.pending
-        if account.pending > account.in_flight:
-            grow(account)
     return exempt
 
 
 def skip(account: Account) -> None:
-    """Count a decision to do nothing, which fails for certain."""
+    """Count a decision to do nothing, which fails for certain: it is outstanding for an instant."""
+    _count_outstanding(account, account.outstanding + 1)
     account.outcomes += 1
     account.skipped += 1
     account.owed += account.target
     _close(account)
+
+
+def _count_outstanding(account: Account, number: int) -> None:
+    """Count how many are outstanding with a reserve, and let the surplus grow where it must cover them."""
+    if number > account.most_outstanding:
+        account.most_outstanding = number
+        if number > account.in_flight:
+            grow(account)
 
 
 # --- settled
@@ -229,11 +133,7 @@ def settle(account: Account, played: Played, units: int, expired: bool) -> None:
 
     An expiry is a failure until it is amended. A safe play that expires is neither a failure nor a success.
     """
-    if played.exempt == 0:
-        account.reserved -= played.target
-        account.outstanding -= 1
-    account.expected -= played.expects
-    account.pending -= 1
+    _release(account, played)
     if expired and played.role == SAFE:
         account.safe_lost += 1
         return
@@ -252,6 +152,21 @@ def settle(account: Account, played: Played, units: int, expired: bool) -> None:
             account.shortfall = max(0, account.shortfall + played.target - units)
             account.worst_shortfall = max(account.worst_shortfall, account.shortfall)
     _close(account)
+
+
+def cancel(account: Account, played: Played) -> None:
+    """Count a decision that was outstanding as one that was never carried out."""
+    _release(account, played)
+    account.cancelled += 1
+
+
+def _release(account: Account, played: Played) -> None:
+    """Release what a decision has reserved: it is outstanding no more."""
+    if played.exempt == 0:
+        account.reserved -= played.target
+        account.outstanding -= 1
+    account.expected -= played.expects
+    account.pending -= 1
 
 
 def amend(account: Account, played: Played, units: int) -> None:
@@ -306,20 +221,20 @@ def grow(account: Account) -> None:
         return
     root = math.sqrt(max(account.outcomes, 1)) * SNAP
     surplus = min(math.floor(account.surplus_growth * root), account.surplus_most)
-    if account.most_pending > account.in_flight:
+    if account.most_outstanding > account.in_flight:
         surplus = max(surplus, surplus_needed(account))
     if surplus > account.max_surplus:
         account.max_surplus = surplus
 
 
 def surplus_needed(account: Account) -> int:
-    """The surplus that as many outstanding decisions as ever need, in billionths (theory 11).
+    """The surplus that as many outstanding decisions with a reserve as ever need, in billionths (theory 11).
 
     Those beyond `in_flight` must be covered, and three standard deviations of the outcomes of all of them: with less, the
     safe and the skip option alternate.
     """
     share = account.target / ONE_SUCCESS
-    most = min(float(account.most_pending), UNLIMITED / ONE_SUCCESS / 4.0)
+    most = min(float(account.most_outstanding), UNLIMITED / ONE_SUCCESS / 4.0)
     beyond = share * (most - account.in_flight) + 3.0 * math.sqrt(most * share * (1.0 - share)) + 10.0
     return max(0, math.floor(beyond * ONE_SUCCESS) - account.max_debt)
 

@@ -10,8 +10,6 @@ from typing import Final
 
 from suffice.numbers import ONE_SUCCESS, as_number, positive_int
 from suffice.promise.account import (
-    CONFIDENCE,
-    Account,
     allowance,
     asked,
     at_outcomes,
@@ -26,6 +24,7 @@ from suffice.promise.account import (
     window_bound,
 )
 from suffice.promise.divergence import kl_lower, kl_upper
+from suffice.promise.record import CONFIDENCE, Account
 from suffice.promise.rules import Promise
 from suffice.promise.wording import count, percent
 
@@ -60,6 +59,7 @@ class Certificate:
     pending: int
     forgiven: float
     skipped: int
+    cancelled: int
     expired: int
     amended: int
     unaudited: int
@@ -70,7 +70,9 @@ class Certificate:
     safe_lost: int
     safe_failure_at_least: float  # its failure rate where it was played, 99% sure at all times together
     safe_failure_at_most: float
-    safe_fails_too_often: bool  # more often than `safe_success` declares, 99% sure
+    safe_fails_too_often: (
+        bool  # more often than `safe_success` declares, 99% sure, or so that the debt is above the limit
+    )
     skip_successes: float
     violations: int  # outcomes after which the debt was above the limit
     evidence: float  # of the safe option's failures against the target: a log-likelihood ratio, see `evidence_against`
@@ -86,6 +88,7 @@ class Certificate:
         least, most = failure_rate(account)
         behind, ahead = _bounds_of(account)
         _, successes, forgiven = totals(account)
+        declared = max(1.0 - promise.safe_success / ONE_SUCCESS, NEGLIGIBLE * (1.0 - promise.rate))
         return Certificate(
             target=promise.rate,
             asked=asked(account),
@@ -99,6 +102,7 @@ class Certificate:
             pending=account.pending,
             forgiven=forgiven / ONE_SUCCESS,
             skipped=account.skipped,
+            cancelled=account.cancelled,
             expired=account.expired,
             amended=account.amended,
             unaudited=account.unaudited,
@@ -109,8 +113,7 @@ class Certificate:
             safe_lost=account.safe_lost,
             safe_failure_at_least=least,
             safe_failure_at_most=most,
-            safe_fails_too_often=least
-            > max(1.0 - promise.safe_success / ONE_SUCCESS, NEGLIGIBLE * (1.0 - promise.rate)),
+            safe_fails_too_often=least > declared or debt(account) > debt_bound(account),
             skip_successes=account.skip_successes / ONE_SUCCESS,
             violations=account.violations,
             evidence=evidence_against(account),
@@ -159,7 +162,13 @@ class Certificate:
     @property
     def assumption_violated(self) -> bool:
         """Whether the safe or the skip option does not behave as the menu declares."""
-        return self.safe_fails_too_often or self.skip_successes > 0 or self.debt > self.debt_at_most
+        return self.safe_fails_too_often or self.skip_successes > 0
+
+    @property
+    def may_endanger(self) -> bool:
+        """Whether failures of a safe option that is declared perfect may be as many as the target allows, 99% sure."""
+        perfect = self.promise.safe_success == ONE_SUCCESS
+        return perfect and self.safe_failures > 0 and self.safe_failure_at_most > 1.0 - self.target
 
     def bounds_after(self, outcomes: Iterable[int]) -> list[tuple[float, float]]:
         """`debt_at_most` and `ahead_at_most` after each of these numbers of outcomes; other counts are the present ones."""
@@ -225,7 +234,9 @@ class Certificate:
     def _silent(self) -> str:
         """How many decisions have no outcome."""
         waiting = self.pending + self.safe_lost
-        return f"{count(waiting, 'decision')} {'has' if waiting == 1 else 'have'} no outcome. Report them all"
+        if waiting == 1:
+            return "1 decision has no outcome. Report it"
+        return f"{waiting:,} decisions have no outcome. Report them all"
 
     def _limits(self) -> str:
         """The most that can ever be owed, and the surplus now."""
@@ -269,10 +280,16 @@ class Certificate:
             f"{self.skipped:,} skipped and counted as failures" if self.skipped else "",
             f"{self.expired:,} expired and counted as failures" if self.expired else "",
             f"{self.amended:,} amended by a late success" if self.amended else "",
-            f"{self.forgiven:.4g} surplus successes forgiven" if self.forgiven else "",
+            f"{self.forgiven:.4g} surplus success{'' if self.forgiven == 1 else 'es'} forgiven"
+            if self.forgiven
+            else "",
         ]
         text = ", ".join(part for part in parts if part)
         lines = [text[0].upper() + text[1:] + "."] if text else []
+        if self.cancelled:
+            would = self.debt + self.target * self.cancelled
+            where = f"{would:.4g} would be owed" if would > 0 else "nothing would be owed"
+            lines.append(f"{count(self.cancelled, 'decision')} cancelled: had they all failed, {where}.")
         if self.violations:
             lines.append(f"The debt was above the limit on {count(self.violations, 'occasion')}.")
         return lines
@@ -280,10 +297,9 @@ class Certificate:
     def _evidence(self) -> list[str]:
         lines = []
         if self.safe_lost:
-            were = "play of the safe option has" if self.safe_lost == 1 else "plays of the safe option have"
-            lines.append(
-                f"{self.safe_lost:,} {were} no outcome and count as neither: report them too, also when a person did it."
-            )
+            one = "play of the safe option has no outcome and counts as neither: report it"
+            many = "plays of the safe option have no outcome and count as neither: report them"
+            lines.append(f"{self.safe_lost:,} {one if self.safe_lost == 1 else many} too, also when a person did it.")
         if self.safe_failures:
             lines.append(
                 f"The safe option failed in {self.safe_failures:,} of {count(self.safe_plays, 'play')}: where it was played, "
@@ -292,8 +308,9 @@ class Certificate:
             )
             lines.append(self.advice())
         if self.skip_successes:
+            times = "time" if self.skip_successes == 1 else "times"
             lines.append(
-                f"The skip option succeeded {self.skip_successes:,.10g} times, which it never should: successes may run "
+                f"The skip option succeeded {self.skip_successes:,.10g} {times}, which it never should: successes may run "
                 "further ahead. If it is an option that can succeed, list it as one and leave the skip out of the menu."
             )
         return lines
@@ -307,6 +324,8 @@ class Certificate:
             )
         allowed = 1.0 - self.target
         if not self.safe_fails_too_often:
+            if self.may_endanger:
+                return f"Whether that endangers the target, which allows {percent(allowed)}, is not known yet."
             declared = "" if self.promise.safe_success == ONE_SUCCESS else " and is within what safe_success declares"
             return f"That does not endanger the target, which allows {percent(allowed)}{declared}."
         honest = 1.0 - self.safe_failure_at_most

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from suffice.promise.account import MAX, SUM, Account, merge_of
 from suffice.promise.certificate import Certificate, failure_rate, worst
+from suffice.promise.record import MAX, SUM, Account, merge_of
 from suffice.promise.wording import count, percent
 
 LISTED: Final = 3  # the most groups that a sentence names
@@ -15,8 +15,8 @@ OWN_ADDED: Final = ("max_debt", "max_surplus", "forgiven", "shortfall", "worst_s
 ADDED: Final = (*OWN_ADDED, *(name for name, merge in merge_of.items() if merge == SUM))
 SUMMED: Final = (
     "asked", "outcomes", "successes", "debt", "owed_at_most", "debt_at_most", "ahead_at_most", "pending", "forgiven",
-    "skipped", "expired", "amended", "unaudited", "insisted", "uncovered", "safe_plays", "safe_failures", "safe_lost",
-    "skip_successes", "violations",
+    "skipped", "cancelled", "expired", "amended", "unaudited", "insisted", "uncovered", "safe_plays", "safe_failures",
+    "safe_lost", "skip_successes", "violations",
 )  # fmt: skip
 LARGEST: Final = tuple(name for name, merge in merge_of.items() if merge == MAX and name not in OWN_ADDED)
 
@@ -77,10 +77,12 @@ class GroupCertificate(Certificate):
     def advice(self) -> str:
         """What to do about the group whose safe option is worst: no group has the failure rate of all together."""
         wrong = {name: part for name, part in self.groups.items() if part.safe_fails_too_often or not part.feasible}
-        if not wrong:
-            return "That does not endanger the target in any group."
         if len(self.groups) == 1:
             return super(GroupCertificate, self).advice()
+        if not wrong and any(part.may_endanger for part in self.groups.values()):
+            return "Whether that endangers the target of a group is not known yet."
+        if not wrong:
+            return "That does not endanger the target in any group."
         name = max(wrong, key=lambda name: (not wrong[name].feasible, wrong[name].safe_failure_at_least))
         return f"The group where it is worst is {_title(name)}. {wrong[name].advice()}"
 

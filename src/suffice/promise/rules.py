@@ -9,7 +9,8 @@ from typing import Any, Final
 
 from suffice.errors import InvalidArgument, quoted
 from suffice.numbers import ONE_SUCCESS, as_fraction, flag, positive_float, positive_int, rate
-from suffice.promise.account import SNAP, UNLIMITED, Account, grow
+from suffice.promise.account import grow
+from suffice.promise.record import SNAP, UNLIMITED, Account
 
 MAX_DEBT: Final = 5
 IN_FLIGHT: Final = 200
@@ -57,7 +58,8 @@ class Rule:
 class Promise:
     """The rules of one promise. It holds no counts: `open` makes the account that does.
 
-    >>> from suffice.promise.account import FREE, SAFE, debt, limit, reserve, settle, Reservation
+    >>> from suffice.promise.account import debt, limit, reserve, settle
+    >>> from suffice.promise.record import FREE, SAFE, Reservation
     >>> promise = Promise.make(0.7, max_debt=0)
     >>> account = promise.open()
     >>> limit(account) == SAFE  # nothing may be owed, and one failure would owe 0.7

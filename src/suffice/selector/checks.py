@@ -21,6 +21,12 @@ def check_group(group: object) -> None:
         raise InvalidArgument(f"group must be a name of 1 to {LONGEST_NAME} characters, got {quoted(group)}")
 
 
+def check_callable(name: str, given: object, does: str, *, optional: bool = False) -> None:
+    """Raise if this is no function."""
+    if not callable(given) and not (optional and given is None):
+        raise InvalidArgument(f"{name} must be a function that {does}, got {quoted(given)}")
+
+
 def allowed_arms(menu: Menu, available: object) -> Mask | None:
     """A mask of the arms that may be played if these options are available; None: all. Skipping always is."""
     if available is None:

@@ -16,7 +16,7 @@ from suffice.learning.base import Learner
 from suffice.learning.records import Pricing
 from suffice.learning.tables import CompiledTable
 from suffice.learning.thompson import fit
-from suffice.promise.account import SKIP, Account
+from suffice.promise.record import SKIP, Account
 from suffice.selector import compiled_calls as calls
 from suffice.selector.compiled_calls import DUE, ELSEWHERE, EMPTY, MOVING, TOLD, Header, Slot
 from suffice.selector.entries import REMEMBERED, Entry
@@ -29,7 +29,7 @@ NO_FEATURES: Final = np.zeros(1)  # never written to: decisions have no features
 
 
 def has_global_lock() -> bool:
-    """Whether a call of compiled code blocks all other threads: in every Python with a global interpreter lock."""
+    """Whether a call of compiled code blocks all other threads, as it does with a global interpreter lock."""
     return bool(getattr(sys, "_is_gil_enabled", lambda: True)())
 
 
@@ -130,6 +130,10 @@ class CompiledEngine:
     def sum_of(self, name: str) -> int:
         """The sum of one count over all accounts, as a whole number without a limit."""
         return sum(self._array("accounts")[name][: self._rows].tolist())
+
+    def row_with_most(self, name: str) -> int:
+        """The row of the account with the largest count of this name."""
+        return int(self._array("accounts")[name][: self._rows].argmax())
 
     def position(self, row: int) -> Position:
         """What an account allows now, and its price."""
@@ -257,11 +261,8 @@ class CompiledEngine:
         """Count a decision as outstanding, or as settled if it is a skip, and return its id."""
         if entry.role != SKIP:
             self._free_next_slot()
-        given = (
-            entry.row, entry.arm, entry.role, entry.expects, entry.price, entry.asked_at, entry.counted, entry.unbiased,
-            entry.note is not None,
-        )  # fmt: skip
-        identity = int(self._call(calls.issue_at, *given))
+        given = entry.row, entry.arm, entry.role, entry.expects, entry.price, entry.asked_at
+        identity = int(self._call(calls.issue_at, *given, entry.counted, entry.unbiased, entry.note is not None))
         if entry.role == SKIP:
             self._remember(identity, entry._replace(note=None))
             return identity
@@ -318,6 +319,14 @@ class CompiledEngine:
         self._overflow.pop(identity, None)
         if not expired:
             self._notes.pop(identity, None)
+
+    def cancel(self, identity: int, entry: Entry) -> None:
+        """Count an outstanding decision as one that was never carried out."""
+        self._clear_settled()
+        given = (entry.row, entry.role, entry.target, entry.expects, entry.exempt, entry.counted)
+        self._call(calls.cancel_at, identity, *given)
+        self._overflow.pop(identity, None)
+        self._notes.pop(identity, None)
 
     def amend(self, identity: int, entry: Entry, units: int) -> None:
         """Count the outcome of an expired decision."""

@@ -16,7 +16,8 @@ from suffice.kernels.rows import dtype_of, row_at, rows_at
 from suffice.learning.arm_table import DONE, FIT_FIRST, expected_debt, learn, propose
 from suffice.learning.records import Pricing
 from suffice.learning.tables import NUMBER, table_at
-from suffice.promise.account import SKIP, Account, Reservation, amend, fold, limit, reserve, settle, skip
+from suffice.promise.account import amend, cancel, fold, limit, reserve, settle, skip
+from suffice.promise.record import SKIP, Account, Reservation
 from suffice.selector.verbs import decide, is_open, lesson_of, position_of, price_of, role_of
 
 
@@ -209,6 +210,19 @@ def settle_at(
     if counted:
         settle(account, Reservation(role, target, expects, exempt), units, expired)
         fold(account)
+
+
+def cancel_at(
+    address: int, identity: int, row: int, role: int, target: int, expects: int, exempt: int, counted: bool
+) -> None:
+    """Count an outstanding decision as one that was never carried out; it leaves its slot, if it is in one."""
+    header, account, _, _ = parts_at(address, row)
+    slot = slot_at(header, identity)
+    if slot.id == identity or slot.id == MOVING - identity:
+        slot.id = EMPTY
+    header.settled, header.lost = identity, 0
+    if counted:
+        cancel(account, Reservation(role, target, expects, exempt))
 
 
 def amend_at(address: int, identity: int, row: int, role: int, target: int, units: int, counted: bool) -> None:

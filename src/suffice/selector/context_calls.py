@@ -50,7 +50,8 @@ from suffice.learning.records import Table
 from suffice.learning.rng import WORDS
 from suffice.learning.tables import NUMBER, table_at
 from suffice.learning.thompson import expected
-from suffice.promise.account import SKIP, fold, limit, settle, skip
+from suffice.promise.account import fold, limit, settle, skip
+from suffice.promise.record import SKIP
 from suffice.selector.compiled_calls import (
     DECLINED,
     DUE,

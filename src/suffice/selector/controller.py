@@ -9,36 +9,41 @@ import copy
 import math
 import os
 import threading
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 import numpy as np
 
-from suffice.errors import AlreadyTold, InvalidArgument, SafeUnavailable, UnknownDecision, quoted
+from suffice.errors import AlreadyTold, InvalidArgument, UnknownDecision, quoted
 from suffice.kernels.rows import Mask
-from suffice.learning.base import Learner, Proposal
+from suffice.learning.base import Columns, Learner, Proposal
 from suffice.learning.prices import new_pricing
 from suffice.learning.records import Pricing
 from suffice.menu.menu import Menu
-from suffice.numbers import ONE_SUCCESS, as_number, cost_told, positive, success_units
-from suffice.promise.account import CARRIED, SAFE, SKIP, Account
+from suffice.numbers import cost_told, flag, positive, success_units
+from suffice.promise.record import SAFE, SKIP, Account
 from suffice.promise.rules import Promise
-from suffice.selector.checks import outcome_of, seconds
+from suffice.selector.checks import check_callable, outcome_of, seconds
+from suffice.selector.choosing import choose
 from suffice.selector.costs import Costs
 from suffice.selector.engines import Engine, engine_for
 from suffice.selector.entries import REMEMBERED, Entry
+from suffice.selector.events import LOOK_EVERY, Event, Watch, announce, counts_of
 from suffice.selector.failures import Failures
 from suffice.selector.first_round import FirstRound
 from suffice.selector.identity import Identity
 from suffice.selector.records import UNAUDITED, Decision
 from suffice.selector.reentrancy import SlowPath, guard, is_nested
 from suffice.selector.state import engine_state, restore_engine
-from suffice.selector.verbs import Choice, Position, decide, is_open, role_of
+from suffice.selector.totals import Totals
+from suffice.selector.verbs import Position
 from suffice.state_files import write_state
 
+CALLBACKS: Final = ("_clock", "_on_event")  # the user's own: a copy has the same
 
-class Controller(ABC):
+
+class Controller(Totals):
     """Ask what to do, tell how it went.
 
     One lock guards all state, so any number of threads may ask and tell; a signal handler may read and save. A fork or a
@@ -51,17 +56,20 @@ class Controller(ABC):
     _prices = "straight"  # how the price of a success follows the debt
 
     def __init__(
-        self, promise: Promise, menu: Menu | None, *, expire_after: float | None, clock: Callable[[], float]
-    ) -> None:
+        self, promise: Promise, menu: Menu | None, *, expire_after: float | None,
+        on_event: Callable[[Event], object] | None, clock: Callable[[], float],
+    ) -> None:  # fmt: skip
         self._promise = promise
+        check_callable("on_event", on_event, "takes an Event", optional=True)
+        check_callable("clock", clock, "returns seconds")
+        self._on_event, self.watch = on_event, Watch(menu, promise)
         self._expire_after = None if expire_after is None else float(positive("expire_after", expire_after))
-        if not callable(clock):
-            raise InvalidArgument(f"clock must be a function that returns seconds, got {quoted(clock)}")
         self._clock = clock
         self._identity = Identity()
         self._groups: dict[str, int] = {}  # the row of each group's account
         self.failures = Failures()
         self.costs = Costs(menu, self.failures)
+        self._playing_safe = False
         self._first_round = FirstRound(menu.n_arms if menu is not None else 0)
         self._make_locks()
 
@@ -123,7 +131,7 @@ class Controller(ABC):
 
     def open_fast_path(self) -> None:
         """Allow the fast path again. A copy stays closed until its next decision, which needs a key of its own."""
-        if self._first_round.over and not self._identity.copied:
+        if self._first_round.over and not self._identity.copied and not self._playing_safe:
             self._engine.open()
 
     def mark_copied(self) -> None:
@@ -139,16 +147,36 @@ class Controller(ABC):
     def _ask_slow(self, row: int, allowed: Mask | None, audit: bool, now: float, insist: bool = False) -> Decision:
         with self.lock, self._changing:
             self._expire_overdue(now)
-            return self._decide(row, allowed, audit, now, insist)
+            decision = self._decide(row, allowed, audit, now, insist)
+        self._look_after(decision.id)
+        return decision
+
+    def _look_after(self, identity: int) -> None:
+        """Look for events every LOOK_EVERY decisions; with many groups less often, because a look goes over all accounts."""
+        if identity % LOOK_EVERY == 0 and identity > 0 and identity % self._engine.rows() < LOOK_EVERY:
+            self.look()
+
+    def look(self) -> None:
+        """Look for events now, and announce them."""
+        with self.lock, self._reading:
+            events = self.watch.look(counts_of(self._engine), self._columns(), self.costs.take_above_safe())
+        announce(events, self._on_event)
+
+    def _columns(self) -> Columns | None:
+        """The record of each option, if there are options."""
+        return self._learner.columns()
 
     def _decide(
         self, row: int, allowed: Mask | None, audit: bool, now: float, insist: bool, features: object = None
     ) -> Decision:
-        if self._identity.copied:
-            self._identity.renew(self._engine.next_id)
         engine = self._engine
         first_arm = self._first_round.take(allowed) if audit else None
-        choice = self.choose(engine.position(row), allowed, insist, features, first_arm)
+        position = engine.position(row)
+        if self._playing_safe:
+            position = position._replace(limit=SAFE)
+        choice = choose(self, position, allowed, insist, features, first_arm)
+        if self._identity.copied:
+            self._identity.renew(engine.next_id)
         arm, role, price = choice.arm, choice.role, choice.price
         if audit:
             entry = Entry(
@@ -162,35 +190,6 @@ class Controller(ABC):
             engine.count_unaudited(row)
             identity = UNAUDITED
         return Decision(identity, arm, self._option(arm, price), role, price, self._identity.key)
-
-    def choose(
-        self, position: Position, allowed: Mask | None, insist: bool, features: object, first: int | None = None
-    ) -> Choice:
-        """What to play, also for an account outside this controller. `first` is an arm of the first round."""
-        learner, proposal = self._learner, Proposal(-1 if first is None else first)
-        head, needs_safe = learner.head, position.limit == SAFE and allowed is not None and not allowed[-1]
-        if first is not None:
-            arm = first
-        elif needs_safe and allowed is not None:
-            arm = self._best_available(allowed, insist)
-        else:
-            if is_open(position.limit, head):
-                proposal = self.propose(position, allowed, features)
-            arm = decide(position.limit, head, proposal.arm)
-        expects = learner.expected_debt(arm, self._promise.target)
-        return Choice(arm, role_of(head, arm), position.price, expects, proposal.unbiased, proposal.note)
-
-    def _best_available(self, allowed: Mask, insist: bool) -> int:
-        """The arm to play where a limit forces the safe option, and it is not available."""
-        interior = [arm for arm in np.flatnonzero(allowed).tolist() if arm >= self._learner.head.has_skip]
-        if not insist or not interior:
-            raise SafeUnavailable(
-                "the safe option is not available, and the promise needs it now: "
-                + ("list it in available, or pass insist=True to play the best of what is available; that is counted, and "
-                   "added to every bound" if interior else "nothing else is available either, so no decision was made")
-            )  # fmt: skip
-        target = self._promise.target
-        return min(interior, key=lambda arm: self._learner.expected_debt(arm, target))
 
     def propose(self, position: Position, allowed: Mask | None, features: object) -> Proposal:
         """The learner's arm at this price, in this context if there is one.
@@ -258,7 +257,8 @@ class Controller(ABC):
         if entry is not None:
             return identity, entry, True
         if 0 <= identity < engine.next_id:
-            late = " or expired too long ago to amend" if engine.sum_of("expired") > REMEMBERED else ""
+            given_up = sum(engine.sum_of(name) for name in ("expired", "safe_lost", "skipped"))
+            late = " or expired too long ago to amend" if given_up > REMEMBERED else ""
             raise AlreadyTold(f"decision {identity} was settled before{late}; telling it again changes nothing")
         raise UnknownDecision(f"decision {quoted(identity)} was never asked of this selector")
 
@@ -302,6 +302,30 @@ class Controller(ABC):
                 raise AlreadyTold(f"decision {identity} has expired before; expiring it again changes nothing")
             self._expire(identity, entry)
 
+    def cancel(self, decision: Decision | int) -> None:
+        """Take back a decision that was never carried out, while it is outstanding: it counts as neither.
+
+        Never cancel a decision because it failed, or may have: the certificate says how many were cancelled.
+        """
+        with self.lock, self._changing:
+            identity, entry, late = self._locate(decision)
+            if late:
+                what = "was a skip" if entry.role == SKIP else "has expired"
+                raise AlreadyTold(f"decision {identity} {what}, so it cannot be cancelled; nothing was changed")
+            self._engine.cancel(identity, entry)
+
+    def play_safe(self, on: bool = True) -> None:
+        """Play the safe option whatever happens, until it is switched off: for emergencies."""
+        wanted = flag("on", on)
+        with self.lock, self._changing:
+            self._playing_safe = wanted
+            self.close_fast_path()  # opened again where it may be
+
+    @property
+    def playing_safe(self) -> bool:
+        """Whether `play_safe` is on."""
+        return self._playing_safe
+
     def _expire_overdue(self, now: float) -> None:
         if self._expire_after is None:
             return
@@ -313,79 +337,10 @@ class Controller(ABC):
                 self._expire(identity, entry)
         engine.update_due()
 
-    # --- counts
-
-    @property
-    def target(self) -> float:
-        """The success rate to hold."""
-        return self._promise.rate
-
-    @property
-    def price(self) -> float:
-        """The price now paid for one success."""
-        with self.lock:
-            return self._engine.position(0).price
-
-    @property
-    def debt(self) -> float:
-        """Successes owed, target·outcomes − successes; negative when ahead. Of all groups together."""
-        with self.lock, self._reading:
-            carried = self._engine.sum_of("forgiven_carried") * CARRIED
-            return (self._engine.sum_of("owed") - self._engine.sum_of("successes") - carried) / ONE_SUCCESS
-
-    @property
-    def outcomes(self) -> int:
-        """Outcomes counted, those of expired decisions and of all groups included."""
-        with self.lock, self._reading:
-            return self._engine.sum_of("outcomes")
-
-    @property
-    def successes(self) -> float:
-        """The sum of all successes."""
-        return as_number(self._units())
-
-    @property
-    def pending(self) -> int:
-        """The number of decisions without an outcome."""
-        with self.lock:
-            return self._engine.pending()
-
-    @property
-    def rate(self) -> float | None:
-        """The share of outcomes that succeeded; None before the first."""
-        with self.lock, self._reading:
-            outcomes, units = self.outcomes, self._units()
-        return units / ONE_SUCCESS / outcomes if outcomes else None
-
-    def _units(self) -> int:
-        """Successes, in billionths."""
-        with self.lock, self._reading:
-            carried = self._engine.sum_of("carried") + self._engine.sum_of("forgiven_carried")
-            return self._engine.sum_of("successes") + carried * CARRIED
-
-    @property
-    def cost(self) -> float:
-        """The cost of all decisions settled so far, as far as it is known or was told."""
-        with self.lock, self._reading:
-            spent = sum(self._engine.pricing(row).spent for row in range(self._engine.rows()))
-        return max(0.0, spent)  # amendments subtract what they add again, up to rounding
-
-    @property
-    def mean_cost(self) -> float | None:
-        """The cost per outcome; None before the first."""
-        with self.lock, self._reading:
-            return self.cost / self.outcomes if self.outcomes else None
-
     def _expire_unless_nested(self) -> None:
         """Give up what is overdue, unless this call interrupts a change of this same controller."""
         if not is_nested(self.lock):
             self._expire_overdue(self._now())
-
-    def __repr__(self) -> str:
-        return (
-            f"<{type(self).__name__} target={self.target:g} outcomes={self.outcomes:,} successes={self.successes:,} "
-            f"pending={self.pending:,}>"
-        )
 
     # --- saving
 
@@ -397,6 +352,7 @@ class Controller(ABC):
                 **self._own_state(),
                 "promise": self._promise.state(),
                 "expire_after": self._expire_after,
+                "playing_safe": self._playing_safe,
                 "keys": self._identity.state(),
                 **engine_state(self._engine, [None, *self._groups], self._learner),
                 "learner": self._learner.state(),
@@ -413,8 +369,10 @@ class Controller(ABC):
     def restore(self, state: dict[str, Any]) -> None:
         """Replace the state of a new controller by one that was saved."""
         self._identity = Identity.from_state(state["keys"])
+        self._playing_safe = flag("playing_safe", state["playing_safe"])
         fresh = [self.new_pricing(account["name"] or "") for account in state["accounts"]]
         restore_engine(self._promise, self._engine, self._learner, state, fresh)
+        self.watch.begin(counts_of(self._engine))
 
     # --- copies
 
@@ -423,7 +381,7 @@ class Controller(ABC):
             # The values are pickled after the lock is released, so they are copied under it.
             values = {name: value for name, value in self.__dict__.items() if name not in self._derived}
             memo: dict[int, object] = {}  # one for all, so that parts which share an object share its copy
-            return {name: value if name == "_clock" else copy.deepcopy(value, memo) for name, value in values.items()}
+            return {name: value if name in CALLBACKS else copy.deepcopy(value, memo) for name, value in values.items()}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)

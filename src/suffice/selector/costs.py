@@ -12,6 +12,7 @@ class Costs:
 
     def __init__(self, menu: Menu | None, failures: Failures) -> None:
         self._menu, self._failures = menu, failures
+        self._above_safe: str | None = None
 
     def check(self, arm: int, cost: float | None) -> None:
         """Refuse an outcome whose cost is needed and missing."""
@@ -34,8 +35,14 @@ class Costs:
         known = menu.known_cost(arm)
         spent = cost if cost is not None else known
         if spent is not None and spent > menu.safe_cost:
-            self._failures.keep(
+            self._above_safe = (
                 f"option {menu.option(arm)!r} cost {spent:g}, above safe_cost {menu.safe_cost:g}: the record keeps it, "
                 "learning takes safe_cost; set safe_cost to what the safe option really costs"
             )
+            self._failures.keep(self._above_safe)
         return math.nan if spent is None or (late and known is not None) else min(spent, menu.safe_cost)
+
+    def take_above_safe(self) -> str | None:
+        """What to say of the latest cost above safe_cost since this was asked last; None if there was none."""
+        told, self._above_safe = self._above_safe, None
+        return None if told is None else f"{told[0].upper()}{told[1:]}."

@@ -12,9 +12,10 @@ from suffice.errors import InvalidArgument
 from suffice.kernels.rows import Mask
 from suffice.learning.base import Learner
 from suffice.learning.records import Pricing
-from suffice.promise.account import Account
+from suffice.promise.record import SAFE, Account
 from suffice.promise.rules import Promise
 from suffice.selector.checks import check_group
+from suffice.selector.choosing import choose
 from suffice.selector.selector import Selector
 from suffice.selector.state import account_from, account_state, pricing_from
 from suffice.selector.verbs import Choice, Position, lesson_of, position_of
@@ -70,12 +71,16 @@ class Detached:
             learner.check(context)
 
     def decide(
-        self, account: Account, group: str, allowed: Mask | None = None, context: object = None, insist: bool = False
-    ) -> Choice:
+        self, account: Account, group: str, allowed: Mask | None = None, context: object = None, *, insist: bool = False,
+        playing_safe: bool = False,
+    ) -> Choice:  # fmt: skip
         """Decide on an account, which is not changed."""
         learner = self.learner
         features = learner.read(context) if isinstance(learner, ContextLearner) else None
-        return self.selector.choose(self.position(account, group), allowed, insist, features)
+        position = self.position(account, group)
+        if playing_safe:
+            position = position._replace(limit=SAFE)
+        return choose(self.selector, position, allowed, insist, features)
 
     # --- learning
 

@@ -5,13 +5,17 @@ They decline what is unusual; then the selector takes the slow path, under its l
 its change at once, so that an interrupt between any two lines leaves nothing half done.
 """
 
+import math
 import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeAlias, TypeGuard
 
 from suffice.errors import InvalidArgument
 from suffice.learning.base import Learner
+from suffice.learning.custom_learner import CustomLearner, make_learner
+from suffice.learning.settings import Learning
 from suffice.learning.table_learner import TableLearner
+from suffice.menu.menu import Menu
 from suffice.selector.plain import PlainEngine
 
 if TYPE_CHECKING:
@@ -53,3 +57,18 @@ def move_state(old: Engine, new: Engine) -> None:
         new.add_row(old.account(row), old.pricing(row))
     new.restore_entries(old.entries(), old.expired_entries())
     old.close()
+
+
+def learner_for(
+    menu: Menu, settings: Learning, horizon: int | None, ceiling: float, seed: int, model: object
+) -> "TableLearner | CustomLearner | ContextLearner":
+    """The learner that these settings call for, with a model of the context if one is given."""
+    guard = math.inf if settings.guard is None else float(settings.guard)
+    plain = make_learner(
+        menu, settings.bounds, settings.chooser, settings.memory, horizon, ceiling, seed=seed, kappa=guard
+    )
+    if model is None:
+        return plain
+    from suffice.context.learner import make_context_learner
+
+    return make_context_learner(plain, model, seed)

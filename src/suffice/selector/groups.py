@@ -3,7 +3,8 @@
 from typing import TYPE_CHECKING
 
 from suffice.numbers import ONE_SUCCESS, as_number
-from suffice.promise.account import Account, debt, totals
+from suffice.promise.account import debt, totals
+from suffice.promise.record import Account
 from suffice.selector.reports import pending_by_row
 
 if TYPE_CHECKING:

@@ -19,11 +19,12 @@ from suffice.learning.records import Pricing
 from suffice.learning.table_learner import TableLearner
 from suffice.learning.tables import PlainTable
 from suffice.learning.thompson import fit
-from suffice.promise.account import FIELDS, RESERVED, SAFE, SKIP, Account, amend, limit, reserve, settle, skip
+from suffice.promise.account import amend, cancel, limit, reserve, settle, skip
+from suffice.promise.record import FIELDS, RESERVED, SAFE, SKIP, Account
 from suffice.selector.entries import REMEMBERED, Entry
 from suffice.selector.verbs import Position, decide, is_open, lesson_of, position_of, price_of, role_of
 
-ISSUED, SETTLED, EXPIRED, AMENDED, SKIPPED = range(5)
+ISSUED, SETTLED, EXPIRED, AMENDED, SKIPPED, CANCELLED = range(6)
 _values: Final = values_of(Account)
 _reserved: Final = attrgetter(*RESERVED)
 _tuple: Final = tuple.__new__  # Entry(...) would go through a Python function
@@ -253,6 +254,10 @@ class PlainEngine:
             total += getattr(self.account(change.row), name) - getattr(self._accounts[change.row], name)
         return total
 
+    def row_with_most(self, name: str) -> int:
+        """The row of the account with the largest count of this name."""
+        return max(range(len(self._accounts)), key=lambda row: getattr(self._accounts[row], name))
+
     def position(self, row: int) -> Position:
         """What an account allows now, and its price."""
         return position_of(self.account(row), self._pricings[row], self._pricings[0], row > 0)
@@ -366,6 +371,10 @@ class PlainEngine:
                 settle(account, entry, units, expired)
 
         self._do(EXPIRED if expired else SETTLED, identity, entry, step)
+
+    def cancel(self, identity: int, entry: Entry) -> None:
+        """Count an outstanding decision as one that was never carried out."""
+        self._do(CANCELLED, identity, entry, lambda account: cancel(account, entry) if entry.counted else None)
 
     def amend(self, identity: int, entry: Entry, units: int) -> None:
         """Count the outcome of an expired decision."""

@@ -57,8 +57,8 @@ def pending_by_row(engine: Engine) -> dict[int, int]:
 
 
 def _mean_cost(menu: Menu, arm: int, costs: float, priced: float) -> float | None:
-    known = menu.known_cost(arm)
-    return known if known is not None or not priced else costs / priced
+    """The mean of what was told; what the menu says where nothing was."""
+    return costs / priced if priced else menu.known_cost(arm)
 
 
 class OptionsOf:

@@ -7,15 +7,20 @@ billionths; `charges` holds the costs. Else an arm succeeds where the latent lie
 
 from typing import Final
 
+from suffice.kernels.compiler import compiled
 from suffice.kernels.rows import Floats, Ints, Rows
 from suffice.learning.arm_table import DONE, FIT_FIRST, PAST_DUE, cheapest, learn, learn_arm, look_back, propose
 from suffice.learning.prices import price_at
 from suffice.learning.records import Lesson
 from suffice.learning.tables import table_at
 from suffice.numbers import ONE_SUCCESS
-from suffice.promise.account import FREE, SAFE, SKIP, Account, Reservation, amend, fold, limit, reserve, settle, skip
+from suffice.promise.account import amend, fold, limit, reserve, settle, skip
+from suffice.promise.record import FREE, SAFE, SKIP, Account, Reservation
 from suffice.selector.compiled_calls import DUE, TOLD, parts_at
+from suffice.selector.engines import Engine
+from suffice.selector.first_round import FirstRound
 from suffice.selector.verbs import decide, is_open, lesson_of, price_of, role_of
+from suffice.selector.world import Block, World
 
 LOW_ARM, MIDDLE_ARM, HIGH_ARM = 0, 1, 2  # of a threshold
 NO_PRICE: Final = 0.0  # paid: the guard is not asked
@@ -142,3 +147,15 @@ def play_threshold(
         succeeded[step] = success
         spent[step] = (value - bottom) / pricing.cap
         pricing.spent += spent[step]
+
+
+def play_world(engine: Engine, first_round: FirstRound, world: World, latents: Floats, block: Block) -> None:
+    """A selector's run, and the rare, expensive work that it makes due."""
+    step, opening = 0, 0 if first_round.over else first_round.next
+    while step < len(latents):
+        step, opening, left = compiled(play)(engine.address, latents, *world, *block.columns, step, opening)
+        if left == FIT_FIRST:
+            engine.fit()
+        elif left > TOLD:
+            engine.catch_up(left)
+    first_round.next = opening or first_round.next

@@ -16,17 +16,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from suffice.errors import InvalidArgument, quoted
-from suffice.kernels.compiler import available, compiled
+from suffice.kernels.compiler import available
 from suffice.kernels.rows import Mask
 from suffice.learning.arm_table import FIT_FIRST
-from suffice.learning.custom_learner import make_learner
 from suffice.learning.settings import Learning, as_learning, resolve_prices
 from suffice.menu.menu import Menu
 from suffice.numbers import ONE_SUCCESS, flag, positive_int, success_units
 from suffice.promise.rules import IN_FLIGHT, MAX_DEBT, Promise, Rule
 from suffice.selector.checks import allowed_arms, check_group, seconds
 from suffice.selector.controller import Controller
-from suffice.selector.engines import Engine, engine_for, has_model, move_state, with_model
+from suffice.selector.engines import Engine, engine_for, has_model, learner_for, move_state, with_model
+from suffice.selector.events import LOOK_EVERY, Event
 from suffice.selector.groups import GroupView
 from suffice.selector.plain import PlainEngine
 from suffice.selector.records import Decision, OptionReport
@@ -62,6 +62,7 @@ class Selector(Controller):
         learning: how options are estimated and chosen, a `Learning`; its defaults suit every menu.
         seed: of the chooser's own randomness.
         expire_after: seconds after which a decision without an outcome counts as a failure.
+        on_event: a function that gets each `Event`: what a person should know, in a sentence. They are logged as well.
         clock: a function that returns the time in seconds.
 
     >>> menu = Menu({"small": 0.02, "large": 0.20, "a person": 1.00}, safe="a person")
@@ -85,6 +86,7 @@ class Selector(Controller):
         max_surplus: float | None = None,
         rule: Rule | None = None,
         expire_after: float | None = None,
+        on_event: Callable[[Event], object] | None = None,
         model: object = None,
         learning: Learning | None = None,
         seed: int = 0,
@@ -96,20 +98,13 @@ class Selector(Controller):
             target, max_debt=max_debt, in_flight=in_flight, max_surplus=max_surplus, rule=rule, safe_cost=menu.safe_cost,
             safe_success=menu.safe_success, forgiving=not menu.has_skip,
         )  # fmt: skip
-        super().__init__(promise, menu, expire_after=expire_after, clock=clock)
+        super().__init__(promise, menu, expire_after=expire_after, on_event=on_event, clock=clock)
         self._menu = menu
         self._horizon = None if rule is None or rule.horizon is None else positive_int("horizon", rule.horizon)
         self._seed = positive_int("seed", seed, 0) & 0xFFFFFFFF
         settings = as_learning(learning)
         self._guard = math.inf if settings.guard is None else float(settings.guard)
-        self._learner = make_learner(
-            menu, settings.bounds, settings.chooser, settings.memory, self._horizon, promise.cap, seed=self._seed,
-            kappa=self._guard,
-        )  # fmt: skip
-        if model is not None:
-            from suffice.context.learner import make_context_learner
-
-            self._learner = make_context_learner(self._learner, model, self._seed)
+        self._learner = learner_for(menu, settings, self._horizon, promise.cap, self._seed, model)
         self._prices = resolve_prices(settings.prices, promise)
         self._begin()
         self._set_up()
@@ -264,6 +259,8 @@ class Selector(Controller):
                 if arm <= 0 and self._roles[0] < 0:
                     self._engine.note_skip(identity, row, now, price, -arm)
                     arm = 0
+                if identity % LOOK_EVERY == 0:
+                    self._look_after(identity)
                 return new(Decision, (identity, arm, self._options[arm], self._roles[arm], price, self._identity.key))
         if not self.contextual and context is None:
             return self._ask_slow(row, allowed, audit, now, insist)
@@ -297,7 +294,10 @@ class Selector(Controller):
             self._expire_overdue(now)
             for context in contexts if len(contexts) > 1 else ():
                 learner.check(context)  # all, or none if one is bad
-            return [self._decide(row, allowed, audit, now, insist, learner.read(context)) for context in contexts]
+            decisions = [self._decide(row, allowed, audit, now, insist, learner.read(context)) for context in contexts]
+        for decision in decisions:
+            self._look_after(decision.id)
+        return decisions
 
     def allowed(self, available: object) -> Mask | None:
         """A mask of the arms that may be played if these options are available; None: all."""
@@ -350,18 +350,10 @@ class Selector(Controller):
 
     def run(self, world: World, latents: NDArray[np.float64], block: Block) -> None:
         """Play whole steps in a world that is known beforehand."""
-        from suffice.selector.compiled_calls import TOLD
-        from suffice.selector.runs import play
+        from suffice.selector.runs import play_world
 
         with self.lock, self._changing:
-            step, opening = 0, 0 if self._first_round.over else self._first_round.next
-            while step < len(latents):
-                step, opening, left = compiled(play)(self._address, latents, *world, *block.columns, step, opening)
-                if left == FIT_FIRST:
-                    self._engine.fit()
-                elif left > TOLD:
-                    self._engine.catch_up(left)
-            self._first_round.next = opening or self._first_round.next
+            play_world(self._engine, self._first_round, world, latents, block)
 
     # --- saving
 

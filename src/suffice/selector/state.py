@@ -10,7 +10,8 @@ from suffice.learning.base import Learner
 from suffice.learning.prices import clipped_price
 from suffice.learning.records import Pricing
 from suffice.numbers import ONE_SUCCESS, cost_told, flag, positive_int
-from suffice.promise.account import SAFE, SKIP, Account, grow, merge_of, totals
+from suffice.promise.account import grow, totals
+from suffice.promise.record import SAFE, SKIP, Account, merge_of
 from suffice.promise.rules import Promise
 from suffice.selector.checks import LONGEST_NAME
 from suffice.selector.engines import Engine

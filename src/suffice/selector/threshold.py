@@ -15,10 +15,11 @@ from suffice.learning.base import Columns, Learner, Proposal
 from suffice.learning.prices import clipped_price
 from suffice.learning.records import Lesson, Pricing, TableHead
 from suffice.numbers import ONE_SUCCESS, as_fraction, flag, positive_int
-from suffice.promise.account import SKIP, Account
 from suffice.promise.certificate import Certificate
+from suffice.promise.record import SKIP, Account
 from suffice.promise.rules import IN_FLIGHT, MAX_DEBT, Promise, Rule
 from suffice.selector.controller import Controller
+from suffice.selector.events import Event
 from suffice.selector.records import Decision
 from suffice.selector.runs import play_threshold
 from suffice.selector.verbs import Position
@@ -77,7 +78,7 @@ class ThresholdSelector(Controller):
     Args:
         low, high: the ends of the range.
         target: the success rate to hold, strictly between 0 and 1.
-        max_debt, in_flight, max_surplus, expire_after, clock: as for `Selector`.
+        max_debt, in_flight, max_surplus, expire_after, on_event, clock: as for `Selector`.
         rule: the paper's update in place of these limits: its step and its start are those of the threshold, its cap is the
             range.
         low_fails: False if `low` may succeed too. Surplus is then forgiven instead of skipped back.
@@ -103,6 +104,7 @@ class ThresholdSelector(Controller):
         rule: Rule | None = None,
         low_fails: bool = True,
         expire_after: float | None = None,
+        on_event: Callable[[Event], object] | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
         bottom, top = as_fraction("low", low), as_fraction("high", high)
@@ -119,7 +121,7 @@ class ThresholdSelector(Controller):
             target, max_debt=max_debt, in_flight=in_flight, max_surplus=max_surplus, rule=rule,
             forgiving=not flag("low_fails", low_fails),
         )  # fmt: skip
-        super().__init__(replace(promise, cap=span), None, expire_after=expire_after, clock=clock)
+        super().__init__(replace(promise, cap=span), None, expire_after=expire_after, on_event=on_event, clock=clock)
         self._low, self._high = float(bottom), float(top)
         self._learner = ThresholdLearner(low_fails)
         self._begin()
@@ -157,6 +159,9 @@ class ThresholdSelector(Controller):
     def threshold(self) -> float:
         """The threshold before clipping."""
         return self._low + self.price
+
+    def _columns(self) -> None:
+        """A range has no options."""
 
     def can_run(self, stream: object) -> bool:
         """Whether `run` can play this stream: the cost of a threshold is its place in the range."""

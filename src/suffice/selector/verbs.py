@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 from suffice.learning.prices import borrow_hint, price_at
 from suffice.learning.records import Lesson, Pricing, TableHead
 from suffice.numbers import ONE_SUCCESS
-from suffice.promise.account import FREE, SAFE, SKIP, Account, limit
+from suffice.promise.account import limit
+from suffice.promise.record import FREE, SAFE, SKIP, Account
 
 
 class Position(NamedTuple):

@@ -15,13 +15,16 @@ from typing import Final, NamedTuple
 from suffice.errors import SufficeError, UnknownDecision
 from suffice.kernels.rows import Mask, copy_of
 from suffice.numbers import ONE_SUCCESS
-from suffice.promise.account import SAFE, SKIP, Account, Reservation, amend, reserve, settle, skip
+from suffice.promise.account import amend, cancel, reserve, settle, skip
+from suffice.promise.record import SAFE, SKIP, Account, Reservation
 from suffice.service.errors import Conflict, Gone, TooMany, status_of
 from suffice.service.records import (
     AMENDED,
+    CANCELLED,
     EXPIRED,
     PENDING,
     SKIPPED,
+    STATES,
     TOLD,
     AskRequest,
     DecisionRow,
@@ -42,6 +45,7 @@ from suffice.service.stores.base import (
 
 log = logging.getLogger("suffice.service")
 
+RESULTS: Final = {TOLD: "counted", EXPIRED: "expired", CANCELLED: "cancelled"}
 LEARN_SLICE: Final = 100  # outcomes learned from before other tasks run
 REPLY_LIFETIME: Final = 24 * 3600.0  # seconds that the reply to an ask with an idempotency key is held
 
@@ -65,19 +69,20 @@ class QueuedAsk:
     digest: str
     size: int  # decisions
     done: asyncio.Future[list[IssuedDecision]]
+    playing_safe: bool = False
     result: list[IssuedDecision] | None = None
     error: Exception | None = None
 
 
 @dataclass(slots=True, eq=False)
 class QueuedTell:
-    """A request to settle decisions; with `expire`, as failures whose outcome is unknown."""
+    """A request to settle decisions: as TOLD, as EXPIRED (failures whose outcome is unknown), or as CANCELLED."""
 
     replica: Replica
     outcomes: list[Settlement]
     size: int  # outcomes
     done: asyncio.Future[list[TellResult]]
-    expire: bool = False
+    how: int = TOLD
     result: list[TellResult] | None = None
     error: Exception | None = None
 
@@ -134,6 +139,7 @@ class Batch:
     behind: set[int] = field(default_factory=set)  # selectors of which the store has events that are not learned yet
     _settled: list[tuple[Replica, DecisionRow]] = field(default_factory=list)
     _skipped: list[tuple[Replica, DecisionRow]] = field(default_factory=list)
+    _decided: list[tuple[Replica, str, Account]] = field(default_factory=list)
     _replicas: set[Replica] = field(default_factory=set)
 
     def __post_init__(self) -> None:
@@ -163,7 +169,7 @@ class Batch:
         """Decide the asks."""
         transaction, known = Transaction(shard, counts), dict(replies)
         with self._locked():
-            self._skipped = []
+            self._skipped, self._decided = [], []
             for request in self.requests:
                 if isinstance(request, QueuedAsk):
                     self._answer(request, transaction, known)
@@ -193,6 +199,7 @@ class Batch:
                 replies[(replica.number, key)] = reply
                 changes.replies.append(reply)
             session.account = account
+            self._decided.append((replica, group, account))
             skips = [row for row in changes.asked[before:] if row.state == SKIPPED]
             main.events += len(skips)
             main.settled += len(skips)
@@ -219,7 +226,9 @@ class Batch:
         due = None if after is None else self.now + after
         identity, event = main.asked, main.events
         for context in wanted.contexts or [None] * request.size:
-            choice, record = replica.decide(account, wanted, request.allowed, context)
+            choice, record = replica.decide(
+                account, wanted, request.allowed, context, playing_safe=request.playing_safe
+            )
             arm, role, price = choice.arm, choice.role, choice.price
             if wanted.audit:
                 row = DecisionRow(
@@ -274,22 +283,22 @@ class Batch:
         transaction: Transaction,
         rows: dict[DecisionKey, DecisionRow],
     ) -> TellResult:
-        replica, expire = request.replica, request.expire
+        replica, how = request.replica, request.how
         row = rows.get((replica.number, outcome.decision))
         if row is None:
             raise transaction.missing(replica, outcome.decision)
-        if row.state in (TOLD, AMENDED) or (expire and row.state != PENDING):
-            return _already_told(row, outcome, expire)
+        if row.state in (TOLD, AMENDED, CANCELLED) or (how != TOLD and row.state != PENDING):
+            return _already_settled(row, outcome, how)
         if row.state == SKIPPED and outcome.units == 0:
             return TellResult(row.id, 200, "unchanged")
-        if not expire:
+        if how == TOLD:
             replica.selector.costs.check(row.arm, outcome.cost)
         main = transaction.session(replica, "")
         session = transaction.session(replica, row.group) if row.group else main
         late = row.state in (EXPIRED, SKIPPED)
         settled = DecisionRow(
             row.selector, row.id, row.group, row.arm, row.price, row.expects, row.exempt, row.asked_at, row.due, row.record,
-            state=EXPIRED if expire else AMENDED if late else TOLD, units=outcome.units, cost=outcome.cost, told_at=self.now,
+            state=AMENDED if late else how, units=outcome.units, cost=outcome.cost, told_at=self.now,
             shard=main.number, seq=main.events + 1, expired_shard=row.shard if late else None,
             expired_seq=row.seq if late else None, expired_at=row.told_at if late else None,
         )  # fmt: skip
@@ -298,16 +307,18 @@ class Batch:
         played = Reservation(replica.menu.kind_of(row.arm), account.target, row.expects, row.exempt)
         if late:  # nothing below raises: what is counted here is written
             amend(account, played, outcome.units)
+        elif how == CANCELLED:
+            cancel(account, played)
         else:
-            settle(account, played, outcome.units, expire)
+            settle(account, played, outcome.units, how == EXPIRED)
         main.events += 1
-        main.tells += int(not expire)
+        main.tells += int(how == TOLD)
         main.settled += int(not late)
         session.cost += spent
         rows[(row.selector, row.id)] = settled
         transaction.changes.settled.append(settled)
         self._settled.append((replica, settled))
-        return TellResult(row.id, 200, "amended" if late else "expired" if expire else "counted")
+        return TellResult(row.id, 200, "amended" if late else RESULTS[how])
 
     # --- after the transaction
 
@@ -322,6 +333,7 @@ class Batch:
                 request.done.set_result(request.result)  # type: ignore[arg-type]
                 if isinstance(request, QueuedAsk) and request.wanted.group and request.wanted.audit:
                     request.replica.groups.add(request.wanted.group)
+        self._announce()
         for place, (replica, row) in enumerate([*self._skipped, *self._settled], 1):
             with replica.lock:
                 if row.shard is not None and row.seq == replica.seen.get(row.shard, 0) + 1:
@@ -330,6 +342,12 @@ class Batch:
                     self.behind.add(replica.number)
             if place % LEARN_SLICE == 0:
                 await asyncio.sleep(0)
+
+    def _announce(self) -> None:
+        """Announce the events that the counts of this batch show."""
+        for replica, group, account in self._decided:
+            with replica.lock:
+                replica.look(group, account, self.now)
 
     def fail_tells(self, error: Exception) -> None:
         """Fail the tells: the store wrote the asks only."""
@@ -351,9 +369,14 @@ def _fail(request: QueuedAsk | QueuedTell, error: Exception) -> None:
     request.error = error
 
 
-def _already_told(row: DecisionRow, outcome: Settlement, expire: bool) -> TellResult:
-    if expire or (row.units == outcome.units and row.cost == outcome.cost):
+def _already_settled(row: DecisionRow, outcome: Settlement, how: int) -> TellResult:
+    same = row.units == outcome.units and row.cost == outcome.cost
+    if how == EXPIRED or row.state == how == CANCELLED or (how == TOLD and row.state != CANCELLED and same):
         return TellResult(row.id, 200, "unchanged")
+    if row.state == CANCELLED:
+        raise Conflict("the decision was cancelled, so it has no outcome; nothing was changed")
+    if how == CANCELLED:
+        raise Conflict(f"the decision is {STATES[row.state]} already, so it cannot be cancelled; nothing was changed")
     told = f"success {(row.units or 0) / ONE_SUCCESS:g}" + ("" if row.cost is None else f" and cost {row.cost:g}")
     raise Conflict(f"the decision already has the outcome {told}; the new one was ignored")
 

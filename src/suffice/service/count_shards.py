@@ -10,8 +10,9 @@ from collections.abc import Iterable
 from operator import attrgetter
 from typing import Final
 
-from suffice.promise.account import MAX, SUM, Account, grow, merge_of
+from suffice.promise.account import grow
 from suffice.promise.group_certificate import add_counts
+from suffice.promise.record import MAX, SUM, Account, merge_of
 from suffice.service.records import Shard
 from suffice.service.stores.base import Shards
 

@@ -86,10 +86,12 @@ class OverviewCache:
         shards = [shard for account in counts.values() for shard in account.values()]
         main = merge_shards(counts.get((row.number, ""), {}), summary.promise.open())
         only_groups = isinstance(certificate, GroupCertificate) and "" not in certificate.groups
-        price = None
-        if replica is not None and not only_groups:
+        price, safe_cost = None, summary.safe_cost
+        if replica is not None:
             with replica.lock:
-                price = replica.price("", main.counts)
+                price = None if only_groups else replica.price("", main.counts)
+                told = replica.detached.learner.mean_cost(replica.menu.n_arms - 1)
+            safe_cost = summary.safe_cost if told is None else told
         return Overview(
             name=row.name,
             created=row.created,
@@ -103,5 +105,8 @@ class OverviewCache:
             bounds=summary.bounds,
             chooser=summary.chooser,
             model=summary.model,
-            safe_cost=summary.safe_cost,
+            safe_cost=safe_cost,
+            playing_safe=row.safe_since is not None,
+            events=() if replica is None else tuple(replica.notices),
+            noticed={} if replica is None else dict(replica.noticed),
         )

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
-from suffice.promise.account import Account
 from suffice.promise.certificate import Certificate
+from suffice.promise.record import Account
 
 PENDING: Final = 0
 TOLD: Final = 1
@@ -14,8 +14,9 @@ EXPIRED: Final = 2  # counts as a failure until a late outcome amends it
 AMENDED: Final = 3
 
 SKIPPED: Final = 4  # settled as a failure when it was asked, until a success amends it
+CANCELLED: Final = 5  # never carried out: counts as neither
 
-STATES: Final = ("pending", "told", "expired", "amended", "skipped")
+STATES: Final = ("pending", "told", "expired", "amended", "skipped", "cancelled")
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +89,18 @@ class Overview:
     chooser: str
     model: str | None
     safe_cost: float
+    playing_safe: bool
+    events: tuple["Notice", ...]
+    noticed: dict[str, int]  # events by kind, since this process loaded the selector
+
+
+class Notice(NamedTuple):
+    """An event of a selector, or of one of its groups, as this process noticed it."""
+
+    at: float
+    kind: str
+    text: str
+    group: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +134,7 @@ class SelectorRow:
     plan: str
     created: float
     archived: float | None = None
+    safe_since: float | None = None  # since when every decision is the safe option
 
 
 @dataclass(slots=True)

@@ -7,26 +7,30 @@ transaction is durable. So every choice and every count goes through the code th
 import json
 import logging
 import threading
+from collections import Counter, deque
 from collections.abc import Sequence
 from typing import Final, NamedTuple, TypedDict
 
 from suffice.context.learner import ContextLearner, DecisionRecord
 from suffice.errors import SufficeError
 from suffice.kernels.rows import Mask, copy_of
-from suffice.promise.account import SAFE, Account
+from suffice.promise.record import SAFE, Account
 from suffice.promise.rules import Promise
 from suffice.selector.detached import Detached
+from suffice.selector.events import Watch, counts_in
 from suffice.selector.selector import Selector
 from suffice.selector.verbs import Choice
 from suffice.service.count_shards import shard_delta, visible_counts
 from suffice.service.history import History
 from suffice.service.plans import Plan, arm_of, option_json
-from suffice.service.records import AMENDED, EXPIRED, AskRequest, DecisionRow, Shard
+from suffice.service.records import AMENDED, CANCELLED, EXPIRED, AskRequest, DecisionRow, Notice, Shard
 from suffice.service.stores.base import Shards
 
 log = logging.getLogger("suffice.service")
 
 MOST_OPTIONS: Final = 4096  # options whose JSON is cached
+MOST_WATCHES: Final = 1000  # groups whose counts are watched
+NOTICES: Final = 20  # events that are kept
 
 
 class ContextRecord(TypedDict, total=False):
@@ -78,6 +82,9 @@ class Replica:
         self.used_at = 0.0
         self._options: dict[int, object] = {}
         self._warned = False
+        self._watches: dict[str, Watch] = {}  # by group
+        self.notices: deque[Notice] = deque(maxlen=NOTICES)
+        self.noticed: Counter[str] = Counter()
 
     @property
     def learned(self) -> int:
@@ -97,10 +104,12 @@ class Replica:
         return self.selector.allowed([self.menu.option(arm_of(self.menu, option)) for option in available])
 
     def decide(
-        self, account: Account, wanted: AskRequest, allowed: Mask | None, context: object
+        self, account: Account, wanted: AskRequest, allowed: Mask | None, context: object, *, playing_safe: bool
     ) -> tuple[Choice, str | None]:
         """A choice, and the record to store with the decision."""
-        choice = self.detached.decide(account, wanted.group or "", allowed, context, wanted.insist)
+        choice = self.detached.decide(
+            account, wanted.group or "", allowed, context, insist=wanted.insist, playing_safe=playing_safe
+        )
         if not wanted.audit:
             account.unaudited += 1
             return choice, None
@@ -126,6 +135,22 @@ class Replica:
         """What settling a decision adds to the cost: expiry has already added a known cost."""
         return self.selector.costs.booked(row.arm, row.cost, late=row.state == AMENDED)
 
+    def look(self, group: str, account: Account, at: float) -> None:
+        """Look for events in the counts of an account, log them, and keep the latest."""
+        watch = self._watches.get(group)
+        if watch is None:
+            if len(self._watches) >= MOST_WATCHES:
+                self._watches.clear()
+            watch = self._watches[group] = Watch(self.menu, self.promise)
+        counts = counts_in(account)
+        if not watch.is_due(counts):
+            return
+        for event in watch.look(counts, self.detached.learner.columns(), self.selector.costs.take_above_safe()):
+            self.noticed[event.kind] += 1
+            self.notices.append(Notice(at, event.kind, event.text, group or None))
+            where = f", group {group!r}" if group else ""
+            log.warning("selector %s%s: %s", self.name, where, event.text, extra={"event": event.kind})
+
     # --- learning
 
     def learn(self, row: DecisionRow, *, from_log: bool = False) -> None:
@@ -136,6 +161,8 @@ class Replica:
         if row.shard is None or row.seq is None or row.seq <= self.seen.get(row.shard, 0):
             return
         self.seen[row.shard] = row.seq
+        if row.state == CANCELLED:
+            return
         self.groups.update([row.group] if row.group else [])
         try:
             self._learn(row, from_log)

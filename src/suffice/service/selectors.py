@@ -21,6 +21,9 @@ from suffice.service.group_commit import GroupCommitter
 from suffice.service.overview import OverviewCache, certified
 from suffice.service.plans import Plan
 from suffice.service.records import (
+    CANCELLED,
+    EXPIRED,
+    TOLD,
     AskRequest,
     Bin,
     DecisionRow,
@@ -122,7 +125,7 @@ class SelectorService:
                     log.error("its decisions do not expire until its plan can be read: %s", error)
                     continue
                 failures = [Settlement(identity, 0, None) for selector, identity in overdue if selector == number]
-                settling.append(self._settle(replica, failures, expire=True))
+                settling.append(self._settle(replica, failures, EXPIRED))
             results = await asyncio.gather(*settling)
             expired = sum(result.result == "expired" for of_selector in results for result in of_selector)
             count += expired
@@ -169,6 +172,16 @@ class SelectorService:
             raise NoSuchSelector(f"there is no selector {name!r}; make one with PUT /v1/selectors/{name}")
         if row.archived is None:
             await self.store.archive(name, self.clock())
+        self._replicas.forget(name)
+        return await self.overview(name)
+
+    async def play_safe(self, name: str, on: bool) -> Overview:
+        """Issue the safe option whatever happens, until it is switched off. Other servers follow within a second."""
+        row = await self.store.selector(name)
+        if row is None:
+            raise NoSuchSelector(f"there is no selector {name!r}; make one with PUT /v1/selectors/{name}")
+        if on != (row.safe_since is not None):
+            await self.store.play_safe(name, self.clock() if on else None)
         self._replicas.forget(name)
         return await self.overview(name)
 
@@ -237,7 +250,7 @@ class SelectorService:
         self._check_ask(replica, wanted, key)
         allowed = None if wanted.available is None else replica.allowed(wanted.available)
         done = asyncio.get_running_loop().create_future()
-        request = QueuedAsk(replica, wanted, allowed, key, digest, wanted.count or 1, done)
+        request = QueuedAsk(replica, wanted, allowed, key, digest, wanted.count or 1, done, row.safe_since is not None)
         self._committer.put(request)
         return await request.done
 
@@ -267,8 +280,12 @@ class SelectorService:
         ]
         return await self._settle(await self._replica(name), settlements)
 
-    async def _settle(self, replica: Replica, outcomes: list[Settlement], expire: bool = False) -> list[TellResult]:
-        request = QueuedTell(replica, outcomes, len(outcomes), asyncio.get_running_loop().create_future(), expire)
+    async def cancel(self, name: str, decision: int) -> TellResult:
+        """Count an outstanding decision as one that was never carried out."""
+        return (await self._settle(await self._replica(name), [Settlement(decision, 0, None)], CANCELLED))[0]
+
+    async def _settle(self, replica: Replica, outcomes: list[Settlement], how: int = TOLD) -> list[TellResult]:
+        request = QueuedTell(replica, outcomes, len(outcomes), asyncio.get_running_loop().create_future(), how)
         self._committer.put(request)
         return await request.done
 

@@ -8,7 +8,7 @@ import pytest
 from suffice.learning.bounds import Bounds, Tally
 from suffice.learning.settings import Learning
 from suffice.menu.menu import Menu
-from suffice.promise.rules import Rule
+from suffice.promise.rules import MAX_DEBT, Rule
 from suffice.selector.selector import Selector
 
 KNOWN = Menu({"a": 0.1, "b": 0.4}, safe="all", skip="none", safe_cost=1.0)
@@ -121,4 +121,4 @@ class BoundsContract:
             success = bool(rng.random() < SUCCESS[decisions[0].arm])
             for selector, decision in zip(selectors, decisions, strict=True):
                 selector.tell(decision, success, None if menu.costs is not None else float(COST[decision.arm]))
-                assert selector.debt <= 0.8
+                assert selector.debt <= MAX_DEBT

@@ -16,6 +16,7 @@ from suffice.learning.choosers import Chooser
 from suffice.learning.guard import allowance, follows
 from suffice.learning.settings import Learning
 from suffice.menu.menu import Menu
+from suffice.promise.rules import MAX_DEBT
 from suffice.selector.selector import Selector
 from suffice.simulator import Stream, drawn
 
@@ -50,7 +51,7 @@ def run_guarded(
 ) -> tuple[float, float]:
     """Run a selector on a stream with known costs, and check theorem C (docs/choosers.md) after each step.
 
-    On every path the debt is at most the target; a gap that was within the allowance exceeds it by one play at most; and
+    On every path the debt is at most `max_debt`; a gap that was within the allowance exceeds it by one play at most; and
     regret <= drift + gap + shortfall of the bounds of the optimum. `before` is called with the latent of each step before
     the ask. Returns the regret, and the regret at shadow prices.
     """
@@ -65,7 +66,7 @@ def run_guarded(
         decision = selector.ask()
         succeeded, paid = stream.outcome(latent, decision.arm, decision.price)
         selector.tell(decision, succeeded)
-        assert selector.debt <= TARGET
+        assert selector.debt <= MAX_DEBT
         assert not followed or learner.head.gap <= allowance(learner.head) + cap + stream.menu.safe_cost
         shortfall += price * float(best.weights @ np.maximum(success - upper, 0.0))
         regret += paid - best.cost
@@ -110,7 +111,7 @@ class ChooserContract:
         with warnings.catch_warnings():
             warnings.simplefilter("error", SufficeWarning)
             for latent in drawn(stream, rng, 200, 0):
-                options = [option for option in stream.menu.options if rng.random() < 0.3]
+                options = [option for option in stream.menu.options if rng.random() < 0.3] + [stream.menu.safe]
                 decision = selector.ask(available=options)
                 assert decision.is_safe or decision.is_skip or decision.option in options
                 selector.tell(decision, stream.outcome(latent, decision.arm, decision.price)[0])

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from suffice.promise.account import Account
+from suffice.promise.record import Account
 from suffice.service.errors import StoreDown, TooMany
 from suffice.service.records import AMENDED, EXPIRED, TOLD, DecisionRow, Key, Reply, SelectorRow, Shard
 from suffice.service.stores.base import AccountKey, Changes, Counts, DecisionKey, Decisions, Replies, ReplyKey, Store

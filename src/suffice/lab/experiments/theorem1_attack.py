@@ -10,6 +10,7 @@ from suffice.lab.experiment import Experiment, Numbers, Settings, Task
 from suffice.lab.paper_methods import make
 from suffice.lab.verdict import OURS, Estimate, Verdict, judge
 from suffice.menu.menu import Menu
+from suffice.promise.rules import MAX_DEBT, MAX_SURPLUS
 from suffice.simulator import simulate
 
 TACTICS = ("pump", "spoil", "tease", "coin", "blind")
@@ -85,7 +86,7 @@ class Attack(Experiment):
         stream = Adversary(task["tactic"], target, horizon)
         trace = simulate(make(task["method"], stream.menu, target, horizon, task["scale"]), stream, horizon)
         first_round = 6 if task["method"] in ("paper", "projected") else 0  # a first round is not counted
-        owed = np.concatenate([[0.0], np.cumsum(target - trace.successes[first_round:])])
+        owed = np.concatenate([[0.0], np.cumsum(target - trace.successes[first_round:])]).round(9)
         low = np.minimum.accumulate(owed)
         high = np.maximum.accumulate(owed)
         count = np.arange(owed.size)
@@ -93,7 +94,8 @@ class Attack(Experiment):
             step = task["scale"] / horizon**0.5
             bound: Floats | float = 1.0 / (1.0 - target) / step + 2.0
         else:
-            bound = np.sqrt(np.maximum(count, 1)) + 1.0  # at the window's end
+            surplus = np.minimum(np.sqrt(np.maximum(count, 1)), MAX_SURPLUS)  # at the window's end
+            bound = MAX_DEBT + surplus + 1.0 - target
         strays = np.maximum(owed - low, high - owed)
         return {"method": task["method"], "scale": task["scale"], "tactic": task["tactic"], "rate": trace.rate,
                 "cost": trace.mean_cost, "debt": trace.debt, "largest_debt": float(owed.max()),
@@ -116,8 +118,9 @@ class Attack(Experiment):
                   "worst window found, over the bound", exact(worst["paper"]), at_least=0.5),
             judge("projection breaks it", "Failure of projected dual updates", "a projected price hides a linear debt",
                   "worst window found, over the same bound", exact(worst["projected"]), at_least=1.0),
-            judge("suffice, windows", OURS, "no window strays by more than √N + 1",
+            judge("suffice, windows", OURS,
+                  f"no window strays by more than {MAX_DEBT} + min(√N, {MAX_SURPLUS}) + 1 − φ",
                   "worst window found, over the bound", exact(worst["suffice"]), at_most=1.0),
-            judge("suffice, never behind", OURS, "debt is at most φ at every step", "largest debt",
-                  exact(behind), at_most=numbers["target"]),
+            judge("suffice, never far behind", OURS, f"debt is at most {MAX_DEBT} at every step", "largest debt",
+                  exact(behind), at_most=MAX_DEBT),
         ]  # fmt: skip

@@ -80,7 +80,7 @@ def required_scopes(method: str, path: str) -> tuple[str, ...]:
         return ()
     if method in ("GET", "HEAD"):
         return (READ,)
-    if method == "POST" and path.endswith(("/ask", "/tell")):
+    if method == "POST" and path.endswith(("/ask", "/tell", "/cancel")):
         return (USE,)
     return (MANAGE, USE) if method == "PUT" else (MANAGE,)
 

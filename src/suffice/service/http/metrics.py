@@ -97,6 +97,17 @@ class SelectorCollector(Collector):
             for state in self.overviews:
                 counter.add_metric([state.name], count(state))
             yield counter
+        safe = GaugeMetricFamily(
+            "suffice_playing_safe", "1 while every decision is the safe option.", labels=["selector"]
+        )
+        for state in self.overviews:
+            safe.add_metric([state.name], float(state.playing_safe))
+        yield safe
+        events = CounterMetricFamily("suffice_events", "Events of this process.", labels=["selector", "kind"])
+        for state in self.overviews:
+            for kind, many in state.noticed.items():
+                events.add_metric([state.name, kind], many)
+        yield events
 
 
 class Metrics:

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ValidationError
 
 from suffice.errors import InvalidArgument, quoted
 from suffice.service.http import serializers
+from suffice.service.http.decision_ids import to_number
 from suffice.service.http.keys import MANAGE
 from suffice.service.http.problems import problem_for
 from suffice.service.http.raw_route import (
@@ -22,7 +23,7 @@ from suffice.service.http.raw_route import (
     reject_unknown_query,
     responses,
 )
-from suffice.service.http.schemas_request import TELL_MANY, AskBody, OutcomeBody, OutcomesBody
+from suffice.service.http.schemas_request import TELL_MANY, AskBody, CancelBody, OutcomeBody, OutcomesBody, SwitchBody
 from suffice.service.http.schemas_write import (
     DecisionReply,
     DecisionsReply,
@@ -112,7 +113,21 @@ def _parse_outcomes(body: bytes) -> OutcomeBody | list[OutcomeBody]:
     return OutcomesBody.model_validate_json(body).outcomes
 
 
+async def cancel(request: Request) -> Response:
+    body = await parsed_body(request, CancelBody.model_validate_json)
+    result = await service_of(request).cancel(name_of(request), to_number(body.decision))
+    if result.status != 200:
+        return problem_for(result.status, result.detail or "the decision was not cancelled")
+    return serializers.json_response({"decision": body.decision, "result": result.result})
+
+
 # --- selectors
+
+
+async def play_safe(request: Request) -> Response:
+    body = await parsed_body(request, lambda text: SwitchBody.model_validate_json(text or b"{}"))
+    overview = await service_of(request).play_safe(name_of(request), body.on)
+    return serializers.json_response(serializers.overview(overview))
 
 
 async def put(request: Request) -> Response:
@@ -215,6 +230,32 @@ RAW_ROUTES: Final = (
                     _ref(OutcomeBody), _ref(OutcomesBody), {"type": "array", "items": _ref(OutcomeBody)}
                 ),
             },
+        },
+    ),
+    RawRoute(
+        "/v1/selectors/{name}/cancel",
+        cancel,
+        method="POST",
+        tag="ask and tell",
+        summary="Cancel a decision",
+        description="A decision that was never carried out, while it is outstanding: it counts as neither. Never cancel one "
+        "because it failed; the certificate says how many were cancelled.",
+        responses=responses("It was cancelled, or had been.", ToldReply, 404, 409, 410, 422, *WITH_BODY),
+        openapi_extra={
+            "parameters": [NAME_PARAMETER], "requestBody": {"required": True, "content": _content(_ref(CancelBody))},
+        },
+    ),
+    RawRoute(
+        "/v1/selectors/{name}/play-safe",
+        play_safe,
+        method="POST",
+        tag="selectors",
+        summary="Play safe",
+        description="For emergencies: issue the safe option whatever happens, until it is switched off with `on` false. "
+        "Other servers on the same store follow within a second.",
+        responses=responses("The selector.", SelectorReply, 404, 422, *WITH_BODY),
+        openapi_extra={
+            "parameters": [NAME_PARAMETER], "requestBody": {"required": False, "content": _content(_ref(SwitchBody))},
         },
     ),
     RawRoute(

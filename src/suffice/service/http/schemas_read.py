@@ -23,6 +23,7 @@ class CertificateReply(Reply):
     pending: int
     forgiven: float
     skipped: int
+    cancelled: int = Field(description="Decisions that were never carried out.")
     expired: int
     amended: int
     unaudited: int

@@ -92,6 +92,20 @@ class OutcomeBody(Body):
         return Outcome(to_number(self.decision), self.success, self.cost)
 
 
+class CancelBody(Body):
+    """A decision that was never carried out."""
+
+    model_config = ConfigDict(title="Cancel", json_schema_extra={"examples": [{"decision": "d-11"}]})
+    decision: DecisionId
+
+
+class SwitchBody(Body):
+    """Whether the safe option is issued whatever happens."""
+
+    model_config = ConfigDict(title="Play safe", json_schema_extra={"examples": [{"on": True}]})
+    on: bool = True
+
+
 class OutcomesBody(Body):
     """Several outcomes."""
 

@@ -88,6 +88,15 @@ OWED = "The debt if everything without an outcome failed."
 Status = Literal["kept", "within", "unproven", "broken", "infeasible", "bug", "archived"]
 
 
+class EventReply(Reply):
+    """Something that a person should know: what happened, what it costs, what to change."""
+
+    at: Seconds
+    kind: str
+    text: str
+    group: str | None = Field(description="The group it is about; null: the selector itself.")
+
+
 class SelectorReply(Reply):
     """A selector and its state."""
 
@@ -114,9 +123,15 @@ class SelectorReply(Reply):
     pending: int = Field(description="Decisions whose outcome has not been told.")
     cost: float
     mean_cost: float | None = Field(description="The mean cost of an outcome.")
-    safe_cost: float = Field(description="The cost of a decision if the safe option were always played.")
+    safe_cost: float = Field(
+        description="The mean cost that was told of the safe option; what the plan says where none was."
+    )
     price: float | None = Field(description="The price of a success now; null if each group has its own.")
     cap: float = Field(description="The price at which the safe option is played; the skip option is played at 0.")
+    playing_safe: bool = Field(description="Whether every decision is the safe option: see play-safe.")
+    events: list[EventReply] = Field(
+        description="What a person should know, the latest last, as this server noticed it."
+    )
     asks: int
     tells: int
     expired: int

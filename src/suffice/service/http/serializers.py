@@ -72,6 +72,7 @@ def overview(state: Overview) -> JsonObject:
         "cost": state.cost, "mean_cost": state.cost / report.outcomes if report.outcomes else None,
         "safe_cost": state.safe_cost, "price": state.price, "cap": report.promise.cap,
         "asks": state.asks, "tells": state.tells,
+        "playing_safe": state.playing_safe, "events": [event._asdict() for event in state.events],
         "expired": report.expired, "bounds": state.bounds, "chooser": state.chooser, "model": state.model,
     }  # fmt: skip
 

@@ -130,6 +130,10 @@ class Store(ABC):
     async def archive(self, name: str, at: float | None) -> SelectorRow | None:
         """Archive a selector, or restore it if `at` is None."""
 
+    @abstractmethod
+    async def play_safe(self, name: str, since: float | None) -> SelectorRow | None:
+        """Note since when every decision of a selector is the safe option; None: no longer."""
+
     # --- what was learned
 
     @abstractmethod

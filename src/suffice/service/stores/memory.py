@@ -146,6 +146,12 @@ class MemoryStore(Store):
         self._selectors[name] = replace(self._selectors[name], archived=at)
         return self._selectors[name]
 
+    async def play_safe(self, name: str, since: float | None) -> SelectorRow | None:
+        if name not in self._selectors:
+            return None
+        self._selectors[name] = replace(self._selectors[name], safe_since=since)
+        return self._selectors[name]
+
     # --- what was learned
 
     async def snapshot(self, selector: int) -> str | None:

@@ -15,7 +15,7 @@ Value = str | int | float | None  # what a column holds
 CREATE: Final = (
     """CREATE TABLE selectors (
         number BIGINT PRIMARY KEY, name TEXT NOT NULL UNIQUE, plan TEXT NOT NULL,
-        created DOUBLE PRECISION NOT NULL, archived DOUBLE PRECISION)""",
+        created DOUBLE PRECISION NOT NULL, archived DOUBLE PRECISION, safe_since DOUBLE PRECISION)""",
     """CREATE TABLE decisions (
         selector BIGINT NOT NULL, id BIGINT NOT NULL, group_name TEXT NOT NULL, arm INTEGER NOT NULL,
         price DOUBLE PRECISION NOT NULL, expects BIGINT NOT NULL, exempt SMALLINT NOT NULL,
@@ -46,7 +46,7 @@ DECISIONS: Final = {  # column: type
     "seq": "bigint", "expired_shard": "integer", "expired_seq": "bigint", "expired_at": "double precision",
 }  # fmt: skip
 TABLES: Final = {  # table: columns
-    "selectors": ("number", "name", "plan", "created", "archived"),
+    "selectors": ("number", "name", "plan", "created", "archived", "safe_since"),
     "decisions": tuple(DECISIONS),
     "counters": ("selector", "group_name", "shard", "counts"),
     "replies": ("selector", "idempotency_key", "digest", "answer", "at"),

@@ -60,6 +60,10 @@ class Tables(ABC):
         await self._change("UPDATE selectors SET archived = $1 WHERE name = $2", at, name)
         return await self.selector(name)
 
+    async def play_safe(self, name: str, since: float | None) -> SelectorRow | None:
+        await self._change("UPDATE selectors SET safe_since = $1 WHERE name = $2", since, name)
+        return await self.selector(name)
+
     # --- what was learned
 
     async def snapshot(self, selector: int) -> str | None:

@@ -1,0 +1,47 @@
+"""What is played: what the limits allow, what is available, and what the learner proposes."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from suffice.errors import SafeUnavailable
+from suffice.kernels.rows import Mask
+from suffice.learning.base import Learner, Proposal
+from suffice.promise.record import SAFE
+from suffice.selector.verbs import Choice, Position, decide, is_open, role_of
+
+if TYPE_CHECKING:
+    from suffice.selector.controller import Controller
+
+
+def choose(
+    controller: "Controller", position: Position, allowed: Mask | None, insist: bool, features: object,
+    first: int | None = None,
+) -> Choice:  # fmt: skip
+    """What to play, also for an account outside the controller. `first` is an arm of the first round."""
+    learner, target, proposal = controller.learner, controller.promise.target, Proposal(-1 if first is None else first)
+    head, limit = learner.head, position.limit
+    if first is not None:
+        arm = first
+    elif limit == SAFE and allowed is not None and not allowed[-1]:
+        arm = best_available(learner, allowed, insist, target)
+    else:
+        if is_open(limit, head):
+            proposal = controller.propose(position, allowed, features)
+        arm = decide(limit, head, proposal.arm)
+    return Choice(
+        arm, role_of(head, arm), position.price, learner.expected_debt(arm, target), proposal.unbiased, proposal.note
+    )
+
+
+def best_available(learner: Learner, allowed: Mask, insist: bool, target: int) -> int:
+    """The arm to play where the safe option is needed and not available."""
+    interior = [arm for arm in np.flatnonzero(allowed).tolist() if arm >= learner.head.has_skip]
+    if not interior:
+        raise SafeUnavailable("the safe option is needed now, and nothing is available; no decision was made")
+    if not insist:
+        raise SafeUnavailable(
+            "the safe option is needed now, and it is not available: list it in available, or pass insist=True to play the "
+            "best of what is available, which is counted and added to every bound; no decision was made"
+        )
+    return min(interior, key=lambda arm: learner.expected_debt(arm, target))
