@@ -195,7 +195,7 @@ def test_metrics_that_are_named_exist(server: Server) -> None:
 def test_queries_say_the_same_in_both_stores_and_as_the_service(server: Server, postgres: Postgres) -> None:
     with httpx.Client(base_url=f"http://127.0.0.1:{server.port}/v1/selectors") as client:
         plan = {
-            "menu": {"kind": "options", "options": {"small": 0.1, "large": 0.4}, "safe": "a person"},
+            "menu": {"kind": "options", "options": {"small": 0.1, "large": 0.4, "a person": 1}, "safe": "a person"},
             "target": 0.9,
         }
         client.put("/audited", json=plan).raise_for_status()

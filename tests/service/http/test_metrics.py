@@ -41,6 +41,7 @@ def test_metrics(monkeypatch: pytest.MonkeyPatch) -> None:
             ("asks", 10),
             ("tells", 10),
             ("expiries", 0),
+            ("skips", 0),
             ("violations", 0),
         ):
             assert of(f"suffice_{counter}") == value

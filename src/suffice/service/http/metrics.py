@@ -60,6 +60,7 @@ COUNTERS: Final[tuple[tuple[str, str, Callable[[Overview], float]], ...]] = (
         "Decisions that counted as failures because no outcome came.",
         lambda state: state.certificate.expired,
     ),
+    ("suffice_skips", "Decisions to do nothing, which count as failures.", lambda state: state.certificate.skipped),
     (
         "suffice_violations",
         "Outcomes after which the debt was above the limit.",
