@@ -70,7 +70,7 @@ class Controller(Totals):
         self._identity = Identity()
         self._groups: dict[str, int] = {}  # the row of each group's account
         self.failures = Failures()
-        self.costs = Costs(menu, self.failures)
+        self.costs = Costs(menu, self.failures, self.watch)
         self._playing_safe = False
         self._first_round = FirstRound(menu.n_arms if menu is not None else 0)
         self._make_locks()

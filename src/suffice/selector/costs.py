@@ -4,14 +4,15 @@ import math
 
 from suffice.errors import InvalidArgument
 from suffice.menu.menu import Menu
+from suffice.selector.events import Watch
 from suffice.selector.failures import Failures
 
 
 class Costs:
     """What the options of a menu cost. Without a menu, as for a range, costs are booked and not learned."""
 
-    def __init__(self, menu: Menu | None, failures: Failures) -> None:
-        self._menu, self._failures = menu, failures
+    def __init__(self, menu: Menu | None, failures: Failures, watch: Watch) -> None:
+        self._menu, self._failures, self._watch = menu, failures, watch
 
     def check(self, arm: int, cost: float | None) -> None:
         """Refuse an outcome whose cost is needed and missing."""
@@ -34,8 +35,10 @@ class Costs:
         known = menu.known_cost(arm)
         spent = cost if cost is not None else known
         if spent is not None and spent > menu.safe_cost:
-            self._failures.keep(
+            message = (
                 f"option {menu.option(arm)!r} cost {spent:g}, above safe_cost {menu.safe_cost:g}: the record keeps it, "
                 "learning takes safe_cost; set safe_cost to what the safe option really costs"
             )
+            self._failures.keep(message)
+            self._watch.note_cost(message)
         return math.nan if spent is None or (late and known is not None) else min(spent, menu.safe_cost)

@@ -72,7 +72,7 @@ class Watch:
         self._on: set[str] = set()  # the kinds of events that still last
         self._plays: Floats | None = None
         self._successes: Floats | None = None
-        self.above_safe: str | None = None  # a cost that was above safe_cost
+        self._above_safe: str | None = None  # the first cost that was above safe_cost; "" once it was announced
 
     def look(self, counts: Counts, columns: Columns | None) -> list[Event]:
         """What is new."""
@@ -85,14 +85,20 @@ class Watch:
             "feedback_stopped": self._stopped(counts),
             "safe_unreported": self._unreported(counts),
             "safe_failed": self._failed(before, counts),
-            "cost_above_safe": self.above_safe,
+            "cost_above_safe": self._above_safe,
         }
-        self.above_safe = None
+        if self._above_safe:
+            self._above_safe = ""
         events = [Event(kind, text, counts.asked) for kind, text in found.items() if text and kind not in self._on]
         lasting = ("forced", "feedback_stopped", "safe_unreported")
         self._on = {kind for kind in lasting if found[kind]}
         self._earlier.append(counts)
         return [*events, *(Event(*pair, counts.asked) for pair in self._memory(columns))]
+
+    def note_cost(self, message: str) -> None:
+        """Keep what is to be said about a cost above safe_cost, unless it was said before."""
+        if self._above_safe is None:
+            self._above_safe = message[0].upper() + message[1:] + "."
 
     # --- limits and feedback
 
