@@ -19,7 +19,7 @@ def walk(canvas: Canvas, run: runs.Walk) -> None:
     ink, size = panel.title.get_color(), run.banked.size
     steps = np.arange(1, size + 1)
     panel.axhspan(run.max_surplus, run.max_surplus + 4, color=canvas.colour("best fixed"), alpha=0.2, linewidth=0)
-    panel.axhspan(-4, 0, color=canvas.colour("paper"), alpha=0.2, linewidth=0)
+    panel.axhspan(-9, -runs.MAX_DEBT, color=canvas.colour("paper"), alpha=0.2, linewidth=0)
     panel.axvspan(*run.hard, color=canvas.colour("safe"), alpha=0.16, linewidth=0)
     panel.plot(steps, run.banked, color=canvas.colour("suffice"), linewidth=1.4)
     for played, colour, label in (
@@ -30,10 +30,10 @@ def walk(canvas: Canvas, run: runs.Walk) -> None:
         panel.plot(steps[played], run.banked[played], color=canvas.colour(colour), **dots)
     said = {"va": "center", "color": ink, "fontsize": 8}
     panel.text(12, run.max_surplus + 2, "the surplus is max_surplus: skip", **said)
-    panel.text(12, -2, "no surplus: play the safe option", **said)
+    panel.text(12, -7, "five are owed: play the safe option", **said)
     panel.text(160, 6, "between: any option, at a price", **said)
     panel.text(sum(run.hard) / 2, run.max_surplus + 2, "hard images", ha="center", **said)
-    panel.set(xlabel="outcomes", ylabel="surplus of successes", ylim=(-4, run.max_surplus + 4), xlim=(0, size))
+    panel.set(xlabel="outcomes", ylabel="surplus of successes", ylim=(-9, run.max_surplus + 4), xlim=(0, size))
     panel.legend(fontsize=7.5, loc="lower right", bbox_to_anchor=(1.0, 0.2))
 
 
@@ -47,11 +47,12 @@ def shift(canvas: Canvas, run: runs.Shift) -> None:
     whole.legend(fontsize=7, loc="lower right")
     close.plot(steps, run.debts["suffice"], color=canvas.colour("suffice"), linewidth=1.4)
     some = np.linspace(1, end, 200)
-    close.fill_between(some, -np.sqrt(some) - 0.1, runs.TARGET, color=canvas.colour("suffice"), alpha=0.13, linewidth=0)
-    close.set(xlabel="outcomes", ylim=(-112, 14))
+    least = -np.minimum(np.sqrt(some), 40.0) - 0.1
+    close.fill_between(some, least, runs.MAX_DEBT, color=canvas.colour("suffice"), alpha=0.13, linewidth=0)
+    close.set(xlabel="outcomes", ylim=(-48, 14))
     said = {"fontsize": 8, "color": close.title.get_color()}
-    close.text(end, 2.5, "never above 0.9", ha="right", va="bottom", **said)
-    close.text(500, -72, "never below −√t − 0.1", ha="left", va="top", **said)
+    close.text(end, 6.0, "never above 5", ha="right", va="bottom", **said)
+    close.text(end, -41.5, "never below −√t − 0.1, nor below −40.1", ha="right", va="top", **said)
     for panel, title in ((whole, "three methods"), (close, "suffice, close by")):
         panel.axvspan(*run.ends[:2], color=canvas.colour("safe"), alpha=0.16, linewidth=0)
         panel.set_title(title, fontsize=9)
@@ -156,11 +157,9 @@ def late(canvas: Canvas, run: runs.Late) -> None:
     course.set(xlabel="outcomes since the shift", ylabel="debt: successes owed", xlim=(-600, 2400), ylim=(-70, 390))
     course.legend(fontsize=7, loc="upper left", title="decisions out at a time", title_fontsize=7)
     lags = np.array(list(run.largest))
-    largest.plot(
-        lags, [run.bound[lag] for lag in lags], color=canvas.colour("target"), linestyle="--", label="bound: target · D"
-    )
+    largest.plot(lags, [run.bound[lag] for lag in lags], color=canvas.colour("target"), linestyle="--", label="limit")
     largest.plot(lags, list(run.largest.values()), color=canvas.colour("suffice"), marker="o", label="largest debt")
-    largest.set(xscale="log", yscale="log", xlabel="D: decisions out at a time", ylabel="successes owed")
+    largest.set(xscale="log", yscale="log", xlabel="decisions out at a time", ylabel="successes owed")
     largest.legend(fontsize=7, loc="upper left")
     for lag in (1, 10, 100, 1000):
         largest.annotate(

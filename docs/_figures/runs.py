@@ -15,6 +15,7 @@ Floats = NDArray[np.float64]
 
 SEED = 1
 TARGET = 0.9
+MAX_DEBT, IN_FLIGHT = 5, 200  # the defaults of a selector
 LAGS = (1, 3, 10, 30, 100, 300, 1000)
 SHOWN_LAGS = (1, 30, 300)
 
@@ -251,11 +252,12 @@ def facts() -> list[str]:
         f"({through.cost['projected']:.2f} against {through.cost['suffice']:.2f} a decision)",
         f"it owes {owed['projected']} successes",
         f"owes {owed['paper']}, which",
+        f"`suffice` owed {through.debts['suffice'].max():.1f} at the most",
         f"Amazon {mix[0]} of the time, and Google on top of these {mix[1]} of the time: {least.optimum.cost:.3f}",
         f"The slope of the edge is {least.optimum.price:.2f}",
         f"costs {way.cost['curve']:.4f} instead of {way.cost['straight']:.4f}, where {way.optimum:.4f} is the least",
         f"{late_by.cost[1]:.2f} a decision when told at once, {late_by.cost[10]:.2f} with 10 outstanding",
-        f"{late_by.cost[100]:.2f} with 100",
+        f"{late_by.cost[100]:.2f} with 100, and {late_by.cost[1000]:.2f} with 1,000",
         f"After 400 outcomes no stretch is more than {later:.0%} above the least possible",
         f"the last is {above['suffice'][-1]:.1%} above it",
         f"still {above['paper'][-1]:.0%} above it then, and owed {down.largest_debt['paper']:.0f} successes",

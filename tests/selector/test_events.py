@@ -48,7 +48,10 @@ def test_a_limit_that_forces_the_safe_option_is_said_with_its_remedy() -> None:
     assert re.match(
         r"The safe option was forced in \d+ of the last \d+ decisions, because \d+ have no outcome yet", first
     )
-    assert re.search(r"which cost about [\d.]+ more than other options would: (if it is only late, )?in_flight=\d+ would end it\.$", first)
+    assert re.search(
+        r"which cost about [\d.]+ more than other options would: (if it is only late, )?in_flight=\d+ would end it\.$",
+        first,
+    )
 
 
 def forced_with(target: float, outstanding: int, in_flight: int) -> int:

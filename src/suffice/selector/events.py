@@ -103,7 +103,7 @@ class Watch:
             "cost_above_safe": above_safe,
         }
         events = [Event(kind, text, counts.asked) for kind, text in found.items() if text and kind not in self._on]
-        lasting = ("forced", "feedback_stopped", "safe_unreported")
+        lasting = ("forced", "feedback_stopped", "safe_unreported", "cost_above_safe")
         self._on = {kind for kind in lasting if found[kind]}
         self._earlier.append(counts)
         if columns is not None and self._menu is not None:
