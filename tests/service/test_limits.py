@@ -16,7 +16,7 @@ from tests.support.service import NO_SKIP, Clock, ask, every_store, plan, run, t
 @every_store
 async def test_beyond_the_limit_of_exposure_the_safe_option_is_issued(service: SelectorService, clock: Clock) -> None:
     """max_debt + target·in_flight = 1 + 0.5·6 = 4: room for eight decisions of 0.5, and the rest are forced safe plays."""
-    await service.put("a", plan(NO_SKIP, target=0.5, max_debt=1, in_flight=6))
+    await service.put("a", plan(NO_SKIP, target=0.5, max_debt=1, in_flight=6, learning={"chooser": "optimist"}))
     issued = await service.ask("a", AskRequest(count=20))
     assert [decision.safe for decision in issued] == [False] * 8 + [True] * 12
     certificate = await service.certificate("a")
@@ -175,7 +175,7 @@ def test_servers_together_use_all_the_room_and_no_more(postgres: Postgres) -> No
 
     async def check() -> None:
         servers = await started(postgres.database(), 3)
-        await servers[0].put("a", plan(NO_SKIP, target=0.5, max_debt=1, in_flight=6))
+        await servers[0].put("a", plan(NO_SKIP, target=0.5, max_debt=1, in_flight=6, learning={"chooser": "optimist"}))
         asked = await asyncio.gather(*(ask(servers[place % 3]) for place in range(60)))
         assert sorted(one.decision or 0 for one in asked) == [*range(60)]
         risky = [one.decision for one in asked if not one.safe]
