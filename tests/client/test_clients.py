@@ -137,10 +137,20 @@ def test_both_clients_offer_the_same() -> None:
 
 
 def test_arguments_are_those_of_the_library() -> None:
-    for name in ("ask", "ask_many", "tell", "tell_many", "certificate", "options", "context_report"):
+    for name in (
+        "ask",
+        "ask_many",
+        "tell",
+        "tell_many",
+        "cancel",
+        "play_safe",
+        "certificate",
+        "options",
+        "context_report",
+    ):
         here, there = inspect.signature(getattr(Selector, name)), inspect.signature(getattr(sync.RemoteSelector, name))
         assert list(here.parameters) == list(there.parameters)
-    made = set(inspect.signature(Selector).parameters) - {"clock", "rule"}  # a rule is for research, in process
+    made = set(inspect.signature(Selector).parameters) - {"clock", "rule", "on_event"}  # what JSON cannot carry
     assert made == {"menu", "target"} | suffice.client.requests.NAMES
 
 
