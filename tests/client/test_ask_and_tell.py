@@ -118,9 +118,7 @@ def test_a_needed_safe_option_that_is_not_available_is_an_error_unless_insisted_
     there = harness.client(fallback="safe").selector("strict", MENU, target=0.9, max_debt=0, in_flight=0)
     before = len(harness.service.requests)
     for selector in (here, there):
-        with pytest.raises(
-            suffice.SafeUnavailable, match="the safe option is not available, and the promise needs it now"
-        ):
+        with pytest.raises(suffice.SafeUnavailable, match="the safe option is needed now, and it is not available"):
             selector.ask(available=["a", "b"])
         with pytest.raises(suffice.SafeUnavailable):
             selector.ask_many(2, available=["b"])

@@ -140,7 +140,7 @@ def test_arguments_are_those_of_the_library() -> None:
     for name in ("ask", "ask_many", "tell", "tell_many", "certificate", "options", "context_report"):
         here, there = inspect.signature(getattr(Selector, name)), inspect.signature(getattr(sync.RemoteSelector, name))
         assert list(here.parameters) == list(there.parameters)
-    made = set(inspect.signature(Selector).parameters) - {"clock", "rule"}  # a rule is for research, in process
+    made = set(inspect.signature(Selector).parameters) - {"clock", "rule", "on_event"}  # these are for one process
     assert made == {"menu", "target"} | suffice.client.requests.NAMES
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from suffice.service.batch import Settlement
 from suffice.service.plans import Plan
-from suffice.service.records import AskRequest, Outcome
+from suffice.service.records import EXPIRED, AskRequest, Outcome
 from suffice.service.selectors import SelectorService
 from suffice.service.stores import open_store
 from tests.support.journal import PLANS, SHAPES
@@ -104,7 +104,7 @@ def test_a_decision_that_expires_and_is_told_in_one_transaction_is_amended(store
         ids = [one.decision for one in await service.ask("dutiful", AskRequest(count=40)) if one.decision is not None]
         replica = await service._replica("dutiful")
         expired, told = await asyncio.gather(  # both are in the same transaction, in this order
-            service._settle(replica, [Settlement(identity, 0, None) for identity in ids], expire=True),
+            service._settle(replica, [Settlement(identity, 0, None) for identity in ids], EXPIRED),
             service.tell("dutiful", [Outcome(identity, True, 0.5) for identity in ids]),
         )
         assert [one.result for one in expired] == ["expired"] * 40

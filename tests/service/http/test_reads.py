@@ -289,7 +289,7 @@ def test_the_limits_and_skips_over_http(store_url: str) -> None:
         menu = {**PLAN["menu"], "skip": None}
         await api.put("strict", {"menu": menu, "target": 0.9, "max_debt": 0, "in_flight": 0})
         refused = await api.ask("strict", {"available": ["small"]}, status=424)
-        assert "the safe option is not available, and the promise needs it now" in refused["detail"]
+        assert "the safe option is needed now, and it is not available" in refused["detail"]
         assert (await api.get(name="strict"))["asks"] == 0
         insisted = await api.ask("strict", {"available": ["small", "large"], "insist": True})
         assert (insisted["option"], insisted["safe"], insisted["skip"]) == ("small", False, False)

@@ -9,11 +9,11 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue, models_jso
 
 from suffice.service.http import schemas_read, schemas_write
 from suffice.service.http.gateway import OPEN
-from suffice.service.http.schemas_request import AskBody, OutcomeBody, OutcomesBody
+from suffice.service.http.schemas_request import AskBody, CancelBody, OutcomeBody, OutcomesBody, SwitchBody
 from suffice.service.http.schemas_write import JsonObject
 from suffice.service.plans import Plan
 
-BODIES: Final[tuple[type[BaseModel], ...]] = (Plan, AskBody, OutcomeBody, OutcomesBody)
+BODIES: Final[tuple[type[BaseModel], ...]] = (Plan, AskBody, OutcomeBody, OutcomesBody, CancelBody, SwitchBody)
 REPLIES: Final[tuple[type[BaseModel], ...]] = (
     schemas_write.DecisionReply,
     schemas_write.DecisionsReply,
