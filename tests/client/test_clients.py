@@ -150,7 +150,11 @@ def test_arguments_are_those_of_the_library() -> None:
     ):
         here, there = inspect.signature(getattr(Selector, name)), inspect.signature(getattr(sync.RemoteSelector, name))
         assert list(here.parameters) == list(there.parameters)
+<<<<<<< HEAD
     made = set(inspect.signature(Selector).parameters) - {"clock", "rule", "on_event"}  # what JSON cannot carry
+=======
+    made = set(inspect.signature(Selector).parameters) - {"clock", "rule", "on_event"}  # these are for one process
+>>>>>>> wip-c
     assert made == {"menu", "target"} | suffice.client.requests.NAMES
 
 

@@ -146,3 +146,22 @@ def test_copies_share_the_callback() -> None:
     for _ in range(200):
         twin.ask()
     assert events
+
+
+def test_late_successes_of_plays_that_were_counted_before_break_nothing() -> None:
+    """They leave an option with more successes than plays lately, and perhaps in all."""
+    events: list[Event] = []
+    selector = Selector(MENU, 0.9, on_event=events.append, expire_after=1.0, clock=lambda: now[0])
+    now, late = [0.0], []
+    for step in range(3_000):
+        decision = selector.ask(available=["small", "a person"])
+        if decision.option == "small" and 300 < step < 600:
+            late.append(decision)  # it expires, and is told much later
+            now[0] += 2.0
+        else:
+            selector.tell(decision, True)
+        if late and step > 900:
+            selector.tell(late.pop(), True)
+    assert not late
+    assert selector.certificate().consistent
+    assert selector.failures.warning is None

@@ -15,6 +15,7 @@ import pytest
 from suffice.numbers import ONE_SUCCESS
 from suffice.promise.account import (
     amend,
+    cancel,
     debt,
     debt_bound,
     debt_ceiling,
@@ -60,6 +61,7 @@ class World:
     outcomes: int = 0
     units: int = 0
     skipped: int = 0
+    cancelled: int = 0
     forced: int = 0
     most_outstanding: int = 0
     most_pending: int = 0
@@ -87,7 +89,10 @@ class World:
         decision = self.rng.choice(late if is_late else prompt)
         decision.locked, seen = True, dict(self.shards_of)
         expire = not is_late and self.rng.random() < 0.1
-        self.tells[process] = lambda: self.settle(process, seen, decision, is_late, expire)
+        if not is_late and not expire and self.rng.random() < 0.05:
+            self.tells[process] = lambda: self.cancel(process, seen, decision)
+        else:
+            self.tells[process] = lambda: self.settle(process, seen, decision, is_late, expire)
 
     def change(self, process: int, seen: dict[int, Shard], do: Callable[[Account], Any]) -> Any:
         own = self.shards_of[process]
@@ -102,7 +107,8 @@ class World:
             role = limit(account)
             # Where the limits allow a choice, the option that fails most does the most harm.
             if role == FREE or (role == SKIP and self.forgiving):
-                role = SAFE if self.rng.random() < 0.1 else FREE
+                others = [SAFE, FREE] if self.forgiving else [SAFE, FREE, SKIP]
+                role = self.rng.choice(others) if self.rng.random() < 0.15 else FREE
             expects = self.rng.randrange(-ONE_SUCCESS, ONE_SUCCESS)
             if role == SKIP:
                 skip(account)
@@ -110,7 +116,8 @@ class World:
             return Issued(role, account.target, expects, reserve(account, role, expects))
 
         made: Issued = self.change(process, self.shards_of, do)
-        if made.role == SKIP:
+        if made.role == SKIP:  # it is outstanding for an instant
+            self.most_outstanding = max(self.most_outstanding, len(self.reserved()) + 1)
             self.outcomes += 1
             self.skipped += 1
             self.most_outstanding = max(self.most_outstanding, len(self.reserved()) + 1)  # for an instant
@@ -145,6 +152,11 @@ class World:
         if not expire:
             self.issued.remove(decision)
 
+    def cancel(self, process: int, seen: dict[int, Shard], decision: Issued) -> None:
+        self.change(process, seen, lambda account: cancel(account, decision))
+        self.cancelled += 1
+        self.issued.remove(decision)
+
     def check(self) -> None:
         total = self.shards.merge_accounts(self.promise.open(), [shard.counts for shard in self.shards_of.values()])
         pending, reserved = self.pending(), self.reserved()
@@ -154,7 +166,7 @@ class World:
         assert total.expected == sum(each.expects for each in pending)
         assert total.safe_lost == sum(each.expired and each.role == SAFE for each in self.issued)
         assert (total.most_outstanding, total.most_pending) == (self.most_outstanding, self.most_pending)
-        assert (total.forced, total.uncovered) == (self.forced, 0)
+        assert (total.forced, total.cancelled, total.uncovered) == (self.forced, self.cancelled, 0)
         owed = PHI * self.outcomes - Fraction(self.units, ONE_SUCCESS)
         assert Fraction(debt(total), ONE_SUCCESS) == owed
         bound = self.max_debt + PHI * min(max(self.most_outstanding - 1, 0), self.in_flight)

@@ -20,7 +20,7 @@ from typing import Any
 import asyncpg
 
 WHOLE = 10**9  # a success, in the units of the log
-PENDING, TOLD, EXPIRED, AMENDED, SKIPPED = range(5)
+PENDING, TOLD, EXPIRED, AMENDED, SKIPPED, CANCELLED = range(6)
 COLUMNS = (
     "selector, id, group_name, arm, expects, exempt, asked_at, due, state, units, cost, told_at, shard, seq, "
     "expired_shard, expired_seq"
@@ -198,7 +198,7 @@ def summed(shards: Mapping[int, Mapping[str, Any]]) -> dict[str, Any]:
 def recount(lines: Iterable[Line], shape: Shape) -> dict[str, Any]:
     """The counters that follow from the log."""
     lines = list(lines)
-    settled = [line for line in lines if line.state != PENDING]
+    settled = [line for line in lines if line.state not in (PENDING, CANCELLED)]
     pending = [line for line in lines if line.state == PENDING]
     amended = [line for line in lines if line.state == AMENDED]
     safe = [line for line in settled if line.arm == shape.safe]
@@ -218,6 +218,7 @@ def recount(lines: Iterable[Line], shape: Shape) -> dict[str, Any]:
         "owed": target * (len(settled) - lost),
         "successes": sum(line.units or 0 for line in settled),
         "skipped": len(skip),
+        "cancelled": sum(line.state == CANCELLED for line in lines),
         "expired": sum(line.state in (EXPIRED, AMENDED) for line in settled if line.arm not in (shape.safe, shape.skip)),
         "amended": sum((line.units or 0) > 0 for line in amended),
         "forced": sum(line.exempt for line in lines),
@@ -313,7 +314,7 @@ def changes(line: Line, shape: Shape) -> Iterator[Change]:
     order contains all that its decisions were asked with, and the promise holds for such sets. The log does not say when an
     amended decision expired; it was due before that. A lost play of the safe option changes nothing until it is told.
     """
-    if line.state == PENDING:
+    if line.state in (PENDING, CANCELLED):
         return
     at = (line.told_at or 0.0, line.shard or 0, line.seq or 0)
     gained = Fraction(line.units or 0, WHOLE)
@@ -328,7 +329,7 @@ def changes(line: Line, shape: Shape) -> Iterator[Change]:
 
 
 def proved_by(own: list[Line], lines: list[Line], shape: Shape, alone: bool) -> int:
-    """1 + the most decisions with a reserve that were certainly outstanding when such a decision was asked.
+    """1 + the most decisions with a reserve that were certainly outstanding when such a decision, or a skip, was asked.
 
     With one process its clock decides: a batch first asks and then settles, at the same time. With several, a decision had
     been asked by the time that any later one was settled; what was settled after that was outstanding.
@@ -341,11 +342,13 @@ def proved_by(own: list[Line], lines: list[Line], shape: Shape, alone: bool) -> 
     out: list[float] = []
     most = 0
     for line in own:
-        if line.exempt or line.arm == shape.skip:
+        if line.exempt:
             continue
         while out and (out[0] < asked_by[line.id] or (out[0] == asked_by[line.id] and not alone)):
             heapq.heappop(out)
         most = max(most, len(out) + 1)
+        if line.arm == shape.skip:  # it is outstanding for an instant
+            continue
         settled = line.due if line.state == AMENDED else line.told_at
         heapq.heappush(out, math.inf if settled is None else settled)
     return most

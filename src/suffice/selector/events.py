@@ -217,6 +217,10 @@ class Rates:
             )
         else:
             self._lately += np.maximum(now - self._seen, 0.0)
+            # A late outcome may amend a play that was counted before: then more succeeded lately than was played.
+            over = np.maximum(self._lately[1] - self._lately[0], 0.0)
+            self._lately[1] -= over
+            self._before[1] = np.minimum(self._before[1] + over, self._before[0])
             found += self._changed(menu)
         self._seen, self._looked_at = now, plays
         return found
@@ -246,7 +250,7 @@ class Rates:
 def _excess(won: float, many: float, rate: float) -> float:
     """The log-likelihood of so many successes at their own rate, less that at another rate."""
     terms = ((won, rate), (many - won, 1.0 - rate))
-    return sum(number * math.log(number / many / share) for number, share in terms if number > 0.0)
+    return sum(number * math.log(number / many / share) for number, share in terms if number > 0.0 and share > 0.0)
 
 
 def in_flight_for(waiting: int, owed: int, promise: Promise) -> int:
