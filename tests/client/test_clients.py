@@ -137,24 +137,10 @@ def test_both_clients_offer_the_same() -> None:
 
 
 def test_arguments_are_those_of_the_library() -> None:
-    for name in (
-        "ask",
-        "ask_many",
-        "tell",
-        "tell_many",
-        "cancel",
-        "play_safe",
-        "certificate",
-        "options",
-        "context_report",
-    ):
+    for name in ("ask", "ask_many", "tell", "tell_many", "certificate", "options", "context_report"):
         here, there = inspect.signature(getattr(Selector, name)), inspect.signature(getattr(sync.RemoteSelector, name))
         assert list(here.parameters) == list(there.parameters)
-<<<<<<< HEAD
-    made = set(inspect.signature(Selector).parameters) - {"clock", "rule", "on_event"}  # what JSON cannot carry
-=======
     made = set(inspect.signature(Selector).parameters) - {"clock", "rule", "on_event"}  # these are for one process
->>>>>>> wip-c
     assert made == {"menu", "target"} | suffice.client.requests.NAMES
 
 

@@ -16,16 +16,11 @@ from tests.support.service import NO_SKIP, Clock, ask, every_store, plan, run, t
 @every_store
 async def test_beyond_the_limit_of_exposure_the_safe_option_is_issued(service: SelectorService, clock: Clock) -> None:
     """max_debt + target·in_flight = 1 + 0.5·6 = 4: room for eight decisions of 0.5, and the rest are forced safe plays."""
-<<<<<<< HEAD
-    await service.put("a", plan(NO_SKIP, target=0.5, max_debt=1, in_flight=6, learning={"chooser": "optimist"}))
-    issued = await service.ask("a", AskRequest(count=20))
-=======
     await service.put("a", plan(NO_SKIP, target=0.5, max_debt=1, in_flight=6))
     with pytest.raises(SafeUnavailable):  # a list is decided as a whole
         await service.ask("a", AskRequest(count=9, available=[5]))
     issued = await service.ask("a", AskRequest(count=8, available=[5]))
     issued += await service.ask("a", AskRequest(count=12))
->>>>>>> wip-c
     assert [decision.safe for decision in issued] == [False] * 8 + [True] * 12
     certificate = await service.certificate("a")
     assert (certificate.pending, certificate.asked) == (20, 20)
@@ -183,13 +178,6 @@ def test_servers_together_use_all_the_room_and_no_more(postgres: Postgres) -> No
 
     async def check() -> None:
         servers = await started(postgres.database(), 3)
-<<<<<<< HEAD
-        await servers[0].put("a", plan(NO_SKIP, target=0.5, max_debt=1, in_flight=6, learning={"chooser": "optimist"}))
-        asked = await asyncio.gather(*(ask(servers[place % 3]) for place in range(60)))
-        assert sorted(one.decision or 0 for one in asked) == [*range(60)]
-        risky = [one.decision for one in asked if not one.safe]
-        assert len(risky) == 8
-=======
         await servers[0].put("a", plan(NO_SKIP, target=0.5, max_debt=1, in_flight=6))
         results = await asyncio.gather(
             *(ask(servers[place % 3], available=[5]) for place in range(30)), return_exceptions=True
@@ -200,7 +188,6 @@ def test_servers_together_use_all_the_room_and_no_more(postgres: Postgres) -> No
         risky = [one.decision for one in asked]
         asked = await asyncio.gather(*(ask(servers[place % 3]) for place in range(52)))
         assert all(one.safe for one in asked)
->>>>>>> wip-c
         certificates = [await server.certificate("a") for server in servers]
         assert len(set(map(str, certificates))) == 1
         assert certificates[0].account.most_outstanding == 8

@@ -13,18 +13,7 @@ from suffice.service.http.schemas_request import AskBody, CancelBody, OutcomeBod
 from suffice.service.http.schemas_write import JsonObject
 from suffice.service.plans import Plan
 
-<<<<<<< HEAD
-BODIES: Final[tuple[type[BaseModel], ...]] = (
-    Plan,
-    AskBody,
-    OutcomeBody,
-    OutcomesBody,
-    CancelBody,
-    SwitchBody,
-)
-=======
 BODIES: Final[tuple[type[BaseModel], ...]] = (Plan, AskBody, OutcomeBody, OutcomesBody, CancelBody, SwitchBody)
->>>>>>> wip-c
 REPLIES: Final[tuple[type[BaseModel], ...]] = (
     schemas_write.DecisionReply,
     schemas_write.DecisionsReply,
