@@ -41,7 +41,7 @@ def main() -> None:
     forecast, demand = demand[:-WEEK], demand[WEEK:]
     errors = np.clip(0.5 + (demand - forecast) / (2.0 * REACH), 0.0, 1.0)  # 0.5: the forecast was right
 
-    menu = suffice.Menu.intervals(step=0.1, skip=False)
+    menu = suffice.Menu.intervals(step=0.1)
     # Bounds are named, lest "auto" find others where there is a compiler: the numbers are then the same everywhere.
     learning = suffice.Learning(chooser=given.chooser, bounds="ordered", memory="reset")
     selector, watch = suffice.Selector(menu, TARGET, learning=learning), Watch()

@@ -22,7 +22,7 @@ COUNTED = {(True, True): 9565, (False, True): 2880, (True, False): 837, (False, 
 
 def route(target: float, safe_success: float, queries: int, seed: int) -> tuple[suffice.Selector, Watch]:
     """Answer so many questions, each judged right or wrong."""
-    menu = suffice.Menu({"mixtral": CHEAP}, safe="gpt-4", safe_success=safe_success, safe_cost=1.0)
+    menu = suffice.Menu({"mixtral": CHEAP, "gpt-4": 1.0}, safe="gpt-4", safe_success=safe_success)
     selector, watch = suffice.Selector(menu, target), Watch()
     for mixtral, gpt4 in random.Random(seed).choices(list(COUNTED), list(COUNTED.values()), k=queries):
         decision = selector.ask()
@@ -54,7 +54,7 @@ def main() -> None:
             print(f"There is no optimum: {error}.\n")
 
     try:  # a team that knows beforehand is told at once
-        suffice.Selector(suffice.Menu({"mixtral": CHEAP}, safe="gpt-4", safe_success=0.8, safe_cost=1.0), target=0.85)
+        suffice.Selector(suffice.Menu({"mixtral": CHEAP, "gpt-4": 1.0}, safe="gpt-4", safe_success=0.8), target=0.85)
     except suffice.SufficeError as error:
         print(f"And if GPT-4's 80% are declared: {error}.")
     best = suffice.optimum(right, [CHEAP, 1.0], 0.75).cost

@@ -53,7 +53,7 @@ def main() -> None:
     often = [count for counts in COUNTED.values() for count in counts]
 
     # Everybody gets an answer, so there is no skip. A day has a thousand judged answers: their root is a good max_surplus.
-    menu = suffice.Menu({"mixtral": CHEAP}, safe="gpt-4", safe_cost=1.0)
+    menu = suffice.Menu({"mixtral": CHEAP, "gpt-4": 1.0}, safe="gpt-4")
     selector = suffice.Selector(menu, TARGET, model="auto", max_surplus=30)
     for day in DAYS:
         for task, length, no_worse in rng.choices(kinds, often, k=given.queries):

@@ -17,7 +17,7 @@ import suffice
 
 TARGET, COSTS = 0.9, [0.05, 0.25, 1.0]  # of the small model, the large one and a person: assumed
 ABLE = np.array([[0.97, 0.99, 1.0], [0.3, 0.8, 1.0]])  # made up: how often each is right if a ticket is easy, or hard
-MENU = suffice.Menu({"small": COSTS[0], "large": COSTS[1]}, safe="a person", safe_cost=1.0)
+MENU = suffice.Menu(dict(zip(("small", "large", "a person"), COSTS, strict=True)), safe="a person")
 
 
 class ByModel:

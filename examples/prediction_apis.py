@@ -52,7 +52,7 @@ def main() -> None:
     """Through both outages."""
     given = arguments(__doc__).parse_args()
     rng, watch, best, marks = random.Random(1), Watch(), [], {}
-    without = [option for option in MENU.options if DOWN not in option]
+    without = [option for option in (*MENU.options, MENU.safe) if DOWN not in option]
 
     selector = suffice.Selector(MENU, TARGET)
     for phase, length in PHASES:

@@ -5,8 +5,8 @@
 A request goes to the k drivers who are likeliest to take it, and works if one of them does; a car of the company's own comes
 for sure, and is expensive. Whether it worked is known when the ride begins, one to five minutes later, while other requests go
 out. One confirmation in fifty gets lost. After ten minutes without a word it counts as a failure (`expire_after`); half of the
-lost ones turn up later, when the driver's phone is back in the net, and amend that. No more than sixty requests are ever
-outstanding (`max_pending`). In the rush hour drivers accept half as often.
+lost ones turn up later, when the driver's phone is back in the net, and amend that. Some thirty requests are outstanding at
+any time, of the 200 that may be (`in_flight`). In the rush hour drivers accept half as often.
 """
 
 import heapq
@@ -41,13 +41,9 @@ def main() -> None:
     rng, watch, now = random.Random(given.seed), Watch(), 0.0
     words: list[tuple[float, suffice.Decision, bool]] = []  # on their way: when they come, and what they say
 
-    menu = suffice.Menu(
-        PINGS, safe="own car", order="chain", safe_cost=1.0
-    )  # everybody gets a car: there is no skip option
-    clock, memory = (lambda: now), given.memory
-    selector = suffice.Selector(
-        menu, TARGET, max_pending=60, expire_after=600.0, clock=clock, learning=suffice.Learning(memory=memory)
-    )
+    menu = suffice.Menu(PINGS, safe="own car", safe_cost=1.0, order="chain")  # no skip: everybody gets a car
+    learning = suffice.Learning(memory=given.memory)
+    selector = suffice.Selector(menu, TARGET, expire_after=600.0, clock=lambda: now, learning=learning)
     for request in range(REQUESTS):
         now, willing = request * GAP, 0.5 if 5000 <= request < 7500 else 1.0
         while words and words[0][0] <= now:

@@ -38,7 +38,7 @@ def main() -> None:
     dirt[IMAGES // 2 :] = rng.normal(0.0, 5.0, size=(IMAGES - IMAGES // 2, 64))
     places = ranks(classifier.predict_proba(np.clip(images[served] + dirt, 0.0, 16.0)), digits[served])
 
-    menu = suffice.Menu.top_k(KS, classes=10, skip=False)  # a clerk gets at least one digit
+    menu = suffice.Menu.top_k(KS, classes=10)  # no skip: a clerk gets at least one digit
     selector, watch = suffice.Selector(menu, TARGET), Watch()
     for place in places.tolist():
         decision = selector.ask()

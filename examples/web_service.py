@@ -23,11 +23,11 @@ import suffice
 
 COSTS = {"small": 0.05, "large": 0.2, "a person": 1.0}  # assumed
 ABLE = {"small": 0.7, "large": 0.94, "a person": 1.0}  # made up: how hard a question each of them answers well
-MENU = suffice.Menu({by: COSTS[by] for by in ("small", "large")}, safe="a person", safe_cost=1.0)
+MENU = suffice.Menu(COSTS, safe="a person")
 CLOCK = [time.time]  # the trial below has a clock of its own
 
 app = FastAPI()
-selector = suffice.Selector(MENU, target=0.9, expire_after=300.0, max_pending=100, clock=lambda: CLOCK[0]())
+selector = suffice.Selector(MENU, target=0.9, expire_after=300.0, clock=lambda: CLOCK[0]())
 
 
 @app.post("/answer")
