@@ -109,7 +109,7 @@ def test_the_pages_say_what_the_outputs_say() -> None:
 def test_a_file_of_demand_and_both_figures(tmp_path: Path) -> None:
     np.savez(tmp_path / "demand.npz", nswdemand=np.random.default_rng(1).random(1500).astype(np.float32))
     text = run("intervals", "--path", str(tmp_path / "demand.npz"), "--figure", str(tmp_path / "it.svg"))
-    assert f"of {1500 - 7 * 48:,} succeeded" in text
+    assert f"of {1500 - 7 * 48:,} outcomes succeeded" in text
     light, dark = ((tmp_path / f"it{ending}.svg").read_text(encoding="utf-8") for ending in ("", "-dark"))
     assert "width quoted" in light
     assert light != dark
