@@ -7,7 +7,7 @@ import numpy as np
 
 from suffice.kernels.compiler import inlined
 from suffice.kernels.rows import Floats, Ints, Rows, dtype_of, rows_at
-from suffice.learning.arm_table import REFRESH_DUE, cheapest, learn, refresh_own
+from suffice.learning.arm_table import REFRESH_DUE, cheapest, expected_debt, learn, refresh_own
 from suffice.learning.prices import clipped_price
 from suffice.learning.records import ArmRow, Pricing, Table, TableHead
 from suffice.learning.tables import NUMBER
@@ -85,7 +85,7 @@ def ask_fleet(address: int, which: Ints, result: Ints) -> None:
             learn_own(table, pricing, account, arm, 0, 0.0)
             out[one] = SKIPPED
         else:
-            reserve(account, role_of(table.head, arm), 0)
+            reserve(account, role_of(table.head, arm), expected_debt(table, arm, account.target))
             out[one] = arm
 
 
@@ -108,8 +108,9 @@ def settle_out(account: Account, head: TableHead, arm: int, units: int, expired:
             amend(account, Reservation(SKIP, account.target, 0, 0), units)
         return False
     role = role_of(head, arm)
-    # One decision is out: if it has no reserve, a limit forced it.
-    settle(account, Reservation(role, account.target, 0, 1 if account.reserved == 0 else 0), units, expired)
+    # One decision is out: what is reserved and expected is its own, and if nothing is reserved, a limit forced it.
+    exempt = 1 if account.reserved == 0 else 0
+    settle(account, Reservation(role, account.target, account.expected, exempt), units, expired)
     return not expired or role != SAFE
 
 

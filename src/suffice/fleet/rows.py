@@ -9,7 +9,7 @@ from suffice.fleet.calls import NOTHING_OUT, SKIPPED, FleetPlace
 from suffice.kernels.compiler import native
 from suffice.kernels.rows import Floats, Ints, Rows, address_of, copy_of, from_rows, to_rows
 from suffice.learning.arm_blocks import NewTable
-from suffice.learning.arm_table import cheapest, rebuild, refresh_own
+from suffice.learning.arm_table import cheapest, expected_debt, rebuild, refresh_own
 from suffice.learning.prices import clipped_price
 from suffice.learning.records import ArmRow, Pricing, Table
 from suffice.learning.tables import CompiledTable, as_arrays
@@ -98,7 +98,7 @@ class PlainRows:
                 self._accounts[index] = account, SKIPPED
                 calls.learn_own(table, pricing, account, arm, 0, 0.0)
             else:
-                reserve(account, role_of(table.head, arm), 0)
+                reserve(account, role_of(table.head, arm), expected_debt(table, arm, account.target))
                 self._accounts[index] = account, arm
 
     def tell(self, which: Ints, units: Ints, costs: Floats, *, expired: bool) -> None:

@@ -117,7 +117,11 @@ def _check_numbers(saved: SavedFleet) -> None:
     waits, last, outcomes = out >= 0, menu.n_arms - 1, counts["outcomes"]
     sound = [
         (hints >= 0.0) & (hints <= 1e300),  # also false where it is not a number
-        *((column >= 0) & (column <= MOST_COUNTED * ONE_SUCCESS) for column in counts.values()),
+        *(
+            (column >= 0) & (column <= MOST_COUNTED * ONE_SUCCESS)
+            for name, column in counts.items()
+            if name != "expected"
+        ),
         (outcomes == plays.sum(axis=1)) & (outcomes <= MOST_COUNTED),
         np.array([owed == target * n for owed, n in zip(_totals(counts, "owed"), outcomes.tolist(), strict=True)]),
         (counts["shortfall"] <= counts["worst_shortfall"]) & (counts["worst_shortfall"] <= target * outcomes),
@@ -130,7 +134,7 @@ def _check_numbers(saved: SavedFleet) -> None:
         counts["pending"] == waits,
         counts["outstanding"] == (counts["reserved"] > 0),
         (counts["reserved"] == 0) | (waits & (counts["reserved"] == target)),
-        counts["expected"] == 0,
+        (counts["expected"] == 0) | (waits & (np.abs(counts["expected"]) <= ONE_SUCCESS)),
     ]
     if not all(np.all(test) for test in sound):
         raise StateError("the numbers of the fleet contradict each other")
