@@ -157,9 +157,7 @@ def late(canvas: Canvas, run: runs.Late) -> None:
     course.set(xlabel="outcomes since the shift", ylabel="debt: successes owed", xlim=(-600, 2400), ylim=(-70, 390))
     course.legend(fontsize=7, loc="upper left", title="decisions out at a time", title_fontsize=7)
     lags = np.array(list(run.largest))
-    largest.plot(
-        lags, [run.bound[lag] for lag in lags], color=canvas.colour("target"), linestyle="--", label="limit"
-    )
+    largest.plot(lags, [run.bound[lag] for lag in lags], color=canvas.colour("target"), linestyle="--", label="limit")
     largest.plot(lags, list(run.largest.values()), color=canvas.colour("suffice"), marker="o", label="largest debt")
     largest.set(xscale="log", yscale="log", xlabel="decisions out at a time", ylabel="successes owed")
     largest.legend(fontsize=7, loc="upper left")
