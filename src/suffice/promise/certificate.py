@@ -243,7 +243,11 @@ class Certificate:
         sure = "" if self.promise.safe_success == ONE_SUCCESS else f" ({percent(CONFIDENCE)} sure)"
         ahead = "" if math.isinf(self.ahead_at_most) else f", nor ahead by more than {self.ahead_at_most:.4g}"
         where = "level" if self.debt == 0 else f"{abs(self.debt):.4g} {'behind' if self.debt > 0 else 'ahead'}"
-        return f"Never behind by more than {self.debt_at_most:.4g}{self._parts()}{sure}{ahead}; now {where}."
+        return f"{self._never()} behind by more than {self.debt_at_most:.4g}{self._parts()}{sure}{ahead}; now {where}."
+
+    def _never(self) -> str:
+        """Where the promise is not shown to hold, its limits are what was promised."""
+        return "Never" if self.holds else "Promised: never"
 
     def _parts(self) -> str:
         """What the limit consists of, where it is more than `max_debt`."""

@@ -371,22 +371,24 @@ class Selector(Controller):
     @classmethod
     def load(
         cls, path: str | os.PathLike[str], *, menu: Menu | None = None, learning: Learning | None = None,
-        model: object = None, clock: Callable[[], float] = time.time,
+        model: object = None, on_event: Callable[[Event], object] | None = None, clock: Callable[[], float] = time.time,
     ) -> Self:  # fmt: skip
         """The selector that was saved, pending decisions included.
 
-        Objects of your own must be passed again: a menu or a model, and bounds or a chooser in `learning`.
+        Objects of your own must be passed again: a menu or a model, bounds or a chooser in `learning`, and `on_event`.
         """
-        return cls.from_state(read_state(path), menu=menu, learning=learning, model=model, clock=clock)
+        return cls.from_state(
+            read_state(path), menu=menu, learning=learning, model=model, on_event=on_event, clock=clock
+        )
 
     @classmethod
     def from_state(
         cls, state: dict[str, Any], *, menu: Menu | None = None, learning: Learning | None = None,
-        model: object = None, clock: Callable[[], float] = time.time,
+        model: object = None, on_event: Callable[[Event], object] | None = None, clock: Callable[[], float] = time.time,
     ) -> Self:  # fmt: skip
         """The selector that `state()` wrote down."""
         with reading(state, cls.__name__):
-            selector = cls(**selector_arguments(state, menu, learning, model), clock=clock)
+            selector = cls(**selector_arguments(state, menu, learning, model), on_event=on_event, clock=clock)
             selector.restore(state)
         return selector
 

@@ -204,18 +204,24 @@ class ThresholdSelector(Controller):
         return {"low": self._low, "high": self._high}
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str], *, clock: Callable[[], float] = time.time) -> "ThresholdSelector":
+    def load(
+        cls, path: str | os.PathLike[str], *, on_event: Callable[[Event], object] | None = None,
+        clock: Callable[[], float] = time.time,
+    ) -> "ThresholdSelector":  # fmt: skip
         """The selector that was saved, pending decisions included."""
-        return cls.from_state(read_state(path), clock=clock)
+        return cls.from_state(read_state(path), on_event=on_event, clock=clock)
 
     @classmethod
-    def from_state(cls, state: dict[str, Any], *, clock: Callable[[], float] = time.time) -> "ThresholdSelector":
+    def from_state(
+        cls, state: dict[str, Any], *, on_event: Callable[[Event], object] | None = None,
+        clock: Callable[[], float] = time.time,
+    ) -> "ThresholdSelector":  # fmt: skip
         """The selector that `state()` wrote down."""
         with reading(state, cls.__name__):
             promise = Promise.from_state(state["promise"])
             selector = cls(
                 state["low"], state["high"], promise.rate, low_fails=not promise.forgiving,
-                expire_after=state["expire_after"], clock=clock,
+                expire_after=state["expire_after"], on_event=on_event, clock=clock,
             )  # fmt: skip
             selector.restore(state)
         return selector
