@@ -263,6 +263,16 @@ def forced(module: types.ModuleType) -> None:
         assert (account.forced, account.forced_ahead) == (exempt, counted)
         assert (account.insisted, account.uncovered) == ((0, 0) if role == SAFE else (1, account.target))
 
+    for beyond, waiting in (
+        (1, 0),
+        (0, 1),
+    ):  # what was forgiven is owed again: the debt alone forces it, or the exposure does
+        account = fresh(forgives=True)
+        account.forgiven, account.owed = 3 * ONE, account.max_debt - account.target + beyond - 3 * ONE
+        account.reserved = account.max_exposure
+        assert module.reserve(account, SAFE, 0) == 1
+        assert account.forced_by_waiting == waiting
+
 
 def growing(module: types.ModuleType) -> None:
     """The surplus grows with the outcomes up to 40, with what is outstanding beyond in_flight, and is never lowered."""

@@ -7,7 +7,7 @@ import numpy as np
 from suffice.errors import SafeUnavailable
 from suffice.kernels.rows import Mask
 from suffice.learning.base import Learner, Proposal
-from suffice.promise.record import SAFE
+from suffice.promise.record import SAFE, SKIP
 from suffice.selector.verbs import Choice, Position, decide, is_open, role_of
 
 if TYPE_CHECKING:
@@ -29,9 +29,9 @@ def choose(
         if is_open(limit, head):
             proposal = controller.propose(position, allowed, features)
         arm = decide(limit, head, proposal.arm)
-    return Choice(
-        arm, role_of(head, arm), position.price, learner.expected_debt(arm, target), proposal.unbiased, proposal.note
-    )
+    role = role_of(head, arm)
+    expects = 0 if role == SKIP else learner.expected_debt(arm, target)  # a skip is settled when it is asked
+    return Choice(arm, role, position.price, expects, proposal.unbiased, proposal.note)
 
 
 def best_available(learner: Learner, allowed: Mask, insist: bool, target: int) -> int:
