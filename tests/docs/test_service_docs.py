@@ -181,6 +181,8 @@ def test_metrics_that_are_named_exist(server: Server) -> None:
         client.post(
             "/v1/selectors/measured/tell", json={"decision": found["decision"], "success": True}
         ).raise_for_status()
+        client.put("/v1/selectors/strict", json={**plan, "max_debt": 0, "in_flight": 0}).raise_for_status()
+        client.post("/v1/selectors/strict/ask", json={"count": 200}).raise_for_status()  # which is an event
         text = client.get("/metrics").text
     there = set(re.findall(r"^(suffice_\w+?)(?:_bucket|_sum|_count|_created)?[{ ]", text, re.MULTILINE))
     named = set(re.findall(r"\bsuffice_[a-z_]+\b", PAGES["running"]))

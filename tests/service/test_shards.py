@@ -120,7 +120,6 @@ class World:
             self.most_outstanding = max(self.most_outstanding, len(self.reserved()) + 1)
             self.outcomes += 1
             self.skipped += 1
-            self.most_outstanding = max(self.most_outstanding, len(self.reserved()) + 1)  # for an instant
             return
         self.issued.append(made)
         self.forced += made.exempt

@@ -12,7 +12,7 @@ def test_a_route_can_be_tried_out(visit: Callable[..., Visitor], site: Site) -> 
     site.make("tried")
     page = visit(site).page
     page.goto(f"{site.origin}/docs")
-    expect(page.locator(".opblock")).to_have_count(16)
+    expect(page.locator(".opblock")).to_have_count(18)
     route = page.locator(".opblock", has_text="Show a selector")
     route.locator(".opblock-summary").click()
     route.get_by_role("button", name="Try it out").click()

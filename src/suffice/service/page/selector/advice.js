@@ -25,7 +25,8 @@ function cases(known, certificate) {
     consistent && (broken || certificate.status === "broken" || violations > 0) && debt(certificate, broken),
     certificate.skip_successes > 0 && skipSucceeded(certificate),
     feedback(known, certificate),
-    known.archived === null && feasible && !broken && forcedByDebt(known),
+    known.archived === null && known.playing_safe && playingSafe(known),
+    known.archived === null && !known.playing_safe && feasible && !broken && forcedByDebt(known),
     known.archived !== null && archived(known),
   ].filter(Boolean);
 }
@@ -229,6 +230,16 @@ function forcedByDebt(known) {
   };
 }
 
+function playingSafe(known) {
+  const line = curl("POST", new URL(`v1/selectors/${known.name}/play-safe`, ROOT).href, { on: false }, hasKey());
+  return {
+    name: "playing-safe", icon: "limit", title: "The safe option is issued, whatever happens", calm: true,
+    evidence: `Somebody switched that on: ${dear(known)}.`,
+    steps: ["Switch it off once the emergency is over."],
+    plan: line,
+  };
+}
+
 function archived(known) {
   const rest = known.pending ? `: ${count(known.pending)} are pending` : "";
   return {
@@ -274,6 +285,6 @@ function panel(one) {
     h("p", { class: "advice-todo" }, "What to do"),
     h("ol", {}, one.steps.map((step) => h("li", {}, step))),
     one.plan && h("details", {},
-      h("summary", {}, "The line that makes it"),
-      copyable("Shell", "the line that makes the changed selector", one.plan).whole));
+      h("summary", {}, "The line that does it"),
+      copyable("Shell", "the line that does it", one.plan).whole));
 }
