@@ -70,8 +70,8 @@ class GroupCertificate(Certificate):
         where = "level" if part.debt == 0 else f"{abs(part.debt):.4g} {'behind' if part.debt > 0 else 'ahead'}"
         most = max(group.debt_at_most for group in self.groups.values())
         return (
-            f"{self._never()} behind by more than {most:.4g} in any group, nor by more than {self.debt_at_most:.4g} in all; the "
-            f"group furthest behind is {_title(furthest)}, now {where}."
+            f"{self._never()} behind by more than {most:.4g} in any group, nor by more than {self.debt_at_most:.4g} in all; "
+            f"the group furthest behind is {_title(furthest)}, now {where}."
         )
 
     def advice(self) -> str:
