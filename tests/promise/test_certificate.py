@@ -180,7 +180,7 @@ def test_lost_plays_of_the_safe_option_are_neither_failures_nor_successes() -> N
     assert str(certificate).splitlines() == [
         "UNPROVEN: perhaps 4.5 behind (limit 0); no outcome has been reported yet (target 90%), and 5 decisions have no "
         "outcome. Report them all.",
-        "Never behind by more than 0, nor ahead by more than 1.5; now level.",
+        "Promised: never behind by more than 0, nor ahead by more than 1.5; now level.",
         "5 plays of the safe option have no outcome and count as neither: report them too, also when a person did it.",
     ]
     assert not certificate.assumption_violated
@@ -188,7 +188,7 @@ def test_lost_plays_of_the_safe_option_are_neither_failures_nor_successes() -> N
     certificate = selector.certificate()
     assert (certificate.safe_lost, certificate.safe_failures, certificate.amended) == (4, 1, 0)
     assert (certificate.debt, certificate.uncovered, certificate.debt_at_most) == (0.9, 0.9, 0.9)
-    assert "Never behind by more than 0.9 (0, and lost plays of the safe option that failed)" in str(certificate)
+    assert "never behind by more than 0.9 (0, and lost plays of the safe option that failed)" in str(certificate)
     selector.tell(decisions[1], True)
     certificate = selector.certificate()
     assert (certificate.amended, certificate.outcomes, certificate.safe_lost) == (1, 2, 3)
@@ -295,7 +295,7 @@ def test_after_failures_of_the_safe_option_the_windows_tell_the_truth() -> None:
         f"BROKEN: {certificate.debt:.4g} behind (limit 5); {percent(certificate.successes / 3000)} of "
     )
     assert (
-        "succeeded (target 90%). The safe option failed more often than declared.\nNever behind by more than 5, nor"
+        "succeeded (target 90%). The safe option failed more often than declared.\nPromised: never behind by more than 5, nor"
         in text
     )
     assert f"\nAny 500 outcomes in a row: at least {least} succeeded.\n" in text

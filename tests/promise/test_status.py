@@ -153,7 +153,7 @@ def test_lost_safe_plays_beyond_the_limit_are_unproven() -> None:
     assert lines_of(certificate) == [
         "UNPROVEN: perhaps 1.5 behind (limit 1); no outcome has been reported yet (target 50%), and 3 decisions have no "
         "outcome. Report them all.",
-        "Never behind by more than 1; now level.",
+        "Promised: never behind by more than 1; now level.",
         "3 plays of the safe option have no outcome and count as neither: report them too, also when a person did it.",
     ]
     assert not certificate.holds
@@ -165,7 +165,7 @@ def test_one_decision_without_an_outcome_is_one() -> None:
     assert lines_of(selector.certificate()) == [
         "UNPROVEN: perhaps 0.9 behind (limit 0); no outcome has been reported yet (target 90%), and 1 decision has no "
         "outcome. Report it.",
-        "Never behind by more than 0; now level.",
+        "Promised: never behind by more than 0; now level.",
         "1 play of the safe option has no outcome and counts as neither: report it too, also when a person did it.",
     ]
 
@@ -201,7 +201,7 @@ def test_a_debt_above_the_limit_is_broken() -> None:
     assert lines_of(certificate) == [
         "BROKEN: 1.5 behind (limit 1); 0% of 3 outcomes succeeded (target 50%). The safe option failed more often than "
         "declared.",
-        "Never behind by more than 1; now 1.5 behind.",
+        "Promised: never behind by more than 1; now 1.5 behind.",
         "The debt was above the limit on 1 occasion.",
         "The safe option failed in 1 of 1 play: where it was played, it fails 0.5% to 100% of the time (99% sure).",
         "What to do: find out why it failed. The target allows 50%; whether that can be held is not known yet.",

@@ -9,7 +9,7 @@ import copy
 import math
 import os
 import threading
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ClassVar, Final
 
@@ -36,14 +36,13 @@ from suffice.selector.identity import Identity
 from suffice.selector.records import UNAUDITED, Decision
 from suffice.selector.reentrancy import SlowPath, guard, is_nested
 from suffice.selector.state import engine_state, restore_engine
-from suffice.selector.totals import Totals
 from suffice.selector.verbs import Position
 from suffice.state_files import write_state
 
 CALLBACKS: Final = ("_clock", "_on_event")  # the user's own: a copy has the same
 
 
-class Controller(Totals):
+class Controller(ABC):
     """Ask what to do, tell how it went.
 
     One lock guards all state, so any number of threads may ask and tell; a signal handler may read and save. A fork or a

@@ -33,6 +33,7 @@ from suffice.selector.records import Decision, OptionReport
 from suffice.selector.reports import OptionsOf, certificates_of, option_reports
 from suffice.selector.saved_parts import learning_of, learning_state, menu_recipe, selector_arguments
 from suffice.selector.state import group_rows
+from suffice.selector.totals import Totals
 from suffice.selector.world import Block, World
 from suffice.state_files import read_state, reading
 
@@ -44,7 +45,7 @@ new = tuple.__new__  # faster than Decision(...), which is a Python function
 NAN = math.nan
 
 
-class Selector(Controller):
+class Selector(Totals, Controller):
     """Holds a success rate over the options of a menu, on every path, at little cost.
 
     Args:

@@ -22,6 +22,7 @@ from suffice.selector.controller import Controller
 from suffice.selector.events import Event
 from suffice.selector.records import Decision
 from suffice.selector.runs import play_threshold
+from suffice.selector.totals import Totals
 from suffice.selector.verbs import Position
 from suffice.selector.world import Block, World
 from suffice.state_files import read_state, reading
@@ -68,7 +69,7 @@ class ThresholdLearner(Learner):
         """Do nothing: nothing was learned."""
 
 
-class ThresholdSelector(Controller):
+class ThresholdSelector(Totals, Controller):
     """Holds a success rate by moving one threshold: no menu and no costs, only success or failure.
 
     `high` always succeeds and is the expensive end; `low` never succeeds. The threshold rises with the debt, from low where

@@ -1,7 +1,6 @@
 """The totals of a controller: what was counted, over all of its accounts."""
 
 import threading
-from abc import ABC
 
 from suffice.numbers import ONE_SUCCESS, as_number
 from suffice.promise.record import CARRIED
@@ -10,8 +9,8 @@ from suffice.selector.engines import Engine
 from suffice.selector.reentrancy import SlowPath
 
 
-class Totals(ABC):
-    """Rates, debts and costs, read at one instant each."""
+class Totals:
+    """Rates, debts and costs of a controller, read at one instant each."""
 
     lock: threading.RLock
     _engine: Engine

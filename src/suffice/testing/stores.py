@@ -163,6 +163,15 @@ class StoreContract:
     # --- decisions
 
     @with_store
+    async def test_playing_safe_is_noted_and_ends(self, store: Store) -> None:
+        row, _ = await store.add("a", "{}", 1.0, 10)
+        assert row.safe_since is None
+        assert await store.play_safe("a", 7.0) == replace(row, safe_since=7.0)
+        assert await store.selector("a") == replace(row, safe_since=7.0)
+        assert await store.selectors("", 10, archived=False) == [replace(row, safe_since=7.0)]
+        assert await store.play_safe("a", None) == row
+        assert await store.play_safe("b", 7.0) is None
+
     async def test_decisions_and_counts_are_read_as_they_were_written(self, store: Store) -> None:
         rows = [ROW, replace(ROW, id=1, group="", due=None, record=None, price=1e-300)]
         counts = Account(outcomes=10**12, successes=10**15 + 1, forgiven=10**8, most_outstanding=7)
