@@ -160,8 +160,6 @@ class StoreContract:
         assert await store.archive("a", None) == row
         assert await store.archive("none", 7.0) is None
 
-    # --- decisions
-
     @with_store
     async def test_playing_safe_is_noted_and_ends(self, store: Store) -> None:
         row, _ = await store.add("a", "{}", 1.0, 10)
@@ -172,6 +170,9 @@ class StoreContract:
         assert await store.play_safe("a", None) == row
         assert await store.play_safe("b", 7.0) is None
 
+    # --- decisions
+
+    @with_store
     async def test_decisions_and_counts_are_read_as_they_were_written(self, store: Store) -> None:
         rows = [ROW, replace(ROW, id=1, group="", due=None, record=None, price=1e-300)]
         counts = Account(outcomes=10**12, successes=10**15 + 1, forgiven=10**8, most_outstanding=7)
