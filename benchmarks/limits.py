@@ -60,7 +60,7 @@ class Run(NamedTuple):
     debt: float
     largest: float
     forced: float  # the share of decisions
-    named: int  # the in_flight that the last event named; 0 if none did
+    named: int  # the largest in_flight that an event named; 0 if none did
 
 
 def play(world: World, steps: int, outstanding: int, seed: int, **limits: Any) -> Run:
@@ -78,7 +78,7 @@ def play(world: World, steps: int, outstanding: int, seed: int, **limits: Any) -
             largest = max(largest, selector.debt)
     named = [int(found[1]) for event in events if (found := re.search(r"in_flight=(\d+)", event.text))]
     forced = selector.engine.sum_of("forced") / steps
-    return Run(cost / steps / world.optimum(), selector.debt, largest, forced, named[-1] if named else 0)
+    return Run(cost / steps / world.optimum(), selector.debt, largest, forced, max(named, default=0))
 
 
 def over_seeds(world: World, steps: int, outstanding: int, **limits: Any) -> list[Run]:
