@@ -49,7 +49,7 @@ def test_a_limit_that_forces_the_safe_option_is_said_with_its_remedy() -> None:
         r"The safe option was forced in \d+ of the last \d+ decisions, because \d+ have no outcome yet", first
     )
     assert re.search(
-        r"which cost about [\d.]+ more than other options would: (if it is only late, )?in_flight=\d+ would end it\.$",
+        r"which cost about [\d.]+ more than other options would have: (if it is only late, )?in_flight=\d+ would end it\.$",
         first,
     )
 

@@ -120,7 +120,7 @@ class Watch:
         waiting = counts.forced_by_waiting - first.forced_by_waiting
         said = f"The safe option was forced in {forced:,} of the last {recent:,} decisions"
         extra = self._extra(columns)
-        money = "" if extra is None else f", which cost about {forced * extra:.4g} more than other options would"
+        money = "" if extra is None else f", which cost about {forced * extra:.4g} more than other options would have"
         if 2 * waiting > forced:
             number, stopped = in_flight_for(counts.waiting, counts.owed, self._promise), self._stopped(counts)
             settled = counts.pending <= before.pending
