@@ -105,7 +105,9 @@ def test_threads_lose_no_outcome() -> None:
             if step % 20 == 7:
                 out += selector.ask_many(2, contexts=[context, {"x": 0.1}], group=group)
             else:
-                out.append(selector.ask(context=context, available=[1, 2] if step % 20 == 3 else None, group=group))
+                out.append(
+                    selector.ask(context=context, available=[1, 2, "all"] if step % 20 == 3 else None, group=group)
+                )
             if step % 50 == 9:
                 assert Selector.from_state(selector.state()).certificate().consistent
                 assert copy.deepcopy(selector).certificate().consistent

@@ -334,10 +334,11 @@ class CompiledEngine:
         self._call(calls.amend_at, identity, entry.row, entry.role, entry.target, units, entry.counted)
         self._drop(identity)
 
-    def note_skip(self, identity: int, row: int, now: float, price: float, due: int) -> None:
+    def note_skip(self, identity: int, row: int, now: float, price: float, left: int) -> None:
         """Remember a skip that the fast path settled, and do the work that it left due."""
         target = int(self._array("accounts")["target"][row])
-        self._remember(identity, Entry(row, 0, SKIP, target, price=price, asked_at=now))
+        by_model, due = divmod(left, DUE)
+        self._remember(identity, Entry(row, 0, SKIP, target, price=price, asked_at=now, unbiased=not by_model))
         if due:
             self.catch_up(TOLD + due)
 

@@ -178,7 +178,7 @@ def ask_context_at(address: int, row: int, now: float, context: int, features: F
     """Decide in a context, and record the decision as outstanding: its id, its arm and the price. It must be READY.
 
     The id is FIT_FIRST if the cells must be fitted before; then nothing has changed. A skip is settled at once; the work
-    that is due then is subtracted from its arm, which is 0.
+    that is due then is subtracted from its arm, which is 0, and DUE too if the model chose it.
     """
     header, account, pricing, main = parts_at(address, row)
     table = table_at(header.table)
@@ -224,7 +224,7 @@ def likely_debt(place: ContextPlace, table: Table, arm: int, target: int) -> int
 def skip_context_at(
     address: int, row: int, now: float, price: float, context: int, proposed: bool, decided_by: int, unbiased: bool
 ) -> int:
-    """Count a skip, and learn from it. The work that is due."""
+    """Count a skip, and learn from it. The work that is due, and DUE more if the model chose the skip."""
     header, account, pricing, main = parts_at(address, row)
     table, place = table_at(header.table), row_at(context, CONTEXT)
     skip(account)
@@ -240,7 +240,7 @@ def skip_context_at(
     due = learn(table, main, pricing, account, lesson, row > 0)
     if proposed:
         compare_costs(watch.trust, decided_by, 0.0)
-    return due
+    return due if unbiased else due + DUE
 
 
 def would_be_control(watch: Watch) -> bool:

@@ -159,7 +159,7 @@ class PlainEngine:
         except Exception as error:
             self._failed(arm, error)
 
-    def note_skip(self, identity: int, row: int, now: float, price: float, due: int) -> None:
+    def note_skip(self, identity: int, row: int, now: float, price: float, left: int) -> None:
         """Do nothing: an ask remembers a skip itself."""
 
     def ask_in_context(self, row: int, now: float, context: object) -> tuple[int, int, float]:
@@ -348,7 +348,7 @@ class PlainEngine:
         self._recover()
         identity = self._next_id
         if entry.role == SKIP:
-            self._do(SKIPPED, identity, entry, skip)
+            self._do(SKIPPED, identity, entry._replace(note=None), skip)
             return identity
         self._due = min(self._due, entry.asked_at + self.expire_after)
         if entry.counted:
