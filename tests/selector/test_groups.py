@@ -175,7 +175,7 @@ def test_a_success_of_the_skip_is_no_failure_of_the_safe_option() -> None:
     assert odd.skip_successes == odd.skipped > 0
     assert not total.groups["good"].safe_fails_too_often
     assert total.groups["odd"].safe_failures == 0 < total.safe_failures
-    assert "That is within what safe_success declares, in each group." in str(total)
+    assert "That does not endanger the target in any group." in str(total)
 
 
 def test_a_group_without_outcomes_is_named() -> None:
