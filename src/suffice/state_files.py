@@ -8,7 +8,7 @@ from typing import Any, Final, NoReturn
 
 from suffice.errors import InvalidArgument, StateError, StateTooNew, SufficeError, quoted
 
-VERSION: Final = 2  # 1 was written before the first release, and is not read
+VERSION: Final = 3  # earlier ones had one limit, and no reserves: they are not read
 FORMAT: Final = "suffice"
 State = dict[str, Any]  # an object in JSON's terms, checked field by field by the part that reads it
 

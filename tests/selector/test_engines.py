@@ -1,15 +1,12 @@
-"""The two engines side by side: the same arms, prices, counts and states, whatever is asked and told in whatever order.
-
-And interrupts at every line of the slow path of both: nothing is counted twice, nothing is lost, all counts agree.
-"""
+"""The two engines side by side: the same arms, prices, counts and states, whatever is asked and told in whatever order."""
 
 import contextlib
 import copy
 import json
-import os
 import pickle
 import random
-from collections.abc import Callable, Iterator
+import warnings
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -18,65 +15,18 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 import suffice
-from suffice import Decision, Learning, Menu, Selector, paper
-from suffice.kernels.compiler import OFF
+from suffice import Decision, Learning, Selector, paper
 from suffice.selector.compiled import SLOTS, CompiledEngine
 from suffice.selector.plain import PlainEngine
-from tests.support.interrupt import InterruptAt
+from tests.support.both_engines import MENUS, WAYS, made, state_of, without_compiler
 from tests.support.looking import Clock
 
 pytestmark = pytest.mark.compiled
-
-MENUS = {
-    "known": Menu({"a": 0.1, "b": 0.4, "c": 0.6}, safe="all", skip="none", safe_cost=1.0),
-    "no skip": Menu({"a": 0.1, "b": 0.4}, safe="all", safe_cost=1.0),
-    "told": Menu(["a", "b"], safe="all", skip="none", safe_cost=1.0),
-    "chain": Menu.top_k([1, 2, 5, 10, 20, 50], classes=100, skip=True),
-    "intervals": Menu.intervals(0.25, skip=True),
-    "large": Menu({i: i / 100 for i in range(80)}, safe="all", skip="none", safe_cost=1.0),
-    "may fail": Menu({"a": 0.2}, safe="all", skip="none", safe_success=0.95, safe_cost=1.0),
-}
-WAYS = ["plain", "compiled"]
-
-
-@contextlib.contextmanager
-def without_compiler() -> Iterator[None]:
-    """What is made, loaded or copied in here is plain."""
-    before = os.environ.get(OFF)
-    os.environ[OFF] = "1"
-    try:
-        yield
-    finally:
-        del os.environ[OFF]
-        if before is not None:
-            os.environ[OFF] = before
-
-
-def made(way: str, make: Callable[[], Selector]) -> Selector:
-    """A selector with the engine that is wanted."""
-    if way == "plain":
-        with without_compiler():
-            selector = make()
-        assert type(selector.engine) is PlainEngine
-        return selector
-    selector = make()
-    selector.compile()
-    assert type(selector.engine) is CompiledEngine
-    return selector
-
 
 COPIES: dict[str, Callable[[Selector], Selector]] = {
     "deepcopy": copy.deepcopy,
     "pickle": lambda selector: pickle.loads(pickle.dumps(selector)),
 }
-
-
-def state_of(selector: Selector) -> dict[str, Any]:
-    """The state but for the keys, which are random."""
-    return {name: value for name, value in selector.state().items() if name != "keys"}
-
-
-# --- side by side
 
 
 class Sides(RuleBasedStateMachine):
@@ -297,8 +247,6 @@ class Sides(RuleBasedStateMachine):
 
 def _quietly(selector: Selector, decision: Decision | int, success: float, cost: float | None) -> None:
     """A cost above safe_cost is warned of once."""
-    import warnings
-
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", suffice.SufficeWarning)
         selector.tell(decision, success, cost)
@@ -318,136 +266,3 @@ SidesAtLength.TestCase.settings = settings(
     max_examples=150, stateful_step_count=60, deadline=None, suppress_health_check=list(HealthCheck)
 )
 TestSidesAtLength = pytest.mark.long(SidesAtLength.TestCase)
-
-
-# --- interrupts at every line
-
-
-class Scene:
-    """A selector in the middle of its work, and what to do with it."""
-
-    def __init__(self, way: str) -> None:
-        Clock.now = 0.0
-        self.selector = selector = made(
-            way, lambda: Selector(MENUS["known"], 0.7, expire_after=1000.0, clock=Clock(), seed=1)
-        )
-        self.straggler = selector.ask(group="a")
-        self.expired = selector.ask()
-        self.late = selector.ask()
-        for _ in range(SLOTS - 3):
-            decision = selector.ask()
-            selector.tell(decision, decision.is_safe)
-        selector.expire(self.expired)
-        # Its slot was needed by this one, whose own is not.
-        self.last = selector.ask(group="a")
-        assert way == "plain" or (isinstance(selector.engine, CompiledEngine) and selector.engine._overflow)
-
-    def fill(self) -> None:
-        """Have more than half of all slots taken, and the next one too."""
-        for _ in range(SLOTS - 2):
-            self.selector.ask()
-
-    def come_round(self) -> None:
-        """The next decision needs the slot of one that is still out."""
-        while self.selector.engine.next_id % SLOTS != self.late.id:
-            self.selector.tell(self.selector.ask(), True)
-
-    def pass_time(self) -> None:
-        """All that is out is overdue."""
-        Clock.now = 2000.0
-
-
-def _ask_often(scene: Scene) -> None:
-    scene.selector.ask_many(3, available=["a"])
-
-
-CALLS: dict[str, tuple[Callable[[Scene], object] | None, Callable[[Scene], object]]] = {
-    "tell": (None, lambda scene: scene.selector.tell(scene.last.id, True)),
-    "tell fast": (None, lambda scene: scene.selector.tell(scene.last, True)),
-    "tell a straggler": (None, lambda scene: scene.selector.tell(scene.straggler, True)),
-    "expire": (None, lambda scene: scene.selector.expire(scene.last)),
-    "expire a straggler": (None, lambda scene: scene.selector.expire(scene.straggler)),
-    "amend": (None, lambda scene: scene.selector.tell(scene.expired, True)),
-    "tell many": (
-        None,
-        lambda scene: scene.selector.tell_many(
-            [(scene.straggler, True), (scene.last, True), (scene.expired, True), (scene.late.id, True)]
-        ),
-    ),
-    "ask": (None, lambda scene: scene.selector.ask()),
-    "ask many": (None, _ask_often),
-    "ask in a new group": (None, lambda scene: scene.selector.ask(group="b")),
-    "make room": (Scene.come_round, lambda scene: scene.selector.ask()),
-    "more slots": (Scene.fill, lambda scene: scene.selector.ask()),
-    "give up": (Scene.pass_time, lambda scene: scene.selector.certificate()),
-    "give up and ask": (Scene.pass_time, lambda scene: scene.selector.ask(group="a")),
-    "read": (None, lambda scene: (scene.selector.state(), scene.selector.options(), scene.selector.cost)),
-    "copy": (None, lambda scene: copy.deepcopy(scene.selector)),
-    "compile": (None, lambda scene: scene.selector.compile()),
-}
-
-
-def check(scene: Scene) -> None:
-    """Whatever was issued is out or was counted, once, and the counts of all accounts say the same."""
-    selector = scene.selector
-    state = selector.state()
-    assert selector.outcomes + selector.pending == state["next_id"]
-    assert selector.pending == len(state["outstanding"])
-    counts = [one["counts"] for one in state["accounts"]]
-    assert sum(one["outcomes"] for one in counts) == selector.outcomes
-    rows = range(len(counts))
-    for row, one in zip(rows, counts, strict=True):
-        mine = [decision for decision in state["outstanding"] if decision[1] == row]
-        assert one["outstanding"] == sum(not decision[4] for decision in mine)  # those that are exempt reserve nothing
-        assert one["pending"] == len(mine)
-    assert all(group.outcomes + group.pending > 0 for group in selector.groups.values() if group.name == "a")
-    assert all((row.success or 0.0) <= 1.0 for row in selector.options())
-    again = Selector.from_state(json.loads(json.dumps(state)), clock=Clock())  # which checks for contradictions, too
-    assert state_of(again) == state_of(selector)
-    certificate = again.certificate()  # which expires what is overdue
-    assert certificate.holds
-    assert certificate.consistent
-
-
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("what", CALLS)
-def test_an_interrupt_at_any_line_loses_nothing_and_counts_nothing_twice(what: str, way: str) -> None:
-    before, call = CALLS[what]
-    for line in range(1, 3000):
-        scene = Scene(way)
-        if before is not None:
-            before(scene)
-        selector = scene.selector
-        with without_compiler() if way == "plain" and what != "compile" else contextlib.nullcontext():
-            try:
-                with InterruptAt(line):
-                    call(scene)
-            except KeyboardInterrupt:
-                finished = False
-            else:
-                finished = True
-            check(scene)
-            for decision in (scene.straggler, scene.last, scene.late, scene.expired):
-                told = selector.outcomes
-                was_out = decision.id in dict(selector.engine.entries())
-                try:
-                    selector.tell(decision, True)
-                except suffice.AlreadyTold:
-                    assert not was_out
-                assert selector.outcomes == told + was_out
-                with pytest.raises(suffice.AlreadyTold):
-                    selector.tell(decision, True)
-            decision = selector.ask(available=[], group="b")  # the slow path, which opens the fast path again
-            selector.tell(decision, True)
-            for identity, _ in selector.engine.entries():
-                selector.tell(identity, True)
-            check(scene)
-            assert selector.pending == 0
-            if what == "compile":
-                assert selector.compile()
-            identity, _, _ = selector._ask_fast(selector._address, 0, Clock.now)
-            assert identity == selector.engine.next_id - 1 >= 0
-        if finished:
-            break
-    assert finished
-    assert line > 1

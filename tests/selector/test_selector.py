@@ -66,11 +66,11 @@ def test_a_skip_is_settled_when_it_is_asked() -> None:
 def test_the_safe_option_must_be_available_where_it_is_needed() -> None:
     selector = Selector(MENU, 0.5, max_debt=0)
     before = selector.state()
-    for given in ({}, {"audit": False}):
+    for audit in (True, False):
         with pytest.raises(
             suffice.SafeUnavailable, match="the safe option is needed now, and it is not available: list it"
         ):
-            selector.ask(available=["a", "b"], **given)
+            selector.ask(available=["a", "b"], audit=audit)
     with pytest.raises(suffice.SafeUnavailable, match="nothing is available; no decision was made"):
         selector.ask(available=[], insist=True)
     assert selector.state() == before
@@ -147,7 +147,7 @@ def test_arms_report() -> None:
     assert sum(row.plays for row in rows) == 20
     assert sum(row.share for row in rows) == pytest.approx(1)
     assert rows[3].success == 1.0
-    assert rows[1].cost == 0.1
+    assert [row.cost for row in rows] == [0.0, pytest.approx(0.1), 0.4, 1.0]
     for most in (1, 3, 100):
         assert selector.options(most) == sorted(rows, key=lambda row: -row.plays)[:most]
 

@@ -236,7 +236,7 @@ class Slots(RuleBasedStateMachine):
             self.ask(arm % 80, 0, False)
 
     def entry(self, arm: int, asked_at: float) -> Entry:
-        return Entry(0, arm, FREE, self.target, asked_at)
+        return Entry(0, arm, FREE, self.target, asked_at=asked_at)
 
     @rule(arm=st.integers(0, 79), skip=st.sampled_from([0, 1, SLOTS - 1, SLOTS]), timed=st.booleans())
     def ask(self, arm: int, skip: int, timed: bool) -> None:

@@ -7,7 +7,8 @@ import numpy as np
 from suffice.errors import SafeUnavailable
 from suffice.kernels.rows import Mask
 from suffice.learning.base import Learner, Proposal
-from suffice.promise.record import SAFE, SKIP
+from suffice.promise.account import limit
+from suffice.promise.record import SAFE, SKIP, Account
 from suffice.selector.verbs import Choice, Position, decide, is_open, role_of
 
 if TYPE_CHECKING:
@@ -20,18 +21,25 @@ def choose(
 ) -> Choice:  # fmt: skip
     """What to play, also for an account outside the controller. `first` is an arm of the first round."""
     learner, target, proposal = controller.learner, controller.promise.target, Proposal(-1 if first is None else first)
-    head, limit = learner.head, position.limit
+    head, at_limit = learner.head, position.limit
     if first is not None:
         arm = first
-    elif limit == SAFE and allowed is not None and not allowed[-1]:
+    elif at_limit == SAFE and allowed is not None and not allowed[-1]:
         arm = best_available(learner, allowed, insist, target)
     else:
-        if is_open(limit, head):
+        if is_open(at_limit, head):
             proposal = controller.propose(position, allowed, features)
-        arm = decide(limit, head, proposal.arm)
+        arm = decide(at_limit, head, proposal.arm)
     role = role_of(head, arm)
     expects = 0 if role == SKIP else learner.expected_debt(arm, target)  # a skip is settled when it is asked
     return Choice(arm, role, position.price, expects, proposal.unbiased, proposal.note)
+
+
+def check_first(controller: "Controller", account: Account, allowed: Mask | None, insist: bool) -> None:
+    """Raise if the first decision of a new account would be refused."""
+    safe = controller.playing_safe or limit(account) == SAFE
+    if safe and allowed is not None and not allowed[-1]:
+        best_available(controller.learner, allowed, insist, controller.promise.target)
 
 
 def best_available(learner: Learner, allowed: Mask, insist: bool, target: int) -> int:

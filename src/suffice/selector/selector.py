@@ -24,6 +24,7 @@ from suffice.menu.menu import Menu
 from suffice.numbers import ONE_SUCCESS, flag, positive_int, success_units
 from suffice.promise.rules import IN_FLIGHT, MAX_DEBT, Promise, Rule
 from suffice.selector.checks import allowed_arms, check_group, seconds
+from suffice.selector.choosing import check_first
 from suffice.selector.controller import Controller
 from suffice.selector.engines import Engine, engine_for, has_model, learner_for, move_state, with_model
 from suffice.selector.events import LOOK_EVERY, Event
@@ -201,8 +202,8 @@ class Selector(Totals, Controller):
         """The groups by name, in the order of their first decision, each with its debt, rate, cost and certificate."""
         return MappingProxyType({name: GroupView(self, name, row) for name, row in list(self._groups.items())})
 
-    def _row_of(self, group: str, contexts: Iterable[object]) -> int:
-        """The row of a group's account; a new one at the group's first decision, unless its context is refused."""
+    def _row_of(self, group: str, contexts: Iterable[object], allowed: Mask | None, insist: bool) -> int:
+        """The row of a group's account; a new one at the group's first decision, unless that is refused."""
         row = self._groups.get(group) if isinstance(group, str) else None
         if row is not None:
             return row
@@ -214,6 +215,7 @@ class Selector(Totals, Controller):
                 for context in contexts:
                     if context is not None:
                         with_model(self._learner).check(context)
+                check_first(self, self.new_account(), allowed, insist)
                 row = len(self._groups) + 1
                 if row == self._engine.rows():  # else an interrupt left a row behind that is empty
                     self._engine.add_row(self.new_account(), self.new_pricing(group))
@@ -247,7 +249,7 @@ class Selector(Totals, Controller):
         allowed = None if available is None else self.allowed(available)
         if audit is not True:
             flag("audit", audit)
-        row = 0 if group is None else self._row_of(group, (context,))
+        row = 0 if group is None else self._row_of(group, (context,), allowed, insist)
         if allowed is None and audit:
             if context is None:
                 identity, arm, price = self._ask_fast(self._address, row, now)
@@ -281,7 +283,7 @@ class Selector(Totals, Controller):
             from suffice.context.schema import list_contexts
 
             several = list_contexts(contexts, many)
-        row = 0 if group is None else self._row_of(group, several)
+        row = 0 if group is None else self._row_of(group, several, allowed, insist)
         if self.contextual or contexts is not None:
             return self._ask_in_contexts(row, several, allowed, audit, now, insist)
         if allowed is None and audit:

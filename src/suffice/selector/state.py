@@ -10,7 +10,7 @@ from suffice.learning.base import Learner
 from suffice.learning.prices import clipped_price
 from suffice.learning.records import Pricing
 from suffice.numbers import ONE_SUCCESS, cost_told, flag, positive_int
-from suffice.promise.account import grow, totals
+from suffice.promise.account import asked, grow, totals
 from suffice.promise.record import SAFE, SKIP, Account, merge_of
 from suffice.promise.rules import Promise
 from suffice.selector.checks import LONGEST_NAME
@@ -37,9 +37,8 @@ IN_UNITS: Final = frozenset(  # counted in billionths of a success
 )
 HINTS: Final = ("hint", "hint_sum", "hint_count", "hint_at")
 
-Row = list[
-    Any
-]  # a decision: id, row of its account, arm, expects, exempt, price, time, counted, unbiased, model's note
+# A decision: its id, the row of its account, arm, expects, exempt, price, time, counted, unbiased, the model's note.
+Row = list[Any]
 
 
 # --- accounts
@@ -138,7 +137,8 @@ def check_accounts(
     accounts, next_id = [engine.account(row) for row in range(engine.rows())], engine.next_id
     ids = [identity for identity, _ in (*waiting, *expired)]
     sound = len(set(ids)) == len(ids) and all(0 <= identity < next_id for identity in ids)
-    sound &= sum(account.outcomes for account in accounts) + len(waiting) <= next_id <= MOST_COUNTED
+    uncounted = sum(not entry.counted for _, entry in waiting)
+    sound &= sum(map(asked, accounts)) + uncounted <= next_id <= MOST_COUNTED
     for row, account in enumerate(accounts):
         owed, successes, _ = totals(account)
         own = [entry for _, entry in waiting if entry.row == row and entry.counted]
@@ -148,7 +148,7 @@ def check_accounts(
             and successes <= account.outcomes * ONE_SUCCESS
             and account.shortfall <= account.worst_shortfall <= owed
             and account.safe_shortage <= account.safe_plays * ONE_SUCCESS
-            and account.expired <= account.outcomes
+            and account.expired + account.skipped + account.safe_plays <= account.outcomes
             and account.outstanding == len(reserving) <= account.most_outstanding
             and account.reserved == sum(entry.target for entry in reserving)
             and account.pending == len(own) <= account.most_pending
