@@ -58,7 +58,8 @@ def bound_in(address: int, latents: Any, low: Any, high: Any, costs: Any, units:
     table = table_at(header.table)
     bound = 0
     for step in range(len(latents)):
-        now, price, arm = limit(account), price_of(account, pricing, main, False), -1
+        now, arm = limit(account), -1
+        price = price_of(account, pricing, main, False, now)
         if now == FREE and not follows(table.head):
             bound += 1
         if is_open(now, table.head):

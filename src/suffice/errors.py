@@ -56,7 +56,14 @@ class ReentrantCall(SufficeError):
 
 
 class SafeUnavailable(SufficeError):
-    """The promise needs the safe option now, and `available` leaves it out; no decision was made."""
+    """The promise needs the safe option now, and `available` leaves it out.
+
+    `decisions` holds the decisions that a call for several had made before; they are outstanding.
+    """
+
+    def __init__(self, *given: object, **named: Any) -> None:
+        super().__init__(*given, **named)
+        self.decisions: list[Any] = []
 
 
 class StateError(SufficeError):

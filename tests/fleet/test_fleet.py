@@ -11,6 +11,7 @@ import pytest
 from suffice import Fleet, InvalidArgument, Learning, Menu, Rule, Selector, StateError, StateTooNew
 from suffice.fleet.state import COUNTS, TALLY
 from suffice.numbers import ONE_SUCCESS
+from suffice.state_files import VERSION
 from tests.support.interrupt import InterruptAt
 
 KNOWN = Menu({"a": 0.1, "b": 0.3, "c": 0.6}, safe="all", skip="none", safe_cost=1.0)
@@ -123,7 +124,7 @@ def test_broken_files(tmp_path: Path) -> None:
     path.write_bytes(content)
     with np.load(path) as file:
         parts = {name: file[name] for name in file.files}
-    np.savez(path, **{**parts, "about": np.array(str(parts["about"]).replace('"version": 2', '"version": 9'))})
+    np.savez(path, **{**parts, "about": np.array(str(parts["about"]).replace(f'"version": {VERSION}', '"version": 9'))})
     with pytest.raises(StateTooNew, match="upgrade suffice"):
         Fleet.load(path)
     np.savez(path, **{**parts, "out": parts["out"][:1]})

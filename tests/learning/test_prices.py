@@ -15,12 +15,17 @@ from suffice.learning.choosers import Optimist
 from suffice.learning.prices import price_at
 from suffice.learning.records import Pricing
 from suffice.numbers import ONE_SUCCESS
-from suffice.promise.account import grow, reserve
+from suffice.promise.account import grow, limit, reserve
 from suffice.promise.record import FREE, Account
 from suffice.promise.rules import Promise
 
 MENU = Menu({"a": 0.1, "b": 0.4}, safe="all", skip="none", safe_cost=1.0)
 LARGE = Menu({i: (i + 1) / 100 for i in range(80)}, safe="all", skip="none", safe_cost=1.0)
+
+
+def price_now(pricing: Pricing, account: Account) -> float:
+    """The present price."""
+    return price_at(pricing, account, limit(account))
 
 
 class Naive:
@@ -117,25 +122,28 @@ def account_at(debt: float, outcomes: int, **limits: Any) -> Account:
 def test_the_curve_is_continuous_and_never_falls() -> None:
     for hint in (0.0, 0.7, 2.5, 5.0):
         pricing = Pricing(cap=5.0, curved=1, hint=hint)
-        prices = [price_at(pricing, account_at(5.0 - count / 10, 4000)) for count in range(460)]
+        prices = [price_now(pricing, account_at(5.0 - count / 10, 4000)) for count in range(460)]
         assert all(later <= earlier for earlier, later in itertools.pairwise(prices))
         assert max(abs(a - b) for a, b in itertools.pairwise(prices)) < 5.0 * 3.1 / 14.7 / 10
         assert prices[0] == prices[7] == 5.0
         assert prices[8] == pytest.approx(5.0, abs=1e-8)  # 4.2 are owed, and one failure would make 5 of it
         assert prices[9] < 5.0 or hint == 5.0
-        assert price_at(pricing, account_at(4.2 - 44.2 / 3, 4000)) == pytest.approx(hint, abs=1e-8)
+        assert price_now(pricing, account_at(4.2 - 44.2 / 3, 4000)) == pytest.approx(hint, abs=1e-8)
         assert prices[-1] == 0.0
 
 
 def test_where_a_limit_forces_the_safe_option_the_price_is_the_cap() -> None:
     pricing = Pricing(cap=5.0, curved=1, hint=0.5)
     account = account_at(-10.0, 4000, in_flight=10)
-    free = price_at(pricing, account)
+    free = latest = price_now(pricing, account)
     assert free < 0.51
     for pending in range(1, 40):
         reserve(account, FREE, 0)  # expected to succeed as often as the target says
-        forced = -10.0 + 0.8 * (pending + 1) > 5.0 + 0.8 * 10
-        assert price_at(pricing, account) == (5.0 if forced else free)
+        price, room = price_now(pricing, account), 5.0 + 0.8 * 10 - (-10.0 + 0.8 * pending)
+        assert (price == 5.0) == (room < 0.8)
+        assert price == free or room < 15.0  # it rises only as the exposure comes near its limit
+        assert price >= latest
+        latest = price
 
 
 def test_a_hint_that_lies_cannot_break_the_promise() -> None:

@@ -29,6 +29,11 @@ FILES = [
 ]
 
 
+def price_now(pricing: Pricing, account: Account) -> float:
+    """The present price."""
+    return price_at(pricing, account, limit(account))
+
+
 def test_the_promise_is_all_there() -> None:
     assert {"promise/account.py", "promise/rules.py", "promise/certificate.py", "promise/divergence.py"} < set(FILES)
 
@@ -110,7 +115,7 @@ def pricing_of(promise: Promise) -> Pricing:
 
 
 def price_of(promise: Promise, account: Account) -> float:
-    return price_at(pricing_of(promise), account)
+    return price_now(pricing_of(promise), account)
 
 
 @given(numerator=st.integers(1, 99), outcomes=st.integers(1, 300))

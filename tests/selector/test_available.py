@@ -55,3 +55,13 @@ def test_nothing_but_the_skip_may_be_available() -> None:
     assert selector.ask(available=[]).is_skip
     with pytest.raises(InvalidArgument, match="available must list at least one option"):
         Selector(MENUS["chain"], 0.8).ask(available=[])
+
+
+def test_an_error_half_way_holds_the_decisions_that_were_made() -> None:
+    menu = Menu({"a": 0.1, "b": 0.4, "all": 1.0}, safe="all")
+    selector = Selector(menu, 0.8, max_debt=1, in_flight=0)
+    with pytest.raises(SafeUnavailable) as raised:
+        selector.ask_many(3, available=["a"])
+    assert [decision.id for decision in raised.value.decisions] == [0]
+    selector.tell(raised.value.decisions[0], True)
+    assert selector.pending == 0

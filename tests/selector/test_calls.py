@@ -17,8 +17,8 @@ from tests.support.calling import Api, serve
 
 MOST_OF_AN_ASK = 20
 MOST_OF_A_TELL = 30
-MOST_OVER_HTTP = 80  # of an ask; a tell learns as well
-MOST_OF_A_TELL_OVER_HTTP = 122
+MOST_OVER_HTTP = 85  # of an ask; a tell learns as well
+MOST_OF_A_TELL_OVER_HTTP = 127
 HERE = str(Path(suffice.__file__).parent)
 
 PLAIN = """

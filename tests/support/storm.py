@@ -4,6 +4,8 @@ Beside the package's functions runs a checker of its own. It shares no arithmeti
 that are outstanding or lost, and its own sums, from which it works the limits and the bounds out.
 """
 
+from typing import Any
+
 import numpy as np
 
 from suffice.kernels.rows import Ints, Rows
@@ -45,7 +47,7 @@ def storm(
         state ^= state >> np.uint64(12)
         state ^= state << np.uint64(25)
         state ^= state >> np.uint64(27)
-        draw = np.int64((state * np.uint64(2685821657736338717)) >> np.uint64(2))
+        draw: Any = np.int64((state * np.uint64(2685821657736338717)) >> np.uint64(2))
         action, pick, luck = draw & 15, (draw >> 4) & 0xFFFFF, (draw >> 24) & 1023
         if (draw >> 34) & 0x3FFF == 0:  # another mood of the world
             wish, asks = (draw >> 48) % 11, 1 + ((draw >> 52) % 13)

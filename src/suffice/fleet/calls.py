@@ -74,7 +74,8 @@ def ask_fleet(address: int, which: Ints, result: Ints) -> None:
     for at in range(len(which)):
         one = which[at]
         table, account, pricing = table_of(place, one), accounts[one], pricings[one]
-        at_limit, price = limit(account), price_of(account, pricing, pricing, False)
+        at_limit = limit(account)
+        price = price_of(account, pricing, pricing, False, at_limit)
         arm = -1
         if is_open(at_limit, table.head):
             arm = cheapest(table, max(0.0, price))  # nothing is sampled

@@ -20,7 +20,7 @@ from suffice.learning.records import Pricing
 from suffice.learning.settings import DEFAULT, Learning, as_learning, resolve_prices
 from suffice.menu.menu import Menu
 from suffice.numbers import ONE_SUCCESS, positive_int
-from suffice.promise.account import debt
+from suffice.promise.account import debt, limit
 from suffice.promise.certificate import Certificate
 from suffice.promise.record import Account
 from suffice.promise.rules import MAX_DEBT, Promise, Rule, limit_arguments
@@ -180,7 +180,7 @@ class Fleet:
     def prices(self) -> Floats:
         """The price of a success, per selector."""
         pairs = zip(self._accounts(), from_rows(Pricing, self._rows.pricings), strict=True)
-        return np.array([price_at(pricing, account) for account, pricing in pairs])
+        return np.array([price_at(pricing, account, limit(account)) for account, pricing in pairs])
 
     def _accounts(self) -> list[Account]:
         return from_rows(Account, self._rows.accounts)

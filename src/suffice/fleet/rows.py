@@ -90,7 +90,8 @@ class PlainRows:
         """Write a decision for each selector listed."""
         for place, index in enumerate(which.tolist()):
             account, pricing, table = copy_of(self._accounts[index][0]), self._pricings[index], self._tables[index]
-            at_limit, price = limit(account), price_of(account, pricing, pricing, False)
+            at_limit = limit(account)
+            price = price_of(account, pricing, pricing, False, at_limit)
             arm = cheapest(table, max(0.0, price)) if is_open(at_limit, table.head) else -1
             result[place] = arm = decide(at_limit, table.head, arm)
             if role_of(table.head, arm) == SKIP:

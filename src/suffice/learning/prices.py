@@ -20,7 +20,7 @@ from typing import Final
 
 from suffice.learning.records import Lesson, Pricing
 from suffice.numbers import ONE_SUCCESS
-from suffice.promise.account import limit, tracked_debt
+from suffice.promise.account import limit
 from suffice.promise.record import SAFE, Account
 from suffice.promise.rules import Promise
 
@@ -44,23 +44,22 @@ def _step(promise: Promise) -> float:
     return 0.0 if promise.max_surplus is None else promise.cap / promise.max_surplus
 
 
-def expected_exposure(account: Account, pricing: Pricing) -> float:
-    """The debt, and what the outstanding decisions will add to it as far as is known. A `Rule` looks at the debt alone."""
-    tracked = account.owed - account.successes + account.forgiven
-    return (tracked + (0 if pricing.ruled > 0 else account.expected)) / ONE_SUCCESS
+def price_at(pricing: Pricing, account: Account, at_limit: int) -> float:
+    """The present price of one success in an account, of which this must be played now (`limit`).
 
-
-def price_at(pricing: Pricing, account: Account) -> float:
-    """The present price of one success in an account. A linear price of a `Rule` may be below 0 or above the cap."""
-    if pricing.ruled == 0 and limit(account) == SAFE:
-        return pricing.cap
-    exposed, surplus = expected_exposure(account, pricing), account.max_surplus / ONE_SUCCESS
+    It looks at the expected exposure: the debt, and what the outstanding decisions will add to it as far as is known. A
+    linear price of a `Rule` looks at the debt alone, and may be below 0 or above the cap.
+    """
+    tracked, surplus = account.owed - account.successes + account.forgiven, account.max_surplus / ONE_SUCCESS
     # The debt from which on the safe option is played: one billionth is the smallest change of a debt.
     top = (account.max_debt + 1 - account.target) / ONE_SUCCESS
-    if pricing.ruled == 0:  # or the exposure from which on it is played, whichever is nearer
-        exposed = max(
-            exposed, (tracked_debt(account) + account.reserved + account.max_debt - account.max_exposure) / ONE_SUCCESS
-        )
+    exposed = tracked / ONE_SUCCESS
+    if pricing.ruled == 0:
+        if at_limit == SAFE:
+            return pricing.cap
+        # Or the exposure from which on it is played, whichever is nearer.
+        room = account.max_exposure - account.reserved - tracked
+        exposed = max(tracked + account.expected, account.max_debt - room) / ONE_SUCCESS
     if pricing.curved == 0:
         if pricing.step > 0.0:
             return pricing.start + pricing.step * exposed
@@ -78,7 +77,7 @@ def price_at(pricing: Pricing, account: Account) -> float:
 
 def clipped_price(pricing: Pricing, account: Account) -> float:
     """Like `price_at`, clipped to [0, cap] (0 for NaN): the price for which the tree of lines is built."""
-    price = price_at(pricing, account)
+    price = price_at(pricing, account, limit(account))
     if not price > 0.0:
         return 0.0
     return price if price < pricing.cap else pricing.cap

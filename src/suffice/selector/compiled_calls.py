@@ -104,7 +104,8 @@ def try_ask(address: int, row: int, now: float) -> tuple[int, int, float]:
     if header.locked != 0 or slot.id != EMPTY or not header.seen_at <= now < header.due:
         return EMPTY, 0, 0.0
     table = table_at(header.table)
-    at_limit, price = limit(account), price_of(account, pricing, main, row > 0)
+    at_limit = limit(account)
+    price = price_of(account, pricing, main, row > 0, at_limit)
     arm = -1
     if is_open(at_limit, table.head):
         arm = propose(table, max(0.0, price))

@@ -182,7 +182,8 @@ def ask_context_at(address: int, row: int, now: float, context: int, features: F
     """
     header, account, pricing, main = parts_at(address, row)
     table = table_at(header.table)
-    at_limit, price = limit(account), price_of(account, pricing, main, row > 0)
+    at_limit = limit(account)
+    price = price_of(account, pricing, main, row > 0, at_limit)
     arm, decided_by, unbiased, proposed, paid = -1, UNCOMPARED, True, is_open(at_limit, table.head), max(0.0, price)
     if proposed:
         watch = watch_at(row_at(context, CONTEXT))

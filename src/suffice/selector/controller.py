@@ -173,7 +173,9 @@ class Controller(ABC):
         position = engine.position(row)
         if self._playing_safe:
             position = position._replace(limit=SAFE)
-        choice = choose(self, position, allowed, insist, features, first_arm)
+        choice = choose(
+            self.propose, self._learner, self._promise.target, position, allowed, insist, features, first_arm
+        )
         if self._identity.copied:
             self._identity.renew(engine.next_id)
         arm, role, price = choice.arm, choice.role, choice.price
@@ -204,8 +206,9 @@ class Controller(ABC):
         try:
             return Proposal(self._learner.optimistic(price, allowed), unbiased)
         except Exception:
-            last = self._learner.head.arms - 1
-            return Proposal(last if allowed is None else int(np.flatnonzero(allowed)[-1]), unbiased)
+            return Proposal(
+                self._learner.head.arms - 1 if allowed is None else int(np.flatnonzero(allowed)[-1]), unbiased
+            )
 
     # --- tell
 

@@ -28,6 +28,7 @@ class Detached:
         self.selector = selector
         self.promise: Promise = selector.promise
         self.learner: Learner = selector.learner
+        self._propose = selector.propose
         self._pricings: dict[str, Pricing] = {"": selector.new_pricing()}
         self._accounts: dict[str, Account] = {}  # the latest counts
         self._grouped = 0  # outcomes of groups that it learned from
@@ -80,7 +81,7 @@ class Detached:
         position = self.position(account, group)
         if playing_safe:
             position = position._replace(limit=SAFE)
-        return choose(self.selector, position, allowed, insist, features)
+        return choose(self._propose, self.learner, self.promise.target, position, allowed, insist, features)
 
     # --- learning
 

@@ -81,8 +81,8 @@ class PlainEngine:
                 if self._change is not None:
                     self._recover()
                 head, account = table.head, self._accounts[row]
-                at_limit, price = limit(account), price_of(account, self._pricings[row], self._pricings[0], row > 0)
-                arm = -1
+                at_limit, arm = limit(account), -1
+                price = price_of(account, self._pricings[row], self._pricings[0], row > 0, at_limit)
                 if is_open(at_limit, head):
                     arm = propose(table, max(0.0, price))
                     if arm == FIT_FIRST:

@@ -1,7 +1,7 @@
 """Reports on a selector: a row for each option, the certificates of its accounts."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -38,12 +38,20 @@ def option_reports(menu: Menu, columns: Columns, most: int | None) -> list[Optio
     ]
 
 
-def certificates_of(promise: Promise, engine: Engine, rows: Sequence[int]) -> "list[Certificate]":
-    """The certificates of these accounts."""
+def certificate_of(promise: Promise, engine: Engine, groups: Mapping[str, int], group: str | None) -> "Certificate":
+    """The certificate of a group, or of the whole; `groups` has the row of each group's account."""
     from suffice.promise.certificate import Certificate  # not needed for a first ask
 
     expires = engine.expire_after < math.inf
-    return [Certificate.make(promise, engine.account(row), expires=expires) for row in rows]
+
+    def of_row(row: int) -> Certificate:
+        return Certificate.make(promise, engine.account(row), expires=expires)
+
+    if group is not None or not groups:
+        return of_row(0 if group is None else groups[group])
+    from suffice.promise.group_certificate import combine
+
+    return combine(of_row(0), {name: of_row(row) for name, row in groups.items()})
 
 
 def pending_by_row(engine: Engine) -> dict[int, int]:

@@ -62,7 +62,8 @@ def play(
     table = table_at(header.table)
     first_round, last = opening > 0, table.head.arms - 1
     while step < len(latents):
-        at_limit, price = limit(account), price_of(account, pricing, main, False)
+        at_limit = limit(account)
+        price = price_of(account, pricing, main, False, at_limit)
         opens = first_round and opening < last
         if opens:
             arm = opening
@@ -132,9 +133,9 @@ def play_threshold(
     """A run of the scalar controller where a step succeeds at thresholds from its latent on, and cost is linear."""
     account, pricing = accounts[0], pricings[0]
     for step in range(len(latents)):
-        price = price_at(pricing, account)
-        prices[step] = price
         now = limit(account)
+        price = price_at(pricing, account, now)
+        prices[step] = price
         if now == SAFE:
             arm, role, value = HIGH_ARM, SAFE, top
         elif now == SKIP:

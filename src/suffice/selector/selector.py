@@ -24,14 +24,14 @@ from suffice.menu.menu import Menu
 from suffice.numbers import ONE_SUCCESS, flag, positive_int, success_units
 from suffice.promise.rules import IN_FLIGHT, MAX_DEBT, Promise, Rule
 from suffice.selector.checks import allowed_arms, check_group, seconds
-from suffice.selector.choosing import check_first
+from suffice.selector.choosing import check_first, one_by_one
 from suffice.selector.controller import Controller
 from suffice.selector.engines import Engine, engine_for, has_model, learner_for, move_state, with_model
 from suffice.selector.events import LOOK_EVERY, Event
 from suffice.selector.groups import GroupView
 from suffice.selector.plain import PlainEngine
 from suffice.selector.records import Decision, OptionReport
-from suffice.selector.reports import OptionsOf, certificates_of, option_reports
+from suffice.selector.reports import OptionsOf, certificate_of, option_reports
 from suffice.selector.saved_parts import learning_of, learning_state, menu_recipe, selector_arguments
 from suffice.selector.state import group_rows
 from suffice.selector.totals import Totals
@@ -55,8 +55,8 @@ class Selector(Totals, Controller):
         max_debt: the most successes that may be owed among the outcomes that were reported. 0: never behind at all.
         in_flight: how many decisions may be outstanding, beyond what the surplus covers, before the safe option is played.
             0: `max_debt` holds whatever is outstanding.
-        max_surplus: the most successes that may be banked for bad times. Default: the root of the number of outcomes, at
-            most 40, and more where more than `in_flight` decisions are outstanding.
+        max_surplus: the most successes that may be banked. Default: the root of the outcomes, at most 40, and more where
+            more than `in_flight` decisions are outstanding.
         rule: the paper's quantities in place of these three, for research.
         model: predicts from the context of a decision which options will succeed: "auto", a model of your own, a
             scikit-learn or River classifier, or a function (docs/context.md). It is followed once outcomes show that it is
@@ -215,7 +215,7 @@ class Selector(Totals, Controller):
                 for context in contexts:
                     if context is not None:
                         with_model(self._learner).check(context)
-                check_first(self, self.new_account(), allowed, insist)
+                check_first(self._learner, self.playing_safe, self.new_account(), allowed, insist)
                 row = len(self._groups) + 1
                 if row == self._engine.rows():  # else an interrupt left a row behind that is empty
                     self._engine.add_row(self.new_account(), self.new_pricing(group))
@@ -274,7 +274,10 @@ class Selector(Totals, Controller):
         self, count: int, *, available: Iterable[object] | None = None, audit: bool = True,
         contexts: Iterable[object] | None = None, group: str | None = None, insist: bool = False,
     ) -> list[Decision]:  # fmt: skip
-        """`count` decisions, asked one after the other, with a context for each. Other threads may tell in between."""
+        """`count` decisions, asked one after the other, with a context for each. Other threads may tell in between.
+
+        Where `SafeUnavailable` is raised, its attribute `decisions` holds those that were made before.
+        """
         many = positive_int("count", count, 0)
         allowed, now = self.allowed(available), self._now()
         several: list[object] = [None] * many
@@ -288,7 +291,7 @@ class Selector(Totals, Controller):
             return self._ask_in_contexts(row, several, allowed, audit, now, insist)
         if allowed is None and audit:
             return [self.ask(group=group) for _ in range(many)]
-        return [self._ask_slow(row, allowed, audit, now, insist) for _ in range(many)]
+        return one_by_one(several, lambda _: self._ask_slow(row, allowed, audit, now, insist))
 
     def _ask_in_contexts(
         self, row: int, contexts: list[object], allowed: Mask | None, audit: bool, now: float, insist: bool
@@ -298,7 +301,9 @@ class Selector(Totals, Controller):
             self._expire_overdue(now)
             for context in contexts if len(contexts) > 1 else ():
                 learner.check(context)  # all, or none if one is bad
-            decisions = [self._decide(row, allowed, audit, now, insist, learner.read(context)) for context in contexts]
+            decisions = one_by_one(
+                contexts, lambda context: self._decide(row, allowed, audit, now, insist, learner.read(context))
+            )
         for decision in decisions:
             self._look_after(decision.id)
         return decisions
@@ -337,14 +342,7 @@ class Selector(Totals, Controller):
             raise InvalidArgument(f"group must be one that has been asked for, got {quoted(group)}")
         with self.lock, self._reading:
             self._expire_unless_nested()
-            groups = dict(self._groups)  # another thread may add one later
-            rows = range(self._engine.rows()) if group is None else [groups[group]]
-            certificates = certificates_of(self._promise, self._engine, rows)
-        if group is not None or not groups:
-            return certificates[0]
-        from suffice.promise.group_certificate import combine
-
-        return combine(certificates[0], {name: certificates[row] for name, row in groups.items()})
+            return certificate_of(self._promise, self._engine, dict(self._groups), group)
 
     # --- whole runs
 

@@ -33,14 +33,15 @@ class Choice(NamedTuple):
 
 def position_of(account: Account, pricing: Pricing, main: Pricing, grouped: bool) -> Position:
     """What an account allows now, and its price."""
-    return Position(limit(account), price_of(account, pricing, main, grouped))
+    at_limit = limit(account)
+    return Position(at_limit, price_of(account, pricing, main, grouped, at_limit))
 
 
-def price_of(account: Account, pricing: Pricing, main: Pricing, grouped: bool) -> float:
+def price_of(account: Account, pricing: Pricing, main: Pricing, grouped: bool, at_limit: int) -> float:
     """The price of one success in an account. A small group first takes over the hint of the whole."""
     if grouped:
         borrow_hint(pricing, main)
-    return price_at(pricing, account)
+    return price_at(pricing, account, at_limit)
 
 
 def is_open(at_limit: int, head: TableHead) -> bool:

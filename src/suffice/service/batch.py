@@ -17,6 +17,7 @@ from suffice.kernels.rows import Mask, copy_of
 from suffice.numbers import ONE_SUCCESS
 from suffice.promise.account import amend, cancel, reserve, settle, skip
 from suffice.promise.record import SAFE, SKIP, Account, Reservation
+from suffice.selector.events import LOOK_EVERY
 from suffice.service.errors import Conflict, Gone, TooMany, status_of
 from suffice.service.records import (
     AMENDED,
@@ -191,7 +192,8 @@ class Batch:
             if earlier is not None and earlier.at > self.now - REPLY_LIFETIME:
                 request.result = _repeated(earlier, request)
                 return
-            self._check_room(request, main)
+            if request.wanted.audit and main.asked - main.settled + request.size > self.most:
+                raise _no_room(request, main, self.most)
             account = copy_of(session.account)  # replaces it if nothing fails
             request.result = self._decide(request, account, main, changes.asked)
             if key is not None:
@@ -199,24 +201,18 @@ class Batch:
                 replies[(replica.number, key)] = reply
                 changes.replies.append(reply)
             session.account = account
-            self._decided.append((replica, group, account))
-            skips = [row for row in changes.asked[before:] if row.state == SKIPPED]
-            main.events += len(skips)
-            main.settled += len(skips)
-            self._skipped += [(replica, row) for row in skips]
+            if session.asked % LOOK_EVERY + request.size >= LOOK_EVERY:
+                self._decided.append((replica, group, account))
+            for row in changes.asked[before:]:
+                if row.state == SKIPPED:
+                    main.events += 1
+                    main.settled += 1
+                    self._skipped.append((replica, row))
             for each in {main, session} if request.wanted.audit else ():
                 each.asked += request.size
         except Exception as error:
             del changes.asked[before:]
             _fail(request, error)
-
-    def _check_room(self, request: QueuedAsk, main: AccountSession) -> None:
-        """Refuse an ask beyond the most decisions that may be outstanding: the store must hold each of them."""
-        if request.wanted.audit and main.outstanding + request.size > self.most:
-            raise TooMany(
-                f"selector {request.replica.name!r} has {main.outstanding:,} decisions outstanding, of at most {self.most:,} "
-                "on this server: tell their outcomes, or set expire_after in its plan, so that they expire"
-            )
 
     def _decide(
         self, request: QueuedAsk, account: Account, main: AccountSession, rows: list[DecisionRow]
@@ -333,7 +329,8 @@ class Batch:
                 request.done.set_result(request.result)  # type: ignore[arg-type]
                 if isinstance(request, QueuedAsk) and request.wanted.group and request.wanted.audit:
                     request.replica.groups.add(request.wanted.group)
-        self._announce()
+        if self._decided:
+            self._announce()
         for place, (replica, row) in enumerate([*self._skipped, *self._settled], 1):
             with replica.lock:
                 if row.shard is not None and row.seq == replica.seen.get(row.shard, 0) + 1:
@@ -361,6 +358,14 @@ class Batch:
         for request in self.requests:
             if not request.done.done():
                 request.done.set_exception(error)
+
+
+def _no_room(request: QueuedAsk, main: AccountSession, most: int) -> TooMany:
+    """The error for an ask beyond the most decisions that may be outstanding: the store must hold each of them."""
+    return TooMany(
+        f"selector {request.replica.name!r} has {main.asked - main.settled:,} decisions outstanding, of at most {most:,} on "
+        "this server: tell their outcomes, or set expire_after in its plan, so that they expire"
+    )
 
 
 def _fail(request: QueuedAsk | QueuedTell, error: Exception) -> None:
