@@ -11,7 +11,7 @@ import os
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -38,8 +38,6 @@ from suffice.selector.reentrancy import SlowPath, guard, is_nested
 from suffice.selector.state import engine_state, restore_engine
 from suffice.selector.verbs import Position
 from suffice.state_files import write_state
-
-CALLBACKS: Final = ("_clock", "_on_event")  # the user's own: a copy has the same
 
 
 class Controller(ABC):
@@ -383,7 +381,10 @@ class Controller(ABC):
             # The values are pickled after the lock is released, so they are copied under it.
             values = {name: value for name, value in self.__dict__.items() if name not in self._derived}
             memo: dict[int, object] = {}  # one for all, so that parts which share an object share its copy
-            return {name: value if name in CALLBACKS else copy.deepcopy(value, memo) for name, value in values.items()}
+            return {
+                name: value if name in ("_clock", "_on_event") else copy.deepcopy(value, memo)
+                for name, value in values.items()
+            }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
