@@ -5,7 +5,7 @@ import { h, say } from "../dom.js";
 import { option, sentence } from "../words.js";
 
 /** A row: the decision, and the possible outcomes. `told`: the costs are unknown, so the outcome must state them. */
-export function askedRow(one, told, { tell, forget }) {
+export function askedRow(one, told, { tell, cancel, forget }) {
   const costly = told && !one.safe;
   const cost = numberField("cost", costly ? "Cost" : "Cost, if it differs", { min: "0" });
   const success = numberField("success", "Success, 0 to 1", { min: "0", max: "1", value: "0.5" });
@@ -19,7 +19,11 @@ export function askedRow(one, told, { tell, forget }) {
   const outcomes = [
     h("div", { class: "actions" },
       button("worked", "good", "It worked", () => true), button("failed", "bad", "It failed", () => false),
-      costly && cost.whole, leave),
+      costly && cost.whole,
+      h("button", {
+        type: "button", class: "button quiet small", "data-test": "cancel-asked", onclick: () => cancel(row, one),
+      }, "Cancel"),
+      leave),
     h("details", {},
       h("summary", {}, "In between"),
       h("div", { class: "actions" },
