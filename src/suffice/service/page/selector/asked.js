@@ -16,7 +16,8 @@ export function askedRow(one, told, { tell, cancel, forget }) {
     "Take away");
   const wrong = h("p", { class: "error", role: "alert", hidden: true });
   leave.hidden = !one.skip;
-  const outcomes = [
+  // Made only where they are shown: "Take away" can stand in one place.
+  const outcomes = () => [
     h("div", { class: "actions" },
       button("worked", "good", "It worked", () => true), button("failed", "bad", "It failed", () => false),
       costly && cost.whole,
@@ -29,9 +30,10 @@ export function askedRow(one, told, { tell, cancel, forget }) {
       h("div", { class: "actions" },
         success.whole, !costly && cost.whole, button("tell", "small", "Tell", () => Number(success.input.value)))),
   ];
-  const skipped = h("div", { class: "actions" }, h("span", { class: "soft" }, "Counted as a failure already."), leave);
+  const skipped = () =>
+    h("div", { class: "actions" }, h("span", { class: "soft" }, "Counted as a failure already."), leave);
   const row = h("li", { "data-test": "asked", "data-decision": one.decision },
-    title(one), one.skip ? skipped : outcomes, wrong);
+    title(one), one.skip ? skipped() : outcomes(), wrong);
   row.lock = (locked) => {
     wrong.hidden = true;
     for (const one of row.querySelectorAll("button")) one.disabled = locked;
