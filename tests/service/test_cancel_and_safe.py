@@ -37,7 +37,8 @@ async def test_a_cancelled_decision_counts_as_neither(service: SelectorService, 
     )
     rows = await service.decisions("a")
     assert [row.state for row in sorted(rows, key=lambda row: row.id)][:1] == [CANCELLED]
-    assert (await service.overview("a")).tells == 1
+    overview = await service.overview("a")
+    assert (overview.tells, overview.expiries, overview.cost) == (1, 0, 0.02)  # a cancelled decision costs nothing
 
 
 @every_store

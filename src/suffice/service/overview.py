@@ -102,6 +102,8 @@ class OverviewCache:
             price=price,
             asks=main.asked + sum(shard.counts.unaudited for shard in shards),
             tells=main.tells,
+            # What was settled, and neither told nor skipped nor cancelled. `expired` leaves out safe plays.
+            expiries=main.events - main.tells - certificate.skipped - certificate.cancelled,
             bounds=summary.bounds,
             chooser=summary.chooser,
             model=summary.model,

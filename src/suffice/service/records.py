@@ -85,6 +85,7 @@ class Overview:
     price: float | None
     asks: int
     tells: int
+    expiries: int  # decisions that expired, lost safe plays included; a late outcome does not lower it
     bounds: str
     chooser: str
     model: str | None

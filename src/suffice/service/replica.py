@@ -132,7 +132,9 @@ class Replica:
         return self.detached.position(account, group).price
 
     def spent(self, row: DecisionRow) -> float:
-        """What settling a decision adds to the cost: expiry has already added a known cost."""
+        """What settling a decision adds to the cost: expiry has already added a known cost, and cancelling adds none."""
+        if row.state == CANCELLED:
+            return 0.0
         return self.selector.costs.booked(row.arm, row.cost, late=row.state == AMENDED)
 
     def look(self, group: str, account: Account, at: float) -> None:

@@ -7,7 +7,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from suffice.service.http import metrics
-from tests.support.calling import Api, play, serve
+from tests.support.calling import PLAN, Api, play, serve
 
 
 def test_metrics(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -40,6 +40,7 @@ def test_metrics(monkeypatch: pytest.MonkeyPatch) -> None:
         for counter, value in (
             ("asks", 10),
             ("tells", 10),
+            ("outcomes", 10),
             ("expiries", 0),
             ("skips", 0),
             ("violations", 0),
@@ -111,3 +112,39 @@ def test_metrics_are_limited_or_left_out() -> None:
 
     serve(few, max_measured=2)
     serve(none, metrics=False, docs=False, page=False)
+
+
+def test_expiries_count_lost_safe_plays_and_never_fall(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(metrics, "FRESH", 0.0)
+    now = [1e9]
+
+    async def do(api: Api) -> None:
+        await api.put(body={**PLAN, "expire_after": 60, "max_debt": 1, "in_flight": 0})
+
+        async def counted(name: str) -> float:
+            text = (await api.http.get("/metrics")).text
+            families = {family.name: family for family in text_string_to_metric_families(text)}
+            (sample,) = families[f"suffice_{name}"].samples
+            return sample.value
+
+        first, *forced = (await api.ask(body={"count": 5}))["decisions"]
+        (other,) = (await api.ask(body={"count": 1, "group": "b"}))["decisions"]
+        skipped = await api.ask(body={"available": ["skip"], "group": "c"})
+        await api.ask(body={"audit": False})
+        assert [one["safe"] for one in (first, *forced, other)] == [False, True, True, True, True, False]
+        assert skipped["skip"]
+        await api.tell({"decision": forced[0]["decision"], "success": True})
+        await api.call("POST", "/v1/selectors/router/cancel", {"decision": forced[1]["decision"]})
+        assert await counted("expiries") == 0
+        now[0] += 100.0
+        await api.service.expire_overdue()
+        assert await counted("expiries") == 4  # first, other, and two plays of the safe option
+        assert await counted("outcomes") == 4  # first, other, the one that was told, and the skip
+        assert (await api.get("/certificate"))["safe_lost"] == 2
+        for late in (first, forced[2], skipped):
+            assert (await api.tell({"decision": late["decision"], "success": True}))["result"] == "amended"
+        certificate = await api.get("/certificate")
+        assert (certificate["safe_lost"], certificate["expired"], certificate["amended"]) == (1, 2, 3)
+        assert (await counted("expiries"), await counted("outcomes"), await counted("tells")) == (4, 5, 4)
+
+    serve(do, clock=lambda: now[0])

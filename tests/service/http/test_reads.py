@@ -213,6 +213,23 @@ def test_decisions_as_csv(monkeypatch: pytest.MonkeyPatch) -> None:
     serve(do, "memory:", lambda: now[0])
 
 
+def test_a_cancelled_decision_is_listed_without_success_and_cost() -> None:
+    async def do(api: Api) -> None:
+        await api.put()
+        first, second = (await api.ask(body={"count": 2}))["decisions"]
+        await api.call("POST", "/v1/selectors/router/cancel", {"decision": first["decision"]})
+        await api.tell({"decision": second["decision"], "success": False})
+        told, cancelled = (await api.get("/decisions"))["decisions"]
+        assert (told["state"], told["success"], told["cost"]) == ("told", 0.0, 0.1)
+        assert (cancelled["state"], cancelled["success"], cancelled["cost"]) == ("cancelled", None, None)
+        (row,) = await table(api, "?state=cancelled")
+        assert (row["decision"], row["success"], row["cost"]) == (first["decision"], "", "")
+        overview = await api.get()
+        assert (overview["cost"], overview["mean_cost"]) == (0.1, 0.1)
+
+    serve(do)
+
+
 def test_options_as_csv() -> None:
     options = ["=1+1", "plain", "", " ", -5, 2.5, True, None, [1, "a"], {"k": 1}, "with, comma\nand line", "@x"]
     listed = [{"option": option} for option in options]

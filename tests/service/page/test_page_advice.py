@@ -123,16 +123,3 @@ def test_a_skip_is_settled_when_it_is_asked(visit: Visit, site: Site) -> None:
     site.call("POST", f"/{name}/tell", {"decision": decision, "success": True})
     expect(page.locator("[data-test=advice][data-case=skip]")).to_contain_text("The skip option succeeded")
     visitor.expect_status("kept", "Kept")
-
-
-def test_playing_safe_is_said(visit: Visit, site: Site) -> None:
-    name = site.make("emergency")
-    visitor = visit(site)
-    page = visitor.selector(name)
-    site.call("POST", f"/{name}/play-safe", {"on": True})
-    advice = page.locator("[data-test=advice][data-case=playing-safe]")
-    expect(advice).to_contain_text("Somebody switched that on: it costs 1.")
-    advice.locator("summary").click()
-    expect(advice.locator("pre")).to_contain_text(f"/v1/selectors/{name}/play-safe")
-    site.call("POST", f"/{name}/play-safe", {"on": False})
-    expect(advice).to_have_count(0)

@@ -127,6 +127,7 @@ def test_refused_asks_and_tells_are_explained(visit: Visit, site: Site) -> None:
     site.call("POST", f"/{name}/tell", {"decision": decision, "success": 0})  # told elsewhere meanwhile
     visitor.test("worked").click()
     expect(visitor.test("asked").get_by_role("alert")).to_contain_text("The decision already has the outcome success 0")
+    expect(visitor.test("asked").get_by_role("button", name="Take away")).to_be_visible()
     page.get_by_text("With a group").click()
     page.locator("[name=available]").fill('["no such option"]')
     visitor.test("ask").click()

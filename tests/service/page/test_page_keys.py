@@ -118,6 +118,13 @@ def test_missing_scopes_are_explained(visit: Visit, keyed: Keyed) -> None:
     expect(visitor.test("refused")).to_contain_text("use")
     expect(visitor.test("hand-error")).to_be_hidden()  # not twice
     expect(visitor.test("key-dialog")).to_be_hidden()
+    visitor.test("play-safe").click()
+    visitor.test("confirm").click()
+    refused = page.locator(".head + .error")
+    expect(refused).to_contain_text("This needs a key with the scope manage; the key ")
+    expect(visitor.test("play-safe")).to_be_disabled()
+    expect(visitor.test("safe-banner")).to_be_hidden()
+    assert not keyed.site.known("locked")["playing_safe"]
     visitor.go("new")
     page.locator("[data-test=make] input[name=name]").fill("not-mine")
     visitor.test("submit").click()

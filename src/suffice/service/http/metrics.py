@@ -56,9 +56,14 @@ COUNTERS: Final[tuple[tuple[str, str, Callable[[Overview], float]], ...]] = (
     ("suffice_asks", "Decisions asked.", lambda state: state.asks),
     ("suffice_tells", "Outcomes told.", lambda state: state.tells),
     (
+        "suffice_outcomes",
+        "Outcomes counted: what was told, and the failures that expiries and skips count as.",
+        lambda state: state.certificate.outcomes,
+    ),
+    (
         "suffice_expiries",
-        "Decisions that counted as failures because no outcome came.",
-        lambda state: state.certificate.expired,
+        "Decisions that expired because no outcome came, also if one came later.",
+        lambda state: state.expiries,
     ),
     ("suffice_skips", "Decisions to do nothing, which count as failures.", lambda state: state.certificate.skipped),
     (

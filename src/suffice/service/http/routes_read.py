@@ -163,15 +163,15 @@ async def decisions_csv(
     request: Request,
     name: Named,
     state: Annotated[
-        Literal["pending", "told", "expired", "amended", "skipped"] | None,
+        Literal["pending", "told", "expired", "amended", "skipped", "cancelled"] | None,
         Query(description="Only those in this state."),
     ] = None,
 ) -> Response:
     """All decisions as CSV, for an audit, or for `suffice replay decisions.csv --target 0.9`.
 
     Times are ISO 8601, UTC. An option is its text, or JSON if it is no text. `success` is empty where no outcome was told;
-    an expired decision counts as a failure. `cost` is as told, or as the menu has it. Text that begins with = + - @ has a '
-    before it, so that no spreadsheet runs it as a formula.
+    an expired decision counts as a failure. `cost` is as told, or as the menu has it; empty where it was cancelled. Text that
+    begins with = + - @ has a ' before it, so that no spreadsheet runs it as a formula.
     """
     service = service_of(request)
     menu = (await service.plan(name)).menu()

@@ -130,12 +130,12 @@ class RowReply(Reply):
     decision: DecisionId
     asked_at: Seconds
     told_at: Seconds | None = Field(description="When the outcome came, or the decision expired.")
-    state: Literal["pending", "told", "expired", "amended", "skipped"]
+    state: Literal["pending", "told", "expired", "amended", "skipped", "cancelled"]
     group: str | None
     arm: int
     option: object
     success: float | None = Field(description="As it was told; null where no outcome was told.")
-    cost: float | None = Field(description="As it was told, or as the menu has it.")
+    cost: float | None = Field(description="As it was told, or as the menu has it; null where it was cancelled.")
     price: float | None
     late: bool = Field(description="Whether the outcome came after the decision had expired.")
     context: object

@@ -19,6 +19,7 @@ from suffice.service.http.schemas_write import JsonObject
 from suffice.service.plans.json_options import option_json
 from suffice.service.records import (
     AMENDED,
+    CANCELLED,
     EXPIRED,
     PENDING,
     STATES,
@@ -125,11 +126,12 @@ def stretch(span: Bin) -> JsonObject:
 
 def decision_row(row: DecisionRow, menu: Menu) -> JsonObject:
     """A decision as it is stored."""
-    told = row.state not in (PENDING, EXPIRED) and row.units is not None
+    told = row.state not in (PENDING, EXPIRED, CANCELLED) and row.units is not None
+    known_cost = None if row.state == CANCELLED else menu.known_cost(row.arm)
     return {
         "decision": to_id(row.id), "asked_at": row.asked_at, "told_at": row.told_at, "state": STATES[row.state],
         "group": row.group or None, "arm": row.arm, "option": option_json(menu, row.arm),
         "success": (row.units or 0) / ONE_SUCCESS if told else None,
-        "cost": menu.known_cost(row.arm) if row.cost is None else row.cost, "price": row.price,
+        "cost": known_cost if row.cost is None else row.cost, "price": row.price,
         "late": row.state == AMENDED, "context": row.context(),
     }  # fmt: skip

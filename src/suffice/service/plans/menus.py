@@ -6,6 +6,7 @@ from typing import Annotated, ClassVar, Final, Literal
 from pydantic import AfterValidator, BaseModel, Field, field_validator
 
 from suffice.errors import InvalidArgument
+from suffice.menu.constructors import known_costs
 from suffice.menu.menu import Menu
 from suffice.menu.options import count_cells, key
 from suffice.numbers import as_fraction
@@ -137,6 +138,8 @@ class Options(Form):
         known = [cost for cost in costs if cost is not None]
         if known and len(known) < len(costs):
             raise InvalidArgument("options must all have a known cost, or none but the safe one")
+        if known and safe_cost is not None and safe_cost > 0.0:
+            known_costs("options", known, options, safe_cost)  # a JSON menu has no field `costs` to name
         given = self.arguments() | {"options": options, "costs": known or None, "safe_cost": safe_cost}
         return JsonMenu(**given)
 

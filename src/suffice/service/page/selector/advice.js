@@ -25,7 +25,6 @@ function cases(known, certificate) {
     consistent && (broken || certificate.status === "broken" || violations > 0) && debt(certificate, broken),
     certificate.skip_successes > 0 && skipSucceeded(certificate),
     feedback(known, certificate),
-    known.archived === null && known.playing_safe && playingSafe(known),
     known.archived === null && !known.playing_safe && feasible && !broken && forcedByDebt(known),
     known.archived !== null && archived(known),
   ].filter(Boolean);
@@ -227,16 +226,6 @@ function forcedByDebt(known) {
       "If it is often, give the menu an option that succeeds more often and costs less than the safe one, or promise " +
         `less, or allow a larger max_debt. ${ANOTHER}`,
     ],
-  };
-}
-
-function playingSafe(known) {
-  const line = curl("POST", new URL(`v1/selectors/${known.name}/play-safe`, ROOT).href, { on: false }, hasKey());
-  return {
-    name: "playing-safe", icon: "limit", title: "The safe option is issued, whatever happens", calm: true,
-    evidence: `Somebody switched that on: ${dear(known)}.`,
-    steps: ["Switch it off once the emergency is over."],
-    plan: line,
   };
 }
 

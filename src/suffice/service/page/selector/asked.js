@@ -5,7 +5,7 @@ import { h, say } from "../dom.js";
 import { option, sentence } from "../words.js";
 
 /** A row: the decision, and the possible outcomes. `told`: the costs are unknown, so the outcome must state them. */
-export function askedRow(one, told, { tell, forget }) {
+export function askedRow(one, told, { tell, cancel, forget }) {
   const costly = told && !one.safe;
   const cost = numberField("cost", costly ? "Cost" : "Cost, if it differs", { min: "0" });
   const success = numberField("success", "Success, 0 to 1", { min: "0", max: "1", value: "0.5" });
@@ -16,18 +16,24 @@ export function askedRow(one, told, { tell, forget }) {
     "Take away");
   const wrong = h("p", { class: "error", role: "alert", hidden: true });
   leave.hidden = !one.skip;
-  const outcomes = [
+  // Made only where they are shown: "Take away" can stand in one place.
+  const outcomes = () => [
     h("div", { class: "actions" },
       button("worked", "good", "It worked", () => true), button("failed", "bad", "It failed", () => false),
-      costly && cost.whole, leave),
+      costly && cost.whole,
+      h("button", {
+        type: "button", class: "button quiet small", "data-test": "cancel-asked", onclick: () => cancel(row, one),
+      }, "Cancel"),
+      leave),
     h("details", {},
       h("summary", {}, "In between"),
       h("div", { class: "actions" },
         success.whole, !costly && cost.whole, button("tell", "small", "Tell", () => Number(success.input.value)))),
   ];
-  const skipped = h("div", { class: "actions" }, h("span", { class: "soft" }, "Counted as a failure already."), leave);
+  const skipped = () =>
+    h("div", { class: "actions" }, h("span", { class: "soft" }, "Counted as a failure already."), leave);
   const row = h("li", { "data-test": "asked", "data-decision": one.decision },
-    title(one), one.skip ? skipped : outcomes, wrong);
+    title(one), one.skip ? skipped() : outcomes(), wrong);
   row.lock = (locked) => {
     wrong.hidden = true;
     for (const one of row.querySelectorAll("button")) one.disabled = locked;

@@ -2,7 +2,8 @@
 
 import { conceal, h, keyed, mark, say, table, tableRow } from "../dom.js";
 import { section } from "../parts.js";
-import { NONE, ago, context, moment, money, number, option, plain } from "../words.js";
+import { NONE, ago, context, moment, money, number, option, plain, sentence } from "../words.js";
+import { cancel, wanted } from "./cancel.js";
 import { setOption, setTag, tag } from "./tables.js";
 
 export const FEWEST = 10; // rows that are shown at first
@@ -20,13 +21,17 @@ const DECISIONS = [
   { title: "Context", class: "c-context" },
 ];
 
-export function decisions(onMore) {
+/** `acts`: what to do when more are wanted, and when one was cancelled. */
+export function decisions(name, signal, acts) {
   const rows = table("Recent decisions", DECISIONS, { class: "tight" });
   const none = h("p", { class: "soft none", hidden: true });
-  const button = h("button", { type: "button", class: "button small", hidden: true, onclick: onMore }, "Show more");
+  const error = h("p", { class: "error", "data-test": "decisions-error", role: "alert", hidden: true });
+  const button = h("button", { type: "button", class: "button small", hidden: true, onclick: acts.more }, "Show more");
   const more = h("p", { class: "center" }, button);
-  const whole = section("Recent decisions", { class: "flush", "data-test": "decisions" }, rows.whole, none, more);
-  return { whole, rows, none, button };
+  const whole = section("Recent decisions", { class: "flush", "data-test": "decisions" }, error, rows.whole, none, more);
+  const part = { whole, rows, none, button, error };
+  part.cancel = (row) => cancelRow(part, row, name, signal, acts.cancelled);
+  return part;
 }
 
 /** Why the list is empty. Decisions without audit are not listed. */
@@ -45,13 +50,37 @@ export function setDecisions(part, all, most, known, ends) {
   mark(part.rows.whole, "data-without", [
     found.some((one) => one.group) ? "" : "group", found.some((one) => one.context) ? "" : "context",
   ].join(" ").trim() || null);
-  keyed(part.rows.body, found, (one) => one.decision, () => makeDecision(), (row, one) => setDecision(row, one, ends));
+  keyed(part.rows.body, found, (one) => one.decision, () => makeDecision(part), (row, one) => {
+    setDecision(row, one, ends);
+    conceal(row.cancel, one.state !== "pending", part.whole);
+  });
 }
 
-function makeDecision() {
+/** Cancel the decision of a row; a refusal is shown above the table. */
+async function cancelRow(part, row, name, signal, then) {
+  const decision = row.dataset.key;
+  part.error.hidden = true;
+  if (!(await wanted(decision)) || signal.aborted) return;
+  row.cancel.disabled = true;
+  try {
+    await cancel(name, decision, signal);
+    then(decision);
+  } catch (error) {
+    if (signal.aborted) return;
+    say(part.error, sentence(`decision ${decision}: ${error.message}`));
+    part.error.hidden = false;
+  }
+  row.cancel.disabled = false;
+  if (document.activeElement === document.body) row.cancel.focus(); // disabling it took it away
+}
+
+function makeDecision(part) {
   const row = tableRow(DECISIONS, { "data-test": "decision-row" });
+  row.cancel = h("button", {
+    type: "button", class: "button tiny", "data-test": "cancel-decision", onclick: () => part.cancel(row),
+  }, "Cancel");
   row.cells[2].append(h("span", { class: "option" }), tag());
-  row.cells[3].append(h("span", { class: "state" }));
+  row.cells[3].append(h("span", { class: "state" }), row.cancel);
   row.cells[7].append(h("span", { class: "option" }));
   return row;
 }
@@ -61,6 +90,7 @@ const went = (success) => (success >= 1 ? "worked" : success > 0 ? "partly" : "f
 function setDecision(row, one, ends) {
   const [name, when, what, state, success, cost, group, known] = row.cells;
   say(name, one.decision);
+  mark(row.cancel, "aria-label", `Cancel decision ${one.decision}`);
   when.asked = one.asked_at;
   say(when, ago(one.asked_at));
   mark(when, "title", moment(one.asked_at));

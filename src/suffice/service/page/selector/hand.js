@@ -5,6 +5,7 @@ import { announce, h, keyed, mark, say } from "../dom.js";
 import { section } from "../parts.js";
 import { option, sentence } from "../words.js";
 import { askedRow } from "./asked.js";
+import { cancel, wanted } from "./cancel.js";
 import { costsTold } from "./plan.js";
 
 const MOST = 50; // decisions in the list
@@ -26,6 +27,11 @@ export class Hand {
     this.error = h("p", { class: "error", "data-test": "hand-error", role: "alert", hidden: true });
     this.refused = h("p", { class: "note", "data-test": "refused", role: "alert", hidden: true });
     this.button = h("button", { type: "submit", class: "button strong", "data-test": "ask" }, "Ask");
+    this.offer = h("div", { class: "actions", hidden: true },
+      h("button", {
+        type: "button", class: "button small", "data-test": "insist", onclick: (event) => this.ask(event, true),
+      }, "Insist"),
+      h("span", { class: "soft" }, "on the best of what is available. That is counted, and raises every limit."));
     const text = { rows: "2", spellcheck: "false" };
     this.group = field("group", "Group", h("input", { name: "group", autocomplete: "off", maxlength: "200" }));
     this.context = field("context", "Context, as JSON",
@@ -37,7 +43,7 @@ export class Hand {
       h("details", {},
         h("summary", {}, "With a group, a context, or fewer options"),
         h("div", { class: "fields" }, FIELDS.map((name) => this[name].whole))),
-      this.error, this.refused);
+      this.error, this.offer, this.refused);
     this.rows = h("ul", { class: "asked" });
     const note = h("p", { class: "soft" }, "These are real decisions: they count.");
     this.whole = section("Try it by hand", { class: "hand-card" }, note, form, this.rows);
@@ -59,14 +65,17 @@ export class Hand {
 
   draw() {
     const told = costsTold(this.known.plan);
-    const acts = { tell: (...how) => this.tell(...how), forget: (one) => this.forget(one) };
+    const acts = {
+      tell: (...how) => this.tell(...how), cancel: (...how) => this.cancel(...how), forget: (one) => this.forget(one),
+    };
     keyed(this.rows, this.asked, (one) => one.decision, (one) => askedRow(one, told, acts), () => {});
   }
 
-  async ask(event) {
+  async ask(event, insist = false) {
     event.preventDefault();
     const body = this.body();
     if (body === null) return;
+    if (insist) body.insist = true;
     this.button.disabled = true;
     const said = JSON.stringify(body);
     if (this.retry?.said !== said) this.retry = { said, key: fresh() };
@@ -80,6 +89,8 @@ export class Hand {
       this.rows.querySelector("[data-test=worked]")?.focus();
     } catch (error) {
       this.say(error);
+      const needed = error instanceof Problem && error.status === 424;
+      this.offer.hidden = !(needed && body.available?.length > 0 && !insist);
     }
     this.lock();
     if (document.activeElement === document.body) this.button.focus(); // disabling it took it away
@@ -107,10 +118,22 @@ export class Hand {
 
   async tell(row, one, success, cost) {
     const body = { decision: one.decision, success, ...(cost === "" ? {} : { cost: Number(cost) }) };
-    row.lock(true);
-    try {
+    await this.settle(row, one, async () => {
       await call("POST", at(this.name, "tell"), { body, signal: this.signal });
       announce(`Decision ${one.decision} told`);
+    });
+  }
+
+  async cancel(row, one) {
+    if (!(await wanted(one.decision)) || this.signal.aborted) return;
+    await this.settle(row, one, () => cancel(this.name, one.decision, this.signal));
+  }
+
+  /** Settle a decision by `act`; a refusal is shown in its row. */
+  async settle(row, one, act) {
+    row.lock(true);
+    try {
+      await act();
       this.onChange();
       this.forget(one);
     } catch (error) {
@@ -121,8 +144,13 @@ export class Hand {
     }
   }
 
+  /** Take a decision out of the list. */
+  drop(decision) {
+    this.keep(this.asked.filter((other) => other.decision !== decision));
+  }
+
   forget(one) {
-    this.keep(this.asked.filter((other) => other.decision !== one.decision));
+    this.drop(one.decision);
     (this.rows.querySelector("[data-test=worked]") ?? this.button).focus();
   }
 
@@ -158,6 +186,7 @@ export class Hand {
 
   clear() {
     this.error.hidden = true;
+    this.offer.hidden = true;
     for (const name of FIELDS) this[name].wrong("");
   }
 }

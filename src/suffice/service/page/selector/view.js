@@ -1,22 +1,22 @@
 // One selector, updated live: the verdict, the numbers, the charts, advice, and a form to try it.
 
-import { Problem, ROOT, at, call, download, get, hasKey } from "../api.js";
+import { ROOT, at, download, get, hasKey } from "../api.js";
 import { Charts } from "../charts/all.js";
 import { announce, fill, h, mark, say } from "../dom.js";
 import { Refresher, listen, patiently } from "../live.js";
-import { STATUS, badge, confirmed, copyable, icon, section, setBadge } from "../parts.js";
+import { STATUS, badge, copyable, icon, section, setBadge } from "../parts.js";
 import { json, moment, sentence } from "../words.js";
 import { setAdvice } from "./advice.js";
+import { Events } from "./events.js";
 import { Hand } from "./hand.js";
 import { facts, hasSkip } from "./plan.js";
 import { FEWEST, MOST_ROWS, age, decisions, setDecisions } from "./decisions.js";
+import { Switches } from "./switches.js";
 import { FEW, FEW_GROUPS, MANY, optionRows, groups, setOptions, setGroups } from "./tables.js";
 import { setTiles, tiles } from "./tiles.js";
 
 const AGAIN = 5_000; // milliseconds after which a view may be rebuilt
 const LARGEST_PLAN = 20_000; // characters of a plan that is shown
-const ARCHIVED =
-  "Nothing more can be asked of it. Outcomes can still be told, nothing is deleted, and it can be brought back.";
 
 export async function view(page, signal, ready, name) {
   const begun = Date.now();
@@ -44,7 +44,10 @@ export async function view(page, signal, ready, name) {
   refresher.poke();
   // Load what changed while the tab was hidden.
   document.addEventListener("visibilitychange", () => document.hidden || refresher.poke(true), { signal });
-  const clock = setInterval(() => age(parts.decisions), 1_000);
+  const clock = setInterval(() => {
+    age(parts.decisions);
+    parts.events.age();
+  }, 1_000);
   signal.addEventListener("abort", () => clearInterval(clock));
   await listen(name, signal, hear);
 }
@@ -100,15 +103,26 @@ function build(page, state, signal, refresher) {
     charts: new Charts(() => refresher.poke(true)),
     certificate: section("Certificate", { class: "certificate", "data-test": "certificate" },
       h("div", { class: "certificate-text" })),
+    events: new Events(),
     hand: new Hand(state.name, signal, () => refresher.poke(true)),
     facts: h("dl", { class: "facts" }),
     contextReport: section("What the model makes of contexts", { "data-test": "context-report", hidden: true },
       h("div", {})),
-    archive: h("button", { type: "button", class: "button small", "data-test": "archive" }, "Archive"),
   };
-  parts.decisions = decisions(() => {
-    state.rows = MOST_ROWS;
-    refresher.poke(true);
+  parts.switches = new Switches(state.name, signal, parts.error, (known) => {
+    state.known = known;
+    draw(parts, state);
+    refresher.poke();
+  });
+  parts.decisions = decisions(state.name, signal, {
+    more: () => {
+      state.rows = MOST_ROWS;
+      refresher.poke(true);
+    },
+    cancelled: (decision) => {
+      parts.hand.drop(decision);
+      refresher.poke(true);
+    },
   });
   parts.options = optionRows(() => {
     state.limit = MANY;
@@ -118,7 +132,6 @@ function build(page, state, signal, refresher) {
     state.groups = MANY;
     refresher.poke(true);
   });
-  parts.archive.addEventListener("click", () => turn(state, parts, signal));
   const columns = h("div", { class: "columns" }, parts.certificate, parts.hand.whole);
   // Before the first outcome the form comes first; it stays there once there are charts.
   const charted = [parts.charts.whole, columns];
@@ -132,9 +145,10 @@ function build(page, state, signal, refresher) {
       h("div", { class: "links" },
         file("Certificate", "certificate", `${state.name}-certificate.json`),
         file("Decisions", "decisions.csv", `${state.name}-decisions.csv`),
-        parts.archive)),
-    parts.error, parts.stale, parts.advice, parts.tiles.whole, charted,
-    parts.groups.whole, parts.options.whole, parts.contextReport, parts.decisions.whole, plan(state, parts.facts));
+        parts.switches.safe, parts.switches.archive)),
+    parts.error, parts.switches.banner, parts.stale, parts.advice, parts.tiles.whole, charted,
+    parts.events.whole, parts.groups.whole, parts.options.whole, parts.contextReport, parts.decisions.whole,
+    plan(state, parts.facts));
   return parts;
 }
 
@@ -169,7 +183,8 @@ function draw(parts, state) {
   setTiles(parts.tiles, known);
   parts.charts.whole.hidden = known.outcomes === 0;
   parts.hand.set(known);
-  say(parts.archive, known.archived === null ? "Archive" : "Bring back");
+  parts.switches.set(known);
+  parts.events.set(known.events);
   if (!parts.facts.children.length) drawFacts(parts, state);
   if (state.certificate) setAdvice(parts.advice, known, state.certificate);
 }
@@ -205,30 +220,4 @@ function setContextReport(part, contextReport) {
 function setStale(box, wrong) {
   box.hidden = wrong.size === 0;
   if (wrong.size) say(box, sentence(`not up to date: ${[...wrong.keys()].join(", ")} (${[...wrong.values()].at(-1)})`));
-}
-
-/** Archive or bring back, after confirmation; a refusal is shown. */
-async function turn(state, parts, signal) {
-  const { name, known } = state;
-  const gone = known.archived !== null;
-  const back = {
-    title: `Bring ${name} back?`, text: "It will answer asks again, with the same plan.", yes: "Bring back",
-  };
-  const away = { title: `Archive ${name}?`, text: ARCHIVED, yes: "Archive", danger: true };
-  const sure = await confirmed(gone ? back : away);
-  if (!sure || signal.aborted) return;
-  parts.error.hidden = true;
-  parts.archive.disabled = true;
-  try {
-    const body = gone ? known.plan : undefined;
-    state.known = await call(gone ? "PUT" : "DELETE", at(name), { body, signal });
-    announce(gone ? `${name} is back` : `${name} is archived`);
-    draw(parts, state);
-  } catch (error) {
-    say(parts.error, sentence(error.message));
-    parts.error.hidden = false;
-    if (error instanceof Problem && error.status === 403) mark(parts.archive, "title", error.message);
-  }
-  parts.archive.disabled = parts.archive.title !== "";
-  if (document.activeElement === document.body) parts.archive.focus(); // disabling it took it away
 }
