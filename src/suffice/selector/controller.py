@@ -380,11 +380,8 @@ class Controller(ABC):
         with self.lock, self._reading:
             # The values are pickled after the lock is released, so they are copied under it.
             values = {name: value for name, value in self.__dict__.items() if name not in self._derived}
-            memo: dict[int, object] = {}  # one for all, so that parts which share an object share its copy
-            return {
-                name: value if name in ("_clock", "_on_event") else copy.deepcopy(value, memo)
-                for name, value in values.items()
-            }
+            own = {name: values.pop(name) for name in ("_clock", "_on_event")}  # the user's, which a copy shares
+            return {**copy.deepcopy(values), **own}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
