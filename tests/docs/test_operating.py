@@ -3,14 +3,18 @@
 import re
 
 from suffice.promise.certificate import STATUSES
+from suffice.selector.events import KINDS
 from suffice.service.http.metrics import COUNTERS, GAUGES
+from suffice.service.replica import NOTICES
 from tests.support.paths import ROOT
 
 PAGE = (ROOT / "docs" / "service" / "operating.md").read_text("utf-8")
 RUNNING = (ROOT / "docs" / "service" / "running.md").read_text("utf-8")
 SERVICE = ROOT / "src" / "suffice" / "service"
 METRICS = (
-    {name for name, *_ in GAUGES} | {f"{name}_total" for name, *_ in COUNTERS} | {"suffice_request_seconds_bucket"}
+    {name for name, *_ in GAUGES}
+    | {f"{name}_total" for name, *_ in COUNTERS}
+    | {"suffice_events_total", "suffice_request_seconds_bucket"}
 )
 CALLS = {"delta", "increase", "rate", "sum", "by", "max", "histogram_quantile"}
 
@@ -45,6 +49,12 @@ def test_every_status_is_in_the_table_by_the_word_on_the_page() -> None:
     words = (SERVICE / "page" / "parts.js").read_text("utf-8")
     shown = dict(re.findall(r'(\w+): "([^"]+)"', words.split("export const STATUS = {")[1].split("}")[0]))
     assert {status: word.strip() for status, word in rows.items()} == shown
+
+
+def test_every_kind_of_event_is_in_the_table() -> None:
+    table = PAGE.split("### Events")[1].split("\n## ")[0]
+    assert re.findall(r"^\| [^|]+ \| `(\w+)` \|$", table, re.MULTILINE) == ["kind", *KINDS]
+    assert f"the latest {NOTICES} " in table
 
 
 def test_every_alert_has_something_to_do() -> None:
