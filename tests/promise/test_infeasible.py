@@ -90,6 +90,7 @@ def models_in_spells(worlds: int, steps: int) -> int:
         rng = np.random.default_rng(seed)
         menu = Menu({"small": 0.02, "large": 0.2, "expert": 1.0}, safe="expert", safe_success=0.94)
         selector = Selector(menu, 0.9, model="auto", seed=seed)
+        selector.compile()
         hard = False
         for _ in range(steps):
             hard = bool(rng.random() < 0.25) if rng.random() < 0.02 else hard

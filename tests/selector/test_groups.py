@@ -297,7 +297,7 @@ def test_an_ask_that_is_refused_for_want_of_the_safe_option_makes_no_group(neede
     selector.play_safe(needed == "in an emergency")
     before = selector.state()
     for call in (selector.ask, lambda **given: selector.ask_many(2, **given)):
-        with pytest.raises(SafeUnavailable, match="list it in available, or pass insist=True"):
+        with pytest.raises(SafeUnavailable, match="list it in available, or set insist"):
             call(group="x", available=["a"])
         with pytest.raises(SafeUnavailable, match="nothing is available"):
             call(group="x", available=[], insist=True)

@@ -166,7 +166,7 @@ def test_a_rate_far_below_the_target_is_never_called_kept() -> None:
 
 def test_an_outage_of_the_safe_option_says_what_to_do() -> None:
     selector = Selector(MENU, 0.9, max_debt=0)
-    with pytest.raises(SafeUnavailable, match=r"list it in available, or pass insist=True"):
+    with pytest.raises(SafeUnavailable, match=r"list it in available, or set insist"):
         selector.ask(available=["small", "large"])
     assert selector.pending == 0
     decision = selector.ask(available=["small", "large"], insist=True)

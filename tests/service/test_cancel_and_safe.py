@@ -3,7 +3,7 @@
 import pytest
 
 from suffice.service.errors import NoSuchSelector
-from suffice.service.records import CANCELLED, AskRequest, Outcome
+from suffice.service.records import CANCELLED, PENDING, AskRequest, Outcome
 from suffice.service.selectors import SelectorService
 from tests.support.service import Clock, ask, every_store, in_memory, plan, run, tell
 
@@ -96,6 +96,12 @@ async def test_feedback_that_stops_is_an_event(service: SelectorService, clock: 
     assert "forced" in kinds
     assert overview.noticed["feedback_stopped"] == 1
     assert overview.events[0].at == clock.now
+    asked = await service.ask("a", AskRequest(count=50))
+    assert all(issued.safe for issued in asked)
+    for row in await service.decisions("a", limit=10_000):  # outcomes return
+        if row.state == PENDING:
+            await tell(service, row.id, True)
+    assert not any(issued.safe for issued in await service.ask("a", AskRequest(count=20)))
     assert "Look after the feedback" in overview.events[0].text
 
 

@@ -48,7 +48,7 @@ def best_available(learner: Learner, allowed: Mask, insist: bool, target: int) -
         raise SafeUnavailable("the safe option is needed now, and nothing is available; no decision was made")
     if not insist:
         raise SafeUnavailable(
-            "the safe option is needed now, and it is not available: list it in available, or pass insist=True to play the "
+            "the safe option is needed now, and it is not available: list it in available, or set insist to play the "
             "best of what is available, which is counted and added to every bound; no decision was made"
         )
     return min(interior, key=lambda arm: learner.expected_debt(arm, target))
