@@ -323,8 +323,8 @@ def test_the_parts_of_the_limit_are_named() -> None:
     certificate = Certificate.make(promise, account)
     allowed = certificate.debt_at_most - 1.5 - 0.5
     assert lines_of(certificate)[1].startswith(
-        f"Never behind by more than {certificate.debt_at_most:.4g} (1, and what 4 decisions outstanding at once can add, and "
-        f"1 decision insisted on, and {allowed:.4g} for declared failures of the safe option) (99% sure), nor "
+        f"Never behind by more than {certificate.debt_at_most:.4g} (1, and what in_flight=200 allows to be outstanding, "
+        f"and 1 decision insisted on, and {allowed:.4g} for declared failures of the safe option) (99% sure), nor "
     )
 
 

@@ -165,3 +165,16 @@ def test_late_successes_of_plays_that_were_counted_before_break_nothing() -> Non
     assert not late
     assert selector.certificate().consistent
     assert selector.failures.warning is None
+
+
+def test_many_cancelled_decisions_are_said_once() -> None:
+    stream = Stream(0.9, 1)
+    for _ in range(300):
+        decision = stream.selector.ask()
+        if stream.rng.random() < stream.rates[decision.option]:
+            stream.selector.tell(decision, True)
+        else:
+            stream.selector.cancel(decision)
+    assert len(stream.of("cancelled")) == 1
+    assert "what failed must be told as a failure" in stream.of("cancelled")[0]
+    assert "decisions cancelled: had they all failed" in str(stream.selector.certificate())

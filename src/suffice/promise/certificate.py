@@ -247,15 +247,17 @@ class Certificate:
 
     def _never(self) -> str:
         """Where the promise is not shown to hold, its limits are what was promised."""
-        return "Never" if self.holds else "Promised: never"
+        return "Never" if self.holds and not self.violations else "Promised: never"
 
     def _parts(self) -> str:
         """What the limit consists of, where it is more than `max_debt`."""
         account, parts = self.account, []
         late = account.most_outstanding - 1
         most = self.promise.max_debt
-        if late > 0 and debt_bound(account) - account.uncovered - allowance(account) > most:
+        if late > 0 and account.max_debt + account.target * late <= account.max_exposure:
             parts.append(f"what {count(late + 1, 'decision')} outstanding at once can add")
+        elif late > 0 and account.in_flight > 0:
+            parts.append(f"what in_flight={account.in_flight:,} allows to be outstanding")
         if self.insisted:
             parts.append(f"{count(self.insisted, 'decision')} insisted on")
         if account.uncovered > account.target * self.insisted:
@@ -321,6 +323,8 @@ class Certificate:
 
     def advice(self) -> str:
         """What to do about failures of the safe option, in one sentence."""
+        if not self.safe_failures:
+            return "The safe option has not failed."
         if not self.feasible:
             return (
                 f"What to do: lower the target below {percent(1.0 - self.safe_failure_at_least)}, or give the menu a better "

@@ -33,7 +33,8 @@ LEAST, MOST = 10, 200  # so many of the latest outcomes of an option are compare
 CHANGED: Final = 5.0  # the log-likelihood ratio from which on an option is said to have changed, at the first look
 
 KINDS: Final = (
-    "forced", "feedback_stopped", "safe_unreported", "safe_failed", "option_changed", "memory_reset", "cost_above_safe"
+    "forced", "feedback_stopped", "safe_unreported", "safe_failed", "option_changed", "memory_reset", "cost_above_safe",
+    "cancelled"
 )  # fmt: skip
 
 
@@ -63,6 +64,7 @@ class Counts(NamedTuple):
     safe_plays: int
     safe_failures: int
     safe_lost: int
+    cancelled: int
     waiting: int  # outstanding in the account that has most
     owed: int  # the debt of that account that its limits are compared with, in billionths
 
@@ -101,9 +103,10 @@ class Watch:
             "safe_unreported": self._unreported(counts),
             "safe_failed": self._failed(before, counts),
             "cost_above_safe": above_safe,
+            "cancelled": self._cancelled(counts),
         }
         events = [Event(kind, text, counts.asked) for kind, text in found.items() if text and kind not in self._on]
-        lasting = ("forced", "feedback_stopped", "safe_unreported", "cost_above_safe")
+        lasting = ("forced", "feedback_stopped", "safe_unreported", "cost_above_safe", "cancelled")
         self._on = {kind for kind in lasting if found[kind]}
         self._earlier.append(counts)
         if columns is not None and self._menu is not None:
@@ -132,10 +135,12 @@ class Watch:
                 f"{said}, because {counts.waiting:,} have no outcome yet{money}: {late}in_flight={number} would end it."
             )
         owed = f"{self._promise.max_debt / ONE_SUCCESS:.4g} successes may be owed"
-        return f"{said}, because no more than {owed}{money}: {self._remedy(forced, columns)}"
+        return f"{said}, because no more than {owed}{money}: {self._remedy(forced, counts, columns)}"
 
-    def _remedy(self, forced: int, columns: Columns | None) -> str:
+    def _remedy(self, forced: int, counts: Counts, columns: Columns | None) -> str:
         """What ends plays that the debt forced."""
+        if self._unreported(counts):
+            return "plays of the safe option have no outcome, so nothing shows that the debt is paid back. Report them."
         best = _best_rate(columns, self._menu)
         if best is None:
             return "no other option has been tried yet; a larger max_debt would allow it."
@@ -178,6 +183,16 @@ class Watch:
         return (
             f"{count(silent, 'play')} of the safe option have no outcome: report them too, also when a person did it. Until "
             "then nothing shows that they succeeded."
+        )
+
+    def _cancelled(self, counts: Counts) -> str | None:
+        first = self._earlier[0]
+        many, recent = counts.cancelled - first.cancelled, counts.asked - first.asked
+        if many <= FORCED_SHARE * RECENT:
+            return None
+        return (
+            f"{many:,} of the last {recent:,} decisions were cancelled. Cancel only what was never carried out: what failed "
+            "must be told as a failure, or the certificate shows a rate that is not the true one."
         )
 
     def _failed(self, before: Counts, counts: Counts) -> str | None:
@@ -282,6 +297,7 @@ def counts_in(account: Account) -> Counts:
     return Counts(
         asked(account), account.outcomes - account.skipped - account.expired, account.pending, account.outstanding,
         account.forced, account.forced_by_waiting, account.safe_plays, account.safe_failures, account.safe_lost,
+        account.cancelled,
         account.pending, tracked_debt(account),
     )  # fmt: skip
 
