@@ -11,7 +11,7 @@ from tests.support.watching import NARROW, cut_off, inaccessible, sticking_out
 
 Visit = Callable[..., Visitor]
 WITHOUT_SKIP = {**ROUTER["menu"], "skip": None}
-NEEDED = "The safe option is needed now, and it is not available: list it in available, or pass insist"
+NEEDED = "The safe option is needed now, and it is not available: list it in available, or set insist"
 
 
 # --- events
