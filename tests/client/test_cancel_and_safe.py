@@ -46,3 +46,10 @@ def test_play_safe(harness: Harness) -> None:
     selector.play_safe(False)
     assert not selector.overview().playing_safe
     assert not selector.ask().is_safe
+
+
+def test_a_remote_certificate_is_shown_in_a_notebook(harness: Harness) -> None:
+    certificate = harness.selector().certificate()
+    assert certificate._repr_html_().startswith("<div><p")
+    assert certificate.verdict == str(certificate).partition("\n")[0]
+    assert certificate.verdict in certificate._repr_html_()

@@ -1,5 +1,7 @@
 """Cancelling, playing safe, and events: in the service on every store."""
 
+from pathlib import Path
+
 import pytest
 
 from suffice.service.errors import NoSuchSelector
@@ -110,3 +112,26 @@ async def test_an_event_of_a_group_names_it(service: SelectorService, clock: Clo
     await service.put("a", plan(ROUTER, max_debt=0, in_flight=0))
     await service.ask("a", AskRequest(count=200, group="Oslo"))
     assert {event.group for event in (await service.overview("a")).events} == {"Oslo"}
+
+
+def test_what_happened_before_a_restart_is_no_event(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'suffice.db'}"
+
+    async def before(service: SelectorService, clock: Clock) -> None:
+        await service.put("a", plan(ROUTER))
+        for _ in range(60):
+            for place, issued in enumerate(await service.ask("a", AskRequest(count=10))):
+                assert issued.decision is not None
+                if place % 2:
+                    await service.cancel("a", issued.decision)
+                else:
+                    await tell(service, issued.decision, True)
+        assert {event.kind for event in (await service.overview("a")).events} == {"cancelled"}
+
+    async def after(service: SelectorService, clock: Clock) -> None:
+        for _ in range(150):
+            await tell(service, (await ask(service)).decision, True)
+        assert (await service.overview("a")).events == ()
+
+    run(url, before)
+    run(url, after)

@@ -70,10 +70,8 @@ class RemoteCertificate(Certificate):
             return worst(part.judged(len(self.groups)) for part in self.groups.values())
         return super(RemoteCertificate, self).status
 
-    @property
-    def verdict(self) -> str:
-        """The first sentence of the text."""
-        return self.text.partition("\n")[0]
+    def _lines(self) -> list[str]:
+        return self.text.split("\n")
 
     def bounds_after(self, outcomes: Iterable[int]) -> list[tuple[float, float]]:
         """Raises: the service has the history of a selector, bounds included."""
@@ -84,9 +82,6 @@ class RemoteCertificate(Certificate):
     def window(self, length: int) -> float:
         """Raises: the service has the account, and its text states the worst window of 500 outcomes."""
         raise InvalidArgument("window must be asked of a selector in this process: print the certificate instead")
-
-    def __str__(self) -> str:
-        return self.text
 
 
 _LOCAL: Final = ("promise", "account", "text", "groups")  # fields that are not numbers of the service

@@ -215,8 +215,7 @@ class Certificate:
         if self.rate is None:
             rates = f"no outcome has been reported yet (target {percent(self.target)})"
         else:
-            of = "of the audited outcomes" if self.unaudited else count(self.outcomes, "outcome")
-            of = f"{self.outcomes:,} audited outcomes" if self.unaudited else of
+            of = count(self.outcomes, "audited outcome" if self.unaudited else "outcome")
             rates = f"{percent(self.rate)} of {of} succeeded (target {percent(self.target)})"
         status, limit = self.status, f"limit {self.debt_at_most:.4g}"
         if status == "infeasible":

@@ -109,10 +109,9 @@ class Promise:
                     "max_debt, in_flight and max_surplus must be left out beside a rule, which sets them"
                 )
             return _ruled(rule, share, ceiling, best, forgives)
-        owed = 5 * ONE_SUCCESS if max_debt == MAX_DEBT and type(max_debt) is int else _debt_units(max_debt)
         return Promise(
             target=share,
-            max_debt=owed,
+            max_debt=_debt_units(max_debt),
             in_flight=min(positive_int("in_flight", in_flight, 0), MOST),
             max_surplus=None if max_surplus is None else positive_float("max_surplus", max_surplus),
             cap=ceiling,

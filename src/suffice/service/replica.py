@@ -17,7 +17,7 @@ from suffice.kernels.rows import Mask, copy_of
 from suffice.promise.record import SAFE, Account
 from suffice.promise.rules import Promise
 from suffice.selector.detached import Detached
-from suffice.selector.events import Watch, counts_in
+from suffice.selector.events import RECENT, Watch, counts_in
 from suffice.selector.selector import Selector
 from suffice.selector.verbs import Choice
 from suffice.service.count_shards import shard_delta, visible_counts
@@ -144,6 +144,8 @@ class Replica:
             if len(self._watches) >= MOST_WATCHES:
                 self._watches.clear()
             watch = self._watches[group] = Watch(self.menu, self.promise)
+            if account.outcomes > RECENT:
+                watch.begin(counts_in(account))  # this process has not seen its past, so that is not recent
         counts = counts_in(account)
         if not watch.is_due(counts):
             return
@@ -266,11 +268,6 @@ class AccountSession:
             self._settled_before += shard.settled
         self.asked, self.settled = self._asked_before, self._settled_before
         self.cost, self.events, self.tells = stored.cost, stored.events, stored.tells
-
-    @property
-    def outstanding(self) -> int:
-        """The decisions of all groups without an outcome; only of the selector's own account."""
-        return self.asked - self.settled
 
     def shard(self) -> Shard:
         """The new counts of this process."""
