@@ -119,13 +119,18 @@ def try_ask(address: int, row: int, now: float) -> tuple[int, int, float]:
     return identity, arm, price
 
 
-def skip_at(address: int, row: int, now: float, price: float) -> int:
-    """Count a skip, and learn from it. The work that is due."""
-    header, account, pricing, main = parts_at(address, row)
+def count_skip(header: Header, account: Account, now: float) -> None:
+    """Settle a skip, which is sure to fail; it needs no slot."""
     skip(account)
     fold(account)
     header.next_id += 1
     header.seen_at = max(header.seen_at, now)
+
+
+def skip_at(address: int, row: int, now: float, price: float) -> int:
+    """Count a skip, and learn from it. The work that is due."""
+    header, account, pricing, main = parts_at(address, row)
+    count_skip(header, account, now)
     lesson = lesson_of(pricing, 0, 0, 0.0, price, True, True, True)
     return learn(table_at(header.table), main, pricing, account, lesson, row > 0)
 
@@ -186,9 +191,7 @@ def issue_at(
     header, account, _, _ = parts_at(address, row)
     identity = header.next_id
     if role == SKIP:
-        skip(account)
-        fold(account)
-        header.next_id += 1
+        count_skip(header, account, now)
         return identity
     if slot_at(header, identity).id != EMPTY:
         return EMPTY

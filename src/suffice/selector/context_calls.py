@@ -50,7 +50,7 @@ from suffice.learning.records import Table
 from suffice.learning.rng import WORDS
 from suffice.learning.tables import NUMBER, table_at
 from suffice.learning.thompson import expected
-from suffice.promise.account import fold, limit, settle, skip
+from suffice.promise.account import fold, limit, settle
 from suffice.promise.record import SKIP
 from suffice.selector.compiled_calls import (
     DECLINED,
@@ -61,6 +61,7 @@ from suffice.selector.compiled_calls import (
     IN_SLOT,
     TOLD,
     Header,
+    count_skip,
     is_unusual,
     parts_at,
     record_at,
@@ -228,10 +229,7 @@ def skip_context_at(
     """Count a skip, and learn from it. The work that is due, and DUE more if the model chose the skip."""
     header, account, pricing, main = parts_at(address, row)
     table, place = table_at(header.table), row_at(context, CONTEXT)
-    skip(account)
-    fold(account)
-    header.next_id += 1
-    header.seen_at = max(header.seen_at, now)
+    count_skip(header, account, now)
     lesson, watch = lesson_of(pricing, 0, 0, 0.0, price, True, True, unbiased), watch_at(place)
     if not unbiased:
         watch.trust.gap += guard_charge(table, 0, 0.0, 0.0, lesson.paid)

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 from suffice.numbers import ONE_SUCCESS, as_number
 from suffice.promise.account import debt, totals
 from suffice.promise.record import Account
-from suffice.selector.reports import pending_by_row
 
 if TYPE_CHECKING:
     from suffice.promise.certificate import Certificate
@@ -60,8 +59,7 @@ class GroupView:
     @property
     def pending(self) -> int:
         """The number of decisions of the group without an outcome."""
-        with self._selector.lock:
-            return pending_by_row(self._selector.engine).get(self._row, 0)
+        return self._account.pending
 
     @property
     def cost(self) -> float:

@@ -54,16 +54,6 @@ def certificate_of(promise: Promise, engine: Engine, groups: Mapping[str, int], 
     return combine(of_row(0), {name: of_row(row) for name, row in groups.items()})
 
 
-def pending_by_row(engine: Engine) -> dict[int, int]:
-    """The number of outstanding decisions of each account that has any."""
-    if engine.rows() == 1:
-        return {0: engine.pending()}  # counted already
-    pending: dict[int, int] = {}
-    for _, entry in engine.entries():
-        pending[entry.row] = pending.get(entry.row, 0) + 1
-    return pending
-
-
 def _mean_cost(menu: Menu, arm: int, costs: float, priced: float) -> float | None:
     """The mean of what was told; what the menu says where nothing was."""
     return costs / priced if priced else menu.known_cost(arm)

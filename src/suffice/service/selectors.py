@@ -165,11 +165,16 @@ class SelectorService:
         self._replicas.forget(name)
         return await self.overview(name), is_new
 
-    async def archive(self, name: str) -> Overview:
-        """Archive a selector: it refuses asks and still takes outcomes."""
+    async def _stored(self, name: str) -> SelectorRow:
+        """The selector of this name, as the store has it now."""
         row = await self.store.selector(name)
         if row is None:
             raise NoSuchSelector(f"there is no selector {name!r}; make one with PUT /v1/selectors/{name}")
+        return row
+
+    async def archive(self, name: str) -> Overview:
+        """Archive a selector: it refuses asks and still takes outcomes."""
+        row = await self._stored(name)
         if row.archived is None:
             await self.store.archive(name, self.clock())
         self._replicas.forget(name)
@@ -177,9 +182,7 @@ class SelectorService:
 
     async def play_safe(self, name: str, on: bool) -> Overview:
         """Issue the safe option whatever happens, until it is switched off. Other servers follow within a second."""
-        row = await self.store.selector(name)
-        if row is None:
-            raise NoSuchSelector(f"there is no selector {name!r}; make one with PUT /v1/selectors/{name}")
+        row = await self._stored(name)
         if on != (row.safe_since is not None):
             await self.store.play_safe(name, self.clock() if on else None)
         self._replicas.forget(name)
